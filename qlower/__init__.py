@@ -1,0 +1,1 @@
+"""qlower: a compiler for quantized neural networks whose arithmetic is a contract."""
