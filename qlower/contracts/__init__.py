@@ -1,1 +1,202 @@
-""""""
+"""Numerics contracts: whose arithmetic a model has.
+
+A contract is a file of MLIR text that says, rule by rule, what an operation means from its
+real scales to the stored result (`rules.py` lists the rules and what they may ask for).
+The lowering inlines rules; the interpreter evaluates them; nothing else knows arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+
+from qlower.contracts.rules import FREELY_TYPED, RULES
+from qlower.diagnostics import QlowerError
+from qlower.parsing import parse_module, verify_module
+
+VALUE = "contract.value"
+"""The argument attribute that names the value which an argument wants."""
+
+SUMMARY = "contract.summary"
+BASE = "contract.base"
+"""The module attribute that names the contract whose rules are taken where missing."""
+
+Lanes = npt.NDArray[np.generic]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule of a contract: its function and the values its arguments want."""
+
+    name: str
+    function: FuncOp
+    values: tuple[str, ...]
+
+    def evaluate(self, values: Mapping[str, Lanes]) -> tuple[Lanes, ...]:
+        """What the rule gives for these values; arrays broadcast against each other."""
+        from qlower.interp import evaluate_function
+
+        return evaluate_function(
+            self.function, [values[name] for name in self.values]
+        )
+
+
+@dataclass(frozen=True)
+class Contract:
+    """A named set of rules; `source` is its file's text, a part of every cache key."""
+
+    name: str
+    source: str
+    summary: str
+    rules: Mapping[str, Rule] = field(repr=False)
+
+    def rule(self, name: str) -> Rule:
+        """The rule of that name; a `QlowerError` if the contract doesn't define it."""
+        found = self.rules.get(name)
+        if found is None:
+            raise QlowerError(
+                f"contract {self.name} has no rule {name}, which this model needs",
+                notes=[f"it defines {', '.join(self.rules)}"],
+            )
+        return found
+
+
+def contract_names() -> list[str]:
+    """The names of the contracts that come with qlower."""
+    return sorted(
+        entry.name.removesuffix(".mlir")
+        for entry in files(__name__).iterdir()
+        if entry.name.endswith(".mlir")
+    )
+
+
+def load_contract(name: str) -> Contract:
+    """The contract called `name`, or the one in the file `name` if it ends in .mlir."""
+    if not name.endswith(".mlir"):
+        return _load_shipped_contract(name)
+    path = Path(name)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise QlowerError(f"contract {name} can't be read: {error}") from error
+    return parse_contract(text, path.stem, name)
+
+
+@lru_cache
+def _load_shipped_contract(name: str) -> Contract:
+    known = contract_names()
+    if name not in known:
+        close = get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise QlowerError(
+            f"there is no contract {name!r}",
+            help=f"{hint}known contracts: {', '.join(known)}; "
+            "a contract of your own is a path that ends in .mlir",
+        )
+    resource = files(__name__) / f"{name}.mlir"
+    return parse_contract(resource.read_text(encoding="utf-8"), name, str(resource))
+
+
+def parse_contract(text: str, name: str, filename: str) -> Contract:
+    """Read a contract from its text; errors point into `filename`."""
+    module = parse_module(text, filename)
+    verify_module(module)
+    rules: dict[str, Rule] = {}
+    source = text
+    base = _module_string(module, BASE)
+    if base:
+        inherited = load_contract(base)
+        rules.update(inherited.rules)
+        source += inherited.source
+    for op in module.body.ops:
+        if not isinstance(op, FuncOp):
+            raise QlowerError(
+                f"a contract holds functions only, not {op.name}", op.location
+            )
+        if not _is_private(op):
+            rules[op.sym_name.data] = _check_rule(op)
+    return Contract(name, source, _module_string(module, SUMMARY), rules)
+
+
+def _module_string(module: ModuleOp, key: str) -> str:
+    attribute = module.attributes.get(key)
+    if attribute is None:
+        return ""
+    if not isinstance(attribute, StringAttr):
+        raise QlowerError(f"{key} must be a string, not {attribute}", module.location)
+    return attribute.data
+
+
+def _is_private(function: FuncOp) -> bool:
+    visibility = function.sym_visibility
+    return visibility is not None and visibility.data == "private"
+
+
+def _check_rule(function: FuncOp) -> Rule:
+    """Check a public function against the rule's signature."""
+    name = function.sym_name.data
+    location = function.location
+    signature = RULES.get(name)
+    if signature is None:
+        close = get_close_matches(name, RULES, n=1)
+        raise QlowerError(
+            f"there is no rule {name}",
+            location,
+            notes=[f"rules are {', '.join(RULES)}"],
+            help=(f"did you mean {close[0]}? " if close else "")
+            + "a helper function must be private",
+        )
+    inputs = list(function.function_type.inputs)
+    attributes = list(function.arg_attrs or ())
+    values: list[str] = []
+    for index, type in enumerate(inputs):
+        value = _value_name(attributes[index]) if index < len(attributes) else None
+        if value is None:
+            raise QlowerError(
+                f"argument {index} of rule {name} lacks the attribute {VALUE}",
+                location,
+            )
+        offered = signature.values.get(value)
+        if offered is None:
+            raise QlowerError(
+                f"rule {name} is not given a value {value!r}",
+                location,
+                notes=[f"it may ask for {', '.join(signature.values)}"],
+            )
+        if type != offered and value not in FREELY_TYPED:
+            raise QlowerError(
+                f"argument {index} of rule {name} wants {value} as {type}, "
+                f"it is given as {offered}",
+                location,
+            )
+        values.append(value)
+    results = tuple(function.function_type.outputs)
+    if signature.results is not None and results != signature.results:
+        raise QlowerError(
+            f"rule {name} returns ({_type_list(results)}), "
+            f"it must return ({_type_list(signature.results)})",
+            location,
+        )
+    return Rule(name, function, tuple(values))
+
+
+def _value_name(attributes: Attribute) -> str | None:
+    if isinstance(attributes, DictionaryAttr):
+        value = attributes.data.get(VALUE)
+        if isinstance(value, StringAttr):
+            return value.data
+    return None
+
+
+def _type_list(types: tuple[Attribute, ...]) -> str:
+    return ", ".join(str(type) for type in types)

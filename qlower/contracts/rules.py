@@ -1,0 +1,133 @@
+"""The rules that a contract may define, and the values that each may ask for.
+
+A rule is one function of a contract file. Its arguments name the values they want with the
+attribute `contract.value`; this table says which names exist, with their types. *Run-time*
+values change with the input; *constants* are known when a model is compiled (scales, zero
+points, shapes) and may differ from channel to channel. Stored integers arrive widened to
+i32, by their own signedness; a rule returns an i32 that the storage type can hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import f32, i1, i32
+from xdsl.ir import Attribute
+
+Values = Mapping[str, Attribute]
+
+
+@dataclass(frozen=True)
+class RuleSignature:
+    """What a rule may ask for, and what it returns (`None`: types of its own choice)."""
+
+    runtime: Values
+    constants: Values
+    results: tuple[Attribute, ...] | None = (i32,)
+
+    @property
+    def values(self) -> Values:
+        return {**self.runtime, **self.constants}
+
+
+def _operand(prefix: str) -> Values:
+    """Scale and zero point of an operand, and whether its storage is unsigned."""
+    return {
+        f"{prefix}_scale": f32,
+        f"{prefix}_zero_point": i32,
+        f"{prefix}_unsigned": i1,
+    }
+
+
+_INPUT = _operand("input")
+_OUTPUT = {
+    **_operand("output"),
+    # The storage range, narrowed by a fused activation through the rule `bound`.
+    "output_min": i32,
+    "output_max": i32,
+}
+_UNARY = RuleSignature({"input": i32}, {**_INPUT, **_OUTPUT})
+_BINARY = RuleSignature(
+    {"lhs": i32, "rhs": i32}, {**_operand("lhs"), **_operand("rhs"), **_OUTPUT}
+)
+_CONTRACTION = RuleSignature(
+    # sum((x - x_zero_point) * (w - w_zero_point)) over the taps inside the image, and the
+    # bias unless the rule asks for that by itself; wraps at 32 bits.
+    {"accumulator": i32},
+    {
+        "bias": i32,
+        "per_channel": i1,
+        **_INPUT,
+        **_operand("weight"),
+        **_OUTPUT,
+    },
+)
+_SUM = RuleSignature(
+    # The sum of the stored integers inside the image, zero point not subtracted, and how
+    # many there are.
+    {"accumulator": i32},
+    {"count": i32, **_INPUT, **_OUTPUT},
+)
+_RESIZE_POSITION: Values = {
+    "output_index": i32,
+    "input_size": i32,
+    "output_size": i32,
+    "align_corners": i1,
+    "half_pixel_centers": i1,
+}
+
+RULES: Mapping[str, RuleSignature] = {
+    "conv2d": _CONTRACTION,
+    "depthwise_conv2d": _CONTRACTION,
+    "linear": _CONTRACTION,
+    "matmul": RuleSignature(
+        {"accumulator": i32}, {**_operand("lhs"), **_operand("rhs"), **_OUTPUT}
+    ),
+    "avg_pool2d": _SUM,
+    "mean": _SUM,
+    "add": _BINARY,
+    "sub": _BINARY,
+    "mul": _BINARY,
+    # The stored integer of a real bound of a fused activation.
+    "bound": RuleSignature(
+        {}, {"real": f32, "output_scale": f32, "output_zero_point": i32}
+    ),
+    "quantize": RuleSignature({"input": f32}, _OUTPUT),
+    "dequantize": RuleSignature({"input": i32}, _INPUT, (f32,)),
+    "requantize": _UNARY,
+    # relu, relu6 and clamp on their own: output_min and output_max carry the bounds.
+    "clamp": _UNARY,
+    "concat": _UNARY,
+    # Functions of one 8-bit value: the lowering tabulates them.
+    "sigmoid": _UNARY,
+    "tanh": _UNARY,
+    "hard_swish": _UNARY,
+    "elu": _UNARY,
+    "leaky_relu": RuleSignature(
+        {"input": i32}, {"alpha": f32, **_INPUT, **_OUTPUT}
+    ),
+    # The row maximum is taken from the stored integers; `difference` is at most 0 and
+    # term and addend are tabulated. The type of terms and sums is the contract's choice.
+    "softmax_term": RuleSignature(
+        {"difference": i32}, {"beta": f32, **_INPUT}, None
+    ),
+    "softmax_addend": RuleSignature({"term": i32}, {}, None),
+    "softmax_output": RuleSignature({"term": i32, "sum": i32}, _OUTPUT),
+    # One axis at a time, when a model is compiled.
+    "resize_nearest_position": RuleSignature({}, _RESIZE_POSITION),
+    # Lower and upper neighbour, and the weight of the upper one.
+    "resize_bilinear_position": RuleSignature(
+        {}, _RESIZE_POSITION, (i32, i32, i32)
+    ),
+    "resize_bilinear": RuleSignature(
+        {
+            name: i32
+            for name in ("top_left", "top_right", "bottom_left", "bottom_right")
+        },
+        {"y_weight": i32, "x_weight": i32, **_INPUT, **_OUTPUT},
+    ),
+}
+
+FREELY_TYPED = frozenset({"term", "sum"})
+"""Values whose type a contract chooses."""

@@ -1,0 +1,911 @@
+// The arithmetic of LiteRT's *reference* kernels (LiteRT 2.3, OpResolverType.BUILTIN_REF).
+//
+// One public function a rule: the whole meaning of an operation, from the real scales to
+// the stored integer. Arguments say by name what they want of the operation. Whatever
+// depends on scales and zero points alone is computed when a model is compiled; the rest
+// is inlined into the lowered model, where each rounding, shift and saturation is an op.
+//
+// Sources are files of the LiteRT repository, below tflite/kernels.
+
+module attributes {
+  contract.summary = "LiteRT reference kernels: double rounding, float64 fully connected"
+} {
+
+// ---------------------------------------------------------------- fixed-point steps
+
+// internal/quantization_util.cc, QuantizeMultiplier: real = multiplier * 2^(exponent - 31)
+// with |multiplier| in [2^30, 2^31); frexp, then a rounding to 31 fractional bits.
+// Magnitudes below 2^-32 become 0.
+func.func private @quantize_multiplier(%real: f64) -> (i32, i32) {
+  %bits = arith.bitcast %real : f64 to i64
+  %mantissa_bits = arith.constant 52 : i64
+  %sign_and_exponent = arith.shrui %bits, %mantissa_bits : i64
+  %exponent_mask = arith.constant 2047 : i64
+  %biased = arith.andi %sign_and_exponent, %exponent_mask : i64
+  %bias = arith.constant 1022 : i64
+  %exponent = arith.subi %biased, %bias : i64
+  %fraction_mask = arith.constant 4503599627370495 : i64
+  %fraction = arith.andi %bits, %fraction_mask : i64
+  %hidden_bit = arith.constant 4503599627370496 : i64
+  %mantissa = arith.ori %fraction, %hidden_bit : i64
+  %c22 = arith.constant 22 : i64
+  %rounded = fixed.shift_right %mantissa, %c22 {rounding = half_away} : i64
+  // rounded up to 2^31: one more halving
+  %two_to_31 = arith.constant 2147483648 : i64
+  %overflow = arith.cmpi eq, %rounded, %two_to_31 : i64
+  %one = arith.constant 1 : i64
+  %halved = arith.shrui %rounded, %one : i64
+  %next = arith.addi %exponent, %one : i64
+  %multiplier = arith.select %overflow, %halved, %rounded : i64
+  %final = arith.select %overflow, %next, %exponent : i64
+  // too small for 31 bits: zero
+  %smallest = arith.constant -31 : i64
+  %tiny = arith.cmpi slt, %final, %smallest : i64
+  %zero = arith.constant 0 : i64
+  %magnitude = arith.select %tiny, %zero, %multiplier : i64
+  %e = arith.select %tiny, %zero, %final : i64
+  %negative = arith.cmpi slt, %bits, %zero : i64
+  %negated = arith.subi %zero, %magnitude : i64
+  %m = arith.select %negative, %negated, %magnitude : i64
+  %m32 = arith.trunci %m : i64 to i32
+  %e32 = arith.trunci %e : i64 to i32
+  return %m32, %e32 : i32, i32
+}
+
+// gemmlowp fixedpoint.h, SaturatingRoundingDoublingHighMul: the high half of 2ab, rounded.
+func.func private @saturating_rounding_doubling_high_mul(%a: i32, %b: i32) -> i32 {
+  %a64 = arith.extsi %a : i32 to i64
+  %b64 = arith.extsi %b : i32 to i64
+  %product = arith.muli %a64, %b64 : i64
+  %c31 = arith.constant 31 : i64
+  %high = fixed.shift_right %product, %c31 {rounding = half_up} : i64
+  %result = fixed.saturate %high : i64 to i32
+  return %result : i32
+}
+
+// internal/common.cc, MultiplyByQuantizedMultiplier (default build): rounds twice.
+// The left shift wraps.
+func.func private @multiply_by_quantized_multiplier(%x: i32, %multiplier: i32, %exponent: i32) -> i32 {
+  %largest = arith.constant 30 : i32
+  %legal = arith.cmpi sle, %exponent, %largest : i32
+  cf.assert %legal, "the ratio of the scales is 2^30 or more: the kernel would shift a 32-bit value out of its range"
+  %zero = arith.constant 0 : i32
+  %left = arith.maxsi %exponent, %zero : i32
+  %negated = arith.subi %zero, %exponent : i32
+  %right = arith.maxsi %negated, %zero : i32
+  %shifted = arith.shli %x, %left : i32
+  %high = func.call @saturating_rounding_doubling_high_mul(%shifted, %multiplier) : (i32, i32) -> i32
+  %result = fixed.shift_right %high, %right {rounding = half_away} : i32
+  return %result : i32
+}
+
+func.func private @multiply_by_real(%x: i32, %real: f64) -> i32 {
+  %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
+  %result = func.call @multiply_by_quantized_multiplier(%x, %multiplier, %exponent) : (i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func private @offset_and_clamp(%x: i32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %offset = arith.addi %x, %zero_point : i32
+  %low = arith.maxsi %offset, %min : i32
+  %result = arith.minsi %low, %max : i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- convolution, matmul
+
+// kernel_util.cc, PopulateConvolutionQuantizationParams: the scales combine in float64.
+// For uint8 GetQuantizedConvolutionMultipler multiplies input and weight scale in float32.
+func.func private @convolution_scale(%input: f32, %weight: f32, %output: f32, %float32_product: i1) -> f64 {
+  %input64 = arith.extf %input : f32 to f64
+  %weight64 = arith.extf %weight : f32 to f64
+  %wide = arith.mulf %input64, %weight64 : f64
+  %product = arith.mulf %input, %weight : f32
+  %narrow = arith.extf %product : f32 to f64
+  %scale = arith.select %float32_product, %narrow, %wide : f64
+  %output64 = arith.extf %output : f32 to f64
+  %real = arith.divf %scale, %output64 : f64
+  return %real : f64
+}
+
+// internal/reference/integer_ops/conv.h and conv.h
+func.func @conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
+  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %unsigned) : (f32, f32, f32, i1) -> f64
+  %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// internal/reference/integer_ops/depthwise_conv.h and depthwiseconv_uint8.h (kAwayFromZero)
+func.func @depthwise_conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
+  %result = func.call @conv2d(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// internal/reference/integer_ops/fully_connected.h: int8 multiplies in float64 and rounds
+// once, half away from zero (LiteRT since April 2025); uint8 is fixed point.
+func.func @linear(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
+  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %unsigned) : (f32, f32, f32, i1) -> f64
+  %fixed_point = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
+  %accumulator64 = arith.sitofp %accumulator : i32 to f64
+  %product = arith.mulf %accumulator64, %real : f64
+  %floating_point = fixed.convert %product {rounding = half_away} : f64 to i32
+  %scaled = arith.select %unsigned, %fixed_point, %floating_point : i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// batch_matmul.cc and internal/reference/batch_matmul.h
+func.func @matmul(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %narrow = arith.constant true
+  %real = func.call @convolution_scale(%lhs_scale, %rhs_scale, %output_scale, %narrow) : (f32, f32, f32, i1) -> f64
+  %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- pooling, mean
+
+// internal/reference/integer_ops/pooling.h: the mean of the *stored* integers, ties away
+// from zero; the zero point is not subtracted.
+func.func @avg_pool2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %two = arith.constant 2 : i32
+  %half = arith.divsi %count, %two : i32
+  %zero = arith.constant 0 : i32
+  %positive = arith.cmpi sgt, %accumulator, %zero : i32
+  %above = arith.addi %accumulator, %half : i32
+  %below = arith.subi %accumulator, %half : i32
+  %nudged = arith.select %positive, %above, %below : i32
+  %mean = arith.divsi %nudged, %count : i32
+  %low = arith.maxsi %mean, %min : i32
+  %result = arith.minsi %low, %max : i32
+  return %result : i32
+}
+
+// internal/reference/reduce.h, QuantizedMeanOrSum: 1/count is folded into the multiplier
+// by a truncating division.
+func.func @mean(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %input64 = arith.extf %input_scale : f32 to f64
+  %output64 = arith.extf %output_scale : f32 to f64
+  %real = arith.divf %input64, %output64 : f64
+  %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
+  // k = min(floor(log2(count)), 32, 31 + exponent)
+  %c31 = arith.constant 31 : i32
+  %c32 = arith.constant 32 : i32
+  %leading = math.ctlz %count : i32
+  %log2 = arith.subi %c31, %leading : i32
+  %capped = arith.minsi %log2, %c32 : i32
+  %room = arith.addi %c31, %exponent : i32
+  %k = arith.minsi %capped, %room : i32
+  %m64 = arith.extsi %multiplier : i32 to i64
+  %k64 = arith.extsi %k : i32 to i64
+  %count64 = arith.extsi %count : i32 to i64
+  %scaled_up = arith.shli %m64, %k64 : i64
+  %divided = arith.divsi %scaled_up, %count64 : i64
+  %mean_multiplier = arith.trunci %divided : i64 to i32
+  %mean_exponent = arith.subi %exponent, %k : i32
+  %offset = arith.muli %input_zero_point, %count : i32
+  %sum = arith.subi %accumulator, %offset : i32
+  %scaled = func.call @multiply_by_quantized_multiplier(%sum, %mean_multiplier, %mean_exponent) : (i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- elementwise
+
+// add.cc, PrepareGeneralAddOrSub; internal/reference/add.h: both operands are brought to
+// a common scale with 20 more bits, added, and scaled to the output.
+func.func private @add_operands(
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32, %rhs_zero_point: i32) -> (i32, i32, f64) {
+  %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
+  %larger64 = arith.extf %larger : f32 to f64
+  %two = arith.constant 2.0 : f64
+  %twice = arith.mulf %larger64, %two : f64
+  %left_shift = arith.constant 20 : i32
+  %lhs64 = arith.extf %lhs_scale : f32 to f64
+  %lhs_real = arith.divf %lhs64, %twice : f64
+  %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
+  %lhs_shifted = arith.shli %lhs_centred, %left_shift : i32
+  %lhs_scaled = func.call @multiply_by_real(%lhs_shifted, %lhs_real) : (i32, f64) -> i32
+  %rhs64 = arith.extf %rhs_scale : f32 to f64
+  %rhs_real = arith.divf %rhs64, %twice : f64
+  %rhs_centred = arith.subi %rhs, %rhs_zero_point : i32
+  %rhs_shifted = arith.shli %rhs_centred, %left_shift : i32
+  %rhs_scaled = func.call @multiply_by_real(%rhs_shifted, %rhs_real) : (i32, f64) -> i32
+  return %lhs_scaled, %rhs_scaled, %twice : i32, i32, f64
+}
+
+func.func private @add_output(%sum: i32, %twice: f64, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %two_to_20 = arith.constant 1048576.0 : f64
+  %output64 = arith.extf %output_scale : f32 to f64
+  %shifted_scale = arith.mulf %output64, %two_to_20 : f64
+  %real = arith.divf %twice, %shifted_scale : f64
+  %scaled = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @add(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %a, %b, %twice = func.call @add_operands(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32, i32, f32, i32) -> (i32, i32, f64)
+  %sum = arith.addi %a, %b : i32
+  %result = func.call @add_output(%sum, %twice, %output_scale, %zero_point, %min, %max) : (i32, f64, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @sub(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %a, %b, %twice = func.call @add_operands(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32, i32, f32, i32) -> (i32, i32, f64)
+  %difference = arith.subi %a, %b : i32
+  %result = func.call @add_output(%difference, %twice, %output_scale, %zero_point, %min, %max) : (i32, f64, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// mul.cc: the scales combine in float32. internal/reference/integer_ops/mul.h
+func.func @mul(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %scale = arith.mulf %lhs_scale, %rhs_scale : f32
+  %ratio = arith.divf %scale, %output_scale : f32
+  %real = arith.extf %ratio : f32 to f64
+  %a = arith.subi %lhs, %lhs_zero_point : i32
+  %b = arith.subi %rhs, %rhs_zero_point : i32
+  %product = arith.muli %a, %b : i32
+  %scaled = func.call @multiply_by_real(%product, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- borders, rescaling
+
+// kernel_util.cc, CalculateActivationRangeQuantized: the stored integer of a real bound of
+// a fused activation; float32 division, half away from zero.
+func.func @bound(
+    %real: f32 {contract.value = "real"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
+  %quotient = arith.divf %real, %output_scale : f32
+  %rounded = fixed.convert %quotient {rounding = half_away} : f32 to i32
+  %result = arith.addi %rounded, %zero_point : i32
+  return %result : i32
+}
+
+// internal/reference/quantize.h, AffineQuantize: float32 division, half away from zero.
+func.func @quantize(
+    %input: f32 {contract.value = "input"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %quotient = arith.divf %input, %output_scale : f32
+  %rounded = fixed.convert %quotient {rounding = half_away} : f32 to i32
+  %result = func.call @offset_and_clamp(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// internal/reference/dequantize.h: the scale is widened to float64.
+func.func @dequantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"}) -> f32 {
+  %centred = arith.subi %input, %input_zero_point : i32
+  %integer = arith.sitofp %centred : i32 to f64
+  %scale = arith.extf %input_scale : f32 to f64
+  %product = arith.mulf %scale, %integer : f64
+  %result = arith.truncf %product : f64 to f32
+  return %result : f32
+}
+
+// internal/reference/requantize.h
+func.func @requantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %input64 = arith.extf %input_scale : f32 to f64
+  %output64 = arith.extf %output_scale : f32 to f64
+  %real = arith.divf %input64, %output64 : f64
+  %centred = arith.subi %input, %input_zero_point : i32
+  %scaled = func.call @multiply_by_real(%centred, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// activations.cc, QuantizedReluX: RELU, RELU6 and RELU_N1_TO_1 on their own. The scales are
+// divided in float32; output_min and output_max carry the activation's bounds.
+func.func @clamp(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %ratio = arith.divf %input_scale, %output_scale : f32
+  %real = arith.extf %ratio : f32 to f64
+  %centred = arith.subi %input, %input_zero_point : i32
+  %scaled = func.call @multiply_by_real(%centred, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// internal/reference/concatenation.h: int8 inputs must share the output's parameters;
+// uint8 is rescaled in float32 (ConcatenationWithScaling).
+func.func @concat(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
+  %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
+  %same_zero_point = arith.cmpi eq, %input_zero_point, %zero_point : i32
+  %same = arith.andi %same_scale, %same_zero_point : i1
+  %legal = arith.ori %same, %unsigned : i1
+  cf.assert %legal, "int8 inputs of concat must have the output's scale and zero point: LiteRT refuses others"
+  %one = arith.constant 1.0 : f32
+  %inverse = arith.divf %one, %output_scale : f32
+  %ratio = arith.mulf %input_scale, %inverse : f32
+  %z = arith.sitofp %input_zero_point : i32 to f32
+  %negated = arith.negf %z : f32
+  %bias = arith.mulf %negated, %ratio : f32
+  %value = arith.sitofp %input : i32 to f32
+  %product = arith.mulf %value, %ratio : f32
+  %sum = arith.addf %product, %bias : f32
+  %rounded = fixed.convert %sum {rounding = half_away} : f32 to i32
+  %rescaled = func.call @offset_and_clamp(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = arith.select %same, %input, %rescaled : i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- activations (tables)
+
+// internal/common.h, LUTPopulateInt8: float32 throughout, reciprocal of the output scale,
+// half away from zero.
+func.func private @table_input(%input: i32, %scale: f32, %zero_point: i32) -> f32 {
+  %centred = arith.subi %input, %zero_point : i32
+  %integer = arith.sitofp %centred : i32 to f32
+  %real = arith.mulf %scale, %integer : f32
+  return %real : f32
+}
+
+func.func private @table_output(%real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %one = arith.constant 1.0 : f32
+  %inverse = arith.divf %one, %scale : f32
+  %scaled = arith.mulf %real, %inverse : f32
+  %rounded = fixed.convert %scaled {rounding = half_away} : f32 to i32
+  %result = func.call @offset_and_clamp(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @sigmoid(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @table_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %negated = arith.negf %x : f32
+  %exponential = math.exp %negated : f32
+  %one = arith.constant 1.0 : f32
+  %denominator = arith.addf %one, %exponential : f32
+  %real = arith.divf %one, %denominator : f32
+  %result = func.call @table_output(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @tanh(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @table_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %real = math.tanh %x : f32
+  %result = func.call @table_output(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @elu(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @table_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %zero = arith.constant 0.0 : f32
+  %negative = arith.cmpf olt, %x, %zero : f32
+  %at_most_zero = arith.minimumf %x, %zero : f32
+  %exponential = math.expm1 %at_most_zero : f32
+  %real = arith.select %negative, %exponential, %x : f32
+  %result = func.call @table_output(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// internal/reference/leaky_relu.h: one multiplier for each sign, derived in float32.
+func.func @leaky_relu(
+    %input: i32 {contract.value = "input"},
+    %alpha: f32 {contract.value = "alpha"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %identity_ratio = arith.divf %input_scale, %output_scale : f32
+  %identity_real = arith.extf %identity_ratio : f32 to f64
+  %alpha_scale = arith.mulf %input_scale, %alpha : f32
+  %alpha_ratio = arith.divf %alpha_scale, %output_scale : f32
+  %alpha_real = arith.extf %alpha_ratio : f32 to f64
+  %x = arith.subi %input, %input_zero_point : i32
+  %zero = arith.constant 0 : i32
+  %identity = func.call @multiply_by_real(%x, %identity_real) : (i32, f64) -> i32
+  %sloped = func.call @multiply_by_real(%x, %alpha_real) : (i32, f64) -> i32
+  %non_negative = arith.cmpi sge, %x, %zero : i32
+  %scaled = arith.select %non_negative, %identity, %sloped : i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// hard_swish.cc, HardSwishPrepare; internal/reference/hard_swish.h. 16-bit fixed point:
+// x * relu6(x + 3) / 6 with both factors at 128 times the input's resolution.
+func.func private @saturating_rounding_doubling_high_mul_16(%a: i32, %b: i32) -> i32 {
+  %product = arith.muli %a, %b : i32
+  %c15 = arith.constant 15 : i32
+  %high = fixed.shift_right %product, %c15 {rounding = half_up} : i32
+  %result = func.call @saturate_16(%high) : (i32) -> i32
+  return %result : i32
+}
+
+func.func private @saturate_16(%x: i32) -> i32 {
+  %narrow = fixed.saturate %x : i32 to i16
+  %result = arith.extsi %narrow : i16 to i32
+  return %result : i32
+}
+
+func.func private @reduce_multiplier_to_16_bits(%multiplier: i32) -> i32 {
+  %c16 = arith.constant 16 : i32
+  %rounded = fixed.shift_right %multiplier, %c16 {rounding = half_up} : i32
+  %result = func.call @saturate_16(%rounded) : (i32) -> i32
+  return %result : i32
+}
+
+func.func @hard_swish(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %fine_step = arith.constant 0.0078125 : f32
+  %fine_scale = arith.mulf %fine_step, %input_scale : f32
+  %output_ratio = arith.divf %fine_scale, %output_scale : f32
+  %output_real = arith.extf %output_ratio : f32 to f64
+  %output_multiplier, %output_exponent = func.call @quantize_multiplier(%output_real) : (f64) -> (i32, i32)
+  %output_16 = func.call @reduce_multiplier_to_16_bits(%output_multiplier) : (i32) -> i32
+  // 3 / 32768: the scale at which the relu-like factor fills 16 bits
+  %three = arith.constant 3.0 : f32
+  %two_to_15 = arith.constant 32768.0 : f32
+  %relu_scale = arith.divf %three, %two_to_15 : f32
+  %relu_ratio = arith.divf %fine_scale, %relu_scale : f32
+  %relu_real = arith.extf %relu_ratio : f32 to f64
+  %relu_multiplier, %relu_exponent = func.call @quantize_multiplier(%relu_real) : (f64) -> (i32, i32)
+  %relu_16 = func.call @reduce_multiplier_to_16_bits(%relu_multiplier) : (i32) -> i32
+
+  %x = arith.subi %input, %input_zero_point : i32
+  %c7 = arith.constant 7 : i32
+  %fine = arith.shli %x, %c7 : i32
+  %factor = func.call @saturating_rounding_doubling_high_mul_16(%fine, %output_16) : (i32, i32) -> i32
+
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %up = arith.cmpi sgt, %relu_exponent, %zero : i32
+  %exponent_minus_1 = arith.subi %relu_exponent, %one : i32
+  %left = arith.maxsi %exponent_minus_1, %zero : i32
+  // more than 15 places saturate whatever is not zero
+  %c15 = arith.constant 15 : i32
+  %left_capped = arith.minsi %left, %c15 : i32
+  %fine_shifted = arith.shli %fine, %left_capped : i32
+  %relu_0 = func.call @saturate_16(%fine_shifted) : (i32) -> i32
+  %relu_1 = func.call @saturating_rounding_doubling_high_mul_16(%relu_0, %relu_16) : (i32, i32) -> i32
+  %relu_doubled = arith.shli %relu_1, %one : i32
+  %relu_saturated = func.call @saturate_16(%relu_doubled) : (i32) -> i32
+  %relu_2 = arith.select %up, %relu_saturated, %relu_1 : i32
+  %relu_negated = arith.subi %zero, %relu_exponent : i32
+  %relu_right = arith.maxsi %relu_negated, %zero : i32
+  %relu_3 = fixed.shift_right %relu_2, %relu_right {rounding = half_away} : i32
+  // from [-1, 1] to [0, 1]
+  %offset = arith.constant 32768 : i32
+  %relu_4 = arith.addi %relu_3, %offset : i32
+  %relu = arith.shrsi %relu_4, %one : i32
+
+  // SaturatingDoublingHighMul: no rounding, toward zero
+  %product = arith.muli %relu, %factor : i32
+  %c32768 = arith.constant 32768 : i32
+  %high = arith.divsi %product, %c32768 : i32
+  %swish = func.call @saturate_16(%high) : (i32) -> i32
+  %output_negated = arith.subi %zero, %output_exponent : i32
+  %output_right = arith.maxsi %output_negated, %zero : i32
+  %representable = arith.cmpi sle, %output_exponent, %zero : i32
+  cf.assert %representable, "hard_swish: the output scale is less than 1/128 of the input scale, which LiteRT refuses"
+  %scaled = fixed.shift_right %swish, %output_right {rounding = half_away} : i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- softmax
+
+// softmax.cc, PreprocessSoftmaxScaling and CalculateInputRadius; internal/reference/softmax.h.
+// Differences from the row's maximum become Q5.26, their exponentials Q0.31.
+func.func @softmax_term(
+    %difference: i32 {contract.value = "difference"},
+    %beta: f32 {contract.value = "beta"},
+    %input_scale: f32 {contract.value = "input_scale"}) -> i32 {
+  %beta64 = arith.extf %beta : f32 to f64
+  %scale64 = arith.extf %input_scale : f32 to f64
+  %beta_scale = arith.mulf %beta64, %scale64 : f64
+  %two_to_26 = arith.constant 67108864.0 : f64
+  %real = arith.mulf %beta_scale, %two_to_26 : f64
+  %largest = arith.constant 2147483647.0 : f64
+  %capped = arith.minimumf %real, %largest : f64
+  %one = arith.constant 1.0 : f64
+  %legal = arith.cmpf ogt, %capped, %one : f64
+  cf.assert %legal, "softmax: beta times the input scale is 2^-26 or less, which LiteRT refuses"
+  %multiplier, %left = func.call @quantize_multiplier(%capped) : (f64) -> (i32, i32)
+
+  // radius = floor(31 * 2^26 / 2^left): smaller differences underflow to a term of 0
+  %input_range = arith.constant 2080374784 : i32
+  %radius = arith.shrui %input_range, %left : i32
+  %zero = arith.constant 0 : i32
+  %smallest = arith.subi %zero, %radius : i32
+  %in_range = arith.cmpi sge, %difference, %smallest : i32
+  %kept = arith.maxsi %difference, %smallest : i32
+
+  %shifted = arith.shli %kept, %left : i32
+  %fixed_point = func.call @saturating_rounding_doubling_high_mul(%shifted, %multiplier) : (i32, i32) -> i32
+  %exponential = func.call @exp_on_negative_values(%fixed_point) : (i32) -> i32
+  %result = arith.select %in_range, %exponential, %zero : i32
+  return %result : i32
+}
+
+// gemmlowp fixedpoint.h, exp_on_negative_values: Q5.26 at most 0 to Q0.31. A polynomial on
+// [-1/4, 0), then one factor for each bit of the rest.
+func.func private @exp_on_negative_values(%a: i32) -> i32 {
+  %zero = arith.constant 0 : i32
+  %quarter_mask = arith.constant 16777215 : i32
+  %quarter = arith.constant 16777216 : i32
+  %low_bits = arith.andi %a, %quarter_mask : i32
+  %fraction = arith.subi %low_bits, %quarter : i32
+  %remainder = arith.subi %fraction, %a : i32
+  // exp on [-1/4, 0) by its Taylor series about -1/8, in Q0.31
+  %c5 = arith.constant 5 : i32
+  %q31 = arith.shli %fraction, %c5 : i32
+  %eighth = arith.constant 268435456 : i32
+  %x = arith.addi %q31, %eighth : i32
+  %x2 = func.call @saturating_rounding_doubling_high_mul(%x, %x) : (i32, i32) -> i32
+  %x3 = func.call @saturating_rounding_doubling_high_mul(%x2, %x) : (i32, i32) -> i32
+  %x4 = func.call @saturating_rounding_doubling_high_mul(%x2, %x2) : (i32, i32) -> i32
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  %x4_over_4 = fixed.shift_right %x4, %two {rounding = half_away} : i32
+  %x4_over_4_plus_x3 = arith.addi %x4_over_4, %x3 : i32
+  %third = arith.constant 715827883 : i32
+  %cubic = func.call @saturating_rounding_doubling_high_mul(%x4_over_4_plus_x3, %third) : (i32, i32) -> i32
+  %twice_tail = arith.addi %cubic, %x2 : i32
+  %tail = fixed.shift_right %twice_tail, %one {rounding = half_away} : i32
+  %series = arith.addi %x, %tail : i32
+  %exp_minus_eighth = arith.constant 1895147668 : i32
+  %scaled = func.call @saturating_rounding_doubling_high_mul(%exp_minus_eighth, %series) : (i32, i32) -> i32
+  %base = arith.addi %exp_minus_eighth, %scaled : i32
+  // e^-(2^-2)
+  %bit_1 = arith.constant 16777216 : i32
+  %masked_1 = arith.andi %remainder, %bit_1 : i32
+  %set_1 = arith.cmpi ne, %masked_1, %zero : i32
+  %constant_1 = arith.constant 1672461947 : i32
+  %times_1 = func.call @saturating_rounding_doubling_high_mul(%base, %constant_1) : (i32, i32) -> i32
+  %power_1 = arith.select %set_1, %times_1, %base : i32
+  // e^-(2^-1)
+  %bit_2 = arith.constant 33554432 : i32
+  %masked_2 = arith.andi %remainder, %bit_2 : i32
+  %set_2 = arith.cmpi ne, %masked_2, %zero : i32
+  %constant_2 = arith.constant 1302514674 : i32
+  %times_2 = func.call @saturating_rounding_doubling_high_mul(%power_1, %constant_2) : (i32, i32) -> i32
+  %power_2 = arith.select %set_2, %times_2, %power_1 : i32
+  // e^-(2^0)
+  %bit_3 = arith.constant 67108864 : i32
+  %masked_3 = arith.andi %remainder, %bit_3 : i32
+  %set_3 = arith.cmpi ne, %masked_3, %zero : i32
+  %constant_3 = arith.constant 790015084 : i32
+  %times_3 = func.call @saturating_rounding_doubling_high_mul(%power_2, %constant_3) : (i32, i32) -> i32
+  %power_3 = arith.select %set_3, %times_3, %power_2 : i32
+  // e^-(2^1)
+  %bit_4 = arith.constant 134217728 : i32
+  %masked_4 = arith.andi %remainder, %bit_4 : i32
+  %set_4 = arith.cmpi ne, %masked_4, %zero : i32
+  %constant_4 = arith.constant 290630308 : i32
+  %times_4 = func.call @saturating_rounding_doubling_high_mul(%power_3, %constant_4) : (i32, i32) -> i32
+  %power_4 = arith.select %set_4, %times_4, %power_3 : i32
+  // e^-(2^2)
+  %bit_5 = arith.constant 268435456 : i32
+  %masked_5 = arith.andi %remainder, %bit_5 : i32
+  %set_5 = arith.cmpi ne, %masked_5, %zero : i32
+  %constant_5 = arith.constant 39332535 : i32
+  %times_5 = func.call @saturating_rounding_doubling_high_mul(%power_4, %constant_5) : (i32, i32) -> i32
+  %power_5 = arith.select %set_5, %times_5, %power_4 : i32
+  // e^-(2^3)
+  %bit_6 = arith.constant 536870912 : i32
+  %masked_6 = arith.andi %remainder, %bit_6 : i32
+  %set_6 = arith.cmpi ne, %masked_6, %zero : i32
+  %constant_6 = arith.constant 720401 : i32
+  %times_6 = func.call @saturating_rounding_doubling_high_mul(%power_5, %constant_6) : (i32, i32) -> i32
+  %power_6 = arith.select %set_6, %times_6, %power_5 : i32
+  // e^-(2^4)
+  %bit_7 = arith.constant 1073741824 : i32
+  %masked_7 = arith.andi %remainder, %bit_7 : i32
+  %set_7 = arith.cmpi ne, %masked_7, %zero : i32
+  %constant_7 = arith.constant 242 : i32
+  %times_7 = func.call @saturating_rounding_doubling_high_mul(%power_6, %constant_7) : (i32, i32) -> i32
+  %power_7 = arith.select %set_7, %times_7, %power_6 : i32
+  %is_zero = arith.cmpi eq, %a, %zero : i32
+  %almost_one = arith.constant 2147483647 : i32
+  %result = arith.select %is_zero, %almost_one, %power_7 : i32
+  return %result : i32
+}
+
+// The sum of exponentials is Q12.19.
+func.func @softmax_addend(%term: i32 {contract.value = "term"}) -> i32 {
+  %c12 = arith.constant 12 : i32
+  %result = fixed.shift_right %term, %c12 {rounding = half_away} : i32
+  return %result : i32
+}
+
+// gemmlowp fixedpoint.h, one_over_one_plus_x_for_x_in_0_1: Q0.31, three Newton steps in Q2.29.
+func.func private @one_over_one_plus_x(%x: i32) -> i32 {
+  %x64 = arith.extsi %x : i32 to i64
+  %one64 = arith.constant 2147483647 : i64
+  %denominator = arith.addi %x64, %one64 : i64
+  %shift = arith.constant 1 : i64
+  %half64 = fixed.shift_right %denominator, %shift {rounding = half_up} : i64
+  %half = fixed.saturate %half64 : i64 to i32
+  %c48_17 = arith.constant 1515870810 : i32
+  %minus_32_17 = arith.constant -1010580540 : i32
+  %slope = func.call @saturating_rounding_doubling_high_mul(%half, %minus_32_17) : (i32, i32) -> i32
+  %guess = arith.addi %c48_17, %slope : i32
+  %first = func.call @newton_step(%guess, %half) : (i32, i32) -> i32
+  %second = func.call @newton_step(%first, %half) : (i32, i32) -> i32
+  %third = func.call @newton_step(%second, %half) : (i32, i32) -> i32
+  %result = func.call @saturating_shift_left(%third, %shift) : (i32, i64) -> i32
+  return %result : i32
+}
+
+func.func private @newton_step(%guess: i32, %half: i32) -> i32 {
+  %product = func.call @saturating_rounding_doubling_high_mul(%half, %guess) : (i32, i32) -> i32
+  %one = arith.constant 536870912 : i32
+  %error = arith.subi %one, %product : i32
+  %correction = func.call @saturating_rounding_doubling_high_mul(%guess, %error) : (i32, i32) -> i32
+  %shift = arith.constant 2 : i64
+  %rescaled = func.call @saturating_shift_left(%correction, %shift) : (i32, i64) -> i32
+  %result = arith.addi %guess, %rescaled : i32
+  return %result : i32
+}
+
+func.func private @saturating_shift_left(%x: i32, %shift: i64) -> i32 {
+  %wide = arith.extsi %x : i32 to i64
+  %shifted = arith.shli %wide, %shift : i64
+  %result = fixed.saturate %shifted : i64 to i32
+  return %result : i32
+}
+
+// The output is 1/256 a step from the storage type's minimum: LiteRT demands that scale and
+// zero point. Sums of 2^28 and more (over 512 equal logits) would shift a 32-bit value by more
+// than 31 places, undefined in the kernel; here it is done in 64 bits.
+func.func @softmax_output(
+    %term: i32 {contract.value = "term"},
+    %sum: i32 {contract.value = "sum"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %step = arith.constant 0.00390625 : f32
+  %right_scale = arith.cmpf oeq, %output_scale, %step : f32
+  cf.assert %right_scale, "softmax: the output scale must be 1/256, LiteRT refuses others"
+  %right_zero_point = arith.cmpi eq, %zero_point, %min : i32
+  cf.assert %right_zero_point, "softmax: the output zero point must be the storage type's minimum, LiteRT refuses others"
+  %headroom = math.ctlz %sum : i32
+  %normalized = arith.shli %sum, %headroom : i32
+  %minus_one = arith.constant -2147483648 : i32
+  %fraction = arith.addi %normalized, %minus_one : i32
+  %reciprocal = func.call @one_over_one_plus_x(%fraction) : (i32) -> i32
+  %product = func.call @saturating_rounding_doubling_high_mul(%reciprocal, %term) : (i32, i32) -> i32
+  %c35 = arith.constant 35 : i32
+  %places = arith.subi %c35, %headroom : i32
+  %places64 = arith.extsi %places : i32 to i64
+  %product64 = arith.extsi %product : i32 to i64
+  %rounded = fixed.shift_right %product64, %places64 {rounding = half_away} : i64
+  %probability = arith.trunci %rounded : i64 to i32
+  %result = func.call @offset_and_clamp(%probability, %min, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- resizing
+
+// internal/reference/resize_nearest_neighbor.h, GetNearestNeighbor: float32
+func.func @resize_nearest_position(
+    %index: i32 {contract.value = "output_index"},
+    %input_size: i32 {contract.value = "input_size"},
+    %output_size: i32 {contract.value = "output_size"},
+    %align_corners: i1 {contract.value = "align_corners"},
+    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> i32 {
+  %one = arith.constant 1 : i32
+  %zero = arith.constant 0 : i32
+  %several = arith.cmpi sgt, %output_size, %one : i32
+  %aligned = arith.andi %align_corners, %several : i1
+  %input_less_1 = arith.subi %input_size, %one : i32
+  %output_less_1 = arith.subi %output_size, %one : i32
+  %numerator = arith.select %aligned, %input_less_1, %input_size : i32
+  %denominator = arith.select %aligned, %output_less_1, %output_size : i32
+  %numerator_f = arith.sitofp %numerator : i32 to f32
+  %denominator_f = arith.sitofp %denominator : i32 to f32
+  %scale = arith.divf %numerator_f, %denominator_f : f32
+  %half = arith.constant 0.5 : f32
+  %zero_f = arith.constant 0.0 : f32
+  %offset = arith.select %half_pixel_centers, %half, %zero_f : f32
+  %index_f = arith.sitofp %index : i32 to f32
+  %centre = arith.addf %index_f, %offset : f32
+  %position = arith.mulf %centre, %scale : f32
+  %rounded = fixed.convert %position {rounding = half_away} : f32 to i32
+  %floored = fixed.convert %position {rounding = floor} : f32 to i32
+  %nearest = arith.select %align_corners, %rounded, %floored : i32
+  %below = arith.minsi %nearest, %input_less_1 : i32
+  %result = arith.maxsi %below, %zero : i32
+  return %result : i32
+}
+
+// internal/reference/resize_bilinear.h, ComputeInterpolationValuesInteger: positions with
+// 10 fractional bits. Returns the two neighbours and the weight of the upper one.
+func.func @resize_bilinear_position(
+    %index: i32 {contract.value = "output_index"},
+    %input_size: i32 {contract.value = "input_size"},
+    %output_size: i32 {contract.value = "output_size"},
+    %align_corners: i1 {contract.value = "align_corners"},
+    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> (i32, i32, i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  %c10 = arith.constant 10 : i32
+  %c512 = arith.constant 512 : i32
+  %c1023 = arith.constant 1023 : i32
+  %c1024 = arith.constant 1024 : i32
+  %several = arith.cmpi sgt, %output_size, %one : i32
+  %aligned = arith.andi %align_corners, %several : i1
+  %input_less_1 = arith.subi %input_size, %one : i32
+  %output_less_1 = arith.subi %output_size, %one : i32
+  %numerator = arith.select %aligned, %input_less_1, %input_size : i32
+  %denominator = arith.select %aligned, %output_less_1, %output_size : i32
+  %shifted = arith.shli %numerator, %c10 : i32
+  %half_denominator = arith.divsi %denominator, %two : i32
+  %nudged = arith.addi %shifted, %half_denominator : i32
+  %scale = arith.divsi %nudged, %denominator : i32
+  %corner = arith.muli %index, %scale : i32
+  %half_scale = arith.divsi %scale, %two : i32
+  %moved = arith.addi %corner, %half_scale : i32
+  %centred = arith.subi %moved, %c512 : i32
+  %position = arith.select %half_pixel_centers, %centred, %corner : i32
+  %lower_unclamped = arith.divsi %position, %c1024 : i32
+  %lower = arith.maxsi %lower_unclamped, %zero : i32
+  %position_up = arith.addi %position, %c1023 : i32
+  %upper_unclamped = arith.divsi %position_up, %c1024 : i32
+  %upper = arith.minsi %upper_unclamped, %input_less_1 : i32
+  %lower_position = arith.shli %lower, %c10 : i32
+  %weight = arith.subi %position, %lower_position : i32
+  return %lower, %upper, %weight : i32, i32, i32
+}
+
+// internal/reference/resize_bilinear.h, ResizeBilinearInteger: weights sum to 2^20, one
+// rounding, half away from zero.
+func.func @resize_bilinear(
+    %top_left: i32 {contract.value = "top_left"},
+    %top_right: i32 {contract.value = "top_right"},
+    %bottom_left: i32 {contract.value = "bottom_left"},
+    %bottom_right: i32 {contract.value = "bottom_right"},
+    %y_weight: i32 {contract.value = "y_weight"},
+    %x_weight: i32 {contract.value = "x_weight"}) -> i32 {
+  %one = arith.constant 1024 : i32
+  %y_rest = arith.subi %one, %y_weight : i32
+  %x_rest = arith.subi %one, %x_weight : i32
+  %top_left_y = arith.muli %top_left, %y_rest : i32
+  %top_right_y = arith.muli %top_right, %y_rest : i32
+  %bottom_left_y = arith.muli %bottom_left, %y_weight : i32
+  %bottom_right_y = arith.muli %bottom_right, %y_weight : i32
+  %left = arith.addi %top_left_y, %bottom_left_y : i32
+  %right = arith.addi %top_right_y, %bottom_right_y : i32
+  %left_x = arith.muli %left, %x_rest : i32
+  %right_x = arith.muli %right, %x_weight : i32
+  %sum = arith.addi %left_x, %right_x : i32
+  %c20 = arith.constant 20 : i32
+  %result = fixed.shift_right %sum, %c20 {rounding = half_away} : i32
+  return %result : i32
+}
+
+}
