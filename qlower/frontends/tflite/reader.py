@@ -1,0 +1,324 @@
+"""Reading the bytes of a TFLite file.
+
+A file may be truncated, corrupted or hostile. The generated accessors stay inside the
+bytes (they raise when an offset leaves them), but they do not notice vectors of four
+billion elements or tables that overlap a million times. So every accessor is called
+through one `_Reader`, which turns what they raise into a `QlowerError` and charges
+everything that is read against a budget proportional to the size of the file: time and
+memory stay linear in it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qlower.diagnostics import QlowerError, make_file_location
+
+from .accessors import (
+    BufferTable,
+    ModelTable,
+    OperatorTable,
+    OptionsTable,
+    QuantizationTable,
+    RawTable,
+    SubGraphTable,
+    TensorTable,
+    TFLitePackage,
+    enum_names,
+    load_tflite_package,
+)
+from .schema import (
+    OPTION_FIELDS,
+    VECTOR_FIELDS,
+    Buffer,
+    Model,
+    Operator,
+    OptionValue,
+    Quantization,
+    Tensor,
+)
+
+FILE_IDENTIFIER = b"TFL3"
+SCHEMA_VERSION = 3
+
+MAX_FILE_BYTES = (1 << 31) - 1
+"""FlatBuffers offsets are signed 32-bit numbers."""
+
+MAX_TABLES = 1 << 16
+"""Tensors, operators, operator codes or buffers in one file."""
+
+SHARING_ALLOWANCE = 4
+"""How often, on average, a byte of the file may be read through different tables."""
+
+SMALLEST_BUDGET = 4096
+
+ACCESSOR_ERRORS = (struct.error, TypeError, ValueError, OverflowError)
+"""Out-of-range unpacking, numbers and views: all that the accessors raise."""
+
+T = TypeVar("T")
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+def read_model(data: bytes, filename: str) -> Model:
+    """Read the model in `data`, or raise a `QlowerError` located in `filename`."""
+    return _Reader(data, filename, load_tflite_package()).model()
+
+
+class _Reader:
+    def __init__(self, data: bytes, filename: str, package: TFLitePackage) -> None:
+        self.data = data
+        self.filename = filename
+        self.package = package
+        self.budget = max(SHARING_ALLOWANCE * len(data), SMALLEST_BUDGET)
+        self.type_names = enum_names(package.TensorType)
+        self.options_names = enum_names(package.BuiltinOptions)
+        self.operator_names = enum_names(package.BuiltinOperator)
+
+    # Guards
+
+    def error(self, message: str) -> QlowerError:
+        return QlowerError(message, make_file_location(self.filename, 0, 0))
+
+    def get(self, what: str, accessor: Callable[[], T]) -> T:
+        """Call one accessor."""
+        try:
+            return accessor()
+        except ACCESSOR_ERRORS as error:
+            raise self.error(f"damaged file: {what}: {error}") from error
+
+    def charge(self, what: str, size: int) -> None:
+        if size > self.budget:
+            raise self.error(
+                f"damaged file: {what}: {size} bytes in a file of {len(self.data)}"
+            )
+        self.budget -= size
+
+    def vector(
+        self,
+        what: str,
+        length: Callable[[], int],
+        view: Callable[[], NDArray[Scalar]],
+        item_size: int,
+    ) -> NDArray[Scalar] | None:
+        """A view of a vector of numbers, or None when it is empty."""
+        count = self.get(what, length)
+        self.charge(what, count * item_size)
+        return self.get(what, view) if count else None
+
+    def integers(
+        self,
+        what: str,
+        length: Callable[[], int],
+        view: Callable[[], NDArray[np.int32]],
+    ) -> tuple[int, ...]:
+        values = self.vector(what, length, view, 4)
+        return () if values is None else tuple(cast(list[int], values.tolist()))
+
+    def tables(
+        self, what: str, length: Callable[[], int], table: Callable[[int], T | None]
+    ) -> Iterator[tuple[str, T]]:
+        """The elements of a vector of tables, each with its description."""
+        count = self.get(f"{what} table", length)
+        if count > MAX_TABLES:
+            raise self.error(
+                f"damaged file: {count} {what}s are out of range [0, {MAX_TABLES}]"
+            )
+        self.charge(f"{what} table", 4 * count)
+        for index in range(count):
+            description = f"{what} {index}"
+            element = self.get(description, lambda index=index: table(index))
+            if element is None:
+                raise self.error(f"damaged file: {description} is missing")
+            yield description, element
+
+    def text(self, what: str, accessor: Callable[[], bytes | None]) -> str:
+        """A name: printable characters only, whatever the bytes are."""
+        raw = self.get(what, accessor) or b""
+        self.charge(what, len(raw))
+        decoded = raw.decode("utf-8", "replace")
+        return "".join(c if c.isprintable() else "\ufffd" for c in decoded)
+
+    # Tables
+
+    def model(self) -> Model:
+        data = self.data
+        if data[4:8] != FILE_IDENTIFIER:
+            raise self.error(
+                f"not a TFLite file: the identifier at byte 4 is {data[4:8]!r},"
+                f" expected {FILE_IDENTIFIER!r}"
+            )
+        if len(data) > MAX_FILE_BYTES:
+            raise self.error(
+                f"{len(data)} bytes are out of range [8, {MAX_FILE_BYTES}] of a"
+                " FlatBuffers file"
+            )
+        model = self.get("model", lambda: self.package.Model.GetRootAs(data))
+        version = self.get("schema version", model.Version)
+        if version != SCHEMA_VERSION:
+            raise self.error(
+                f"schema version {version} is not supported; expected {SCHEMA_VERSION}"
+            )
+        subgraphs = list(
+            self.tables("subgraph", model.SubgraphsLength, model.Subgraphs)
+        )
+        if len(subgraphs) != 1:
+            raise self.error(
+                f"a model of {len(subgraphs)} subgraphs is not supported; expected 1"
+            )
+        subgraph = subgraphs[0][1]
+        opcodes = self.operator_codes(model)
+        return Model(
+            filename=self.filename,
+            tensors=tuple(
+                self.tensor(index, what, tensor)
+                for index, (what, tensor) in enumerate(
+                    self.tables("tensor", subgraph.TensorsLength, subgraph.Tensors)
+                )
+            ),
+            operators=self.operators(subgraph, opcodes),
+            buffers=tuple(
+                self.buffer(what, buffer)
+                for what, buffer in self.tables(
+                    "buffer", model.BuffersLength, model.Buffers
+                )
+            ),
+            inputs=self.integers(
+                "model inputs", subgraph.InputsLength, subgraph.InputsAsNumpy
+            ),
+            outputs=self.integers(
+                "model outputs", subgraph.OutputsLength, subgraph.OutputsAsNumpy
+            ),
+        )
+
+    def operator_codes(self, model: ModelTable) -> list[str]:
+        """The operator's name for each entry of the operator code table."""
+        names: list[str] = []
+        for what, code in self.tables(
+            "operator code", model.OperatorCodesLength, model.OperatorCodes
+        ):
+            # Codes up to 127 are in the old one-byte field, of which older files have
+            # only that and newer files fill both.
+            value = max(
+                self.get(what, code.DeprecatedBuiltinCode),
+                self.get(what, code.BuiltinCode),
+            )
+            name = self.operator_names.get(value, f"operator code {value}")
+            if name == "CUSTOM":
+                name = f"CUSTOM {self.text(what, code.CustomCode)!r}"
+            names.append(name)
+        return names
+
+    def operators(
+        self, subgraph: SubGraphTable, opcodes: list[str]
+    ) -> tuple[Operator, ...]:
+        return tuple(
+            self.operator(index, what, operator, opcodes)
+            for index, (what, operator) in enumerate(
+                self.tables("operator", subgraph.OperatorsLength, subgraph.Operators)
+            )
+        )
+
+    def operator(
+        self, index: int, what: str, operator: OperatorTable, opcodes: list[str]
+    ) -> Operator:
+        opcode = self.get(what, operator.OpcodeIndex)
+        if opcode >= len(opcodes):
+            raise self.error(
+                f"damaged file: {what}: operator code {opcode} is out of range"
+                f" [0, {len(opcodes) - 1}]"
+            )
+        kind = self.get(what, operator.BuiltinOptionsType)
+        table = self.get(what, operator.BuiltinOptions)
+        has_options = kind != 0 and table is not None
+        options_kind = self.options_names.get(kind, f"options {kind}")
+        return Operator(
+            index=index,
+            name=opcodes[opcode],
+            inputs=self.integers(
+                f"inputs of {what}", operator.InputsLength, operator.InputsAsNumpy
+            ),
+            outputs=self.integers(
+                f"outputs of {what}", operator.OutputsLength, operator.OutputsAsNumpy
+            ),
+            options_kind=options_kind if has_options else None,
+            options=self.options(what, options_kind, table) if has_options else {},
+        )
+
+    def options(
+        self, what: str, kind: str, table: RawTable | None
+    ) -> dict[str, OptionValue]:
+        """The fields of an options table; none for a kind that no importer reads."""
+        fields = OPTION_FIELDS.get(kind, ())
+        if not fields or table is None:
+            return {}
+        options = cast(OptionsTable, getattr(self.package, kind)())
+        options.Init(self.data, table.Pos)
+        values: dict[str, OptionValue] = {}
+        for name in fields:
+            label = f"{name} of {what}"
+            accessor = "".join(word.capitalize() for word in name.split("_"))
+            if name in VECTOR_FIELDS:
+                values[name] = self.integers(
+                    label,
+                    getattr(options, f"{accessor}Length"),
+                    getattr(options, f"{accessor}AsNumpy"),
+                )
+            else:
+                values[name] = self.get(label, getattr(options, accessor))
+        return values
+
+    def tensor(self, index: int, what: str, tensor: TensorTable) -> Tensor:
+        type_code = self.get(what, tensor.Type)
+        quantization = self.get(what, tensor.Quantization)
+        return Tensor(
+            index=index,
+            name=self.text(f"name of {what}", tensor.Name),
+            shape=self.integers(
+                f"shape of {what}", tensor.ShapeLength, tensor.ShapeAsNumpy
+            ),
+            type=self.type_names.get(type_code, f"type {type_code}"),
+            buffer=self.get(what, tensor.Buffer),
+            quantization=None
+            if quantization is None
+            else self.quantization(f"quantization of {what}", quantization),
+            is_variable=self.get(what, tensor.IsVariable),
+            is_sparse=self.get(what, tensor.Sparsity) is not None,
+        )
+
+    def quantization(self, what: str, table: QuantizationTable) -> Quantization | None:
+        """None when there is no scale: converters leave such tables on any tensor."""
+        scales = self.vector(what, table.ScaleLength, table.ScaleAsNumpy, 4)
+        zero_points = self.vector(
+            what, table.ZeroPointLength, table.ZeroPointAsNumpy, 8
+        )
+        axis = self.get(what, table.QuantizedDimension)
+        has_details = self.get(what, table.DetailsType) != 0
+        if scales is None and not has_details:
+            return None
+        return Quantization(
+            scales=_to_tuple(scales, float),
+            zero_points=_to_tuple(zero_points, int),
+            axis=axis,
+            has_details=has_details,
+        )
+
+    def buffer(self, what: str, buffer: BufferTable) -> Buffer:
+        data = self.vector(what, buffer.DataLength, buffer.DataAsNumpy, 1)
+        return Buffer(
+            data=b"" if data is None else data.tobytes(),
+            # 0 and 1 both mean "in this file": 1 is a placeholder that writers leave.
+            is_external=self.get(what, buffer.Offset) > 1
+            or self.get(what, buffer.Size) > 1,
+        )
+
+
+def _to_tuple(
+    values: NDArray[np.float32] | NDArray[np.int64] | None, kind: type[T]
+) -> tuple[T, ...]:
+    """The elements as Python numbers of `kind`."""
+    return () if values is None else tuple(cast(list[T], values.tolist()))

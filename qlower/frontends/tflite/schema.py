@@ -1,0 +1,141 @@
+"""What a TFLite file says, as small plain values.
+
+These hold exactly what was read; whether a tensor or an operator makes sense is decided
+where it is used (`types.py`, and the importer of each operator).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "AddOptions": ("fused_activation_function",),
+    "ArgMaxOptions": (),
+    "BatchMatMulOptions": ("adj_x", "adj_y"),
+    "ConcatenationOptions": ("axis", "fused_activation_function"),
+    "Conv2DOptions": (
+        "padding",
+        "stride_h",
+        "stride_w",
+        "dilation_h_factor",
+        "dilation_w_factor",
+        "fused_activation_function",
+    ),
+    "DepthwiseConv2DOptions": (
+        "padding",
+        "stride_h",
+        "stride_w",
+        "depth_multiplier",
+        "dilation_h_factor",
+        "dilation_w_factor",
+        "fused_activation_function",
+    ),
+    "FullyConnectedOptions": (
+        "fused_activation_function",
+        "weights_format",
+        "keep_num_dims",
+    ),
+    "LeakyReluOptions": ("alpha",),
+    "MulOptions": ("fused_activation_function",),
+    "PackOptions": ("axis",),
+    "Pool2DOptions": (
+        "padding",
+        "stride_h",
+        "stride_w",
+        "filter_height",
+        "filter_width",
+        "fused_activation_function",
+    ),
+    "ReducerOptions": ("keep_dims",),
+    "ReshapeOptions": ("new_shape",),
+    "ResizeBilinearOptions": ("align_corners", "half_pixel_centers"),
+    "ResizeNearestNeighborOptions": ("align_corners", "half_pixel_centers"),
+    "SoftmaxOptions": ("beta",),
+    "StridedSliceOptions": (
+        "begin_mask",
+        "end_mask",
+        "ellipsis_mask",
+        "new_axis_mask",
+        "shrink_axis_mask",
+        "offset",
+    ),
+    "SubOptions": ("fused_activation_function",),
+    "UnpackOptions": ("axis",),
+}
+"""The fields that the importer reads of each options table, by their schema names."""
+
+VECTOR_FIELDS = frozenset({"new_shape"})
+"""Fields of `OPTION_FIELDS` that are lists of integers."""
+
+OptionValue = int | float | tuple[int, ...]
+
+
+def default_options(kind: str) -> dict[str, OptionValue]:
+    """The fields of an options table that a file leaves out altogether."""
+    return {
+        name: () if name in VECTOR_FIELDS else int(name.startswith("dilation"))
+        for name in OPTION_FIELDS[kind]
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """Real value = scale * (stored - zero point), along `axis` if there are several."""
+
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    axis: int
+    has_details: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """An entry of the tensor table; `type` is the schema's name, such as "INT8"."""
+
+    index: int
+    name: str
+    shape: tuple[int, ...]
+    type: str
+    buffer: int
+    quantization: Quantization | None
+    is_variable: bool
+    is_sparse: bool
+
+    def __str__(self) -> str:
+        return f"tensor {self.index} {self.name!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """The bytes of a constant; empty for tensors that are computed."""
+
+    data: bytes
+    is_external: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator: its schema name ("CONV_2D"), operand tensors and options.
+
+    An operand of -1 is an optional one that is left out.
+    """
+
+    index: int
+    name: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    options_kind: str | None
+    options: Mapping[str, OptionValue] = field(default_factory=dict[str, OptionValue])
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The one subgraph of a file."""
+
+    filename: str
+    tensors: tuple[Tensor, ...]
+    operators: tuple[Operator, ...]
+    buffers: tuple[Buffer, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]

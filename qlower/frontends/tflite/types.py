@@ -1,0 +1,134 @@
+"""TFLite tensors as MLIR types, and the bytes of constants as attributes.
+
+| TFLite | here |
+|---|---|
+| INT8, UINT8 with a scale | `tensor<... x !quant.uniform<i8:f32, ...>>`, `u8` |
+| INT32, INT64, FLOAT32 | `tensor<... x i32>`, `i64`, `f32` |
+
+Every other type is refused by name. A scale of an INT32 tensor (a bias) is dropped: no
+TFLite kernel reads it, the accumulator's scale is that of input times weights.
+"""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    Float32Type,
+    IntegerType,
+    TensorType,
+    f32,
+    i32,
+    i64,
+)
+
+from qlower.dialects.quant import QuantizedType
+
+from .schema import Quantization, Tensor
+from .site import Site
+
+MAX_RANK = 8
+
+MAX_ELEMENTS = 1 << 30
+"""Elements of one tensor; more is taken for a damaged shape."""
+
+STORAGE_RANGES = {"INT8": (-128, 127), "UINT8": (0, 255)}
+
+PLAIN_TYPES: dict[str, IntegerType | Float32Type] = {
+    "INT32": i32,
+    "INT64": i64,
+    "FLOAT32": f32,
+}
+
+Element = QuantizedType | IntegerType | Float32Type
+
+
+def tensor_type(tensor: Tensor, site: Site) -> TensorType[Element]:
+    """The ranked tensor type of `tensor`, its shape and quantization checked."""
+    if tensor.is_variable:
+        raise site.error(f"{tensor}: variable tensors (state) are not supported")
+    if tensor.is_sparse:
+        raise site.error(f"{tensor}: sparse tensors are not supported")
+    return TensorType(_element_type(tensor, site), _checked_shape(tensor, site))
+
+
+def constant_value(
+    tensor: Tensor, data: bytes, type: TensorType[Element], site: Site
+) -> DenseIntOrFPElementsAttr:
+    """`data` as elements of the storage type; the attribute shares the bytes."""
+    element = type.element_type
+    stored = element.storage_type if isinstance(element, QuantizedType) else element
+    expected = math.prod(tensor.shape) * stored.size
+    if len(data) != expected:
+        raise site.error(
+            f"{tensor}: {len(data)} bytes of data, expected {expected} for shape"
+            f" {list(tensor.shape)} of {tensor.type}"
+        )
+    return DenseIntOrFPElementsAttr(TensorType(stored, tensor.shape), BytesAttr(data))
+
+
+def _checked_shape(tensor: Tensor, site: Site) -> tuple[int, ...]:
+    shape = tensor.shape
+    if len(shape) > MAX_RANK:
+        raise site.error(f"{tensor}: rank {len(shape)} is out of range [0, {MAX_RANK}]")
+    for size in shape:
+        site.check_range(f"{tensor}: dimension", size, 1, MAX_ELEMENTS)
+    if math.prod(shape) > MAX_ELEMENTS:
+        raise site.error(
+            f"{tensor}: {math.prod(shape)} elements are out of range"
+            f" [1, {MAX_ELEMENTS}]"
+        )
+    return shape
+
+
+def _element_type(tensor: Tensor, site: Site) -> Element:
+    if tensor.type in PLAIN_TYPES:
+        return PLAIN_TYPES[tensor.type]
+    if tensor.type not in STORAGE_RANGES:
+        raise site.error(
+            f"{tensor}: type {tensor.type} is not supported; expected one of"
+            f" {', '.join((*STORAGE_RANGES, *PLAIN_TYPES))}"
+        )
+    if tensor.quantization is None:
+        raise site.error(f"{tensor}: {tensor.type} without a scale is not supported")
+    return _quantized_type(tensor, tensor.quantization, site)
+
+
+def _quantized_type(
+    tensor: Tensor, quantization: Quantization, site: Site
+) -> QuantizedType:
+    if quantization.has_details:
+        raise site.error(f"{tensor}: custom or blockwise quantization is not supported")
+    low, high = STORAGE_RANGES[tensor.type]
+    scales, zero_points = quantization.scales, quantization.zero_points
+    for scale in scales:
+        if not (math.isfinite(scale) and scale > 0):
+            raise site.error(
+                f"{tensor}: scale {scale} is out of range: finite and above 0"
+            )
+    if len(zero_points) not in (1, len(scales)):
+        raise site.error(
+            f"{tensor}: {len(zero_points)} zero points for {len(scales)} scales;"
+            f" expected 1 or {len(scales)}"
+        )
+    for zero_point in zero_points:
+        site.check_range(f"{tensor}: zero point", zero_point, low, high)
+    signed = tensor.type == "INT8"
+    if len(scales) == 1:
+        return QuantizedType.per_tensor(8, signed, scales[0], zero_points[0])
+    axis = site.check_range(
+        f"{tensor}: quantized dimension",
+        quantization.axis,
+        0,
+        len(tensor.shape) - 1,
+    )
+    if len(scales) != tensor.shape[axis]:
+        raise site.error(
+            f"{tensor}: {len(scales)} scales along dimension {axis} of shape"
+            f" {list(tensor.shape)}; expected 1 or {tensor.shape[axis]}"
+        )
+    if len(zero_points) == 1:
+        zero_points *= len(scales)
+    return QuantizedType.per_axis(8, signed, axis, scales, zero_points)
