@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
 
 LOGGER = logging.getLogger("qlower")
 
@@ -131,7 +132,7 @@ def _parts(location: Attribute | None) -> Iterator[Attribute]:
             yield from _parts(location.callee)
             yield from _parts(location.caller)
         case FusedLoc():
-            if isinstance(location.locations, ArrayAttr):
+            if isa(location.locations, ArrayAttr[Attribute]):
                 for part in location.locations:
                     yield from _parts(part)
         case _:

@@ -73,7 +73,7 @@ class LocatingParser(Parser):
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         try:
-            return super().parse_module(allow_implicit_module)
+            module = super().parse_module(allow_implicit_module)
         except ParseError:
             # A value without a definition is noticed at the end of the file only.
             for name in self.forward_ssa_references:
@@ -83,6 +83,9 @@ class LocatingParser(Parser):
                         f"value %{name} is used but never defined",
                     ) from None
             raise
+        if isinstance(module.location, UnknownLoc):
+            module.location = make_file_location(self._filename, 1, 1)
+        return module
 
     def parse_operation(self) -> Operation:
         op = super().parse_operation()

@@ -1,0 +1,128 @@
+"""`qlower-opt`: an `xdsl-opt` with our dialects, our passes and source locations."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import IO, ClassVar
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.arg_spec import parse_pipeline
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from qlower.diagnostics import QlowerError
+from qlower.parsing import parse_module, verify_module
+from qlower.universe import QLOWER_UNIVERSE
+
+DESCRIPTION = """Run passes on MLIR text.
+
+example:
+  qlower-opt model.mlir -p 'lower-qnn{contract=tflite},canonicalize,cse,dce'
+"""
+
+
+class QlowerOptMain(xDSLOptMain):
+    """The tool; dialects and passes are found through the `xdsl.universe` plug-in."""
+
+    version_format: ClassVar[str] = "qlower-opt built from xdsl version {xdsl_version}"
+
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        super().register_all_arguments(arg_parser)
+        arg_parser.prog = "qlower-opt"
+        arg_parser.formatter_class = argparse.RawDescriptionHelpFormatter
+
+    def register_all_dialects(self) -> None:
+        super().register_all_dialects()
+        # The plug-in has done this already, unless qlower runs without installation.
+        for name, factory in QLOWER_UNIVERSE.all_dialects.items():
+            if name not in self.ctx.registered_dialect_names:
+                self.ctx.register_dialect(name, factory)
+
+    def register_all_passes(self) -> None:
+        super().register_all_passes()
+        for name, factory in QLOWER_UNIVERSE.all_passes.items():
+            self.available_passes.setdefault(name, factory)
+
+    def setup_pipeline(self) -> None:
+        """As in xDSL, with errors that name the closest pass."""
+        try:
+            for spec in parse_pipeline(self.args.passes):
+                if spec.name not in self.available_passes:
+                    close = get_close_matches(spec.name, self.available_passes, n=1)
+                    raise QlowerError(
+                        f"unknown pass {spec.name!r}",
+                        help=f"did you mean {close[0]!r}?" if close else None,
+                    )
+            super().setup_pipeline()
+        except (ArgSpecParseError, ValueError) as error:
+            raise QlowerError(f"pass pipeline: {error}") from error
+
+    def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
+        try:
+            return super().prepare_input()
+        except OSError as error:
+            path = self.args.input_file
+            raise QlowerError(f"cannot read {path}: {error.strerror}") from error
+        except ValueError as error:
+            raise QlowerError(f"{self.args.input_file}: {error}") from error
+
+    def prepare_output(self) -> IO[str]:
+        try:
+            return super().prepare_output()
+        except OSError as error:
+            path = self.args.output_file
+            raise QlowerError(f"cannot write {path}: {error.strerror}") from error
+
+    def parse_chunk(
+        self, chunk: IO[bytes], file_extension: str, start_offset: int = 0
+    ) -> ModuleOp | None:
+        if file_extension != "mlir":
+            return super().parse_chunk(chunk, file_extension, start_offset)
+        try:
+            module = parse_module(
+                chunk.read(),
+                self.get_input_name(),
+                context=self.ctx,
+                line_offset=start_offset,
+                implicit_module=not self.args.no_implicit_module,
+            )
+        except QlowerError as error:
+            return _report(error, expected=self.args.parsing_diagnostics)
+        if not self.args.disable_verify:
+            try:
+                verify_module(module)
+            except QlowerError as error:
+                return _report(error, expected=self.args.verify_diagnostics)
+        return module
+
+    def apply_passes(self, prog: ModuleOp) -> None:
+        """Apply passes; a refused module is a diagnostic like a failed verification."""
+        try:
+            super().apply_passes(prog)
+        except QlowerError as error:
+            raise DiagnosticException(str(error)) from error
+
+
+def _report(error: QlowerError, *, expected: bool) -> None:
+    """Print an error that a test expects; any other ends the run."""
+    if not expected:
+        raise error
+    print(error)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `qlower-opt`; returns the exit code."""
+    try:
+        QlowerOptMain(DESCRIPTION, arguments).run()
+    except (QlowerError, DiagnosticException) as error:
+        sys.stdout.flush()
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
