@@ -1,0 +1,109 @@
+"""The interpreter: xDSL's framework with numpy values and located errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from typing_extensions import TypeVar
+from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    OpImplResult,
+    PythonValues,
+    impl,
+)
+from xdsl.ir import Operation
+
+from .values import InterpretationError, Poison
+
+Implementation: TypeAlias = Callable[
+    [Interpreter, Operation, PythonValues], OpImplResult
+]
+
+
+@dataclass
+class NumpyInterpreter(Interpreter):
+    """Runs ops on the values of `values.py`.
+
+    What an implementation raises as `Poison` leaves as an `InterpretationError` at the
+    op's location. (The framework itself would print the whole module, with its
+    weights, for every error.)
+    """
+
+    implementations: dict[type[Operation], Implementation] = field(
+        default_factory=dict[type[Operation], Implementation]
+    )
+
+    def register_implementations(
+        self, impls: InterpreterFunctions, /, override: bool = False
+    ) -> None:
+        super().register_implementations(impls, override)
+        table = impls._impls()  # pyright: ignore[reportPrivateUsage]
+        for op_type, implementation in table:
+            self.implementations[op_type] = partial(implementation, impls)
+
+    def run_op(
+        self, op: Operation | str | SymbolRefAttr, inputs: PythonValues = ()
+    ) -> PythonValues:
+        """The results of one op. Floating-point exceptions are silent, as in IEEE."""
+        with np.errstate(all="ignore"):
+            return super().run_op(op, inputs)
+
+    def call_op(
+        self, op: Operation | str | SymbolRefAttr, inputs: PythonValues = ()
+    ) -> PythonValues:
+        """The results of a function. Floating-point exceptions are silent."""
+        with np.errstate(all="ignore"):
+            return super().call_op(op, inputs)
+
+    def _run_op(self, op: Operation, inputs: PythonValues) -> OpImplResult:
+        implementation = self.implementations.get(type(op))
+        if implementation is None:
+            raise InterpretationError(
+                f"'{op.name}' has no implementation in the interpreter", op.location
+            )
+        for listener in self.listeners:
+            listener.will_interpret_op(op, inputs)
+        try:
+            result = implementation(self, op, inputs)
+        except Poison as poison:
+            raise InterpretationError(f"'{op.name}' {poison}", op.location) from None
+        for listener in self.listeners:
+            listener.did_interpret_op(op, result.values)
+        return result
+
+
+Functions = TypeVar("Functions", bound=InterpreterFunctions)
+Entry = TypeVar("Entry")
+
+
+def implement_table(
+    table: Mapping[type[Operation], Entry],
+    run: Callable[[Entry, Operation, PythonValues], PythonValues],
+) -> Callable[[type[Functions]], type[Functions]]:
+    """Implement every op of `table` by `run(entry, op, operand values)`.
+
+    A decorator of an `InterpreterFunctions` class, to stand below `@register_impls`.
+    """
+
+    def decorate(functions: type[Functions]) -> type[Functions]:
+        for op_type, entry in table.items():
+
+            def implementation(
+                _functions: InterpreterFunctions,
+                _interpreter: Interpreter,
+                op: Operation,
+                args: PythonValues,
+                entry: Entry = entry,
+            ) -> PythonValues:
+                return run(entry, op, args)
+
+            setattr(functions, f"run {op_type.name}", impl(op_type)(implementation))
+        return functions
+
+    return decorate

@@ -1,0 +1,43 @@
+"""Meaning of the `func` ops: calls and returns within one module."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    ReturnedValues,
+    TerminatorValue,
+    impl,
+    impl_callable,
+    impl_terminator,
+    register_impls,
+)
+
+from .values import Poison
+
+
+@register_impls
+class FuncFunctions(InterpreterFunctions):
+    """Implementations of the `func` ops."""
+
+    @impl_terminator(func.ReturnOp)
+    def run_return(
+        self, interpreter: Interpreter, op: func.ReturnOp, args: PythonValues
+    ) -> tuple[TerminatorValue, PythonValues]:
+        return ReturnedValues(args), ()
+
+    @impl(func.CallOp)
+    def run_call(
+        self, interpreter: Interpreter, op: func.CallOp, args: PythonValues
+    ) -> PythonValues:
+        return interpreter.call_op(op.callee, args)
+
+    @impl_callable(func.FuncOp)
+    def call_func(
+        self, interpreter: Interpreter, op: func.FuncOp, args: PythonValues
+    ) -> PythonValues:
+        if op.is_declaration:
+            raise Poison(f"calls @{op.sym_name.data}, which has no body")
+        return interpreter.run_ssacfg_region(op.body, args, op.sym_name.data)
