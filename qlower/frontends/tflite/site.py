@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from xdsl.dialects.builtin import FileLineColLoc
 
-from xdsl.dialects.builtin import LocationAttr
-
-from qlower.diagnostics import QlowerError
+from qlower.diagnostics import QlowerError, make_file_location
 
 
-@dataclass(frozen=True, slots=True)
 class Site:
-    """A place in the file and the words for it, such as "operator 3 CONV_2D"."""
+    """A place in the file and the words for it, such as "operator 3 CONV_2D".
 
-    location: LocationAttr
-    subject: str
+    The line of the location is the operator's index; there are no columns.
+    """
 
-    def error(
-        self, message: str, *, notes: Sequence[str] = (), help: str | None = None
-    ) -> QlowerError:
+    def __init__(self, filename: str, line: int, subject: str) -> None:
+        self.location: FileLineColLoc = make_file_location(filename, line, 0)
+        self.subject = subject
+
+    def error(self, message: str, *, help: str | None = None) -> QlowerError:
         """An error about this place; `message` names the value and the legal range."""
-        return QlowerError(
-            f"{self.subject}: {message}", self.location, notes=notes, help=help
-        )
+        return QlowerError(f"{self.subject}: {message}", self.location, help=help)
 
     def check_range(self, what: str, value: int, low: int, high: int) -> int:
         """`value` if it is in [low, high], else an error."""

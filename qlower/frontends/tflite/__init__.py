@@ -1,0 +1,39 @@
+"""TFLite files as qnn modules.
+
+What is imported is what LiteRT's kernels would compute: shapes, scales, zero points,
+weights and fused activations go over unchanged, SAME padding becomes explicit. Every
+TFLite operator yields exactly one layer named after its (first) result; operations
+that only help have a suffix, such as "/reshape".
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qlower.diagnostics import QlowerError
+
+from .graph import build_module
+from .reader import read_model
+
+__all__ = ["import_tflite"]
+
+
+def import_tflite(path_or_bytes: str | Path | bytes, *, name: str) -> ModuleOp:
+    """Read a quantized TFLite model into a module at the qnn level.
+
+    `name` is the file name of locations and messages. Raises `QlowerError` when the
+    file can't be read, is damaged, or has something that is not supported; the message
+    names operator, tensor, value and the legal range.
+    """
+    if isinstance(path_or_bytes, bytes):
+        data = path_or_bytes
+    else:
+        try:
+            data = Path(path_or_bytes).read_bytes()
+        except OSError as error:
+            raise QlowerError(
+                f"cannot read {path_or_bytes}: {error.strerror}"
+            ) from None
+    return build_module(read_model(data, name))

@@ -1,0 +1,296 @@
+"""What the importer of one operator works with: its operands, options and results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Protocol, cast
+
+import numpy as np
+from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType, i32
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from qlower.dialects.quant import QuantizedType
+
+from .schema import Operator, OptionValue, Tensor
+from .site import Site
+from .types import Element, tensor_type
+
+ACTIVATIONS: Mapping[int, str | None] = {
+    0: None,
+    1: "relu",
+    2: "relu_n1_to_1",
+    3: "relu6",
+}
+"""The schema's fused activation functions that qnn operations have."""
+
+ACTIVATION_NAMES = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6", "TANH", "SIGN_BIT")
+
+
+class Graph(Protocol):
+    """The function under construction."""
+
+    def tensor(self, index: int, site: Site) -> Tensor:
+        """The entry `index` of the tensor table, or an error if there is none."""
+        ...
+
+    def name(self, tensor: Tensor) -> str:
+        """The name of `tensor`, unique in the model."""
+        ...
+
+    def constant(self, tensor: Tensor, site: Site) -> bytes | None:
+        """The bytes of `tensor`; None when it is not constant."""
+        ...
+
+    def value(self, tensor: Tensor, type: TensorType[Element], site: Site) -> SSAValue:
+        """The value of `tensor`: one computed before, or a constant of type `type`."""
+        ...
+
+    def append(self, operation: Operation) -> None:
+        """Add `operation` at the end of the function."""
+        ...
+
+    def define(self, tensor: Tensor, value: SSAValue, site: Site) -> None:
+        """Make `value` the value of `tensor`, which must not have one yet."""
+        ...
+
+
+class OperatorContext(Site):
+    """One operator of the file, and the function that it is added to.
+
+    Operands and results are numbered as in the file. Every accessor checks what it
+    returns and raises a `QlowerError` that names operator, tensor and value.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        filename: str,
+        operator: Operator,
+        options: Mapping[str, OptionValue],
+    ) -> None:
+        super().__init__(
+            filename, operator.index, f"operator {operator.index} {operator.name}"
+        )
+        self.graph = graph
+        self.operator = operator
+        self.options = options
+
+    # Operands
+
+    def has_input(self, number: int) -> bool:
+        """Whether an optional operand is there."""
+        inputs = self.operator.inputs
+        return number < len(inputs) and inputs[number] != -1
+
+    def input(self, number: int) -> Tensor:
+        if not self.has_input(number):
+            raise self.error(f"operand {number} is missing")
+        return self.graph.tensor(self.operator.inputs[number], self)
+
+    def input_type(self, number: int) -> TensorType[Element]:
+        return tensor_type(self.input(number), self)
+
+    def shape(self, number: int, rank: int | None = None) -> tuple[int, ...]:
+        """The shape of an operand, which must have `rank` dimensions."""
+        tensor = self.input(number)
+        shape = self.input_type(number).get_shape()
+        if rank is not None and len(shape) != rank:
+            raise self.error(f"{tensor}: rank {len(shape)}, expected {rank}")
+        return shape
+
+    def value(self, number: int) -> SSAValue:
+        """An operand of any type."""
+        tensor = self.input(number)
+        return self.graph.value(tensor, tensor_type(tensor, self), self)
+
+    def quantized(self, number: int) -> SSAValue:
+        """An activation or constant with one scale and zero point."""
+        self._check_quantized(self.input(number))
+        return self.value(number)
+
+    def is_float(self, number: int) -> bool:
+        return self.input(number).type == "FLOAT32"
+
+    def weights(self, number: int, axis: int) -> SSAValue:
+        """A quantized constant, per tensor or with a scale per index of `axis`."""
+        tensor = self.input(number)
+        self._constant(number)
+        element = tensor_type(tensor, self).element_type
+        if not isinstance(element, QuantizedType):
+            raise self.error(
+                f"{tensor}: weights of type {tensor.type} are not supported;"
+                " expected INT8 or UINT8"
+            )
+        if element.axis not in (None, axis):
+            raise self.error(
+                f"{tensor}: weights quantized along dimension {element.axis} are not"
+                f" supported; expected {axis}"
+            )
+        return self.value(number)
+
+    def bias(self, number: int, channels: int) -> SSAValue | None:
+        """The optional constant bias, as `tensor<channels x i32>`."""
+        if not self.has_input(number):
+            return None
+        tensor = self.input(number)
+        self._constant(number)
+        if tensor.type != "INT32":
+            raise self.error(
+                f"{tensor}: a bias of type {tensor.type} is not supported;"
+                " expected INT32"
+            )
+        if math.prod(tensor.shape) != channels:
+            raise self.error(
+                f"{tensor}: a bias of shape {list(tensor.shape)}, expected [{channels}]"
+            )
+        return self.graph.value(tensor, TensorType(i32, (channels,)), self)
+
+    def integers(self, number: int, what: str, count: int | None = None) -> list[int]:
+        """The elements of a constant INT32 or INT64 operand."""
+        tensor = self.input(number)
+        data = self._constant(number)
+        if tensor.type not in ("INT32", "INT64"):
+            raise self.error(
+                f"{tensor}: {what} of type {tensor.type} is not supported; expected"
+                " INT32 or INT64"
+            )
+        dtype = np.dtype("<i4" if tensor.type == "INT32" else "<i8")
+        expected = math.prod(tensor_type(tensor, self).get_shape())
+        if len(data) != expected * dtype.itemsize:
+            raise self.error(
+                f"{tensor}: {len(data)} bytes of data, expected"
+                f" {expected * dtype.itemsize}"
+            )
+        if count is not None and expected != count:
+            raise self.error(
+                f"{tensor}: {expected} elements of {what}, expected {count}"
+            )
+        return cast(list[int], np.frombuffer(data, dtype).tolist())
+
+    def stored_integer(self, number: int) -> int:
+        """The element of a constant quantized scalar, as it is stored."""
+        tensor = self.input(number)
+        self._check_quantized(tensor)
+        data = self._constant(number)
+        if len(data) != 1:
+            raise self.error(f"{tensor}: {len(data)} bytes of data, expected 1")
+        return int.from_bytes(data, "little", signed=tensor.type == "INT8")
+
+    def axis(self, what: str, value: int, rank: int) -> int:
+        """A dimension number, counted from the end when negative."""
+        return self.check_range(what, value, -rank, rank - 1) % rank
+
+    # Options
+
+    def option(self, name: str, low: int, high: int) -> int:
+        """An integer option in [low, high]."""
+        return self.check_range(name, int(self._scalar(name)), low, high)
+
+    def flag(self, name: str) -> bool:
+        return bool(self._scalar(name))
+
+    def real(self, name: str) -> float:
+        """A finite float option."""
+        value = float(self._scalar(name))
+        if not math.isfinite(value):
+            raise self.error(f"{name} {value} is not finite")
+        return value
+
+    def integer_list(self, name: str) -> tuple[int, ...]:
+        value = self.options[name]
+        assert isinstance(value, tuple)
+        return value
+
+    def activation(self) -> str | None:
+        """The fused activation function, by its name in qnn."""
+        code = int(self._scalar("fused_activation_function"))
+        if code not in ACTIVATIONS:
+            known = 0 <= code < len(ACTIVATION_NAMES)
+            raise self.error(
+                f"fused activation function"
+                f" {ACTIVATION_NAMES[code] if known else code} is not supported;"
+                f" expected one of {', '.join(ACTIVATION_NAMES[:4])}"
+            )
+        return ACTIVATIONS[code]
+
+    # Results
+
+    def output(self, number: int = 0) -> Tensor:
+        return self.graph.tensor(self.operator.outputs[number], self)
+
+    def result_type(self, number: int = 0) -> TensorType[Element]:
+        return tensor_type(self.output(number), self)
+
+    def quantized_result_type(self, number: int = 0) -> TensorType[Element]:
+        """The type of a result, which must have one scale and zero point."""
+        self._check_quantized(self.output(number))
+        return self.result_type(number)
+
+    def result_shape(self, number: int = 0) -> tuple[int, ...]:
+        return self.result_type(number).get_shape()
+
+    def expect_result_shape(self, shape: Sequence[int], number: int = 0) -> None:
+        """Refuse a file whose result has another shape than the operator computes."""
+        given = self.result_shape(number)
+        if given != tuple(shape):
+            raise self.error(
+                f"{self.output(number)}: shape {list(given)}, expected {list(shape)}"
+            )
+
+    def emit(
+        self, operation: Operation, suffix: str | None = None, output: int = 0
+    ) -> SSAValue:
+        """Add an operation; with `suffix` it is a step on the way to the result."""
+        name = self.graph.name(self.output(output))
+        if suffix is not None:
+            name = f"{name}/{suffix}"
+        operation.location = NameLoc(StringAttr(name), self.location)
+        try:
+            operation.verify_()
+        except VerifyException as error:
+            raise self.error(f"{operation.name}: {error}") from error
+        self.graph.append(operation)
+        return operation.results[0]
+
+    def finish(self, operation: Operation) -> None:
+        """Add the operation whose results are those of the operator, in order."""
+        self.emit(operation)
+        for number, result in enumerate(operation.results):
+            self.graph.define(self.output(number), result, self)
+
+    def finish_part(
+        self, number: int, operation: Operation, suffix: str | None = None
+    ) -> None:
+        """Add the operation whose one result is result `number` of the operator."""
+        value = self.emit(operation, suffix, output=number)
+        self.graph.define(self.output(number), value, self)
+
+    # Checks
+
+    def _scalar(self, name: str) -> int | float:
+        value = self.options[name]
+        assert not isinstance(value, tuple)
+        return value
+
+    def _constant(self, number: int) -> bytes:
+        tensor = self.input(number)
+        data = self.graph.constant(tensor, self)
+        if data is None:
+            raise self.error(f"{tensor}: operand {number} must be a constant")
+        return data
+
+    def _check_quantized(self, tensor: Tensor) -> None:
+        element = tensor_type(tensor, self).element_type
+        if not isinstance(element, QuantizedType):
+            raise self.error(
+                f"{tensor}: type {tensor.type} is not supported by {self.operator.name}"
+                " here; expected quantized INT8 or UINT8"
+            )
+        if element.is_per_axis:
+            raise self.error(
+                f"{tensor}: {len(element.scales)} scales along dimension"
+                f" {element.axis} are not supported by {self.operator.name} here;"
+                " expected one scale"
+            )

@@ -1,0 +1,226 @@
+"""From the operators of a file to a function of qnn operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    NameLoc,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from qlower.diagnostics import warn
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
+
+from .context import OperatorContext
+from .operators import IMPORTERS
+from .schema import Model, Operator, Tensor, default_options
+from .site import Site
+from .types import Element, constant_value, tensor_type
+
+LONGEST_HINT = 24
+"""A longer tensor name makes the text harder to read, not easier."""
+
+
+def build_module(model: Model) -> ModuleOp:
+    """The model as a module with one function, `main`."""
+    return _GraphImporter(model).build()
+
+
+class _GraphImporter:
+    """The function under construction: the values of the tensors so far."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.site = Site(model.filename, 0, "model")
+        self.block = Block()
+        self.computed: dict[int, SSAValue] = {}
+        self.constants: dict[tuple[int, TensorType[Element]], SSAValue] = {}
+        self.names = _unique_names(model)
+
+    def build(self) -> ModuleOp:
+        model = self.model
+        self.warn_of_ignored_axes()
+        inputs = [self.tensor(index, self.site) for index in model.inputs]
+        for tensor in inputs:
+            if self.constant(tensor, self.site) is not None:
+                raise self.site.error(f"{tensor}: an input that is a constant")
+            argument = self.block.insert_arg(
+                tensor_type(tensor, self.site), len(self.block.args)
+            )
+            self.define(tensor, argument, self.site)
+        for operator in model.operators:
+            self.import_operator(operator)
+        if not model.outputs:
+            raise self.site.error("no outputs, expected at least 1")
+        outputs = [self.tensor(index, self.site) for index in model.outputs]
+        returned = [
+            self.value(tensor, tensor_type(tensor, self.site), self.site)
+            for tensor in outputs
+        ]
+        self.append(func.ReturnOp(*returned))
+        main = func.FuncOp(
+            "main",
+            (
+                [argument.type for argument in self.block.args],
+                [value.type for value in returned],
+            ),
+            Region(self.block),
+            arg_attrs=_name_attributes([self.name(tensor) for tensor in inputs]),
+            res_attrs=_name_attributes([self.name(tensor) for tensor in outputs]),
+        )
+        return ModuleOp(
+            [main],
+            {
+                "qnn.contract": StringAttr("tflite"),
+                "qnn.source": StringAttr(PurePath(model.filename).name),
+            },
+        )
+
+    def import_operator(self, operator: Operator) -> None:
+        importer = IMPORTERS.get(operator.name)
+        options = (
+            {}
+            if importer is None or importer.options is None
+            else (default_options(importer.options) | dict(operator.options))
+        )
+        context = OperatorContext(self, self.model.filename, operator, options)
+        if importer is None:
+            raise context.error("this operator is not supported")
+        for what, count, (low, high) in (
+            ("operands", len(operator.inputs), importer.inputs),
+            ("results", len(operator.outputs), importer.outputs),
+        ):
+            context.check_range(f"number of {what}", count, low, high)
+        if importer.options is not None and operator.options_kind not in (
+            None,
+            importer.options,
+        ):
+            raise context.error(
+                f"options of kind {operator.options_kind}, expected {importer.options}"
+            )
+        importer.build(context)
+
+    def warn_of_ignored_axes(self) -> None:
+        """Some converters number the scales of a bias by the dimension of the weights.
+
+        No kernel reads them, but LiteRT refuses the file while TFLite Micro takes it.
+        """
+        slips = [
+            tensor
+            for tensor in self.model.tensors
+            if tensor.type == "INT32"
+            and tensor.shape
+            and tensor.quantization is not None
+            and not 0 <= tensor.quantization.axis < len(tensor.shape)
+        ]
+        if slips:
+            count = (
+                "1 INT32 tensor has"
+                if len(slips) == 1
+                else (f"{len(slips)} INT32 tensors have")
+            )
+            warn(
+                f"{count} a quantized dimension outside of the shape, which is ignored;"
+                f" the first is {slips[0]}",
+                self.site.location,
+            )
+
+    # What `Graph` promises to the importers
+
+    def tensor(self, index: int, site: Site) -> Tensor:
+        tensors = self.model.tensors
+        site.check_range("tensor index", index, 0, len(tensors) - 1)
+        return tensors[index]
+
+    def name(self, tensor: Tensor) -> str:
+        return self.names[tensor.index]
+
+    def constant(self, tensor: Tensor, site: Site) -> bytes | None:
+        buffers = self.model.buffers
+        site.check_range(f"{tensor}: buffer index", tensor.buffer, 0, len(buffers) - 1)
+        buffer = buffers[tensor.buffer]
+        if buffer.is_external:
+            raise site.error(
+                f"{tensor}: buffer {tensor.buffer} is stored outside of the flatbuffer,"
+                " which is not supported"
+            )
+        return buffer.data or None
+
+    def value(self, tensor: Tensor, type: TensorType[Element], site: Site) -> SSAValue:
+        if tensor.index in self.computed:
+            return self.computed[tensor.index]
+        data = self.constant(tensor, site)
+        if data is None:
+            raise site.error(f"{tensor}: used before it is computed")
+        key = (tensor.index, type)
+        if key not in self.constants:
+            value = constant_value(tensor, data, type, site)
+            if isinstance(type.element_type, QuantizedType):
+                operation = qnn.ConstantOp(value, type)
+            else:
+                operation = arith.ConstantOp(value)
+            operation.location = NameLoc(StringAttr(self.name(tensor)), site.location)
+            self.append(operation)
+            self.constants[key] = _hinted(operation.results[0], self.name(tensor))
+        return self.constants[key]
+
+    def append(self, operation: Operation) -> None:
+        self.block.add_op(operation)
+
+    def define(self, tensor: Tensor, value: SSAValue, site: Site) -> None:
+        if tensor.index in self.computed:
+            raise site.error(f"{tensor}: computed a second time")
+        if self.constant(tensor, site) is not None:
+            raise site.error(f"{tensor}: a result that is a constant")
+        self.computed[tensor.index] = _hinted(value, self.name(tensor))
+
+
+def _hinted(value: SSAValue, name: str) -> SSAValue:
+    """`value`, named like its tensor in the printed module if that is a short word."""
+    if len(name) <= LONGEST_HINT and name.isascii() and name.isidentifier():
+        value.name_hint = name
+    return value
+
+
+def _name_attributes(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
+    seen: set[str] = set()
+    attributes: list[DictionaryAttr] = []
+    for position, name in enumerate(names):
+        # One tensor can be several results, which still need names of their own.
+        unique = f"{name}#result{position}" if name in seen else name
+        seen.add(unique)
+        attributes.append(DictionaryAttr({"qnn.name": StringAttr(unique)}))
+    return ArrayAttr(attributes)
+
+
+def _unique_names(model: Model) -> dict[int, str]:
+    """A name of its own for every tensor, by index.
+
+    Of tensors with the same name the first computed one keeps it plain.
+    """
+    names: dict[int, str] = {}
+    taken: set[str] = set()
+    for index in _naming_order(model):
+        if index not in names and 0 <= index < len(model.tensors):
+            name = model.tensors[index].name
+            if not name or name in taken:
+                name = f"{name}#{index}"
+            names[index] = name
+            taken.add(name)
+    return names
+
+
+def _naming_order(model: Model) -> Iterator[int]:
+    yield from model.inputs
+    for operator in model.operators:
+        yield from operator.outputs
+    yield from range(len(model.tensors))

@@ -1,0 +1,27 @@
+"""The TFLite operators that qlower imports, one file a family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..importer import Importer
+from . import (
+    activation,
+    contraction,
+    elementwise,
+    joining,
+    layout,
+    pooling,
+    slicing,
+)
+
+IMPORTERS: Mapping[str, Importer] = {
+    **activation.IMPORTERS,
+    **contraction.IMPORTERS,
+    **elementwise.IMPORTERS,
+    **joining.IMPORTERS,
+    **layout.IMPORTERS,
+    **pooling.IMPORTERS,
+    **slicing.IMPORTERS,
+}
+"""Importer by the operator's name in the TFLite schema."""

@@ -1,0 +1,97 @@
+"""Functions of one value, SOFTMAX and ARG_MAX."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import i32, i64
+
+from qlower.dialects import qnn
+
+from ..context import OperatorContext
+from ..importer import Importer
+
+
+def import_relu(op: OperatorContext) -> None:
+    op.finish(qnn.ReluOp(op.quantized(0), op.quantized_result_type()))
+
+
+def import_relu6(op: OperatorContext) -> None:
+    op.finish(qnn.Relu6Op(op.quantized(0), op.quantized_result_type()))
+
+
+def import_relu_n1_to_1(op: OperatorContext) -> None:
+    _import_clamp(op, -1.0, 1.0)
+
+
+def import_relu_0_to_1(op: OperatorContext) -> None:
+    _import_clamp(op, 0.0, 1.0)
+
+
+def _import_clamp(op: OperatorContext, low: float, high: float) -> None:
+    op.finish(
+        qnn.ClampOp(op.quantized(0), op.quantized_result_type(), min=low, max=high)
+    )
+
+
+def import_logistic(op: OperatorContext) -> None:
+    op.finish(qnn.SigmoidOp(op.quantized(0), op.quantized_result_type()))
+
+
+def import_tanh(op: OperatorContext) -> None:
+    op.finish(qnn.TanhOp(op.quantized(0), op.quantized_result_type()))
+
+
+def import_hard_swish(op: OperatorContext) -> None:
+    op.finish(qnn.HardSwishOp(op.quantized(0), op.quantized_result_type()))
+
+
+def import_elu(op: OperatorContext) -> None:
+    op.finish(qnn.EluOp(op.quantized(0), op.quantized_result_type()))
+
+
+def import_leaky_relu(op: OperatorContext) -> None:
+    alpha = op.real("alpha")
+    op.finish(qnn.LeakyReluOp(op.quantized(0), op.quantized_result_type(), alpha=alpha))
+
+
+def import_softmax(op: OperatorContext) -> None:
+    """Along the last dimension, which is the only one that TFLite has."""
+    beta = op.real("beta")
+    if beta <= 0:
+        raise op.error(f"beta {beta} is out of range: above 0")
+    op.finish(
+        qnn.SoftmaxOp(
+            op.quantized(0),
+            op.quantized_result_type(),
+            axis=len(op.shape(0)) - 1,
+            beta=beta,
+        )
+    )
+
+
+def import_arg_max(op: OperatorContext) -> None:
+    rank = len(op.shape(0))
+    (axis,) = op.integers(1, "axis", count=1)
+    result_type = op.result_type()
+    if result_type.element_type not in (i32, i64):
+        raise op.error(
+            f"{op.output()}: type {op.output().type} is not supported; expected INT32"
+            " or INT64"
+        )
+    op.finish(
+        qnn.ArgMaxOp(op.quantized(0), result_type, axis=op.axis("axis", axis, rank))
+    )
+
+
+IMPORTERS = {
+    "RELU": Importer(import_relu, (1, 1)),
+    "RELU6": Importer(import_relu6, (1, 1)),
+    "RELU_N1_TO_1": Importer(import_relu_n1_to_1, (1, 1)),
+    "RELU_0_TO_1": Importer(import_relu_0_to_1, (1, 1)),
+    "LOGISTIC": Importer(import_logistic, (1, 1)),
+    "TANH": Importer(import_tanh, (1, 1)),
+    "HARD_SWISH": Importer(import_hard_swish, (1, 1)),
+    "ELU": Importer(import_elu, (1, 1)),
+    "LEAKY_RELU": Importer(import_leaky_relu, (1, 1), "LeakyReluOptions"),
+    "SOFTMAX": Importer(import_softmax, (1, 1), "SoftmaxOptions"),
+    "ARG_MAX": Importer(import_arg_max, (2, 2), "ArgMaxOptions"),
+}

@@ -1,0 +1,134 @@
+"""CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and BATCH_MATMUL."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from qlower.dialects import qnn
+
+from ..context import OperatorContext
+from ..importer import Importer
+from ..window import read_window
+
+
+def import_conv2d(op: OperatorContext) -> None:
+    """Groups are implied: the input has a multiple of the weights' channels."""
+    _, height, width, channels = op.shape(0, rank=4)
+    filters, kernel_height, kernel_width, group_channels = op.shape(1, rank=4)
+    if channels % group_channels or filters % (channels // group_channels):
+        raise op.error(
+            f"{channels} input channels and {filters} filters of {group_channels}"
+            " channels do not divide into groups"
+        )
+    window = read_window(op, (height, width), (kernel_height, kernel_width))
+    op.finish(
+        qnn.Conv2DOp(
+            op.quantized(0),
+            op.weights(1, axis=0),
+            op.bias(2, filters),
+            op.quantized_result_type(),
+            stride=window.stride,
+            pad=window.pad,
+            dilation=window.dilation,
+            groups=channels // group_channels,
+            activation=op.activation(),
+        )
+    )
+
+
+def import_depthwise_conv2d(op: OperatorContext) -> None:
+    """The depth multiplier is that of the shapes; the option must agree."""
+    _, height, width, channels = op.shape(0, rank=4)
+    _, kernel_height, kernel_width, filters = op.shape(1, rank=4)
+    multiplier = op.option("depth_multiplier", 0, filters)
+    # 0 is what a writer leaves when it relies on the shapes.
+    if filters % channels or multiplier not in (0, filters // channels):
+        raise op.error(
+            f"depth_multiplier {multiplier} with {channels} input channels and"
+            f" {filters} filters"
+        )
+    window = read_window(op, (height, width), (kernel_height, kernel_width))
+    op.finish(
+        qnn.DepthwiseConv2DOp(
+            op.quantized(0),
+            op.weights(1, axis=3),
+            op.bias(2, filters),
+            op.quantized_result_type(),
+            stride=window.stride,
+            pad=window.pad,
+            dilation=window.dilation,
+            activation=op.activation(),
+        )
+    )
+
+
+def import_fully_connected(op: OperatorContext) -> None:
+    """The input is taken as a matrix of rows as long as the weights' rows."""
+    weights_format = op.option("weights_format", 0, 127)
+    if weights_format != 0:
+        raise op.error(
+            f"weights_format {weights_format} is not supported; expected 0 (DEFAULT)"
+        )
+    input_shape = op.shape(0)
+    units, depth = op.shape(1, rank=2)
+    value = op.quantized(0)
+    if op.flag("keep_num_dims"):
+        op.expect_result_shape((*input_shape[:-1], units))
+    else:
+        elements = math.prod(input_shape)
+        if elements % depth:
+            raise op.error(
+                f"{op.input(0)}: {elements} elements are not a multiple of the"
+                f" {depth} columns of the weights"
+            )
+        rows = elements // depth
+        op.expect_result_shape((rows, units))
+        if input_shape != (rows, depth):
+            matrix = TensorType(op.input_type(0).element_type, (rows, depth))
+            value = op.emit(qnn.ReshapeOp(value, matrix), "reshape")
+    op.finish(
+        qnn.LinearOp(
+            value,
+            op.weights(1, axis=0),
+            op.bias(2, units),
+            op.quantized_result_type(),
+            activation=op.activation(),
+        )
+    )
+
+
+def import_batch_matmul(op: OperatorContext) -> None:
+    """Adjoint operands are transposed first."""
+    lhs = _transposed_if(op, op.flag("adj_x"), 0, "transpose_x")
+    rhs = _transposed_if(op, op.flag("adj_y"), 1, "transpose_y")
+    op.finish(qnn.MatMulOp(lhs, rhs, op.quantized_result_type()))
+
+
+def _transposed_if(
+    op: OperatorContext, adjoint: bool, number: int, suffix: str
+) -> SSAValue:
+    value = op.quantized(number)
+    shape = op.shape(number)
+    if len(shape) < 2:
+        raise op.error(f"{op.input(number)}: rank {len(shape)}, expected at least 2")
+    if not adjoint:
+        return value
+    *batch, rows, columns = shape
+    perm = (*range(len(batch)), len(shape) - 1, len(shape) - 2)
+    type = TensorType(op.input_type(number).element_type, (*batch, columns, rows))
+    return op.emit(qnn.TransposeOp(value, type, perm=perm), suffix)
+
+
+IMPORTERS = {
+    "CONV_2D": Importer(import_conv2d, (2, 3), "Conv2DOptions"),
+    "DEPTHWISE_CONV_2D": Importer(
+        import_depthwise_conv2d, (2, 3), "DepthwiseConv2DOptions"
+    ),
+    "FULLY_CONNECTED": Importer(
+        import_fully_connected, (2, 3), "FullyConnectedOptions"
+    ),
+    "BATCH_MATMUL": Importer(import_batch_matmul, (2, 2), "BatchMatMulOptions"),
+}

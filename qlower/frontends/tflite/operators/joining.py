@@ -1,0 +1,112 @@
+"""Larger tensors from smaller ones: CONCATENATION, PACK, PAD, PADV2 and resizing."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from qlower.dialects import qnn
+
+from ..context import OperatorContext
+from ..importer import UNLIMITED, Importer
+
+MAX_PADDING = 1 << 16
+
+
+def import_concatenation(op: OperatorContext) -> None:
+    rank = len(op.shape(0))
+    axis = op.option("axis", -rank, rank - 1) % rank if rank else 0
+    activation = op.activation()
+    if activation is not None:
+        raise op.error(
+            f"fused activation function {activation} is not supported; expected none"
+        )
+    values = [op.quantized(number) for number in range(len(op.operator.inputs))]
+    op.finish(qnn.ConcatOp(values, op.quantized_result_type(), axis=axis))
+
+
+def import_pack(op: OperatorContext) -> None:
+    """Stacking: a new dimension of size 1 for each operand, then joined."""
+    shape = op.shape(0)
+    rank = len(shape) + 1
+    axis = op.option("axis", -rank, rank - 1) % rank
+    values: list[SSAValue] = []
+    for number in range(len(op.operator.inputs)):
+        element = op.input_type(number).element_type
+        layer = TensorType(element, (*shape[:axis], 1, *shape[axis:]))
+        if op.shape(number) != shape:
+            raise op.error(
+                f"{op.input(number)}: shape {list(op.shape(number))}, expected"
+                f" {list(shape)}"
+            )
+        reshape = qnn.ReshapeOp(op.quantized(number), layer)
+        values.append(op.emit(reshape, f"reshape_{number}"))
+    op.finish(qnn.ConcatOp(values, op.quantized_result_type(), axis=axis))
+
+
+def import_pad(op: OperatorContext) -> None:
+    """PAD pads with the zero point; PADV2 with a stored value of its own."""
+    rank = len(op.shape(0))
+    paddings = op.integers(1, "paddings", count=2 * rank)
+    for padding in paddings:
+        op.check_range("padding", padding, 0, MAX_PADDING)
+    value = None
+    if op.has_input(2):
+        if op.input(2).quantization != op.input(0).quantization:
+            raise op.error(
+                f"{op.input(2)}: padding value with another scale or zero point than"
+                f" {op.input(0)} is not supported"
+            )
+        value = op.stored_integer(2)
+    op.finish(
+        qnn.PadOp(
+            op.quantized(0),
+            op.quantized_result_type(),
+            low=paddings[0::2],
+            high=paddings[1::2],
+            value=value,
+        )
+    )
+
+
+def import_resize_nearest(op: OperatorContext) -> None:
+    _import_resize(op, "nearest")
+
+
+def import_resize_bilinear(op: OperatorContext) -> None:
+    _import_resize(op, "bilinear")
+
+
+def _import_resize(op: OperatorContext, mode: str) -> None:
+    batch, _, _, channels = op.shape(0, rank=4)
+    height, width = op.integers(1, "size", count=2)
+    op.expect_result_shape((batch, height, width, channels))
+    align_corners = op.flag("align_corners")
+    half_pixel_centers = op.flag("half_pixel_centers")
+    if align_corners and half_pixel_centers:
+        raise op.error("align_corners and half_pixel_centers exclude each other")
+    op.finish(
+        qnn.ResizeOp(
+            op.quantized(0),
+            op.quantized_result_type(),
+            mode=mode,
+            align_corners=align_corners,
+            half_pixel_centers=half_pixel_centers,
+        )
+    )
+
+
+IMPORTERS = {
+    "CONCATENATION": Importer(
+        import_concatenation, (1, UNLIMITED), "ConcatenationOptions"
+    ),
+    "PACK": Importer(import_pack, (1, UNLIMITED), "PackOptions"),
+    "PAD": Importer(import_pad, (2, 2)),
+    "PADV2": Importer(import_pad, (3, 3)),
+    "RESIZE_NEAREST_NEIGHBOR": Importer(
+        import_resize_nearest, (2, 2), "ResizeNearestNeighborOptions"
+    ),
+    "RESIZE_BILINEAR": Importer(
+        import_resize_bilinear, (2, 2), "ResizeBilinearOptions"
+    ),
+}

@@ -1,0 +1,78 @@
+"""Reshapes and permutations: RESHAPE, SQUEEZE, EXPAND_DIMS, TRANSPOSE.
+
+RESHAPE and TRANSPOSE also take float32, which models have before their QUANTIZE.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from qlower.dialects import qnn
+
+from ..context import OperatorContext
+from ..importer import Importer
+
+
+def import_reshape(op: OperatorContext) -> None:
+    """The shape is a constant operand, or an option in older files."""
+    has_operand = op.has_input(1)
+    shape = op.integers(1, "shape") if has_operand else op.integer_list("new_shape")
+    if has_operand or shape:
+        op.expect_result_shape(_resolve_shape(op, shape))
+    _finish_reshape(op)
+
+
+def import_squeeze(op: OperatorContext) -> None:
+    """Which dimensions of size 1 are dropped shows in the result's shape."""
+    _expect_same_but_ones(op)
+    _finish_reshape(op)
+
+
+def import_expand_dims(op: OperatorContext) -> None:
+    shape = op.shape(0)
+    (axis,) = op.integers(1, "axis", count=1)
+    axis = op.axis("axis", axis, len(shape) + 1)
+    op.expect_result_shape((*shape[:axis], 1, *shape[axis:]))
+    _finish_reshape(op)
+
+
+def import_transpose(op: OperatorContext) -> None:
+    rank = len(op.shape(0))
+    values = op.integers(1, "permutation", count=rank)
+    perm = [op.axis("permutation", value, rank) for value in values]
+    op.finish(qnn.TransposeOp(op.value(0), op.result_type(), perm=perm))
+
+
+def _finish_reshape(op: OperatorContext) -> None:
+    op.finish(qnn.ReshapeOp(op.value(0), op.result_type()))
+
+
+def _resolve_shape(op: OperatorContext, shape: Sequence[int]) -> list[int]:
+    """`shape` with its -1, if it has one, replaced by what is left over."""
+    elements = math.prod(op.shape(0))
+    known = math.prod(size for size in shape if size != -1)
+    unknown = sum(size == -1 for size in shape)
+    if unknown > 1 or known < 1 or elements % known:
+        raise op.error(
+            f"shape {list(shape)} does not hold the {elements} elements of"
+            f" {op.input(0)}"
+        )
+    return [elements // known if size == -1 else size for size in shape]
+
+
+def _expect_same_but_ones(op: OperatorContext) -> None:
+    before, after = op.shape(0), op.result_shape()
+    if [s for s in before if s != 1] != [s for s in after if s != 1]:
+        raise op.error(
+            f"{op.output()}: shape {list(after)} is not {list(before)} without"
+            " dimensions of size 1"
+        )
+
+
+IMPORTERS = {
+    "RESHAPE": Importer(import_reshape, (1, 2), "ReshapeOptions"),
+    "SQUEEZE": Importer(import_squeeze, (1, 1)),
+    "EXPAND_DIMS": Importer(import_expand_dims, (2, 2)),
+    "TRANSPOSE": Importer(import_transpose, (2, 2)),
+}

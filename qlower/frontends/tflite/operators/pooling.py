@@ -1,0 +1,58 @@
+"""AVERAGE_POOL_2D, MAX_POOL_2D and MEAN."""
+
+from __future__ import annotations
+
+from qlower.dialects import qnn
+
+from ..context import OperatorContext
+from ..importer import Importer
+from ..window import MAX_KERNEL, read_window
+
+
+def import_avg_pool2d(op: OperatorContext) -> None:
+    _import_pool(op, qnn.AvgPool2DOp)
+
+
+def import_max_pool2d(op: OperatorContext) -> None:
+    _import_pool(op, qnn.MaxPool2DOp)
+
+
+def _import_pool(
+    op: OperatorContext, pool: type[qnn.AvgPool2DOp | qnn.MaxPool2DOp]
+) -> None:
+    _, height, width, _ = op.shape(0, rank=4)
+    kernel = (
+        op.option("filter_height", 1, MAX_KERNEL),
+        op.option("filter_width", 1, MAX_KERNEL),
+    )
+    window = read_window(op, (height, width), kernel, has_dilation=False)
+    op.finish(
+        pool(
+            op.quantized(0),
+            op.quantized_result_type(),
+            kernel=kernel,
+            stride=window.stride,
+            pad=window.pad,
+            activation=op.activation(),
+        )
+    )
+
+
+def import_mean(op: OperatorContext) -> None:
+    rank = len(op.shape(0))
+    axes = {op.axis("axis", value, rank) for value in op.integers(1, "axes")}
+    op.finish(
+        qnn.MeanOp(
+            op.quantized(0),
+            op.quantized_result_type(),
+            axes=sorted(axes),
+            keep_dims=op.flag("keep_dims"),
+        )
+    )
+
+
+IMPORTERS = {
+    "AVERAGE_POOL_2D": Importer(import_avg_pool2d, (1, 1), "Pool2DOptions"),
+    "MAX_POOL_2D": Importer(import_max_pool2d, (1, 1), "Pool2DOptions"),
+    "MEAN": Importer(import_mean, (2, 2), "ReducerOptions"),
+}
