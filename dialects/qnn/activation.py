@@ -1,0 +1,297 @@
+"""Functions of one element, given by name or by table, and the softmax of a row."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from .base import Integral, QnnOp, Quantized, Value, check_shape, keyword, operand_of
+
+
+class UnaryOp(QnnOp, ABC):
+    """An op that maps each element; the result may have another quantization."""
+
+    input = operand_of(Quantized())
+    result = result_def(Quantized())
+
+    def __init__(
+        self, input: Value, result_type: Attribute, *, contract: str | None = None
+    ):
+        super().__init__(
+            operands=[input],
+            result_types=[result_type],
+            properties={"contract": keyword(contract)},
+        )
+
+    def verify_(self) -> None:
+        expected = self.input.type.get_shape()
+        check_shape("result", self.result.type.get_shape(), expected)
+
+
+@irdl_op_definition
+class ReluOp(UnaryOp):
+    """
+    `max(real, 0)`.
+
+    ```mlir
+    %y = qnn.relu %x : (tensor<4x!in>) -> tensor<4x!out>
+    ```
+    """
+
+    name = "qnn.relu"
+
+
+@irdl_op_definition
+class Relu6Op(UnaryOp):
+    """
+    `min(max(real, 0), 6)`.
+
+    ```mlir
+    %y = qnn.relu6 %x : (tensor<4x!in>) -> tensor<4x!out>
+    ```
+    """
+
+    name = "qnn.relu6"
+
+
+@irdl_op_definition
+class ClampOp(UnaryOp):
+    """
+    `min(max(real, min), max)` for real bounds `min <= max`.
+
+    ```mlir
+    %y = qnn.clamp %x {min = -1.000000e+00 : f32, max = 1.000000e+00 : f32}
+        : (tensor<4x!in>) -> tensor<4x!out>
+    ```
+    """
+
+    name = "qnn.clamp"
+
+    min_attr = prop_def(FloatAttr.constr(f32), prop_name="min")
+    max_attr = prop_def(FloatAttr.constr(f32), prop_name="max")
+
+    def __init__(
+        self,
+        input: Value,
+        result_type: Attribute,
+        *,
+        min: float,
+        max: float,
+        contract: str | None = None,
+    ):
+        super(UnaryOp, self).__init__(
+            operands=[input],
+            result_types=[result_type],
+            properties={
+                "min": FloatAttr(min, f32),
+                "max": FloatAttr(max, f32),
+                "contract": keyword(contract),
+            },
+        )
+
+    @property
+    def min(self) -> float:
+        return self.min_attr.value.data
+
+    @property
+    def max(self) -> float:
+        return self.max_attr.value.data
+
+    def verify_(self) -> None:
+        super().verify_()
+        if not self.min <= self.max:
+            raise VerifyException(f"min {self.min} is not at most max {self.max}")
+
+
+@irdl_op_definition
+class SigmoidOp(UnaryOp):
+    """
+    `1 / (1 + exp(-real))`.
+
+    ```mlir
+    %y = qnn.sigmoid %x : (tensor<4x!in>) -> tensor<4x!out>
+    ```
+    """
+
+    name = "qnn.sigmoid"
+
+
+@irdl_op_definition
+class TanhOp(UnaryOp):
+    """
+    `tanh(real)`.
+
+    ```mlir
+    %y = qnn.tanh %x : (tensor<4x!in>) -> tensor<4x!out>
+    ```
+    """
+
+    name = "qnn.tanh"
+
+
+@irdl_op_definition
+class HardSwishOp(UnaryOp):
+    """
+    `real * min(max(real + 3, 0), 6) / 6`.
+
+    ```mlir
+    %y = qnn.hard_swish %x : (tensor<4x!in>) -> tensor<4x!out>
+    ```
+    """
+
+    name = "qnn.hard_swish"
+
+
+@irdl_op_definition
+class EluOp(UnaryOp):
+    """
+    `real` where it is positive, `exp(real) - 1` elsewhere.
+
+    ```mlir
+    %y = qnn.elu %x : (tensor<4x!in>) -> tensor<4x!out>
+    ```
+    """
+
+    name = "qnn.elu"
+
+
+@irdl_op_definition
+class LeakyReluOp(UnaryOp):
+    """
+    `real` where it is positive, `alpha * real` elsewhere; alpha is finite.
+
+    ```mlir
+    %y = qnn.leaky_relu %x {alpha = 1.000000e-01 : f32}
+        : (tensor<4x!in>) -> tensor<4x!out>
+    ```
+    """
+
+    name = "qnn.leaky_relu"
+
+    alpha_attr = prop_def(FloatAttr.constr(f32), prop_name="alpha")
+
+    def __init__(
+        self,
+        input: Value,
+        result_type: Attribute,
+        *,
+        alpha: float,
+        contract: str | None = None,
+    ):
+        super(UnaryOp, self).__init__(
+            operands=[input],
+            result_types=[result_type],
+            properties={
+                "alpha": FloatAttr(alpha, f32),
+                "contract": keyword(contract),
+            },
+        )
+
+    @property
+    def alpha(self) -> float:
+        return self.alpha_attr.value.data
+
+    def verify_(self) -> None:
+        super().verify_()
+        if not math.isfinite(self.alpha):
+            raise VerifyException(f"alpha {self.alpha} is not finite")
+
+
+@irdl_op_definition
+class LutOp(QnnOp):
+    """
+    Each stored value, read as an unsigned byte, picks the stored result from `table`:
+    `result = table[input & 255]`.
+
+    ```mlir
+    %y = qnn.lut %x, %table : (tensor<4x!in>, tensor<256xi8>) -> tensor<4x!out>
+    ```
+    """
+
+    name = "qnn.lut"
+
+    input = operand_of(Quantized())
+    table = operand_of(Integral((8,), rank=1))
+    result = result_def(Quantized())
+
+    def __init__(
+        self,
+        input: Value,
+        table: Value,
+        result_type: Attribute,
+        *,
+        contract: str | None = None,
+    ):
+        super().__init__(
+            operands=[input, table],
+            result_types=[result_type],
+            properties={"contract": keyword(contract)},
+        )
+
+    def verify_(self) -> None:
+        check_shape("table", self.table.type.get_shape(), (256,))
+        expected = self.input.type.get_shape()
+        check_shape("result", self.result.type.get_shape(), expected)
+
+
+@irdl_op_definition
+class SoftmaxOp(UnaryOp):
+    """
+    `exp(beta * (real - m)) / sum of exp(beta * (real - m))` over the last dimension,
+    where m is the largest real value of it; beta is positive and finite.
+
+    ```mlir
+    %y = qnn.softmax %x {axis = 1} : (tensor<1x10x!in>) -> tensor<1x10x!out>
+    ```
+    """
+
+    name = "qnn.softmax"
+
+    axis_attr = prop_def(
+        IntegerAttr.constr(i64), IntegerAttr(-1, i64), prop_name="axis"
+    )
+    beta_attr = prop_def(FloatAttr.constr(f32), FloatAttr(1.0, f32), prop_name="beta")
+
+    def __init__(
+        self,
+        input: Value,
+        result_type: Attribute,
+        *,
+        axis: int = -1,
+        beta: float = 1.0,
+        contract: str | None = None,
+    ):
+        super(UnaryOp, self).__init__(
+            operands=[input],
+            result_types=[result_type],
+            properties={
+                "axis": IntegerAttr(axis, i64),
+                "beta": FloatAttr(beta, f32),
+                "contract": keyword(contract),
+            },
+        )
+
+    @property
+    def axis(self) -> int:
+        """The normalised dimension, which is the last one."""
+        return self.axis_attr.value.data % len(self.input.type.get_shape())
+
+    @property
+    def beta(self) -> float:
+        return self.beta_attr.value.data
+
+    def verify_(self) -> None:
+        super().verify_()
+        rank = len(self.input.type.get_shape())
+        axis = self.axis_attr.value.data
+        if axis not in (-1, rank - 1) or not rank:
+            raise VerifyException(
+                f"axis {axis} of an input of rank {rank} is not its last dimension"
+            )
+        if not 0 < self.beta < math.inf:
+            raise VerifyException(f"beta {self.beta} is not positive and finite")

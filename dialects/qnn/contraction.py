@@ -1,0 +1,309 @@
+"""
+Ops that multiply and sum: convolutions, linear layers, matrix products.
+
+Their accumulators are exact integers, the sums of
+`(stored input - input zero point) * (stored weight - weight zero point)` plus the
+bias. Bias is in steps of `input scale * weight scale` (of its output channel).
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    prop_def,
+    result_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from .base import (
+    ActivatedOp,
+    Integers,
+    Integral,
+    Quantized,
+    Value,
+    Weight,
+    check_shape,
+    integers,
+    keyword,
+    operand_of,
+    optional_operand_of,
+)
+from .window import WindowOp, check_window
+
+
+class ConvolutionOp(WindowOp, ABC):
+    """A window of weights, whose taps may lie apart."""
+
+    dilation_attr = prop_def(Integers("dilation", 1, length=2), prop_name="dilation")
+
+    @property
+    def dilation(self) -> tuple[int, ...]:
+        """Distance between the taps of a window, (height, width)."""
+        return self.dilation_attr.get_values()
+
+
+@irdl_op_definition
+class Conv2DOp(ConvolutionOp):
+    """
+    Convolution of an NHWC image with weights [O, KH, KW, C / groups]:
+    `acc[n, y, x, o] = bias[o] + sum(kh, kw, i) of
+    input[n, y*sh - top + kh*dh, x*sw - left + kw*dw, g*C/groups + i]
+    * weight[o, kh, kw, i]`, where g is the group of output channel o.
+
+    Padding counts as real 0. Weights are quantized per tensor or along dimension 0.
+
+    ```mlir
+    %y = qnn.conv2d %x, %w, %b
+        {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]}
+        : (tensor<1x4x16x1x!in>, tensor<2x1x1x1x!w>, tensor<2xi32>)
+        -> tensor<1x4x16x2x!out>
+    ```
+    """
+
+    name = "qnn.conv2d"
+
+    input = operand_of(Quantized(rank=4))
+    weight = operand_of(Weight(rank=4, axis=0))
+    bias = optional_operand_of(Integral((32,), rank=1))
+    result = result_def(Quantized(rank=4))
+
+    groups_attr = prop_def(
+        IntegerAttr.constr(i64), IntegerAttr(1, i64), prop_name="groups"
+    )
+
+    def __init__(
+        self,
+        input: Value,
+        weight: Value,
+        bias: Value | None,
+        result_type: Attribute,
+        *,
+        stride: Sequence[int] = (1, 1),
+        pad: Sequence[int] = (0, 0, 0, 0),
+        dilation: Sequence[int] = (1, 1),
+        groups: int = 1,
+        activation: str | None = None,
+        contract: str | None = None,
+    ):
+        super().__init__(
+            operands=[input, weight, bias],
+            result_types=[result_type],
+            properties={
+                "stride": integers(stride),
+                "pad": integers(pad),
+                "dilation": integers(dilation),
+                "groups": IntegerAttr(groups, i64),
+                "activation": keyword(activation),
+                "contract": keyword(contract),
+            },
+        )
+
+    @property
+    def groups(self) -> int:
+        """Parts that the channels of input and output are split into."""
+        return self.groups_attr.value.data
+
+    def verify_(self) -> None:
+        input, weight, result = (
+            value.type.get_shape() for value in (self.input, self.weight, self.result)
+        )
+        outputs, *kernel, depth = weight
+        if self.groups < 1 or input[3] % self.groups or outputs % self.groups:
+            raise VerifyException(
+                f"groups {self.groups} does not divide {input[3]} input "
+                f"and {outputs} output channels"
+            )
+        if depth != input[3] // self.groups:
+            raise VerifyException(
+                f"weight depth {depth} does not match {input[3]} input channels "
+                f"in {self.groups} groups: expected {input[3] // self.groups}"
+            )
+        check_window(self, input, kernel, self.dilation, result)
+        check_output_channels(result[3], outputs, self.bias)
+
+
+@irdl_op_definition
+class DepthwiseConv2DOp(ConvolutionOp):
+    """
+    Convolution of each channel of an NHWC image on its own, with weights
+    [1, KH, KW, C * M]: `acc[n, y, x, o] = bias[o] + sum(kh, kw) of
+    input[n, y*sh - top + kh*dh, x*sw - left + kw*dw, o // M] * weight[0, kh, kw, o]`.
+
+    Padding counts as real 0. Weights are quantized per tensor or along dimension 3.
+
+    ```mlir
+    %y = qnn.depthwise_conv2d %x, %w, %b
+        {stride = [2, 2], pad = [0, 1, 0, 1], dilation = [1, 1]}
+        : (tensor<1x8x8x4x!in>, tensor<1x3x3x4x!w>, tensor<4xi32>)
+        -> tensor<1x4x4x4x!out>
+    ```
+    """
+
+    name = "qnn.depthwise_conv2d"
+
+    input = operand_of(Quantized(rank=4))
+    weight = operand_of(Weight(rank=4, axis=3))
+    bias = optional_operand_of(Integral((32,), rank=1))
+    result = result_def(Quantized(rank=4))
+
+    def __init__(
+        self,
+        input: Value,
+        weight: Value,
+        bias: Value | None,
+        result_type: Attribute,
+        *,
+        stride: Sequence[int] = (1, 1),
+        pad: Sequence[int] = (0, 0, 0, 0),
+        dilation: Sequence[int] = (1, 1),
+        activation: str | None = None,
+        contract: str | None = None,
+    ):
+        super().__init__(
+            operands=[input, weight, bias],
+            result_types=[result_type],
+            properties={
+                "stride": integers(stride),
+                "pad": integers(pad),
+                "dilation": integers(dilation),
+                "activation": keyword(activation),
+                "contract": keyword(contract),
+            },
+        )
+
+    @property
+    def multiplier(self) -> int:
+        """M: output channels for each input channel."""
+        return self.weight.type.get_shape()[3] // self.input.type.get_shape()[3]
+
+    def verify_(self) -> None:
+        input, weight, result = (
+            value.type.get_shape() for value in (self.input, self.weight, self.result)
+        )
+        one, *kernel, outputs = weight
+        if one != 1:
+            raise VerifyException(f"dimension 0 of weight is {one}, expected 1")
+        if outputs % input[3]:
+            raise VerifyException(
+                f"{outputs} weight channels are not a multiple of "
+                f"{input[3]} input channels"
+            )
+        check_window(self, input, kernel, self.dilation, result)
+        check_output_channels(result[3], outputs, self.bias)
+
+
+@irdl_op_definition
+class LinearOp(ActivatedOp):
+    """
+    Every row times weights [O, K]:
+    `acc[..., o] = bias[o] + sum(k) of input[..., k] * weight[o, k]`.
+
+    Weights are quantized per tensor or along dimension 0.
+
+    ```mlir
+    %y = qnn.linear %x, %w, %b {activation = "relu"}
+        : (tensor<1x8x!in>, tensor<4x8x!w>, tensor<4xi32>) -> tensor<1x4x!out>
+    ```
+    """
+
+    name = "qnn.linear"
+
+    input = operand_of(Quantized())
+    weight = operand_of(Weight(rank=2, axis=0))
+    bias = optional_operand_of(Integral((32,), rank=1))
+    result = result_def(Quantized())
+
+    def __init__(
+        self,
+        input: Value,
+        weight: Value,
+        bias: Value | None,
+        result_type: Attribute,
+        *,
+        activation: str | None = None,
+        contract: str | None = None,
+    ):
+        super().__init__(
+            operands=[input, weight, bias],
+            result_types=[result_type],
+            properties={
+                "activation": keyword(activation),
+                "contract": keyword(contract),
+            },
+        )
+
+    def verify_(self) -> None:
+        input, result = self.input.type.get_shape(), self.result.type.get_shape()
+        outputs, depth = self.weight.type.get_shape()
+        if not input:
+            raise VerifyException("input has rank 0, expected at least 1")
+        if input[-1] != depth:
+            raise VerifyException(
+                f"weight depth {depth} does not match the input's {input[-1]} columns"
+            )
+        check_shape("result", result, (*input[:-1], outputs))
+        check_output_channels(result[-1], outputs, self.bias)
+
+
+@irdl_op_definition
+class MatMulOp(ActivatedOp):
+    """
+    Product of two computed matrices, batched over equal leading dimensions:
+    `acc[..., m, n] = sum(k) of lhs[..., m, k] * rhs[..., k, n]`.
+
+    ```mlir
+    %y = qnn.matmul %a, %b
+        : (tensor<2x3x4x!in>, tensor<2x4x5x!in>) -> tensor<2x3x5x!out>
+    ```
+    """
+
+    name = "qnn.matmul"
+
+    lhs = operand_of(Quantized())
+    rhs = operand_of(Quantized())
+    result = result_def(Quantized())
+
+    def __init__(
+        self,
+        lhs: Value,
+        rhs: Value,
+        result_type: Attribute,
+        *,
+        activation: str | None = None,
+        contract: str | None = None,
+    ):
+        super().__init__(
+            operands=[lhs, rhs],
+            result_types=[result_type],
+            properties={
+                "activation": keyword(activation),
+                "contract": keyword(contract),
+            },
+        )
+
+    def verify_(self) -> None:
+        lhs, rhs = self.lhs.type.get_shape(), self.rhs.type.get_shape()
+        if len(lhs) < 2 or len(lhs) != len(rhs):
+            raise VerifyException(
+                f"ranks {len(lhs)} and {len(rhs)} of lhs and rhs must be equal "
+                "and at least 2"
+            )
+        check_shape("rhs", rhs, (*lhs[:-2], lhs[-1], rhs[-1]))
+        check_shape("result", self.result.type.get_shape(), (*lhs[:-1], rhs[-1]))
+
+
+def check_output_channels(
+    result: int, weight: int, bias: SSAValue[TensorType[IntegerType]] | None
+) -> None:
+    """Checks that result and bias have a channel for each filter."""
+    if result != weight:
+        raise VerifyException(
+            f"{result} result channels do not match the weight's {weight}"
+        )
+    if bias is not None:
+        check_shape("bias", bias.type.get_shape(), (weight,))

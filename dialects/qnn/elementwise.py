@@ -1,0 +1,189 @@
+"""Ops on one element of each operand: arithmetic and changes of quantization."""
+
+from __future__ import annotations
+
+from abc import ABC
+from itertools import zip_longest
+
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from .base import (
+    ActivatedOp,
+    QnnOp,
+    Quantized,
+    Real,
+    Value,
+    check_shape,
+    keyword,
+    operand_of,
+)
+
+
+class BinaryOp(ActivatedOp, ABC):
+    """An op on two operands whose shapes broadcast as numpy's do."""
+
+    lhs = operand_of(Quantized())
+    rhs = operand_of(Quantized())
+    result = result_def(Quantized())
+
+    def __init__(
+        self,
+        lhs: Value,
+        rhs: Value,
+        result_type: Attribute,
+        *,
+        activation: str | None = None,
+        contract: str | None = None,
+    ):
+        super().__init__(
+            operands=[lhs, rhs],
+            result_types=[result_type],
+            properties={
+                "activation": keyword(activation),
+                "contract": keyword(contract),
+            },
+        )
+
+    def verify_(self) -> None:
+        lhs, rhs = self.lhs.type.get_shape(), self.rhs.type.get_shape()
+        sizes = list(zip_longest(reversed(lhs), reversed(rhs), fillvalue=1))
+        if any(left != right and 1 not in (left, right) for left, right in sizes):
+            raise VerifyException(
+                f"shapes {list(lhs)} of lhs and {list(rhs)} of rhs do not broadcast"
+            )
+        expected = [max(pair) for pair in reversed(sizes)]
+        check_shape("result", self.result.type.get_shape(), expected)
+
+
+@irdl_op_definition
+class AddOp(BinaryOp):
+    """
+    Real sum of two broadcast operands:
+    `lhs scale * (lhs - lhs zero point) + rhs scale * (rhs - rhs zero point)`.
+
+    ```mlir
+    %y = qnn.add %a, %b {activation = "relu"}
+        : (tensor<1x4x4x8x!in>, tensor<8x!other>) -> tensor<1x4x4x8x!out>
+    ```
+    """
+
+    name = "qnn.add"
+
+
+@irdl_op_definition
+class SubOp(BinaryOp):
+    """
+    Real difference of two broadcast operands:
+    `lhs scale * (lhs - lhs zero point) - rhs scale * (rhs - rhs zero point)`.
+
+    ```mlir
+    %y = qnn.sub %a, %b : (tensor<4x8x!in>, tensor<4x1x!other>) -> tensor<4x8x!out>
+    ```
+    """
+
+    name = "qnn.sub"
+
+
+@irdl_op_definition
+class MulOp(BinaryOp):
+    """
+    Real product of two broadcast operands: `lhs scale * rhs scale * acc` with
+    `acc = (lhs - lhs zero point) * (rhs - rhs zero point)`.
+
+    ```mlir
+    %y = qnn.mul %a, %b : (tensor<4x8x!in>, tensor<8x!other>) -> tensor<4x8x!out>
+    ```
+    """
+
+    name = "qnn.mul"
+
+
+@irdl_op_definition
+class RequantizeOp(QnnOp):
+    """
+    The same real values in another quantization:
+    `input scale / result scale * (input - input zero point) + result zero point`,
+    rounded and saturated. Storage may change between i8 and u8.
+
+    ```mlir
+    %y = qnn.requantize %x : (tensor<4x!in>) -> tensor<4x!out>
+    ```
+    """
+
+    name = "qnn.requantize"
+
+    input = operand_of(Quantized())
+    result = result_def(Quantized())
+
+    def __init__(
+        self, input: Value, result_type: Attribute, *, contract: str | None = None
+    ):
+        super().__init__(
+            operands=[input],
+            result_types=[result_type],
+            properties={"contract": keyword(contract)},
+        )
+
+    def verify_(self) -> None:
+        expected = self.input.type.get_shape()
+        check_shape("result", self.result.type.get_shape(), expected)
+
+
+@irdl_op_definition
+class QuantizeOp(QnnOp):
+    """
+    From real to quantized: `input / scale + zero_point`, rounded and saturated.
+
+    ```mlir
+    %q = qnn.quantize %x : (tensor<4xf32>) -> tensor<4x!out>
+    ```
+    """
+
+    name = "qnn.quantize"
+
+    input = operand_of(Real())
+    result = result_def(Quantized())
+
+    def __init__(
+        self, input: Value, result_type: Attribute, *, contract: str | None = None
+    ):
+        super().__init__(
+            operands=[input],
+            result_types=[result_type],
+            properties={"contract": keyword(contract)},
+        )
+
+    def verify_(self) -> None:
+        expected = self.input.type.get_shape()
+        check_shape("result", self.result.type.get_shape(), expected)
+
+
+@irdl_op_definition
+class DequantizeOp(QnnOp):
+    """
+    From quantized to real: `scale * (input - zero_point)`.
+
+    ```mlir
+    %x = qnn.dequantize %q : (tensor<4x!in>) -> tensor<4xf32>
+    ```
+    """
+
+    name = "qnn.dequantize"
+
+    input = operand_of(Quantized())
+    result = result_def(Real())
+
+    def __init__(
+        self, input: Value, result_type: Attribute, *, contract: str | None = None
+    ):
+        super().__init__(
+            operands=[input],
+            result_types=[result_type],
+            properties={"contract": keyword(contract)},
+        )
+
+    def verify_(self) -> None:
+        expected = self.input.type.get_shape()
+        check_shape("result", self.result.type.get_shape(), expected)

@@ -1,0 +1,216 @@
+"""Ops that reduce each channel on its own: pools and means."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import BoolAttr
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from .base import (
+    Boolean,
+    Integers,
+    QnnOp,
+    Quantized,
+    Value,
+    check_axis,
+    check_same_quantization,
+    check_shape,
+    integers,
+    keyword,
+    operand_of,
+)
+from .window import WindowOp, check_window
+
+
+class PoolOp(WindowOp, ABC):
+    """A window without weights over the image of each channel."""
+
+    input = operand_of(Quantized(rank=4))
+    result = result_def(Quantized(rank=4))
+
+    kernel_attr = prop_def(Integers("kernel", 1, length=2), prop_name="kernel")
+
+    @property
+    def kernel(self) -> tuple[int, ...]:
+        """Size of the window, (height, width)."""
+        return self.kernel_attr.get_values()
+
+    def verify_(self) -> None:
+        input, result = self.input.type.get_shape(), self.result.type.get_shape()
+        check_window(self, input, self.kernel, (1, 1), result)
+        if result[3] != input[3]:
+            raise VerifyException(
+                f"{result[3]} result channels do not match the input's {input[3]}"
+            )
+        for index, name in enumerate(("height", "width")):
+            before = self.pad[2 * index]
+            last = (result[1 + index] - 1) * self.stride[index] - before
+            if before >= self.kernel[index] or last >= input[1 + index]:
+                raise VerifyException(
+                    f"pad {list(self.pad)} leaves a window that holds only padding "
+                    f"in its {name}: kernel {self.kernel[index]}, "
+                    f"input {input[1 + index]}"
+                )
+
+
+@irdl_op_definition
+class AvgPool2DOp(PoolOp):
+    """
+    Mean of each window of an NHWC image:
+    `acc[n, y, x, c] = sum(kh, kw) of input[n, y*sh - top + kh, x*sw - left + kw, c]`
+    over the count of taps inside of the image, or over KH * KW with
+    `count_include_pad`. Every window holds at least one tap of the image.
+
+    ```mlir
+    %y = qnn.avg_pool2d %x {kernel = [2, 2], stride = [2, 2], pad = [0, 0, 0, 0]}
+        : (tensor<1x4x4x3x!in>) -> tensor<1x2x2x3x!in>
+    ```
+    """
+
+    name = "qnn.avg_pool2d"
+
+    count_include_pad_attr = prop_def(
+        Boolean("count_include_pad"),
+        BoolAttr.from_bool(False),
+        prop_name="count_include_pad",
+    )
+
+    def __init__(
+        self,
+        input: Value,
+        result_type: Attribute,
+        *,
+        kernel: Sequence[int],
+        stride: Sequence[int] = (1, 1),
+        pad: Sequence[int] = (0, 0, 0, 0),
+        count_include_pad: bool = False,
+        activation: str | None = None,
+        contract: str | None = None,
+    ):
+        super().__init__(
+            operands=[input],
+            result_types=[result_type],
+            properties={
+                "kernel": integers(kernel),
+                "stride": integers(stride),
+                "pad": integers(pad),
+                "count_include_pad": BoolAttr.from_bool(count_include_pad),
+                "activation": keyword(activation),
+                "contract": keyword(contract),
+            },
+        )
+
+    @property
+    def count_include_pad(self) -> bool:
+        """Whether padding counts as taps of real value 0."""
+        return bool(self.count_include_pad_attr)
+
+
+@irdl_op_definition
+class MaxPool2DOp(PoolOp):
+    """
+    Largest stored value of each window of an NHWC image, of the taps inside of it:
+    `max(kh, kw) of input[n, y*sh - top + kh, x*sw - left + kw, c]`.
+
+    ```mlir
+    %y = qnn.max_pool2d %x {kernel = [2, 2], stride = [2, 2], pad = [0, 0, 0, 0]}
+        : (tensor<1x4x4x3x!in>) -> tensor<1x2x2x3x!in>
+    ```
+    """
+
+    name = "qnn.max_pool2d"
+
+    def __init__(
+        self,
+        input: Value,
+        result_type: Attribute,
+        *,
+        kernel: Sequence[int],
+        stride: Sequence[int] = (1, 1),
+        pad: Sequence[int] = (0, 0, 0, 0),
+        activation: str | None = None,
+        contract: str | None = None,
+    ):
+        super().__init__(
+            operands=[input],
+            result_types=[result_type],
+            properties={
+                "kernel": integers(kernel),
+                "stride": integers(stride),
+                "pad": integers(pad),
+                "activation": keyword(activation),
+                "contract": keyword(contract),
+            },
+        )
+
+    def verify_(self) -> None:
+        super().verify_()
+        check_same_quantization("result", self.result.type, self.input.type)
+
+
+@irdl_op_definition
+class MeanOp(QnnOp):
+    """
+    Mean over the dimensions `axes`: the accumulator is the sum of the
+    `stored input - zero point`, its count the product of their sizes. The dimensions
+    go, or stay with size 1 with `keep_dims`.
+
+    ```mlir
+    %y = qnn.mean %x {axes = [1, 2]} : (tensor<1x4x4x3x!in>) -> tensor<1x3x!out>
+    ```
+    """
+
+    name = "qnn.mean"
+
+    input = operand_of(Quantized())
+    result = result_def(Quantized())
+
+    axes_attr = prop_def(Integers("axes", 0), prop_name="axes")
+    keep_dims_attr = prop_def(
+        Boolean("keep_dims"), BoolAttr.from_bool(False), prop_name="keep_dims"
+    )
+
+    def __init__(
+        self,
+        input: Value,
+        result_type: Attribute,
+        *,
+        axes: Sequence[int],
+        keep_dims: bool = False,
+        contract: str | None = None,
+    ):
+        super().__init__(
+            operands=[input],
+            result_types=[result_type],
+            properties={
+                "axes": integers(axes),
+                "keep_dims": BoolAttr.from_bool(keep_dims),
+                "contract": keyword(contract),
+            },
+        )
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The dimensions that are summed over."""
+        return self.axes_attr.get_values()
+
+    @property
+    def keep_dims(self) -> bool:
+        return bool(self.keep_dims_attr)
+
+    def verify_(self) -> None:
+        input = self.input.type.get_shape()
+        for axis in self.axes:
+            check_axis(axis, len(input))
+        if len(set(self.axes)) != len(self.axes):
+            raise VerifyException(f"axes {list(self.axes)} repeat a dimension")
+        kept = [
+            1 if dimension in self.axes else size
+            for dimension, size in enumerate(input)
+            if self.keep_dims or dimension not in self.axes
+        ]
+        check_shape("result", self.result.type.get_shape(), kept)
