@@ -9,7 +9,8 @@ A function at the kernel level is a straight line of
 - `kernel.copy`: data movement (slice, concatenation, padding),
 - `func.return`.
 
-All shapes are static and every tensor is stored densely in row-major order.
+All shapes are static and every tensor is stored densely in row-major order, iN in the
+next larger power of two of bytes (i1 in one byte), index in eight bytes.
 
 **Nest.** The loops are the `parallel` ones followed by the `reduction` ones, counted
 from zero to their trip count; dimension d of all maps and of `kernel.index d` is the
@@ -38,8 +39,9 @@ at the same time, except where an op may work in place:
 - the result of a copy has either the buffer of its destination (only the box is
   written) or one that overlaps no live buffer (all of the result is written);
 - a result of a nest without reduction loops may have the buffer of an input that is
-  only read by the same map and at the same element width, so that each element is read
-  before it is overwritten.
+  only read by the result's map and has elements of the same size, so that each element
+  is read before it is overwritten.
+Offsets in the arena are multiples of 64; nothing is known of the alignment of outputs.
 
 A returned value that does not live in its output (an argument, a constant, a value that
 is returned twice) is copied there at the return. Outputs overlap neither inputs nor
@@ -48,6 +50,7 @@ each other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, TypeAlias, cast
 
@@ -55,10 +58,12 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     DenseArrayBase,
+    FixedBitwidthType,
     FloatAttr,
     IndexType,
     IntAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     TensorType,
     i64,
@@ -136,6 +141,29 @@ def _parse_natural(parser: AttrParser) -> Sequence[Attribute]:
 Buffer: TypeAlias = ArenaAttr | OutputAttr
 
 
+def tensor_type(value: SSAValue) -> AnyTensor:
+    """The type of a value that is known to be a tensor, for the type checker."""
+    return cast(AnyTensor, value.type)
+
+
+def byte_size(tensor: AnyTensor) -> int:
+    """Bytes that a tensor of static shape occupies in memory."""
+    return math.prod(tensor.get_shape()) * element_byte_size(tensor.element_type)
+
+
+def element_byte_size(element: Attribute) -> int:
+    """Bytes of one integer, index or float element of a tensor in memory."""
+    match element:
+        case IndexType():
+            return 8
+        case IntegerType():
+            return 1 << max(0, (element.width.data - 1).bit_length() - 3)
+        case FixedBitwidthType():
+            return element.bitwidth // 8
+        case _:
+            raise ValueError(f"tensors of {element} have no layout in memory")
+
+
 def linear_form(expression: AffineExpr, dims: int) -> tuple[tuple[int, ...], int]:
     """The coefficient of each of `dims` dimensions, and the constant term.
 
@@ -191,11 +219,12 @@ class NestOp(IRDLOperation):
     - `tables`: whole tensors that the regions read by `tensor.extract`. They and
       nothing else are referenced from above.
     - `family`: the loop skeleton that suits the nest, for speed and not for meaning.
-      `contraction`: one accumulator plus products of two inputs, where some parallel
-      loop moves only one of the two factors and some other loop only the other one.
-      `window`: a reduction where all parallel loops of the result move the activation
-      too, and loops are combined in its indices (depthwise convolution, pools).
-      `row`: a reduction over plain axes of its inputs (mean, sum, maximum, arg_max).
+      `contraction`: one accumulator plus the product of two inputs, activation and
+      weight (the constant one, else the second), each possibly widened and less a zero
+      point, where some parallel loop moves the weight only.
+      `window`: a reduction where all parallel loops move the activation, whose indices
+      combine loops (depthwise convolution, pools).
+      `row`: the same with plain axes as indices (mean, sum, maximum, arg_max).
       `map`: no reduction. `loop`: anything else.
     """
 
@@ -682,19 +711,15 @@ class CopyOp(IRDLOperation):
                 )
 
 
-def _tensor_type(value: SSAValue) -> AnyTensor:
-    return cast(AnyTensor, value.type)  # verified by IRDL
-
-
 def _shape(value: SSAValue) -> tuple[int, ...]:
-    shape = _tensor_type(value).get_shape()
+    shape = tensor_type(value).get_shape()
     if any(size < 1 for size in shape):
         raise VerifyException(f"{value.type} must be static and without empty axes")
     return shape
 
 
 def _element_type(value: SSAValue) -> Attribute:
-    return _tensor_type(value).element_type
+    return tensor_type(value).element_type
 
 
 def _verify_region(

@@ -1,0 +1,344 @@
+"""Merging nests: a value that is used once never goes through memory.
+
+Both rules keep every scalar computation and compute it exactly once:
+- an elementwise nest moves into the `init` or `epilogue` of the nest that reads it,
+- an elementwise nest that reads the results of a reduction becomes its `epilogue`.
+A nest that stores one constant moves wherever it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import (
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+
+from qlower.diagnostics import layer_name
+from qlower.dialects.kernel import IndexOp, NestOp, tensor_type
+from qlower.transforms.form_kernels.regions import (
+    build_region,
+    inline,
+    pair,
+    uniform_value,
+)
+
+ZERO = AffineExpr.constant(0)
+
+
+def fuse_nests(block: Block) -> None:
+    """Merges the nests of a function as far as the rules allow."""
+    remove_unused(block)
+    for op in tuple(block.ops):
+        nest = simplify(op) if isinstance(op, NestOp) else None
+        while nest is not None:
+            nest = fuse_one(nest)
+
+
+def remove_unused(block: Block) -> None:
+    """Erases the ops without effects whose results have no uses."""
+    for op in reversed(tuple(block.ops)):
+        if is_trivially_dead(op):
+            Rewriter.erase_op(op)
+
+
+def fuse_one(nest: NestOp) -> NestOp | None:
+    """Merges `nest` with one of its producers, or gives None."""
+    for index, value in enumerate(nest.inputs):
+        producer = value.owner
+        if not isinstance(producer, NestOp):
+            continue
+        if _can_move_into(producer, nest, index):
+            merged = _move_into(producer, nest, index)
+        elif (loops := _loops_of_consumer(producer, nest)) is not None:
+            merged = _extend(producer, nest, loops)
+        else:
+            continue
+        simplified = simplify(merged)
+        if is_trivially_dead(producer):
+            Rewriter.erase_op(producer)
+        return simplified
+    return None
+
+
+def _replace(nest: NestOp, new: NestOp, location: LocationAttr) -> NestOp:
+    new.location = location
+    for old, result in zip(nest.res, new.res, strict=True):
+        result.name_hint = old.name_hint
+    Rewriter.replace_op(nest, new)
+    return new
+
+
+def _same_layer(producer: Operation, consumer: Operation) -> bool:
+    names = {layer_name(producer), layer_name(consumer)} - {None}
+    return len(names) <= 1
+
+
+def _merged_location(producer: NestOp, consumer: NestOp) -> LocationAttr:
+    """That of the reduction or else of the consumer, preferring one with a name."""
+    main = sorted((consumer, producer), key=lambda nest: not nest.reduction_bounds)
+    named = [nest for nest in main if layer_name(nest) is not None]
+    return (named or main)[0].location
+
+
+def _is_constant(nest: NestOp) -> bool:
+    """Whether every element of the result is the same, and known."""
+    return not nest.inputs and not nest.tables and not _uses_index(nest.epilogue.block)
+
+
+def _uses_index(block: Block) -> bool:
+    return any(isinstance(op, IndexOp) for op in block.walk())
+
+
+def _can_move_into(producer: NestOp, consumer: NestOp, index: int) -> bool:
+    """Whether the elementwise producer may be computed where input `index` is read."""
+    if producer.reduction_bounds or len(producer.res) != 1:
+        return False
+    if consumer.body.blocks and consumer.body.block.args[index].uses:
+        return False
+    if _is_constant(producer):
+        return True
+    return (
+        producer.res[0].has_one_use()
+        and _same_layer(producer, consumer)
+        and _reads_once(consumer.input_maps[index], consumer.parallel_bounds)
+    )
+
+
+def _reads_once(map: AffineMap, bounds: Sequence[int]) -> bool:
+    """Whether no two points of the parallel loops read the same element."""
+    dims = [e.position for e in map.results if isinstance(e, AffineDimExpr)]
+    plain = all(e == ZERO or isinstance(e, AffineDimExpr) for e in map.results)
+    moved = {d for d, bound in enumerate(bounds) if bound > 1}
+    return plain and len(dims) == len(set(dims)) and moved <= set(dims)
+
+
+def _move_into(producer: NestOp, consumer: NestOp, index: int) -> NestOp:
+    """Computes the elementwise producer in place of the consumer's input `index`."""
+    count = len(consumer.bounds)
+    read = consumer.input_maps[index].results
+    loops: list[AffineExpr] = [ZERO] * len(producer.bounds)
+    for axis, expression in enumerate(producer.result_maps[0].results):
+        if isinstance(expression, AffineDimExpr):
+            loops[expression.position] = read[axis]
+    own = len(producer.inputs)
+    inputs = [*producer.inputs, *consumer.inputs]
+    maps = [_substitute(m, loops, count) for m in producer.input_maps]
+    identity = [AffineExpr.dimension(d) for d in range(count)]
+
+    def merge(region: Region) -> Region:
+        if not region.blocks:
+            return Region()
+        old = region.block
+
+        def code(into: Block) -> Sequence[SSAValue]:
+            values = pair(old.args, into.args[own:])
+            if old.args[index].uses:
+                source = producer.epilogue.block
+                scalars = pair(source.args, into.args[:own])
+                (values[old.args[index]],) = inline(source, scalars, into, loops)
+            return inline(old, values, into, identity)
+
+        return build_region([*producer.epilogue.block.arg_types, *old.arg_types], code)
+
+    merged = NestOp(
+        inputs,
+        list(dict.fromkeys((*producer.tables, *consumer.tables))),
+        consumer.family.data,
+        consumer.parallel_bounds,
+        consumer.reduction_bounds,
+        [*maps, *consumer.input_maps, *consumer.result_maps],
+        merge(consumer.init),
+        merge(consumer.body),
+        merge(consumer.epilogue),
+        consumer.res.types,
+    )
+    location = (
+        consumer.location
+        if _is_constant(producer)
+        else _merged_location(producer, consumer)
+    )
+    # The moved input is now unused and goes when the nest is simplified.
+    return _replace(consumer, merged, location)
+
+
+def _substitute(map: AffineMap, loops: Sequence[AffineExpr], count: int) -> AffineMap:
+    return map.replace_dims_and_symbols(loops, (), count, 0)
+
+
+def _loops_of_consumer(
+    producer: NestOp, consumer: NestOp
+) -> tuple[AffineExpr, ...] | None:
+    """For each loop of the elementwise consumer the loop of the reduction it becomes.
+
+    None unless the consumer is the only user, reads every element of every result
+    exactly once, and may be merged.
+    """
+    if consumer.reduction_bounds or not producer.reduction_bounds:
+        return None
+    if not _same_layer(producer, consumer):
+        return None
+    loops: dict[int, AffineExpr] = {}
+    for result, written in zip(producer.res, producer.result_maps, strict=True):
+        for use in result.uses:
+            if use.operation is not consumer or use.index >= len(consumer.inputs):
+                return None
+            read = consumer.input_maps[use.index]
+            if not _match_loops(written, read, loops):
+                return None
+    for loop, bound in enumerate(consumer.parallel_bounds):
+        target = loops.setdefault(loop, ZERO)
+        if bound != _trip_count(target, producer):
+            return None
+    return tuple(loops[loop] for loop in range(len(consumer.parallel_bounds)))
+
+
+def _match_loops(
+    written: AffineMap, read: AffineMap, loops: dict[int, AffineExpr]
+) -> bool:
+    """Extends `loops` so that `read` reads what `written` writes, if it can."""
+    for target, source in zip(written.results, read.results, strict=True):
+        match source:
+            case AffineDimExpr(position):
+                if loops.setdefault(position, target) != target:
+                    return False
+            case AffineConstantExpr(0) if target == ZERO:
+                pass
+            case _:
+                return False
+    return True
+
+
+def _trip_count(loop: AffineExpr, nest: NestOp) -> int:
+    return nest.bounds[loop.position] if isinstance(loop, AffineDimExpr) else 1
+
+
+def _extend(producer: NestOp, consumer: NestOp, loops: Sequence[AffineExpr]) -> NestOp:
+    """Appends the elementwise consumer to the epilogue of the reduction it reads."""
+    count = len(producer.bounds)
+    own = len(producer.inputs)
+    added = [i for i, v in enumerate(consumer.inputs) if v.owner is not producer]
+    types = [tensor_type(consumer.inputs[i]).element_type for i in added]
+    identity = [AffineExpr.dimension(d) for d in range(count)]
+
+    def widen(region: Region, code: Callable[[Block, Block], Sequence[SSAValue]]):
+        old = region.block
+        arguments = [*old.arg_types[:own], *types, *old.arg_types[own:]]
+        return build_region(arguments, lambda into: code(old, into))
+
+    def producer_code(old: Block, into: Block) -> Sequence[SSAValue]:
+        kept = [*into.args[:own], *into.args[own + len(added) :]]
+        return inline(old, pair(old.args, kept), into, identity)
+
+    def epilogue_code(old: Block, into: Block) -> Sequence[SSAValue]:
+        yielded = pair(producer.res, producer_code(old, into))
+        new = dict(zip(added, into.args[own:], strict=False))
+        scalars = [
+            new[i] if i in new else yielded[value]
+            for i, value in enumerate(consumer.inputs)
+        ]
+        block = consumer.epilogue.block
+        return inline(block, pair(block.args, scalars), into, loops)
+
+    merged = NestOp(
+        [*producer.inputs, *(consumer.inputs[i] for i in added)],
+        list(dict.fromkeys((*producer.tables, *consumer.tables))),
+        producer.family.data,
+        producer.parallel_bounds,
+        producer.reduction_bounds,
+        [
+            *producer.input_maps,
+            *(_substitute(consumer.input_maps[i], loops, count) for i in added),
+            *(_substitute(m, loops, count) for m in consumer.result_maps),
+        ],
+        widen(producer.init, producer_code),
+        widen(producer.body, producer_code),
+        widen(producer.epilogue, epilogue_code),
+        consumer.res.types,
+    )
+    return _replace(consumer, merged, _merged_location(producer, consumer))
+
+
+def simplify(nest: NestOp) -> NestOp:
+    """Leaves out unused inputs, tables and results, and repeated inputs.
+
+    A constant tensor of equal elements that only `init` and `epilogue` read becomes a
+    scalar constant.
+    """
+    keep = [i for i, result in enumerate(nest.res) if result.uses] or [0]
+    regions = [region for region in nest.regions if region.blocks]
+    reads = list(zip(nest.inputs, nest.input_maps, strict=True))
+    used = [
+        any(region.block.args[i].uses for region in regions)
+        for i in range(len(nest.inputs))
+    ]
+    scalars = {
+        i: value
+        for i, tensor in enumerate(nest.inputs)
+        if used[i]
+        and not (nest.body.blocks and nest.body.block.args[i].uses)
+        and (value := uniform_value(tensor)) is not None
+    }
+    kept_reads = list(
+        dict.fromkeys(
+            read for i, read in enumerate(reads) if used[i] and i not in scalars
+        )
+    )
+    types = [tensor_type(value).element_type for value, _ in kept_reads]
+    identity = [AffineExpr.dimension(d) for d in range(len(nest.bounds))]
+    own = len(nest.inputs)
+
+    def rebuild(region: Region, kept: Sequence[int] | None) -> Region:
+        if not region.blocks:
+            return Region()
+        old = region.block
+
+        def code(into: Block) -> Sequence[SSAValue]:
+            values = pair(old.args[own:], into.args[len(types) :])
+            for i, argument in enumerate(old.args[:own]):
+                if i in scalars and argument.uses:
+                    constant = arith.ConstantOp(scalars[i])
+                    into.add_op(constant)
+                    values[argument] = constant.result
+                elif reads[i] in kept_reads:
+                    values[argument] = into.args[kept_reads.index(reads[i])]
+            return inline(old, values, into, identity, kept)
+
+        return build_region([*types, *old.arg_types[own:]], code)
+
+    init, body = rebuild(nest.init, None), rebuild(nest.body, None)
+    epilogue = rebuild(nest.epilogue, keep)
+    captured = {
+        operand
+        for region in (init, body, epilogue)
+        for op in region.walk()
+        for operand in op.operands
+    }
+    result_maps = nest.result_maps
+    new = NestOp(
+        [value for value, _ in kept_reads],
+        [table for table in nest.tables if table in captured],
+        nest.family.data,
+        nest.parallel_bounds,
+        nest.reduction_bounds,
+        [*(map for _, map in kept_reads), *(result_maps[i] for i in keep)],
+        init,
+        body,
+        epilogue,
+        [nest.res[i].type for i in keep],
+    )
+    new.location = nest.location
+    Rewriter.insert_op(new, InsertPoint.before(nest))
+    for i, result in zip(keep, new.res, strict=True):
+        result.name_hint = nest.res[i].name_hint
+        nest.res[i].replace_all_uses_with(result)
+    Rewriter.erase_op(nest)
+    return new

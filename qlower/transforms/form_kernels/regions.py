@@ -1,0 +1,145 @@
+"""Building the regions of nests by cloning scalar code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+)
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
+
+from qlower.diagnostics import QlowerError
+from qlower.dialects.kernel import IndexOp, YieldOp
+
+
+def pair(old: Iterable[SSAValue], new: Iterable[SSAValue]) -> dict[SSAValue, SSAValue]:
+    """Maps each old value to the new value at the same position."""
+    return dict(zip(old, new, strict=True))
+
+
+def build_region(
+    arguments: Iterable[Attribute], code: Callable[[Block], Sequence[SSAValue]]
+) -> Region:
+    """A region with one block: `code` fills it and gives what it yields."""
+    block = Block(arg_types=tuple(arguments))
+    block.add_op(YieldOp(*code(block)))
+    return Region(block)
+
+
+def inline(
+    source: Block,
+    values: Mapping[SSAValue, SSAValue],
+    into: Block,
+    loops: Sequence[AffineExpr],
+    keep: Sequence[int] | None = None,
+) -> tuple[SSAValue, ...]:
+    """Clones the code of `source` to the end of `into` and gives what it yields.
+
+    `values` maps the arguments of `source` that are used. `loops[d]` is the loop (or
+    the constant) that takes the place of loop d. `keep` selects the yielded values that
+    are wanted; code for the others is left out. Scalar constants from above are cloned
+    too, so that regions depend on nothing from above but tensors.
+    """
+    terminator = source.last_op
+    assert isinstance(terminator, YieldOp | linalg.YieldOp)
+    results = tuple(terminator.arguments)
+    if keep is not None:
+        results = tuple(results[index] for index in keep)
+    mapped = dict(values)
+    for op in _needed(source, results):
+        for operand in op.operands:
+            _bring(operand, mapped, into)
+        if isinstance(op, IndexOp | linalg.IndexOp):
+            index = _index(loops[op.dim.value.data])
+            index.location = op.location
+            mapped[op.result] = index.results[0]
+            into.add_op(index)
+        else:
+            into.add_op(op.clone(mapped))
+    for result in results:
+        _bring(result, mapped, into)
+    return tuple(mapped.get(result, result) for result in results)
+
+
+def _needed(block: Block, results: Sequence[SSAValue]) -> list[Operation]:
+    """The ops that the results depend on, in order; scalar code has no effects."""
+    live = set(results)
+    needed: list[Operation] = []
+    for op in reversed(tuple(block.ops)[:-1]):
+        if not live.isdisjoint(op.results):
+            live.update(op.operands)
+            needed.append(op)
+    return needed[::-1]
+
+
+def _bring(value: SSAValue, values: dict[SSAValue, SSAValue], into: Block) -> None:
+    """Makes a value from above the regions available in `into`."""
+    if value in values or isinstance(value.type, TensorType):
+        return
+    constant = value.owner
+    if not isinstance(constant, arith.ConstantOp):
+        raise QlowerError(
+            f"a loop body uses a value of type {value.type} from outside, which is "
+            "neither a tensor nor a constant",
+            constant.location if isinstance(constant, Operation) else None,
+        )
+    clone = constant.clone()
+    into.add_op(clone)
+    values[value] = clone.result
+
+
+def _index(loop: AffineExpr) -> Operation:
+    match loop:
+        case AffineDimExpr(position):
+            return IndexOp(position)
+        case AffineConstantExpr(number):
+            return arith.ConstantOp(IntegerAttr(number, IndexType()))
+        case _:
+            raise AssertionError(f"{loop} is no loop")
+
+
+def uniform_value(value: SSAValue) -> IntegerAttr | FloatAttr | None:
+    """The element that a constant or filled tensor consists of, or None."""
+    match value.owner:
+        case ExpandShapeOp(src=source) | CollapseShapeOp(src=source):
+            return uniform_value(source)
+        case linalg.FillOp() as fill:
+            return scalar_constant(fill.inputs[0])
+        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as dense):
+            return _splat(dense)
+        case _:
+            return None
+
+
+def scalar_constant(value: SSAValue) -> IntegerAttr | FloatAttr | None:
+    """The attribute of a scalar `arith.constant`, else None."""
+    match value.owner:
+        case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as attribute):
+            return attribute
+        case _:
+            return None
+
+
+def _splat(dense: DenseIntOrFPElementsAttr) -> IntegerAttr | FloatAttr | None:
+    data = dense.data.data
+    if len(dense) == 0:
+        return None
+    first = data[: len(data) // len(dense)]
+    if data != first * len(dense):
+        return None
+    element = dense.get_element_type()
+    if isinstance(element, IntegerType | IndexType):
+        return IntegerAttr.unpack(element, first, 1)[0]
+    assert isinstance(element, AnyFloat)
+    return FloatAttr.unpack(element, first, 1)[0]

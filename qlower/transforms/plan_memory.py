@@ -1,0 +1,193 @@
+"""Pass plan-memory: where every tensor of the kernel level lives.
+
+A function is a straight line, so a value is live from the op that makes it to its last
+use. Values that may share memory by construction form one *storage*: a tensor and its
+reshapes, the results of a chain of copies into one tensor, and the result of an
+elementwise nest that overwrites an input that dies there. A storage that is returned
+lies in the caller's buffer; the others get an offset in the arena, the largest first,
+each in the tightest gap that is left by those that are live at the same time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
+from xdsl.ir import Block, SSAValue
+from xdsl.passes import ModulePass
+
+from qlower.dialects.kernel import (
+    ArenaAttr,
+    Buffer,
+    CopyOp,
+    NestOp,
+    OutputAttr,
+    byte_size,
+    element_byte_size,
+    tensor_type,
+)
+
+ALIGNMENT = 64
+"""Bytes: a cache line, and the widest vector."""
+
+ARENA_BYTES = "kernel.arena_bytes"
+"""The attribute of a function that tells the size of its arena."""
+
+
+class PlanMemoryPass(ModulePass):
+    """Give every result of a kernel a buffer, and the function its arena size."""
+
+    name = "plan-memory"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, func.FuncOp) and not function.is_declaration:
+                arena_bytes = plan_memory(function.body.block)
+                function.attributes[ARENA_BYTES] = IntegerAttr(arena_bytes, i64)
+
+
+@dataclass(eq=False)
+class Storage:
+    """Memory of values that follow each other; live from op `first` to op `last`."""
+
+    size: int
+    first: int
+    last: int
+    buffer: Buffer | None = None
+
+    def meets(self, other: Storage) -> bool:
+        """Whether both are live at some op."""
+        return self.first <= other.last and other.first <= self.last
+
+
+def plan_memory(block: Block) -> int:
+    """Sets the buffers of all nests and copies of a function's body.
+
+    Returns the bytes of the arena.
+    """
+    storages = form_storages(block)
+    place_outputs(block, storages)
+    unplaced = [s for s in dict.fromkeys(storages.values()) if s.buffer is None]
+    arena_bytes = place_in_arena(unplaced)
+    for op in block.ops:
+        if isinstance(op, NestOp | CopyOp):
+            buffers = [storages[result].buffer for result in op.results]
+            op.buffers = ArrayAttr(buffer for buffer in buffers if buffer is not None)
+    return arena_bytes
+
+
+def root(value: SSAValue) -> SSAValue:
+    """The value whose memory `value` sees, through reshapes."""
+    while isinstance(op := value.owner, ExpandShapeOp | CollapseShapeOp):
+        value = op.src
+    return value
+
+
+def form_storages(block: Block) -> dict[SSAValue, Storage]:
+    """The storage of every result of a nest or copy."""
+    last_use: dict[SSAValue, int] = {}
+    for position, op in enumerate(block.ops):
+        if not isinstance(op, ExpandShapeOp | CollapseShapeOp):
+            last_use |= {root(operand): position for operand in op.operands}
+    storages: dict[SSAValue, Storage] = {}
+    for position, op in enumerate(block.ops):
+        if not isinstance(op, NestOp | CopyOp):
+            continue
+        dying = {
+            value: storages[value]
+            for operand in op.operands
+            if (value := root(operand)) in storages and last_use[value] == position
+        }
+        for index, result in enumerate(op.results):
+            last = last_use.get(result, position)
+            overwritten = (
+                _overwritten_by_copy(op)
+                if isinstance(op, CopyOp)
+                else _overwritten_by_nest(op, index, set(dying))
+            )
+            storage = dying.pop(overwritten, None) if overwritten else None
+            if storage is None:
+                storage = Storage(byte_size(tensor_type(result)), position, last)
+            storage.last = last
+            storages[result] = storage
+    return storages
+
+
+def _overwritten_by_copy(copy: CopyOp) -> SSAValue | None:
+    """The destination, unless the copy also reads it as its source."""
+    if copy.destination is None or root(copy.destination) is root(copy.source):
+        return None
+    return root(copy.destination)
+
+
+def _overwritten_by_nest(
+    nest: NestOp, index: int, candidates: set[SSAValue]
+) -> SSAValue | None:
+    """A dying input that result `index` of an elementwise nest may overwrite."""
+    if nest.reduction_bounds:
+        return None
+    result, written = tensor_type(nest.res[index]), nest.result_maps[index]
+    size = element_byte_size(result.element_type)
+    tables = {root(table) for table in nest.tables}
+    for value in nest.inputs:
+        candidate = root(value)
+        reads = [
+            (tensor_type(other), map)
+            for other, map in zip(nest.inputs, nest.input_maps, strict=True)
+            if root(other) is candidate
+        ]
+        if (
+            candidate in candidates
+            and candidate not in tables
+            and all(
+                type.get_shape() == result.get_shape()
+                and element_byte_size(type.element_type) == size
+                and map == written
+                for type, map in reads
+            )
+        ):
+            return candidate
+    return None
+
+
+def place_outputs(block: Block, storages: dict[SSAValue, Storage]) -> None:
+    """Puts storages that are returned into the caller's buffers, each into one."""
+    terminator = block.last_op
+    assert isinstance(terminator, func.ReturnOp)
+    for index, value in enumerate(terminator.arguments):
+        storage = storages.get(root(value))
+        if storage is not None and storage.buffer is None:
+            storage.buffer = OutputAttr(index)
+
+
+def place_in_arena(storages: list[Storage]) -> int:
+    """Gives every storage an offset and returns the size of the arena."""
+    placed: list[tuple[int, Storage]] = []
+    for storage in sorted(storages, key=lambda s: (-s.size, s.first)):
+        taken = sorted(
+            (offset, offset + _aligned(other.size))
+            for offset, other in placed
+            if storage.meets(other)
+        )
+        offset = _tightest_gap(_aligned(storage.size), taken)
+        storage.buffer = ArenaAttr(offset)
+        placed.append((offset, storage))
+    return max((offset + _aligned(s.size) for offset, s in placed), default=0)
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def _tightest_gap(size: int, taken: list[tuple[int, int]]) -> int:
+    """The start of the smallest gap of at least `size`, else the end of all."""
+    gaps: list[tuple[int, int]] = []
+    end = 0
+    for start, stop in taken:
+        if start - end >= size:
+            gaps.append((start - end, end))
+        end = max(end, stop)
+    return min(gaps)[1] if gaps else end
