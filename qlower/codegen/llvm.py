@@ -1,0 +1,382 @@
+"""LLVM IR as text, and the one place that talks to llvmlite.
+
+`Function` is a small typed builder: every value is a scalar or a vector of `lanes`
+scalars, loops are structured (`Function.loop`), addresses are bytes after a pointer.
+Writing text costs microseconds an instruction; LLVM parses and verifies it.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+POINTER_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """`scalar` ("i8", "float", "ptr" ...) times `lanes`; one lane is the scalar."""
+
+    scalar: str
+    lanes: int = 1
+
+    def __str__(self) -> str:
+        return self.scalar if self.lanes == 1 else f"<{self.lanes} x {self.scalar}>"
+
+    @property
+    def is_float(self) -> bool:
+        return self.scalar in ("float", "double")
+
+    @property
+    def bits(self) -> int:
+        """Bits of one lane."""
+        if self.scalar in ("float", "double", "ptr"):
+            return 32 if self.scalar == "float" else 64
+        return int(self.scalar[1:])
+
+    @property
+    def mangled(self) -> str:
+        """The type's part in the name of an overloaded intrinsic."""
+        scalar = {"float": "f32", "double": "f64"}.get(self.scalar, self.scalar)
+        return scalar if self.lanes == 1 else f"v{self.lanes}{scalar}"
+
+    def of(self, scalar: str) -> Type:
+        """The same lanes of another scalar."""
+        return replace(self, scalar=scalar)
+
+
+I1, I8, I16, I32, I64 = (Type(f"i{bits}") for bits in (1, 8, 16, 32, 64))
+POINTER = Type("ptr")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An SSA name or a constant of a type."""
+
+    type: Type
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.text}"
+
+    @property
+    def constant(self) -> int | None:
+        """The value of an integer constant (the same in all lanes), else None."""
+        match = re.fullmatch(r"(?:splat \(i\d+ )?(-?\d+)\)?", self.text)
+        return int(match[1]) if match else None
+
+
+def constant(type: Type, value: float) -> Value:
+    """`value` in every lane; an integer is reduced to the type's signed range."""
+    if type.is_float:
+        single = struct.unpack("f", struct.pack("f", value))[0]
+        exact = single if type.scalar == "float" else float(value)
+        text = f"0x{struct.pack('>d', exact).hex().upper()}"
+    elif type.scalar == "i1":
+        text = str(int(value) & 1)
+    else:
+        half = 1 << (type.bits - 1)
+        text = str((int(value) + half) % (2 * half) - half)
+    return Value(type, text if type.lanes == 1 else f"splat ({type.scalar} {text})")
+
+
+def vector_constant(scalar: str, values: Sequence[int]) -> Value:
+    """One integer a lane."""
+    if len(values) == 1:
+        return constant(Type(scalar), values[0])
+    elements = ", ".join(f"{scalar} {value}" for value in values)
+    return Value(Type(scalar, len(values)), f"<{elements}>")
+
+
+def zero(type: Type) -> Value:
+    return Value(type, "zeroinitializer") if type.lanes > 1 else constant(type, 0)
+
+
+def symbol(name: str) -> Value:
+    """The address of a global of the module."""
+    return Value(POINTER, f"@{name}")
+
+
+@dataclass
+class Module:
+    """Globals, functions and declarations; `str` gives the IR.
+
+    `attributes` are those of all functions, quoted as LLVM wants them.
+    """
+
+    triple: str
+    attributes: str
+    _globals: list[str] = field(default_factory=list[str])
+    _functions: list[str] = field(default_factory=list[str])
+    _declarations: dict[str, str] = field(default_factory=dict[str, str])
+
+    def add_constant(self, data: bytes, alignment: int = 64) -> Value:
+        """Read-only bytes; gives their address."""
+        name = f"constant_{len(self._globals)}"
+        self._globals.append(
+            f"@{name} = private unnamed_addr constant [{len(data)} x i8] "
+            f'c"{escape_bytes(data)}", align {alignment}'
+        )
+        return symbol(name)
+
+    def declare(self, name: str, result: Type, arguments: Iterable[Type]) -> None:
+        types = ", ".join(map(str, arguments))
+        self._declarations[name] = f"declare {result} @{name}({types})"
+
+    def add_function(self, function: Function) -> None:
+        self._functions.append(str(function))
+
+    def __str__(self) -> str:
+        return "\n".join(
+            (
+                f'target triple = "{self.triple}"',
+                *self._globals,
+                *self._declarations.values(),
+                *self._functions,
+                f"attributes #0 = {{ {self.attributes} }}",
+                "",
+            )
+        )
+
+
+_ESCAPES = [f"\\{byte:02X}" for byte in range(256)]
+
+
+def escape_bytes(data: bytes) -> str:
+    """`data` as the inside of an LLVM string constant."""
+    return "".join([_ESCAPES[byte] for byte in data])
+
+
+class Function:
+    """Builds one function, block after block."""
+
+    def __init__(
+        self,
+        module: Module,
+        name: str,
+        arguments: Sequence[Type],
+        argument_attributes: Sequence[str],
+        *,
+        result: Type | None = None,
+        internal: bool = True,
+    ):
+        self.module = module
+        self.arguments = [
+            Value(type, f"%a{index}") for index, type in enumerate(arguments)
+        ]
+        parameters = ", ".join(
+            f"{value.type} {attributes} {value.text}"
+            for value, attributes in zip(
+                self.arguments, argument_attributes, strict=True
+            )
+        )
+        linkage = "internal " if internal else ""
+        self._head = (
+            f"define {linkage}{result or 'void'} @{name}({parameters}) "
+            f"{'noinline ' if internal else ''}nounwind #0 {{"
+        )
+        self._lines: list[str] = []
+        self._allocas: list[str] = []
+        self._names = 0
+        self._block = "entry"
+
+    def __str__(self) -> str:
+        return "\n".join((self._head, "entry:", *self._allocas, *self._lines, "}"))
+
+    def _name(self) -> str:
+        self._names += 1
+        return f"%v{self._names}"
+
+    def _emit(self, type: Type, instruction: str) -> Value:
+        name = self._name()
+        self._lines.append(f"  {name} = {instruction}")
+        return Value(type, name)
+
+    # ------------------------------------------------------------ arithmetic
+
+    def binary(self, opcode: str, a: Value, b: Value) -> Value:
+        return self._emit(a.type, f"{opcode} {a}, {b.text}")
+
+    def unary(self, opcode: str, a: Value) -> Value:
+        return self._emit(a.type, f"{opcode} {a}")
+
+    def cast(self, opcode: str, a: Value, scalar: str) -> Value:
+        """`opcode` to lanes of `scalar`; nothing when `a` has them already."""
+        type = a.type.of(scalar)
+        return a if type == a.type else self._emit(type, f"{opcode} {a} to {type}")
+
+    def bitcast(self, a: Value, type: Type) -> Value:
+        return a if type == a.type else self._emit(type, f"bitcast {a} to {type}")
+
+    def compare(self, predicate: str, a: Value, b: Value) -> Value:
+        opcode = "fcmp" if a.type.is_float else "icmp"
+        return self._emit(a.type.of("i1"), f"{opcode} {predicate} {a}, {b.text}")
+
+    def select(self, condition: Value, a: Value, b: Value) -> Value:
+        return self._emit(a.type, f"select {condition}, {a}, {b}")
+
+    def call(self, name: str, result: Type, arguments: Sequence[Value]) -> Value:
+        """A call of an intrinsic by its full name."""
+        self.module.declare(name, result, (a.type for a in arguments))
+        return self._emit(result, f"call {result} @{name}({_join(arguments)})")
+
+    def intrinsic(self, name: str, *arguments: Value) -> Value:
+        """`llvm.<name>`, overloaded on the type of its first argument and result."""
+        type = arguments[0].type
+        return self.call(f"llvm.{name}.{type.mangled}", type, arguments)
+
+    def call_function(self, name: str, arguments: Sequence[Value]) -> None:
+        self._lines.append(f"  call void @{name}({_join(arguments)})")
+
+    # --------------------------------------------------------------- vectors
+
+    def splat(self, a: Value, lanes: int) -> Value:
+        if lanes == 1:
+            return a
+        type = Type(a.type.scalar, lanes)
+        if a.text[0] not in "%@":
+            return Value(type, f"splat ({a})")
+        first = self._emit(type, f"insertelement {type} poison, {a}, i64 0")
+        return self.shuffle(first, [0] * lanes)
+
+    def shuffle(self, a: Value, lanes: Sequence[int]) -> Value:
+        if len(lanes) == 1:
+            return self.extract(a, lanes[0])
+        mask = vector_constant("i32", lanes)
+        return self._emit(
+            Type(a.type.scalar, len(lanes)),
+            f"shufflevector {a}, {a.type} poison, {mask}",
+        )
+
+    def extract(self, a: Value, lane: int) -> Value:
+        if a.type.lanes == 1:
+            return a
+        return self._emit(Type(a.type.scalar), f"extractelement {a}, i64 {lane}")
+
+    def join(self, scalars: Sequence[Value]) -> Value:
+        """A vector of the given lanes."""
+        if len(scalars) == 1:
+            return scalars[0]
+        type = Type(scalars[0].type.scalar, len(scalars))
+        vector = Value(type, "poison")
+        for lane, scalar in enumerate(scalars):
+            vector = self._emit(type, f"insertelement {vector}, {scalar}, i64 {lane}")
+        return vector
+
+    # ---------------------------------------------------------------- memory
+
+    def allocate(self, size: int) -> Value:
+        """`size` bytes of the stack frame, 64-byte aligned."""
+        name = self._name()
+        self._allocas.append(f"  {name} = alloca [{size} x i8], align 64")
+        return Value(POINTER, name)
+
+    def at(self, pointer: Value, offset: Value) -> Value:
+        """The address `offset` bytes after `pointer`."""
+        if offset.constant == 0:
+            return pointer
+        return self._emit(POINTER, f"getelementptr inbounds i8, {pointer}, {offset}")
+
+    def load(self, type: Type, pointer: Value, alignment: int) -> Value:
+        return self._emit(type, f"load {type}, {pointer}, align {alignment}")
+
+    def store(self, value: Value, pointer: Value, alignment: int) -> None:
+        self._lines.append(f"  store {value}, {pointer}, align {alignment}")
+
+    def copy_bytes(self, target: Value, source: Value, size: int) -> None:
+        self._memory("memcpy", f"{target}, {source}, i64 {size}", "ptr, ptr, i64, i1")
+
+    def fill_bytes(self, target: Value, byte: int, size: int) -> None:
+        self._memory("memset", f"{target}, i8 {byte}, i64 {size}", "ptr, i8, i64, i1")
+
+    def _memory(self, kind: str, arguments: str, types: str) -> None:
+        name = f"llvm.{kind}.p0.i64" if kind == "memset" else f"llvm.{kind}.p0.p0.i64"
+        self.module._declarations[name] = f"declare void @{name}({types})"  # pyright: ignore[reportPrivateUsage]
+        self._lines.append(f"  call void @{name}({arguments}, i1 false)")
+
+    # ----------------------------------------------------- integers of indices
+
+    def add(self, a: Value, b: Value) -> Value:
+        """Sum of two i64; constants are folded."""
+        if a.constant is not None and b.constant is not None:
+            return constant(I64, a.constant + b.constant)
+        if a.constant == 0:
+            return b
+        return a if b.constant == 0 else self.binary("add nsw", a, b)
+
+    def scale(self, a: Value, factor: int) -> Value:
+        """Product of an i64 and a constant."""
+        if a.constant is not None:
+            return constant(I64, a.constant * factor)
+        if factor in (0, 1):
+            return a if factor else constant(I64, 0)
+        return self.binary("mul nsw", a, constant(I64, factor))
+
+    # --------------------------------------------------------------- control
+
+    def loop(
+        self,
+        count: int,
+        carried: Sequence[Value],
+        body: Callable[[Value, list[Value]], Sequence[Value]],
+    ) -> list[Value]:
+        """Run `body(index, carried) -> carried` for index 0 ... count - 1.
+
+        Gives the carried values after the last run. One run needs no loop.
+        """
+        if count == 0:
+            return list(carried)
+        if count == 1:
+            return list(body(constant(I64, 0), list(carried)))
+        self._names += 1
+        label, before = f"loop{self._names}", self._block
+        self._lines += [f"  br label %{label}", f"{label}:"]
+        self._block = label
+        index = Value(I64, self._name())
+        inside = [Value(value.type, self._name()) for value in carried]
+        hole = len(self._lines)
+        self._lines += [""] * (1 + len(inside))
+        after = list(body(index, inside))
+        following = self.binary("add nuw nsw", index, constant(I64, 1))
+        for position, (phi, first, later) in enumerate(
+            (
+                (index, constant(I64, 0), following),
+                *zip(inside, carried, after, strict=True),
+            )
+        ):
+            self._lines[hole + position] = (
+                f"  {phi.text} = phi {phi.type} [ {first.text}, %{before} ], "
+                f"[ {later.text}, %{self._block} ]"
+            )
+        more = self.compare("ult", following, constant(I64, count))
+        self._lines += [
+            f"  br {more}, label %{label}, label %{label}.end",
+            f"{label}.end:",
+        ]
+        self._block = f"{label}.end"
+        return after
+
+    def when(self, condition: Value, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+        """Run one of two pieces of code."""
+        self._names += 1
+        label = f"if{self._names}"
+        self._lines.append(
+            f"  br {condition}, label %{label}.then, label %{label}.else"
+        )
+        for name, code in (("then", then), ("else", otherwise)):
+            self._block = f"{label}.{name}"
+            self._lines.append(f"{self._block}:")
+            code()
+            self._lines.append(f"  br label %{label}.end")
+        self._block = f"{label}.end"
+        self._lines.append(f"{self._block}:")
+
+    def finish(self, value: Value | None = None) -> None:
+        self._lines.append("  ret void" if value is None else f"  ret {value}")
+        self.module.add_function(self)
+
+
+def _join(values: Sequence[Value]) -> str:
+    return ", ".join(map(str, values))

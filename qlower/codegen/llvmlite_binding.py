@@ -1,0 +1,88 @@
+"""llvmlite's binding, typed: the little of it that we use, and no more."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Protocol, cast
+
+
+class ModuleRef(Protocol):
+    """A module that LLVM has parsed."""
+
+    def verify(self) -> None: ...
+
+
+class TargetMachine(Protocol):
+    def emit_object(self, module: ModuleRef) -> bytes: ...
+    def emit_assembly(self, module: ModuleRef) -> str: ...
+    def set_asm_verbosity(self, verbose: bool) -> None: ...
+
+
+class TargetRef(Protocol):
+    def create_target_machine(
+        self, *, cpu: str, features: str, opt: int, reloc: str, codemodel: str
+    ) -> TargetMachine: ...
+
+
+class TargetClass(Protocol):
+    def from_triple(self, triple: str) -> TargetRef: ...
+
+
+class TuningOptions(Protocol):
+    loop_unrolling: bool
+    loop_vectorization: bool
+    slp_vectorization: bool
+    loop_interleaving: bool
+
+
+class PassBuilder(Protocol):
+    def getModulePassManager(self) -> PassManager: ...
+
+
+class PassManager(Protocol):
+    def run(self, module: ModuleRef, builder: PassBuilder) -> None: ...
+
+
+class ResourceTracker(Protocol):
+    """Keeps loaded code alive; gives the addresses of its exported symbols."""
+
+    def __getitem__(self, name: str) -> int: ...
+
+
+class LibraryBuilder(Protocol):
+    def add_object_img(self, data: bytes) -> LibraryBuilder: ...
+    def add_current_process(self) -> LibraryBuilder: ...
+    def export_symbol(self, name: str) -> LibraryBuilder: ...
+    def link(self, jit: LLJIT, name: str) -> ResourceTracker: ...
+
+
+class LLJIT(Protocol):
+    def close(self) -> None: ...
+
+
+class Binding(Protocol):
+    """The module llvmlite.binding."""
+
+    Target: TargetClass
+
+    def initialize_all_targets(self) -> None: ...
+    def initialize_all_asmprinters(self) -> None: ...
+    def get_process_triple(self) -> str: ...
+    def get_host_cpu_name(self) -> str: ...
+    def get_host_cpu_features(self) -> dict[str, bool]: ...
+    def parse_assembly(self, llvmir: str) -> ModuleRef: ...
+    def create_pipeline_tuning_options(self, speed_level: int) -> TuningOptions: ...
+    def create_pass_builder(
+        self, tm: TargetMachine, pto: TuningOptions
+    ) -> PassBuilder: ...
+    def create_lljit_compiler(self) -> LLJIT: ...
+    def JITLibraryBuilder(self) -> LibraryBuilder: ...
+
+
+BINDING = cast(Binding, import_module("llvmlite.binding"))
+BINDING.initialize_all_targets()
+BINDING.initialize_all_asmprinters()
+
+
+def llvmlite_version() -> str:
+    return str(import_module("llvmlite").__version__)

@@ -1,0 +1,243 @@
+"""The general loop skeleton: any nest, vectorised along the results' contiguous loop.
+
+Lanes are neighbours in the results. With reductions, several columns (steps of the next
+loop) are in flight, so that their accumulators stay in registers and share operands; the
+reduction loops are inside. What is left over at the end of the contiguous loop runs with
+half, a quarter ... of the lanes, so nothing beyond a buffer's end is touched.
+
+It serves elementwise maps, lookups, transposes, windows (depthwise convolution, pools),
+row reductions, and whatever else a nest can say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from xdsl.ir import Region
+
+from qlower.codegen.llvm import I64, Function, Value, constant, vector_constant
+from qlower.codegen.nest import Nest
+from qlower.codegen.region import Context, emit_region, store_scalars, widest_scalar
+from qlower.codegen.target import Target
+
+COLUMNS = 4
+"""Columns in flight, with 16 or more vector registers."""
+
+UNROLLED_TAPS = 8
+"""The innermost reduction loop is written out up to this trip count."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """`repeat` steps of `width` from `start` on, along one loop."""
+
+    start: int
+    repeat: int
+    width: int
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Which loop is vectorised and which gives the columns; None without one."""
+
+    lane_loop: int | None
+    lanes: tuple[Segment, ...]
+    column_loop: int | None
+    columns: tuple[Segment, ...]
+
+
+def split(bound: int, width: int) -> tuple[Segment, ...]:
+    """`bound` in steps of `width`, the rest in ever smaller powers of two."""
+    segments: list[Segment] = []
+    start = 0
+    while start < bound:
+        while width > bound - start:
+            width //= 2
+        repeat = (bound - start) // width
+        segments.append(Segment(start, repeat, width))
+        start += repeat * width
+    return tuple(segments)
+
+
+def schedule(nest: Nest, target: Target) -> Schedule:
+    """A loop to vectorise and a loop for columns."""
+    single = (Segment(0, 1, 1),)
+    stride_one = [
+        loop
+        for loop in range(len(nest.parallel))
+        if all(result.strides[loop] == 1 for result in nest.results)
+    ]
+    if not stride_one:
+        return Schedule(None, single, None, single)
+    lane_loop = stride_one[0]
+    blocks = [region.block for region in nest.op.regions if region.blocks]
+    widest = min(32, max(widest_scalar(block) for block in blocks))
+    lanes = split(nest.bounds[lane_loop], target.vector_bits // widest)
+    others = [loop for loop in range(len(nest.parallel)) if loop != lane_loop]
+    if not others or not nest.reduction:
+        return Schedule(lane_loop, lanes, None, single)
+    column_loop = others[-1]
+    return Schedule(
+        lane_loop, lanes, column_loop, split(nest.bounds[column_loop], COLUMNS)
+    )
+
+
+def emit_loops(f: Function, target: Target, nest: Nest) -> None:
+    """The whole nest."""
+    plan = schedule(nest, target)
+    inner = {plan.lane_loop, plan.column_loop}
+    outer = [loop for loop in range(len(nest.parallel)) if loop not in inner]
+    indices = [constant(I64, 0)] * len(nest.bounds)
+    skeleton = _Skeleton(f, target, nest, plan.lane_loop)
+
+    def tiles(indices: list[Value]) -> None:
+        for lanes in plan.lanes:
+            walk(f, plan.lane_loop, lanes, indices, partial(columns, lanes.width))
+
+    def columns(lanes: int, indices: list[Value]) -> None:
+        for segment in plan.columns:
+            tile = partial(skeleton.tile, lanes, plan.column_loop, segment.width)
+            walk(f, plan.column_loop, segment, indices, tile)
+
+    nested(f, nest.bounds, outer, indices, tiles)
+
+
+def nested(
+    f: Function,
+    bounds: Sequence[int],
+    loops: Sequence[int],
+    indices: list[Value],
+    code: Callable[[list[Value]], None],
+) -> None:
+    """`code` inside of the given loops, with their indices filled in."""
+    if not loops:
+        return code(indices)
+    loop, *rest = loops
+    whole = Segment(0, bounds[loop], 1)
+    return walk(
+        f, loop, whole, indices, lambda now: nested(f, bounds, rest, now, code)
+    )
+
+
+def walk(
+    f: Function,
+    loop: int | None,
+    segment: Segment,
+    indices: list[Value],
+    code: Callable[[list[Value]], None],
+) -> None:
+    """`code` at every step of the segment."""
+    if loop is None:
+        return code(indices)
+
+    def step(index: Value, carried: list[Value]) -> list[Value]:
+        start = constant(I64, segment.start)
+        now = list(indices)
+        now[loop] = f.add(f.scale(index, segment.width), start)
+        code(now)
+        return carried
+
+    f.loop(segment.repeat, [], step)
+    return None
+
+
+@dataclass(frozen=True)
+class _Skeleton:
+    f: Function
+    target: Target
+    nest: Nest
+    lane_loop: int | None
+
+    def tile(
+        self, lanes: int, column_loop: int | None, columns: int, indices: list[Value]
+    ) -> None:
+        """One vector of results in each of `columns` columns."""
+        points = [
+            _moved(self.f, indices, column_loop, column) for column in range(columns)
+        ]
+        accumulators: list[list[Value]] = [[] for _ in points]
+        if self.nest.reduction:
+            init = self.nest.op.init
+            accumulators = [self.run(init, point, [], lanes) for point in points]
+            accumulators = self.reduce(points, accumulators, lanes)
+        for point, values in zip(points, accumulators, strict=True):
+            stored = self.run(self.nest.op.epilogue, point, values, lanes)
+            for result, value in zip(self.nest.results, stored, strict=True):
+                store_scalars(self.f, value, result.address(self.f, point))
+
+    def run(
+        self,
+        region: Region,
+        point: Sequence[Value],
+        accumulators: Sequence[Value],
+        lanes: int,
+    ) -> list[Value]:
+        """What the region yields at `point`, in all lanes."""
+        used = region.block.args[: len(self.nest.inputs)]
+        inputs = [
+            operand.load(self.f, point, self.lane_loop, lanes) if argument.uses else None
+            for operand, argument in zip(self.nest.inputs, used, strict=True)
+        ]
+
+        def index(loop: int) -> Value:
+            position = self.nest.index_loops[loop]
+            value = self.nest.index(loop, point)
+            if position is None or position != self.lane_loop or lanes == 1:
+                return value
+            steps = vector_range(lanes)
+            return self.f.binary("add", self.f.splat(value, lanes), steps)
+
+        context = Context(self.f, self.target, index, self.nest.tables)
+        yielded = emit_region(context, region, [*inputs, *accumulators])
+        return [
+            self.f.splat(value, lanes) if value.type.lanes < lanes else value
+            for value in yielded
+        ]
+
+    def reduce(
+        self, points: list[list[Value]], start: list[list[Value]], lanes: int
+    ) -> list[list[Value]]:
+        """The accumulators of all points after all reduction loops."""
+        width = len(start[0])
+        first = len(self.nest.parallel)
+        loops = range(first, len(self.nest.bounds))
+
+        def step(
+            taps: tuple[Value, ...], flat: Sequence[Value]
+        ) -> list[Value]:
+            depth = len(taps)
+            if depth == len(loops):
+                after: list[Value] = []
+                for position, point in enumerate(points):
+                    now = [*point[:first], *taps]
+                    values = flat[position * width : (position + 1) * width]
+                    after += self.run(self.nest.op.body, now, values, lanes)
+                return after
+            bound = self.nest.bounds[loops[depth]]
+            if depth == len(loops) - 1 and bound <= UNROLLED_TAPS:
+                current = list(flat)
+                for tap in range(bound):
+                    current = step((*taps, constant(I64, tap)), current)
+                return current
+            return self.f.loop(
+                bound, flat, lambda index, carried: step((*taps, index), carried)
+            )
+
+        flat = step((), [value for values in start for value in values])
+        return [flat[i : i + width] for i in range(0, len(flat), width)]
+
+
+def vector_range(lanes: int) -> Value:
+    """0, 1, 2 ... as i64 lanes."""
+    return vector_constant("i64", range(lanes))
+
+
+def _moved(
+    f: Function, indices: list[Value], loop: int | None, distance: int
+) -> list[Value]:
+    moved = list(indices)
+    if loop is not None:
+        moved[loop] = f.add(indices[loop], constant(I64, distance))
+    return moved

@@ -1,0 +1,177 @@
+"""Data movement: a strided box from one buffer to another, as runs of bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
+from xdsl.ir import SSAValue
+
+from qlower.codegen.llvm import I64, Function, Type, Value, constant
+from qlower.codegen.region import (
+    load_scalars,
+    scalar_type,
+    storage_bytes,
+    store_scalars,
+)
+from qlower.dialects.kernel import CopyOp
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """The box along one axis of the result; distances in bytes.
+
+    `before` and `after` bytes of the result lie outside the box, `step` and
+    `source_step` lead from one of the `size` elements of the box to the next.
+    """
+
+    size: int
+    step: int
+    source_step: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class _Fill:
+    scalar: str
+    value: float
+
+    def bytes_of(self) -> bytes:
+        import struct
+
+        if self.scalar in ("float", "double"):
+            return struct.pack("<f" if self.scalar == "float" else "<d", self.value)
+        size = storage_bytes(self.scalar)
+        mask = (1 << (8 * size)) - 1
+        return (int(self.value) & mask).to_bytes(size, "little")
+
+
+def emit_copy(f: Function, op: CopyOp, source: Value, result: Value) -> None:
+    """The box of `op`, and its fill value around it."""
+    scalar = scalar_type(_tensor(op.result).element_type)
+    element = storage_bytes(scalar)
+    axes, first, source_first = _axes(op, element)
+    fill = None if op.fill is None else _Fill(scalar, _number(op.fill))
+    if fill is not None and any(s != 1 for s in op.strides.get_values()):
+        _emit_fill(f, fill, result, prod(_tensor(op.result).get_shape()) * element)
+        fill = None
+    if fill is None:
+        result = f.at(result, constant(I64, first))
+    source = f.at(source, constant(I64, source_first))
+    _emit_axes(f, axes, scalar, fill, source, result)
+
+
+def _axes(op: CopyOp, element: int) -> tuple[list[_Axis], int, int]:
+    """The box's axes, runs merged, and the first byte in result and source."""
+    axes: list[_Axis] = []
+    first = source_first = 0
+    step = source_step = element
+    for extent, source_extent, size, offset, stride, source_offset, source_stride in zip(
+        *(
+            reversed(tuple(values))
+            for values in (
+                _tensor(op.result).get_shape(),
+                _tensor(op.source).get_shape(),
+                op.sizes.get_values(),
+                op.offsets.get_values(),
+                op.strides.get_values(),
+                op.source_offsets.get_values(),
+                op.source_strides.get_values(),
+            )
+        ),
+        strict=True,
+    ):
+        axis = _Axis(
+            size,
+            step * stride,
+            source_step * source_stride,
+            step * offset,
+            step * (extent - offset - (size - 1) * stride - 1),
+        )
+        first += axis.before
+        source_first += source_step * source_offset
+        inner = axes[-1] if axes else None
+        if (
+            inner is not None
+            and inner.before == inner.after == 0
+            and axis.step == inner.step * inner.size
+            and axis.source_step == inner.source_step * inner.size
+        ):
+            axes[-1] = _Axis(
+                size * inner.size,
+                inner.step,
+                inner.source_step,
+                axis.before,
+                axis.after,
+            )
+        else:
+            axes.append(axis)
+        step *= extent
+        source_step *= source_extent
+    return axes[::-1], first, source_first
+
+
+def _emit_axes(
+    f: Function,
+    axes: list[_Axis],
+    scalar: str,
+    fill: _Fill | None,
+    source: Value,
+    result: Value,
+) -> None:
+    """Copy the box; with a fill value, `result` is where the border before it starts."""
+    element = storage_bytes(scalar)
+    if not axes:
+        store_scalars(f, load_scalars(f, source, scalar, 1), result)
+        return
+    axis, *inner = axes
+    box = result
+    if fill is not None:
+        _emit_fill(f, fill, result, axis.before)
+        box = f.at(result, constant(I64, axis.before))
+    if not inner and axis.step == axis.source_step == element:
+        f.copy_bytes(box, source, axis.size * element)
+    else:
+
+        def step(index: Value, carried: list[Value]) -> list[Value]:
+            _emit_axes(
+                f,
+                inner,
+                scalar,
+                fill,
+                f.at(source, f.scale(index, axis.source_step)),
+                f.at(box, f.scale(index, axis.step)),
+            )
+            return carried
+
+        f.loop(axis.size, [], step)
+    if fill is not None:
+        end = f.at(box, constant(I64, axis.size * axis.step))
+        _emit_fill(f, fill, end, axis.after)
+
+
+def _emit_fill(f: Function, fill: _Fill, target: Value, size: int) -> None:
+    if size == 0:
+        return
+    pattern = fill.bytes_of()
+    if len(set(pattern)) == 1:
+        f.fill_bytes(target, pattern[0], size)
+        return
+    value = constant(Type(fill.scalar), fill.value)
+
+    def step(index: Value, carried: list[Value]) -> list[Value]:
+        store_scalars(f, value, f.at(target, f.scale(index, len(pattern))))
+        return carried
+
+    f.loop(size // len(pattern), [], step)
+
+
+def _tensor(value: SSAValue) -> TensorType:
+    assert isinstance(value.type, TensorType)
+    return value.type
+
+
+def _number(attribute: IntegerAttr | FloatAttr) -> float:
+    return attribute.value.data

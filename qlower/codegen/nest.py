@@ -1,0 +1,213 @@
+"""A loop nest as the code generator sees it: strides in elements, and few loops.
+
+A tensor is dense, so an affine map into it is one linear form: the offset in elements
+is `constant + sum(stride[d] * index[d])`. Two neighbouring loops that every operand
+walks like one are merged, loops that run once disappear: a 1x1 convolution becomes a
+matrix product, elementwise work one loop, a row of a window one run of bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from qlower.codegen.llvm import I64, Function, Value, constant
+from qlower.codegen.region import (
+    indexed_loops,
+    load_lanes,
+    load_scalars,
+    scalar_type,
+    storage_bytes,
+)
+from qlower.dialects.kernel import NestOp, linear_form
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor that the nest reads or writes, and how.
+
+    `value` is the SSA value, `pointer` its address inside the nest's function, `data`
+    the bytes of a constant.
+    """
+
+    value: SSAValue
+    pointer: Value
+    scalar: str
+    strides: tuple[int, ...]
+    offset: int
+    data: bytes | None
+
+    @property
+    def element_bytes(self) -> int:
+        return storage_bytes(self.scalar)
+
+    def address(self, f: Function, indices: Sequence[Value]) -> Value:
+        """The address of the element at the loops' `indices`."""
+        offset = constant(I64, self.offset)
+        for stride, index in zip(self.strides, indices, strict=True):
+            offset = f.add(offset, f.scale(index, stride))
+        return f.at(self.pointer, f.scale(offset, self.element_bytes))
+
+    def load(
+        self, f: Function, indices: Sequence[Value], loop: int | None, lanes: int
+    ) -> Value:
+        """The element at `indices`, or `lanes` of them along `loop` from there on.
+
+        An operand that does not move with the loop gives a scalar.
+        """
+        address = self.address(f, indices)
+        stride = 0 if loop is None else self.strides[loop]
+        if stride == 0 or lanes == 1:
+            return load_scalars(f, address, self.scalar, 1)
+        if stride == 1:
+            return load_scalars(f, address, self.scalar, lanes)
+        offsets = Value(
+            replace(I64, lanes=lanes),
+            f"<{', '.join(f'i64 {lane * stride}' for lane in range(lanes))}>",
+        )
+        return load_lanes(f, address, offsets, self.scalar)
+
+
+@dataclass(frozen=True)
+class Nest:
+    """The loops that are left, the parallel ones first.
+
+    `index_loops[d]` recovers the index of the d-th loop of the op: None when it runs
+    once, else the loop it has become.
+    """
+
+    op: NestOp
+    parallel: tuple[int, ...]
+    reduction: tuple[int, ...]
+    inputs: tuple[Operand, ...]
+    results: tuple[Operand, ...]
+    tables: Mapping[SSAValue, Value]
+    index_loops: tuple[int | None, ...]
+
+    @property
+    def bounds(self) -> tuple[int, ...]:
+        return self.parallel + self.reduction
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return self.inputs + self.results
+
+    def index(self, loop: int, indices: Sequence[Value]) -> Value:
+        """The index of the op's d-th loop."""
+        position = self.index_loops[loop]
+        return constant(I64, 0) if position is None else indices[position]
+
+
+def analyse(op: NestOp, pointers: Sequence[Value]) -> Nest:
+    """The nest of `op`; `pointers` are those of inputs, tables and results in order."""
+    inputs, tables = len(op.inputs), len(op.tables)
+    values = (*op.inputs, *op.res)
+    addresses = (*pointers[:inputs], *pointers[inputs + tables :])
+    operands = [
+        _operand(value, pointer, map, len(op.bounds))
+        for value, pointer, map in zip(
+            values, addresses, (*op.input_maps, *op.result_maps), strict=True
+        )
+    ]
+    groups = _merged_loops(op, operands)
+    parallel = len(op.parallel_bounds)
+    bounds = [_product(op.bounds[d] for d in group) for group in groups]
+    split = sum(group[0] < parallel for group in groups)
+    merged = [
+        replace(o, strides=tuple(o.strides[group[-1]] for group in groups))
+        for o in operands
+    ]
+    loop_of = {d: i for i, group in enumerate(groups) for d in group}
+    return Nest(
+        op,
+        tuple(bounds[:split]),
+        tuple(bounds[split:]),
+        tuple(merged[:inputs]),
+        tuple(merged[inputs:]),
+        dict(zip(op.tables, pointers[inputs : inputs + tables], strict=True)),
+        tuple(loop_of.get(d) for d in range(len(op.bounds))),
+    )
+
+
+def constant_bytes(value: SSAValue) -> bytes | None:
+    """The bytes of a dense constant, None of anything else.
+
+    Reads through reshapes; a splat is written out.
+    """
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp):
+        attribute = owner.value
+        if isinstance(attribute, DenseIntOrFPElementsAttr):
+            return dense_bytes(attribute)
+        return None
+    name = getattr(owner, "name", "")
+    if name in ("tensor.expand_shape", "tensor.collapse_shape"):
+        return constant_bytes(owner.operands[0])  # pyright: ignore
+    return None
+
+
+def dense_bytes(attribute: DenseIntOrFPElementsAttr) -> bytes:
+    """All elements in memory order; bits take a byte each."""
+    data = attribute.data.data
+    count = _product(attribute.type.get_shape())
+    size = storage_bytes(scalar_type(attribute.get_element_type()))
+    return data * count if len(data) == size and count > 1 else data
+
+
+def lanes_of(scalar: str, data: bytes) -> np.ndarray:
+    """A constant's bytes as numbers (integers signed)."""
+    names = {"float": "<f4", "double": "<f8", "i1": "<i1"}
+    return np.frombuffer(data, names.get(scalar, f"<i{storage_bytes(scalar)}"))
+
+
+def _operand(value: SSAValue, pointer: Value, map: object, loops: int) -> Operand:
+    from xdsl.ir.affine import AffineMap
+
+    assert isinstance(value.type, TensorType)
+    assert isinstance(map, AffineMap)
+    type: TensorType[Attribute] = value.type
+    strides, offset, step = [0] * loops, 0, 1
+    for expression, size in zip(
+        reversed(map.results), reversed(type.get_shape()), strict=True
+    ):
+        coefficients, first = linear_form(expression, loops)
+        strides = [s + step * c for s, c in zip(strides, coefficients, strict=True)]
+        offset += step * first
+        step *= size
+    scalar = scalar_type(type.element_type)
+    return Operand(
+        value, pointer, scalar, tuple(strides), offset, constant_bytes(value)
+    )
+
+
+def _merged_loops(op: NestOp, operands: Sequence[Operand]) -> list[list[int]]:
+    """The op's loops that run more than once, grouped into those that are left."""
+    parallel = len(op.parallel_bounds)
+    indexed = {d for region in op.regions for d in indexed_loops(region)}
+    groups: list[list[int]] = []
+    for d, bound in enumerate(op.bounds):
+        if bound == 1:
+            continue
+        last = groups[-1][-1] if groups else None
+        if (
+            last is not None
+            and (last < parallel) == (d < parallel)
+            and not {last, d} & indexed
+            and all(o.strides[last] == o.strides[d] * bound for o in operands)
+        ):
+            groups[-1].append(d)
+        else:
+            groups.append([d])
+    return groups
+
+
+def _product(values: Iterator[int] | Sequence[int]) -> int:
+    product = 1
+    for value in values:
+        product *= value
+    return product

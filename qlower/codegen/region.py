@@ -1,0 +1,375 @@
+"""A region's scalar operations as LLVM values, at any number of lanes.
+
+One table, from op name to builder, is all that native code knows of arithmetic. A value
+that is the same in all lanes stays a scalar until it meets one that is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+
+from qlower.codegen import rounding
+from qlower.codegen.llvm import I1, I64, Function, Type, Value, constant, zero
+from qlower.codegen.target import Target
+from qlower.diagnostics import QlowerError
+
+
+def scalar_type(type: Attribute) -> str:
+    """LLVM's name of a scalar type; raises QlowerError for one we have no code for."""
+    match type:
+        case IntegerType() if type.width.data <= 64:
+            return f"i{type.width.data}"
+        case IndexType():
+            return "i64"
+        case Float32Type():
+            return "float"
+        case Float64Type():
+            return "double"
+        case _:
+            raise QlowerError(f"no native code for values of type {type}")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a region sees around it.
+
+    `index` gives the current index of a loop, `tables` the address of a captured tensor.
+    """
+
+    function: Function
+    target: Target
+    index: Callable[[int], Value]
+    tables: Mapping[SSAValue, Value]
+
+
+def emit_region(
+    context: Context, region: Region, arguments: Sequence[Value | None]
+) -> list[Value]:
+    """The values that the region yields for `arguments`.
+
+    An argument that the region does not use may be None.
+    """
+    block = region.block
+    values: dict[SSAValue, Value] = {
+        argument: value
+        for argument, value in zip(block.args, arguments, strict=True)
+        if value is not None
+    }
+    emitter = _Emitter(context, values)
+    terminator = block.last_op
+    assert terminator is not None
+    for op in block.ops:
+        if op is not terminator:
+            emitter.emit(op)
+    return [values[operand] for operand in terminator.operands]
+
+
+def indexed_loops(region: Region) -> set[int]:
+    """The loops whose index the region asks for."""
+    return {_loop_of(op) for op in region.walk() if op.name == "kernel.index"}
+
+
+def _loop_of(op: Operation) -> int:
+    dim = op.properties["dim"]
+    assert isinstance(dim, IntegerAttr)
+    return dim.value.data
+
+
+def widest_scalar(block: Block) -> int:
+    """Bits of the widest number that the block computes (an index counts as none)."""
+    types = [argument.type for argument in block.args if argument.uses]
+    for op in block.ops:
+        types += op.result_types
+    widths = [
+        Type(scalar_type(type)).bits for type in types if not isinstance(type, IndexType)
+    ]
+    return max(widths, default=8)
+
+
+class _Emitter:
+    def __init__(self, context: Context, values: dict[SSAValue, Value]):
+        self.context = context
+        self.f = context.function
+        self.values = values
+
+    def emit(self, op: Operation) -> None:
+        builder = BUILDERS.get(op.name)
+        if builder is None:
+            raise QlowerError(
+                f"no native code for operation {op.name} inside a loop nest",
+                op.location,
+            )
+        operands = [
+            self.values[operand]
+            for operand in op.operands
+            if not isinstance(operand.type, TensorType)
+        ]
+        lanes = max((value.type.lanes for value in operands), default=1)
+        operands = [
+            self.f.splat(value, lanes) if value.type.lanes < lanes else value
+            for value in operands
+        ]
+        self.values[op.results[0]] = builder(self, op, operands)
+
+
+Builder = Callable[[_Emitter, Operation, list[Value]], Value]
+
+
+def _scalar(op: Operation) -> str:
+    return scalar_type(op.results[0].type)
+
+
+def _binary(opcode: str) -> Builder:
+    return lambda e, op, v: e.f.binary(opcode, *v)
+
+
+def _intrinsic(name: str) -> Builder:
+    return lambda e, op, v: e.f.intrinsic(name, *v)
+
+
+def _cast(opcode: str) -> Builder:
+    return lambda e, op, v: e.f.cast(opcode, v[0], _scalar(op))
+
+
+def _round(mode: str) -> Builder:
+    return lambda e, op, v: rounding.round_float(e.f, e.context.target, mode, v[0])
+
+
+def _constant(e: _Emitter, op: Operation, v: list[Value]) -> Value:
+    assert isinstance(op, arith.ConstantOp)
+    type = Type(_scalar(op))
+    match op.value:
+        case IntegerAttr(value=value) | FloatAttr(value=value):
+            return constant(type, value.data)
+        case _:
+            raise QlowerError("a constant in a loop nest must be a number", op.location)
+
+
+def _divide(opcode: str) -> Builder:
+    """A division that can't trap: what MLIR leaves undefined gives some value.
+
+    Lanes beyond the end of a buffer run through here with made-up operands.
+    """
+
+    def build(e: _Emitter, op: Operation, v: list[Value]) -> Value:
+        dividend, divisor = v
+        if divisor.constant is None:
+            one = constant(divisor.type, 1)
+            bad = e.f.compare("eq", divisor, zero(divisor.type))
+            if opcode in ("sdiv", "srem"):
+                least = constant(dividend.type, -1 << (dividend.type.bits - 1))
+                overflow = e.f.binary(
+                    "and",
+                    e.f.compare("eq", dividend, least),
+                    e.f.compare("eq", divisor, constant(divisor.type, -1)),
+                )
+                bad = e.f.binary("or", bad, overflow)
+            divisor = e.f.select(bad, one, divisor)
+        return e.f.binary(opcode, dividend, divisor)
+
+    return build
+
+
+_INTEGER_PREDICATES = arith.CMPI_COMPARISON_OPERATIONS
+_FLOAT_PREDICATES = arith.CMPF_COMPARISON_OPERATIONS
+
+
+def _compare(predicates: Sequence[str]) -> Builder:
+    def build(e: _Emitter, op: Operation, v: list[Value]) -> Value:
+        predicate = op.properties["predicate"]
+        assert isinstance(predicate, IntegerAttr)
+        return e.f.compare(predicates[predicate.value.data], *v)
+
+    return build
+
+
+def _index_cast(e: _Emitter, op: Operation, v: list[Value]) -> Value:
+    scalar = _scalar(op)
+    narrower = Type(scalar).bits < v[0].type.bits
+    return e.f.cast("trunc" if narrower else "sext", v[0], scalar)
+
+
+def _fused(e: _Emitter, op: Operation, v: list[Value]) -> Value:
+    if v[0].type.scalar == "double" and not e.context.target.fuses:
+        raise QlowerError(
+            f"math.fma on f64 needs a target with FMA, {e.context.target.cpu} has none",
+            op.location,
+            help="--cpu x86-64-v3 or --features +fma",
+        )
+    return rounding.fused_multiply_add(e.f, e.context.target, v[0], v[1], v[2])
+
+
+def _with_flag(name: str) -> Builder:
+    """An intrinsic whose second argument says that some input is poison: never."""
+
+    def build(e: _Emitter, op: Operation, v: list[Value]) -> Value:
+        type = v[0].type
+        return e.f.call(f"llvm.{name}.{type.mangled}", type, (v[0], constant(I1, 0)))
+
+    return build
+
+
+def _loop_index(e: _Emitter, op: Operation, v: list[Value]) -> Value:
+    return e.context.index(_loop_of(op))
+
+
+def _extract(e: _Emitter, op: Operation, v: list[Value]) -> Value:
+    """An element of a table: one load, or one a lane.
+
+    Indices are clamped into the table, so that no lane can read outside of it.
+    """
+    table = op.operands[0]
+    assert isinstance(table.type, TensorType)
+    type: TensorType[Attribute] = table.type
+    scalar = scalar_type(type.element_type)
+    offset = constant(I64, 0)
+    for index, size in zip(v, type.get_shape(), strict=True):
+        inside = e.f.intrinsic("umin", index, constant(index.type, size - 1))
+        outer = e.f.splat(offset, index.type.lanes)
+        scaled = e.f.binary("mul", outer, constant(index.type, size))
+        offset = e.f.binary("add", scaled, inside)
+    return load_lanes(e.f, e.context.tables[table], offset, scalar)
+
+
+def load_lanes(f: Function, base: Value, elements: Value, scalar: str) -> Value:
+    """The numbers at the element offsets `elements` after `base`, one a lane."""
+    size = storage_bytes(scalar)
+    loaded: list[Value] = []
+    for lane in range(elements.type.lanes):
+        offset = f.scale(f.extract(elements, lane), size)
+        loaded.append(load_scalars(f, f.at(base, offset), scalar, 1))
+    return f.join(loaded)
+
+
+def storage_bytes(scalar: str) -> int:
+    """Bytes of an element in memory; a bit takes one."""
+    return max(Type(scalar).bits, 8) // 8
+
+
+def load_scalars(f: Function, pointer: Value, scalar: str, lanes: int) -> Value:
+    """`lanes` consecutive elements."""
+    size = storage_bytes(scalar)
+    if scalar == "i1":
+        return f.cast("trunc", f.load(Type("i8", lanes), pointer, 1), "i1")
+    return f.load(Type(scalar, lanes), pointer, size)
+
+
+def store_scalars(f: Function, value: Value, pointer: Value) -> None:
+    """Consecutive elements."""
+    if value.type.scalar == "i1":
+        value = f.cast("zext", value, "i8")
+    f.store(value, pointer, storage_bytes(value.type.scalar))
+
+
+def _shift_right(e: _Emitter, op: Operation, v: list[Value]) -> Value:
+    magnitude = largest_magnitude(op.operands[0])
+    return rounding.shift_right(e.f, _mode(op), v[0], v[1], magnitude)
+
+
+def _convert(e: _Emitter, op: Operation, v: list[Value]) -> Value:
+    return rounding.convert_float(
+        e.f, e.context.target, _mode(op), v[0], _scalar(op)
+    )
+
+
+def _saturate(e: _Emitter, op: Operation, v: list[Value]) -> Value:
+    unsigned = isinstance(op.properties.get("unsigned"), UnitAttr)
+    return rounding.saturate(e.f, v[0], _scalar(op), unsigned=unsigned)
+
+
+def _mode(op: Operation) -> str:
+    return str(getattr(op.properties["rounding"], "data"))
+
+
+def largest_magnitude(value: SSAValue) -> int:
+    """A bound on |value|, from how it is computed."""
+    limit = 1 << (Type(scalar_type(value.type)).bits - 1)
+    if isinstance(value, BlockArgument):
+        return limit
+    op = value.owner
+    assert isinstance(op, Operation)
+    match op.name:
+        case "arith.extsi":
+            return largest_magnitude(op.operands[0])
+        case "arith.extui":
+            return 2 * largest_magnitude(op.operands[0])
+        case "arith.muli":
+            a, b = (largest_magnitude(operand) for operand in op.operands)
+            bound = a * b
+        case "arith.addi" | "arith.subi":
+            bound = sum(largest_magnitude(operand) for operand in op.operands)
+        case _:
+            return limit
+    return min(bound, limit)  # a bound beyond the type says that it may wrap
+
+
+BUILDERS: dict[str, Builder] = {
+    "arith.constant": _constant,
+    "arith.addi": _binary("add"),
+    "arith.subi": _binary("sub"),
+    "arith.muli": _binary("mul"),
+    "arith.divsi": _divide("sdiv"),
+    "arith.divui": _divide("udiv"),
+    "arith.remsi": _divide("srem"),
+    "arith.remui": _divide("urem"),
+    "arith.andi": _binary("and"),
+    "arith.ori": _binary("or"),
+    "arith.xori": _binary("xor"),
+    "arith.shli": _binary("shl"),
+    "arith.shrsi": _binary("ashr"),
+    "arith.shrui": _binary("lshr"),
+    "arith.minsi": _intrinsic("smin"),
+    "arith.maxsi": _intrinsic("smax"),
+    "arith.minui": _intrinsic("umin"),
+    "arith.maxui": _intrinsic("umax"),
+    "arith.extsi": _cast("sext"),
+    "arith.extui": _cast("zext"),
+    "arith.trunci": _cast("trunc"),
+    "arith.index_cast": _index_cast,
+    "arith.cmpi": _compare(_INTEGER_PREDICATES),
+    "arith.cmpf": _compare(_FLOAT_PREDICATES),
+    "arith.select": lambda e, op, v: e.f.select(v[0], v[1], v[2]),
+    "arith.addf": _binary("fadd"),
+    "arith.subf": _binary("fsub"),
+    "arith.mulf": _binary("fmul"),
+    "arith.divf": _binary("fdiv"),
+    "arith.negf": lambda e, op, v: e.f.unary("fneg", v[0]),
+    "arith.minimumf": _intrinsic("minimum"),
+    "arith.maximumf": _intrinsic("maximum"),
+    "arith.sitofp": _cast("sitofp"),
+    "arith.uitofp": _cast("uitofp"),
+    "arith.fptosi": _cast("fptosi"),
+    "arith.extf": _cast("fpext"),
+    "arith.truncf": _cast("fptrunc"),
+    "arith.bitcast": lambda e, op, v: e.f.bitcast(v[0], v[0].type.of(_scalar(op))),
+    "math.fma": _fused,
+    "math.floor": _round("floor"),
+    "math.ceil": _round("ceil"),
+    "math.trunc": _round("trunc"),
+    "math.round": _round("round"),
+    "math.roundeven": _round("roundeven"),
+    "math.absf": _intrinsic("fabs"),
+    "math.absi": _with_flag("abs"),
+    "math.ctlz": _with_flag("ctlz"),
+    "math.copysign": _intrinsic("copysign"),
+    "fixed.shift_right": _shift_right,
+    "fixed.convert": _convert,
+    "fixed.saturate": _saturate,
+    "kernel.index": _loop_index,
+    "tensor.extract": _extract,
+}
+"""Everything that native code can compute."""

@@ -1,0 +1,103 @@
+"""Native code in this process: numpy arrays in, numpy arrays out."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Sequence
+from itertools import count
+
+import numpy as np
+
+from qlower.codegen.llvmlite_binding import BINDING, LLJIT
+from qlower.codegen.module import ENTRY, CompiledObject
+from qlower.codegen.signature import Port, Signature
+from qlower.diagnostics import QlowerError
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
+
+_ALIGNMENT = 64
+_IDLE_ARENAS = 4
+"""Arenas that are kept for the next call; more calls at once allocate their own."""
+
+
+class Executable:
+    """A compiled model, ready to be called from any number of threads.
+
+    Calls run without Python's global lock. The code stays loaded as long as this object
+    lives.
+    """
+
+    _libraries = count()
+    _jit: LLJIT | None = None
+    _loading = threading.Lock()
+
+    def __init__(self, compiled: CompiledObject):
+        self.compiled = compiled
+        with Executable._loading:
+            if Executable._jit is None:
+                Executable._jit = BINDING.create_lljit_compiler()
+            self._tracker = (
+                BINDING.JITLibraryBuilder()
+                .add_object_img(compiled.object_bytes)
+                .add_current_process()  # memcpy, memset
+                .export_symbol(ENTRY)
+                .link(Executable._jit, f"qlower_{next(Executable._libraries)}")
+            )
+        prototype = ctypes.CFUNCTYPE(
+            ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
+        )
+        self._entry = prototype(self._tracker[ENTRY])
+        self._arenas: list[Array] = []
+
+    @property
+    def signature(self) -> Signature:
+        return self.compiled.signature
+
+    def __call__(self, inputs: Sequence[Array]) -> list[Array]:
+        """The model's outputs, as new arrays.
+
+        Inputs must have the signature's dtypes and shapes, else QlowerError. One that is
+        contiguous is read in place.
+        """
+        ports = self.signature.inputs
+        if len(inputs) != len(ports):
+            raise QlowerError(
+                f"the model takes {len(ports)} inputs, given are {len(inputs)}"
+            )
+        arrays = [
+            _checked(port, array) for port, array in zip(ports, inputs, strict=True)
+        ]
+        outputs: list[Array] = [
+            np.empty(port.shape, port.numpy_dtype) for port in self.signature.outputs
+        ]
+        arena = self._take_arena()
+        status = self._entry(
+            _addresses(arrays), _addresses(outputs), arena.ctypes.data
+        )
+        if len(self._arenas) < _IDLE_ARENAS:
+            self._arenas.append(arena)
+        assert status == 0
+        return outputs
+
+    def _take_arena(self) -> Array:
+        """Scratch memory that no other call uses (list.pop is atomic)."""
+        try:
+            return self._arenas.pop()
+        except IndexError:
+            size = self.compiled.arena_bytes
+            raw = np.empty(size + _ALIGNMENT, np.uint8)
+            start = -raw.ctypes.data % _ALIGNMENT
+            return raw[start : start + size]
+
+
+def _addresses(arrays: Sequence[Array]) -> ctypes.Array[ctypes.c_void_p]:
+    pointers = [array.ctypes.data for array in arrays]
+    return (ctypes.c_void_p * len(pointers))(*pointers)
+
+
+def _checked(port: Port, array: Array) -> Array:
+    if array.dtype != port.numpy_dtype or array.shape != port.shape:
+        given = f"{array.dtype}[{', '.join(map(str, array.shape))}]"
+        raise QlowerError(f"input {port.name!r} is {given}, expected {port}")
+    return np.require(array, requirements=("C_CONTIGUOUS", "ALIGNED"))
