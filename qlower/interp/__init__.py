@@ -35,11 +35,22 @@ def make_interpreter(
     """An interpreter of `module` with the implementations of all our dialects."""
     from .arith import ArithFunctions
     from .cf import CfFunctions
+    from .fixed import FixedFunctions
     from .func import FuncFunctions
+    from .linalg import LinalgFunctions
     from .math import MathFunctions
+    from .tensor import TensorFunctions
 
     interpreter = NumpyInterpreter(module, listeners=tuple(listeners))
-    for functions in (ArithFunctions, MathFunctions, FuncFunctions, CfFunctions):
+    for functions in (
+        ArithFunctions,
+        MathFunctions,
+        FixedFunctions,
+        FuncFunctions,
+        CfFunctions,
+        TensorFunctions,
+        LinalgFunctions,
+    ):
         interpreter.register_implementations(functions())
     return interpreter
 

@@ -220,6 +220,11 @@ FLOAT_BINARY: dict[type[Operation], Binary] = {
 }
 
 
+def choose(condition: Array, if_true: Array, if_false: Array) -> Array:
+    """One of two values in each lane."""
+    return np.where(condition, if_true, if_false)[()]
+
+
 # Comparisons, in the order of the predicate attribute.
 
 CMPI: tuple[tuple[Callable[[Array, Attribute], Array], Binary], ...] = (
@@ -421,8 +426,7 @@ class ArithFunctions(InterpreterFunctions):
     def run_select(
         self, interpreter: Interpreter, op: arith.SelectOp, args: PythonValues
     ) -> PythonValues:
-        chosen: Array = np.where(*args)
-        return (chosen[()],)
+        return (choose(*args),)
 
     @impl(arith.NegfOp)
     def run_negf(

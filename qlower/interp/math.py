@@ -1,9 +1,9 @@
 """Meaning of the `math` ops, on lanes.
 
 fma, the roundings, absf, copysign and sqrt are exact or correctly rounded, as IEEE 754
-defines them. The transcendental functions have no such definition: for f16 and f32 they
-are computed in float64 and rounded once, which is the correctly rounded result in
-practice; for f64 they are numpy's. They run only at compile time, so that a program
+defines them. The transcendental functions have no such definition: for f32 they are
+computed in float64 and rounded once, which is the correctly rounded result in practice;
+for f64 they are numpy's. They run only at compile time, so that a program
 carries their results as constants.
 """
 

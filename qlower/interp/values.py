@@ -5,7 +5,7 @@ type, computed at once by numpy's broadcasting. A value of tensor type is an arr
 the tensor's shape. The element type is
 
     i1 -> bool    iN -> the narrowest intM with M >= N    index -> int64
-    f16, f32, f64 -> float16, float32, float64
+    f32 -> float32    f64 -> float64
 
 Integers have no sign in the IR; here they are held sign-extended from their width, so
 i4 holds -8..7. An i1 is held as a bool, and counts as -1 where its sign matters.
@@ -20,7 +20,6 @@ from typing import Any, NoReturn, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import (
-    Float16Type,
     Float32Type,
     Float64Type,
     IndexType,
@@ -48,7 +47,6 @@ class Poison(Exception):
 
 
 FLOAT_DTYPES: dict[type[Attribute], np.dtype[Any]] = {
-    Float16Type: np.dtype(np.float16),
     Float32Type: np.dtype(np.float32),
     Float64Type: np.dtype(np.float64),
 }
@@ -196,14 +194,15 @@ class PartialTensor:
         """The plain array, when every element has been written."""
         return self.data if self.written.all() else self
 
-    def _refuse(self, *_: object, **__: object) -> NoReturn:
+    def refuse(self, *_: object, **__: object) -> NoReturn:
+        """Raise `Poison`: what numpy, too, calls when it is given this."""
         raise Poison("reads an element of a tensor that was never written")
 
-    __array__ = _refuse
-    __array_ufunc__ = _refuse
-    __array_function__ = _refuse
-    astype = _refuse
-    view = _refuse
+    __array__ = refuse
+    __array_ufunc__ = refuse
+    __array_function__ = refuse
+    astype = refuse
+    view = refuse
 
 
 Tensor: TypeAlias = Array | PartialTensor

@@ -1,0 +1,137 @@
+"""Meaning of the `fixed` ops: rounding and saturation without overflow, on lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+
+from qlower.dialects.fixed import (
+    ConvertOp,
+    RoundingMode,
+    SaturateOp,
+    ShiftRightOp,
+    integer_range,
+)
+
+from .values import (
+    Array,
+    as_signed,
+    integer_width,
+    require,
+    wrap,
+)
+
+TieRule: TypeAlias = Callable[[Array], Array]
+"""From floor(r) of numbers r = floor(r) + 1/2 to whether each becomes the upper."""
+
+TIE_GOES_UP: dict[RoundingMode, TieRule] = {
+    RoundingMode.HALF_UP: lambda floor: np.ones_like(floor, np.bool_),
+    RoundingMode.HALF_DOWN: lambda floor: np.zeros_like(floor, np.bool_),
+    RoundingMode.HALF_AWAY: lambda floor: np.greater_equal(floor, 0),
+    RoundingMode.HALF_TOWARD_ZERO: lambda floor: np.less(floor, 0),
+    RoundingMode.HALF_EVEN: lambda floor: np.not_equal(np.fmod(floor, 2), 0),
+}
+
+
+def rounds_up(
+    mode: RoundingMode, floor: Array, is_whole: Array, above: Array, tie: Array
+) -> Array:
+    """Whether numbers in [floor, floor + 1) become floor + 1.
+
+    `is_whole`, `above`, `tie`: whether the fraction is 0, above 1/2, equal to 1/2.
+    """
+    match mode:
+        case RoundingMode.FLOOR:
+            return np.zeros_like(is_whole)
+        case RoundingMode.CEIL:
+            return np.logical_not(is_whole)
+        case RoundingMode.TOWARD_ZERO:
+            return np.logical_and(np.less(floor, 0), np.logical_not(is_whole))
+        case _:
+            return np.logical_or(above, np.logical_and(tie, TIE_GOES_UP[mode](floor)))
+
+
+def shift_right(value: Array, amount: Array, mode: RoundingMode) -> Array:
+    """value / 2^amount, rounded; 0 <= amount < the width of the type."""
+    floor = np.right_shift(value, amount)
+    one = value.dtype.type(1)
+    mask = np.subtract(np.left_shift(one, amount), one)
+    remainder = np.bitwise_and(value, mask)
+    # 2^(amount - 1), or 1 for amount 0, where the remainder is 0.
+    half = np.add(np.right_shift(mask, one), one)
+    up = rounds_up(
+        mode,
+        floor,
+        np.equal(remainder, 0),
+        np.greater(remainder, half),
+        np.equal(remainder, half),
+    )
+    return np.add(floor, up.astype(value.dtype))
+
+
+def round_float(value: Array, mode: RoundingMode) -> Array:
+    """The whole number that a float is rounded to; infinities stay."""
+    whole = np.trunc(value)
+    # Exact, and NaN for an infinity, which compares as no fraction at all. To stay
+    # exact, a negative fraction is compared to -1/2 instead of having 1 added.
+    fraction = np.subtract(value, whole)
+    is_negative = np.less(fraction, 0)
+    floor = np.subtract(whole, is_negative.astype(value.dtype))
+    middle = np.where(is_negative, -0.5, 0.5)
+    up = rounds_up(
+        mode,
+        floor,
+        np.equal(whole, value),
+        np.greater(fraction, middle),
+        np.equal(fraction, middle),
+    )
+    return np.add(floor, up.astype(value.dtype))
+
+
+@register_impls
+class FixedFunctions(InterpreterFunctions):
+    """Implementations of the `fixed` ops."""
+
+    @impl(ShiftRightOp)
+    def run_shift_right(
+        self, interpreter: Interpreter, op: ShiftRightOp, args: PythonValues
+    ) -> PythonValues:
+        value_type = op.result.type
+        width = integer_width(value_type)
+        value, amount = (as_signed(arg, value_type) for arg in args)
+        valid = np.logical_and(np.greater_equal(amount, 0), np.less(amount, width))
+        message = f"shifts {{}} by {{}}, which is outside [0, {width})"
+        require(valid, message, value, amount)
+        return (wrap(shift_right(value, amount, op.rounding.data), value_type),)
+
+    @impl(ConvertOp)
+    def run_convert(
+        self, interpreter: Interpreter, op: ConvertOp, args: PythonValues
+    ) -> PythonValues:
+        result_type = op.result.type
+        require(np.logical_not(np.isnan(args[0])), "converts {}", args[0])
+        number = round_float(args[0], op.rounding.data)
+        low, high = integer_range(integer_width(result_type))
+        # -2^(width-1) and 2^(width-1) are exact in any float; `high` may not be.
+        is_low, is_high = np.less(number, low), np.greater_equal(number, -float(low))
+        inside = np.where(np.logical_or(is_low, is_high), 0, number)
+        held = np.asarray(inside).astype(np.int64)
+        clamped = np.where(is_low, low, np.where(is_high, high, held))
+        return (wrap(clamped, result_type)[()],)
+
+    @impl(SaturateOp)
+    def run_saturate(
+        self, interpreter: Interpreter, op: SaturateOp, args: PythonValues
+    ) -> PythonValues:
+        low, high = op.bounds
+        clamped = np.clip(as_signed(args[0], op.operand.type), low, high)
+        return (wrap(clamped, op.result.type),)
