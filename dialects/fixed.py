@@ -1,0 +1,410 @@
+"""
+The `fixed` dialect: the steps of fixed-point arithmetic that `arith` has no op for.
+
+Each op is a function of mathematical integers or reals followed by one rounding or one
+saturation, so that no intermediate can overflow. Integers are signless and read as
+two's complement. Operands may be scalars, or vectors and tensors element by element.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from xdsl.dialects.arith import ArithConstantMaterializationInterface
+from xdsl.dialects.builtin import (
+    AnyFloatConstr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    ShapedType,
+    SignlessIntegerConstraint,
+    TensorType,
+    UnitAttr,
+    VectorType,
+    container_of,
+)
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.interfaces import HasFolderInterface
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.traits import ConstantLike, Pure
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+from xdsl.utils.str_enum import StrEnum
+
+
+class RoundingMode(StrEnum):
+    """
+    Which integer a real number becomes. The `half_` modes take the nearest one and
+    differ in ties only: up, down, away from zero, toward zero, to the even one.
+    """
+
+    HALF_UP = "half_up"
+    HALF_DOWN = "half_down"
+    HALF_AWAY = "half_away"
+    HALF_TOWARD_ZERO = "half_toward_zero"
+    HALF_EVEN = "half_even"
+    FLOOR = "floor"
+    CEIL = "ceil"
+    TOWARD_ZERO = "toward_zero"
+
+
+def _rounds_up(mode: RoundingMode, floor: int, order: int) -> bool:
+    """
+    Whether a real number strictly between `floor` and `floor + 1` becomes the upper;
+    `order` is the sign of its distance from the middle of them.
+    """
+    match mode:
+        case RoundingMode.FLOOR:
+            return False
+        case RoundingMode.CEIL:
+            return True
+        case RoundingMode.TOWARD_ZERO:
+            return floor < 0
+        case _ if order != 0:
+            return order > 0
+        case RoundingMode.HALF_UP:
+            return True
+        case RoundingMode.HALF_DOWN:
+            return False
+        case RoundingMode.HALF_AWAY:
+            return floor >= 0
+        case RoundingMode.HALF_TOWARD_ZERO:
+            return floor < 0
+        case RoundingMode.HALF_EVEN:
+            return floor % 2 == 1
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)
+
+
+def round_shift_right(x: int, n: int, mode: RoundingMode) -> int:
+    """`x / 2**n`, rounded; n is at least 0."""
+    floor = x >> n
+    remainder = x - (floor << n)
+    if remainder == 0:
+        return floor
+    return floor + _rounds_up(mode, floor, _sign(2 * remainder - (1 << n)))
+
+
+def round_float(x: float, mode: RoundingMode) -> int:
+    """A finite `x`, rounded; an infinity raises OverflowError, NaN ValueError."""
+    whole = math.trunc(x)
+    # A float is exactly the sum of its whole part and its fraction.
+    fraction = x - whole
+    if fraction == 0:
+        return whole
+    if fraction > 0:
+        return whole + _rounds_up(mode, whole, _sign(fraction - 0.5))
+    return whole - 1 + _rounds_up(mode, whole - 1, _sign(fraction + 0.5))
+
+
+def integer_range(width: int, signed: bool = True) -> tuple[int, int]:
+    """The smallest and the largest integer of `width` bits."""
+    if signed:
+        return -(1 << (width - 1)), (1 << (width - 1)) - 1
+    return 0, (1 << width) - 1
+
+
+@irdl_attr_definition
+class RoundingModeAttr(EnumAttribute[RoundingMode]):
+    """A rounding mode; the ops write it bare: `{rounding = half_up}`."""
+
+    name = "fixed.rounding"
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.data)
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> RoundingMode:
+        with parser.in_angle_brackets():
+            return parser.parse_str_enum(RoundingMode)
+
+
+def _parse_rounding(parser: Parser) -> RoundingModeAttr:
+    with parser.in_braces():
+        parser.parse_keyword("rounding")
+        parser.parse_punctuation("=")
+        return RoundingModeAttr(parser.parse_str_enum(RoundingMode))
+
+
+def _print_rounding(rounding: RoundingModeAttr, printer: Printer) -> None:
+    printer.print_string(f" {{rounding = {rounding.data}}}")
+
+
+def _scalar(type: Attribute) -> Attribute:
+    """The element type of a container, or the scalar type itself."""
+    if isa(type, VectorType[Attribute] | TensorType[Attribute]):
+        return type.element_type
+    return type
+
+
+def _width(type: Attribute) -> int:
+    """Bits of an integer type or of the elements of a container of integers."""
+    scalar = _scalar(type)
+    assert isinstance(scalar, IntegerType)
+    return scalar.bitwidth
+
+
+def _check_same_shape(operand: Attribute, result: Attribute) -> None:
+    """Refuses a conversion between a scalar and a container or different shapes."""
+    shapes = [
+        (type.name, type.get_shape()) if isinstance(type, ShapedType) else None
+        for type in (operand, result)
+    ]
+    if shapes[0] != shapes[1]:
+        raise VerifyException(f"shape of {operand} differs from that of {result}")
+
+
+def _constant_integer(value: SSAValue) -> int | None:
+    """The signed value of an integer constant."""
+    constant = ConstantLike.get_constant_value(value)
+    if not isa(constant, IntegerAttr[IntegerType]):
+        return None
+    low, _ = integer_range(constant.type.bitwidth)
+    return (constant.value.data - low) % (1 << constant.type.bitwidth) + low
+
+
+@irdl_op_definition
+class ShiftRightOp(IRDLOperation, HasFolderInterface):
+    """
+    Rounding division by a power of two: `round(x / 2^n)`.
+
+    The division is that of real numbers, so nothing overflows: the result always fits
+    the type of x. `n` has the type of x; it is poison unless `0 <= n < width`.
+
+    ```mlir
+    %y = fixed.shift_right %x, %n {rounding = half_up} : i64
+    ```
+    """
+
+    name = "fixed.shift_right"
+
+    _T: ClassVar = VarConstraint("T", container_of(SignlessIntegerConstraint))
+
+    operand = operand_def(_T)
+    amount = operand_def(_T)
+    result = result_def(_T)
+
+    rounding = prop_def(RoundingModeAttr)
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        operand: SSAValue | Operation,
+        amount: SSAValue | Operation,
+        rounding: RoundingMode,
+    ):
+        super().__init__(
+            operands=[operand, amount],
+            result_types=[SSAValue.get(operand).type],
+            properties={"rounding": RoundingModeAttr(rounding)},
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operand = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        amount = parser.parse_unresolved_operand()
+        rounding = _parse_rounding(parser)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        return cls.create(
+            operands=[
+                parser.resolve_operand(value, type) for value in (operand, amount)
+            ],
+            result_types=[type],
+            properties={"rounding": rounding},
+            attributes={} if attributes is None else attributes.data,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        _print_rounding(self.rounding, printer)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        if (amount := _constant_integer(self.amount)) is None:
+            return None
+        if amount == 0:
+            return (self.operand,)
+        x = _constant_integer(self.operand)
+        type = self.result.type
+        if x is None or not isinstance(type, IntegerType) or amount < 0:
+            return None
+        if amount >= type.bitwidth:
+            return None
+        return (IntegerAttr(round_shift_right(x, amount, self.rounding.data), type),)
+
+
+@irdl_op_definition
+class ConvertOp(IRDLOperation, HasFolderInterface):
+    """
+    From float to the nearest representable integer:
+    `min(max(round(x), -2^(width-1)), 2^(width-1) - 1)`.
+
+    `width` is that of the result. Infinities saturate; NaN is poison.
+
+    ```mlir
+    %y = fixed.convert %x {rounding = half_away} : f64 to i32
+    ```
+    """
+
+    name = "fixed.convert"
+
+    operand = operand_def(container_of(AnyFloatConstr))
+    result = result_def(container_of(SignlessIntegerConstraint))
+
+    rounding = prop_def(RoundingModeAttr)
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        operand: SSAValue | Operation,
+        result_type: Attribute,
+        rounding: RoundingMode,
+    ):
+        super().__init__(
+            operands=[operand],
+            result_types=[result_type],
+            properties={"rounding": RoundingModeAttr(rounding)},
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operand = parser.parse_unresolved_operand()
+        rounding = _parse_rounding(parser)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        parser.parse_punctuation(":")
+        operand_type = parser.parse_type()
+        parser.parse_keyword("to")
+        return cls.create(
+            operands=[parser.resolve_operand(operand, operand_type)],
+            result_types=[parser.parse_type()],
+            properties={"rounding": rounding},
+            attributes={} if attributes is None else attributes.data,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.operand)
+        _print_rounding(self.rounding, printer)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" : ")
+        printer.print_attribute(self.operand.type)
+        printer.print_string(" to ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        _check_same_shape(self.operand.type, self.result.type)
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        constant = ConstantLike.get_constant_value(self.operand)
+        type = self.result.type
+        if not isa(constant, FloatAttr) or not isinstance(type, IntegerType):
+            return None
+        x = constant.value.data
+        if math.isnan(x):
+            return None
+        low, high = integer_range(type.bitwidth)
+        # Bounds first: an infinity has no whole part.
+        clamped = min(max(x, float(low)), float(high))
+        rounded = round_float(clamped, self.rounding.data)
+        return (IntegerAttr(min(max(rounded, low), high), type),)
+
+
+@irdl_op_definition
+class SaturateOp(IRDLOperation, HasFolderInterface):
+    """
+    Saturating narrowing: `min(max(x, low), high)` in the low bits of a narrower type.
+
+    x is signed; [low, high] is [-2^(width-1), 2^(width-1) - 1] of the result's width,
+    or [0, 2^width - 1] with `unsigned`.
+
+    ```mlir
+    %y = fixed.saturate %x : i64 to i32
+    %z = fixed.saturate %y {unsigned} : i32 to i8
+    ```
+    """
+
+    name = "fixed.saturate"
+
+    operand = operand_def(container_of(SignlessIntegerConstraint))
+    result = result_def(container_of(SignlessIntegerConstraint))
+
+    unsigned_attr = opt_prop_def(UnitAttr, prop_name="unsigned")
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$operand attr-dict `:` type($operand) `to` type($result)"
+    irdl_options = (ParsePropInAttrDict(),)
+
+    def __init__(
+        self,
+        operand: SSAValue | Operation,
+        result_type: Attribute,
+        *,
+        unsigned: bool = False,
+    ):
+        super().__init__(
+            operands=[operand],
+            result_types=[result_type],
+            properties={"unsigned": UnitAttr() if unsigned else None},
+        )
+
+    @property
+    def unsigned(self) -> bool:
+        """Whether the result is in the unsigned range of its type."""
+        return self.unsigned_attr is not None
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The range that x is clamped to."""
+        return integer_range(_width(self.result.type), signed=not self.unsigned)
+
+    def verify_(self) -> None:
+        _check_same_shape(self.operand.type, self.result.type)
+        operand, result = _width(self.operand.type), _width(self.result.type)
+        if result >= operand:
+            raise VerifyException(
+                f"result width {result} is not below the operand's {operand}"
+            )
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        type = self.result.type
+        x = _constant_integer(self.operand)
+        if x is None or not isinstance(type, IntegerType):
+            return None
+        low, high = self.bounds
+        return (IntegerAttr(min(max(x, low), high), type, truncate_bits=True),)
+
+
+FIXED = Dialect(
+    "fixed",
+    [ShiftRightOp, ConvertOp, SaturateOp],
+    [RoundingModeAttr],
+    [ArithConstantMaterializationInterface()],
+)
