@@ -1,0 +1,195 @@
+"""The pass lower-qnn: from quantized operations to explicit integer arithmetic.
+
+Quantized tensors become tensors of their stored integers; every operation becomes loop
+nests that sum exactly and then do what its contract's rule says, step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from qlower.contracts import Contract, load_contract
+from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn, quant
+from qlower.dialects.quant import QuantizedType, element_type
+from qlower.transforms.lower_qnn import (
+    contraction,
+    elementwise,
+    movement,
+    pooling,
+    softmax,
+    table,
+)
+from qlower.transforms.lower_qnn.lowering import Lowering, storage_type
+
+CONTRACT = "qnn.contract"
+"""The module attribute that names the contract of all its operations."""
+
+QUANTIZATION = "qnn.type"
+"""The attribute of a lowered argument or result that keeps its quantized type."""
+
+Lower: TypeAlias = Callable[[Lowering, Any], Sequence[SSAValue]]
+
+LOWERINGS: Mapping[type[Operation], Lower] = {
+    qnn.ConstantOp: movement.lower_constant,
+    qnn.Conv2DOp: contraction.lower_conv2d,
+    qnn.DepthwiseConv2DOp: contraction.lower_depthwise_conv2d,
+    qnn.LinearOp: contraction.lower_linear,
+    qnn.MatMulOp: contraction.lower_matmul,
+    qnn.AvgPool2DOp: pooling.lower_avg_pool2d,
+    qnn.MaxPool2DOp: pooling.lower_max_pool2d,
+    qnn.MeanOp: pooling.lower_mean,
+    qnn.AddOp: elementwise.lower_binary,
+    qnn.SubOp: elementwise.lower_binary,
+    qnn.MulOp: elementwise.lower_binary,
+    qnn.RequantizeOp: elementwise.lower_requantize,
+    qnn.QuantizeOp: elementwise.lower_quantize,
+    qnn.DequantizeOp: elementwise.lower_dequantize,
+    qnn.ReluOp: elementwise.lower_clamp,
+    qnn.Relu6Op: elementwise.lower_clamp,
+    qnn.ClampOp: elementwise.lower_clamp,
+    qnn.SigmoidOp: table.lower_tabulated,
+    qnn.TanhOp: table.lower_tabulated,
+    qnn.HardSwishOp: table.lower_tabulated,
+    qnn.EluOp: table.lower_tabulated,
+    qnn.LeakyReluOp: table.lower_tabulated,
+    qnn.LutOp: table.lower_lut,
+    qnn.SoftmaxOp: softmax.lower_softmax,
+    qnn.ConcatOp: movement.lower_concat,
+    qnn.PadOp: movement.lower_pad,
+    qnn.ReshapeOp: movement.lower_reshape,
+    qnn.TransposeOp: movement.lower_transpose,
+    qnn.SliceOp: movement.lower_slice,
+    qnn.SplitOp: movement.lower_split,
+    qnn.ResizeOp: movement.lower_resize,
+    qnn.ArgMaxOp: movement.lower_arg_max,
+    quant.QuantizeCastOp: elementwise.lower_quantize,
+    quant.DequantizeCastOp: elementwise.lower_dequantize,
+    quant.StorageCastOp: movement.lower_storage_cast,
+    arith.ConstantOp: movement.lower_plain_constant,
+}
+"""What lowers each operation. The operation of a function is of its key's type."""
+
+
+@dataclass(frozen=True)
+class LowerQnnPass(ModulePass):
+    """Lowers qnn and quant operations to the arith level.
+
+    Option `contract`: whose arithmetic the operations have that name none themselves,
+    instead of the module's `qnn.contract`.
+    """
+
+    name = "lower-qnn"
+
+    contract: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for dialect in ("arith", "linalg", "tensor", "fixed", "math"):
+            ctx.get_optional_dialect(dialect)
+        default = self.contract or module_contract(op)
+        for function in list(op.body.ops):
+            if isinstance(function, func.FuncOp) and not function.is_declaration:
+                _lower_function(function, default)
+        op.attributes.pop(CONTRACT, None)
+
+
+def module_contract(module: ModuleOp) -> str | None:
+    """The contract that a module names, if it does."""
+    attribute = module.attributes.get(CONTRACT)
+    return attribute.data if isinstance(attribute, StringAttr) else None
+
+
+def _lower_function(function: func.FuncOp, default: str | None) -> None:
+    """Replace a function's body and signature by their lowered forms."""
+    source = function.body.block
+    block = Block(arg_types=[storage_type(arg.type) for arg in source.args])
+    lowering = Lowering(block, lambda op: _contract_of(op, default))
+    for argument, lowered in zip(source.args, block.args, strict=True):
+        lowered.location = argument.location
+        lowering.bind(argument, lowered)
+    for op in source.ops:
+        lowering.begin(op)
+        if isinstance(op, func.ReturnOp):
+            results = [lowering.value(operand) for operand in op.operands]
+            lowering.emit.add(func.ReturnOp(*results))
+            continue
+        lower = LOWERINGS.get(type(op))
+        if lower is None:
+            raise QlowerError(
+                f"{op.name} can't stand beside qnn operations", op.location
+            )
+        try:
+            lowered = lower(lowering, op)
+        except QlowerError as error:
+            raise _at_operation(error, op) from error
+        for result, value in zip(op.results, lowered, strict=True):
+            lowering.bind(result, value)
+    _keep_quantization(function)
+    types = function.function_type
+    function.function_type = FunctionType.from_lists(
+        [storage_type(type) for type in types.inputs],
+        [storage_type(type) for type in types.outputs],
+    )
+    function.body.detach_block(source)
+    source.erase(safe_erase=False)
+    function.body.add_block(block)
+
+
+def _contract_of(op: Operation, default: str | None) -> Contract:
+    own = op.contract if isinstance(op, qnn.QnnOp) else None
+    name = own or default
+    if name is None:
+        raise QlowerError(
+            f"{op.name} has no contract",
+            op.location,
+            help="name one for the module, `module attributes {qnn.contract = "
+            '"tflite"}`, or on the command line, `--contract tflite`',
+        )
+    return load_contract(name)
+
+
+def _at_operation(error: QlowerError, op: Operation) -> QlowerError:
+    """An error of a contract's rule, seen from the operation that uses the rule."""
+    if error.location is None or error.location == op.location:
+        return QlowerError(
+            error.message, op.location, notes=error.notes, help=error.help
+        )
+    note = f"the contract says so here: {error.location}"
+    return QlowerError(
+        error.message, op.location, notes=[note, *error.notes], help=error.help
+    )
+
+
+def _keep_quantization(function: func.FuncOp) -> None:
+    """Note the quantized type of each argument and result beside it."""
+    types = function.function_type
+    function.arg_attrs = _with_types(function.arg_attrs, types.inputs.data)
+    function.res_attrs = _with_types(function.res_attrs, types.outputs.data)
+
+
+def _with_types(
+    attributes: ArrayAttr[DictionaryAttr] | None, types: Sequence[Attribute]
+) -> ArrayAttr[DictionaryAttr]:
+    given = attributes or [DictionaryAttr({})] * len(types)
+    noted: list[DictionaryAttr] = []
+    for dictionary, type in zip(given, types, strict=True):
+        entries = dict(dictionary.data)
+        element = element_type(type)
+        if isinstance(element, QuantizedType):
+            entries[QUANTIZATION] = element
+        noted.append(DictionaryAttr(entries))
+    return ArrayAttr(noted)

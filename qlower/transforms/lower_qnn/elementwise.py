@@ -1,0 +1,109 @@
+"""Operations on one element at a time: arithmetic, rescaling, borders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineConstantExpr
+
+from qlower.contracts.values import (
+    ACTIVATION_BOUNDS,
+    activation_values,
+    operand_values,
+    output_values,
+    quantized_element,
+)
+from qlower.dialects import qnn, quant
+from qlower.transforms.lower_qnn.emit import Index, Nest
+from qlower.transforms.lower_qnn.inline_rule import inline_rule
+from qlower.transforms.lower_qnn.lowering import Lowering, quantization, shape_of
+
+
+def lower_binary(
+    lowering: Lowering, op: qnn.AddOp | qnn.SubOp | qnn.MulOp
+) -> Sequence[SSAValue]:
+    """add, sub and mul, with numpy's broadcasting."""
+    result = shape_of(op.result)
+    nest = Nest(lowering.emit, result)
+    runtime = {
+        name: lowering.read(nest, value, _broadcast(shape_of(value), result))
+        for name, value in (("lhs", op.lhs), ("rhs", op.rhs))
+    }
+    constants = {
+        **operand_values("lhs", op.lhs.type),
+        **operand_values("rhs", op.rhs.type),
+        **activation_values(lowering.contract, op.result.type, op.activation),
+    }
+    rule = op.name.removeprefix("qnn.")
+    type = quantization(op.result)
+    return [lowering.finish_with_rule(nest, rule, runtime, constants, type)]
+
+
+def lower_requantize(
+    lowering: Lowering, op: qnn.RequantizeOp
+) -> Sequence[SSAValue]:
+    """From one scale, zero point and storage to another."""
+    return [_rescale(lowering, op.input, op.result, "requantize", (None, None))]
+
+
+def lower_clamp(
+    lowering: Lowering, op: qnn.ReluOp | qnn.Relu6Op | qnn.ClampOp
+) -> Sequence[SSAValue]:
+    """relu, relu6 and clamp on their own, which may rescale."""
+    if isinstance(op, qnn.ClampOp):
+        bounds = (op.min, op.max)
+    else:
+        bounds = ACTIVATION_BOUNDS[op.name.removeprefix("qnn.")]
+    return [_rescale(lowering, op.input, op.result, "clamp", bounds)]
+
+
+def _rescale(
+    lowering: Lowering,
+    source: SSAValue,
+    result: SSAValue,
+    rule: str,
+    bounds: tuple[float | None, float | None],
+) -> SSAValue:
+    nest = Nest(lowering.emit, shape_of(result))
+    value = lowering.read(nest, source, range(nest.parallel))
+    constants = {
+        **operand_values("input", source.type),
+        **output_values(lowering.contract, result.type, bounds),
+    }
+    type = quantization(result)
+    return lowering.finish_with_rule(nest, rule, {"input": value}, constants, type)
+
+
+def lower_quantize(
+    lowering: Lowering, op: qnn.QuantizeOp | quant.QuantizeCastOp
+) -> Sequence[SSAValue]:
+    """From f32 to stored integers."""
+    nest = Nest(lowering.emit, shape_of(op.result))
+    value = nest.input(lowering.value(op.input), range(nest.parallel))
+    constants = output_values(lowering.contract, op.result.type)
+    type = quantization(op.result)
+    rule = "quantize"
+    return [lowering.finish_with_rule(nest, rule, {"input": value}, constants, type)]
+
+
+def lower_dequantize(
+    lowering: Lowering, op: qnn.DequantizeOp | quant.DequantizeCastOp
+) -> Sequence[SSAValue]:
+    """From stored integers to f32."""
+    nest = Nest(lowering.emit, shape_of(op.result))
+    value = lowering.read(nest, op.input, range(nest.parallel))
+    rule = lowering.contract.rule("dequantize")
+    constants = operand_values("input", op.input.type)
+    return nest.build(inline_rule(rule, {"input": value}, constants, nest))
+
+
+def _broadcast(shape: Sequence[int], result: Sequence[int]) -> list[Index]:
+    """The loops that index an operand of `shape` in a nest over `result`."""
+    offset = len(result) - len(shape)
+    return [
+        AffineConstantExpr(0) if size == 1 else offset + axis
+        for axis, size in enumerate(shape)
+    ]

@@ -1,0 +1,209 @@
+"""Building blocks of the lowered function: constants, buffers and loop nests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from xdsl.dialects import arith, linalg, tensor
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+
+from qlower.contracts import Lanes
+from qlower.interp.values import dtype_of
+
+OpT = TypeVar("OpT", bound=Operation)
+
+Index: TypeAlias = int | AffineExpr
+"""A loop by its number, or an expression over loops."""
+
+Combine: TypeAlias = Callable[[Sequence[BlockArgument]], Sequence[SSAValue]]
+"""Appends the step from accumulators to the next ones to a nest's body."""
+
+
+def scalar_constant(value: np.generic | float | int, type: Attribute) -> arith.ConstantOp:
+    """One number of an integer, index or float type."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(type, IntegerType | IndexType):
+        width = 64 if isinstance(type, IndexType) else type.width.data
+        # The text form of a signless integer is the signed one; an i1 is 0 or -1.
+        half = 1 << (width - 1)
+        wrapped = (int(number) + half) % (2 * half) - half
+        return arith.ConstantOp(IntegerAttr(wrapped, type))
+    return arith.ConstantOp(FloatAttr(float(number), type))
+
+
+class Emitter:
+    """Appends operations to a block, all at the location of one source operation."""
+
+    def __init__(self, block: Block, location: LocationAttr) -> None:
+        self.block = block
+        self.location = location
+
+    def add(self, op: OpT) -> OpT:
+        """Append `op` and give it and everything inside it the source's location."""
+        for inner in op.walk():
+            inner.location = self.location
+        self.block.add_op(op)
+        return op
+
+    def constant(self, values: Lanes, element_type: Attribute) -> SSAValue:
+        """A dense constant of `element_type`, in row-major order."""
+        data = np.ascontiguousarray(values, dtype_of(element_type))
+        type = TensorType(element_type, data.shape)
+        dense = DenseIntOrFPElementsAttr(type, BytesAttr(data.tobytes()))
+        return self.add(arith.ConstantOp(dense)).result
+
+    def empty(self, shape: Sequence[int], element_type: Attribute) -> SSAValue:
+        """A tensor whose elements are unspecified."""
+        return self.add(
+            tensor.EmptyOp((), TensorType(element_type, shape))
+        ).tensor
+
+    def filled(
+        self, shape: Sequence[int], element_type: Attribute, value: int | float
+    ) -> SSAValue:
+        """A tensor of one value."""
+        init = self.empty(shape, element_type)
+        scalar = self.add(scalar_constant(value, element_type)).result
+        fill = linalg.FillOp((scalar,), (init,), (init.type,))
+        return self.add(fill).res[0]
+
+
+class Nest:
+    """A `linalg.generic` under construction.
+
+    The loops are `bounds`, of which the last `reductions` reduce. Inputs are added with
+    the loops that index them; operations are added to the body; `build` makes the op.
+    """
+
+    def __init__(
+        self, emitter: Emitter, bounds: Sequence[int], reductions: int = 0
+    ) -> None:
+        self.emitter = emitter
+        self.bounds = tuple(bounds)
+        self.parallel = len(self.bounds) - reductions
+        self._block = Block()
+        self._operands: list[SSAValue] = []
+        self._maps: list[AffineMap] = []
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """The trip counts of the parallel loops."""
+        return self.bounds[: self.parallel]
+
+    def add(self, op: OpT) -> OpT:
+        """Append `op` to the body."""
+        self._block.add_op(op)
+        return op
+
+    def input(self, value: SSAValue, indices: Sequence[Index]) -> BlockArgument:
+        """Read a tensor: element `indices` at each iteration. Returns the scalar."""
+        type = value.type
+        assert isinstance(type, TensorType)
+        self._operands.append(value)
+        self._maps.append(self._map(indices))
+        count = len(self._operands) - 1
+        return self._block.insert_arg(type.element_type, count)
+
+    def window(self, loops: Sequence[int]) -> None:
+        """Give loops their trip counts where no tensor does: an operand never read."""
+        shape = [self.bounds[loop] for loop in loops]
+        i8 = IntegerType(8)
+        self.input(self.emitter.empty(shape, i8), loops)
+
+    def constant(
+        self, values: Lanes, type: Attribute, loops: Sequence[int] | None = None
+    ) -> SSAValue:
+        """A compile-time scalar, or array along `loops` (default: the last parallel ones).
+
+        What is the same everywhere becomes a constant of the body, the rest an input.
+        """
+        array = np.asarray(values, dtype_of(type))
+        if loops is None:
+            loops = range(self.parallel - array.ndim, self.parallel)
+        first = array.reshape(-1)[:1]
+        if array.size > 0 and array.tobytes() == first.tobytes() * array.size:
+            return self.add(scalar_constant(first[0], type)).result
+        varying = [axis for axis, size in enumerate(array.shape) if size > 1]
+        squeezed = array.reshape([array.shape[axis] for axis in varying])
+        dense = self.emitter.constant(squeezed, type)
+        return self.input(dense, [loops[axis] for axis in varying])
+
+    def build(
+        self,
+        results: Sequence[SSAValue],
+        inits: Sequence[SSAValue] | None = None,
+        output_maps: Sequence[Sequence[Index]] | None = None,
+    ) -> tuple[SSAValue, ...]:
+        """Finish a nest that yields `results`, without reading its outputs.
+
+        Outputs are new tensors over the parallel loops unless `inits` and `output_maps`
+        say otherwise.
+        """
+        if inits is None:
+            inits = [
+                self.emitter.empty(self.output_shape, value.type) for value in results
+            ]
+        for init, value in zip(inits, results, strict=True):
+            self._output(init, value.type)
+        if output_maps is None:
+            output_maps = [range(self.parallel)] * len(results)
+        return self._finish(results, inits, output_maps)
+
+    def reduce(
+        self,
+        inits: Sequence[SSAValue],
+        combine: Combine,
+    ) -> tuple[SSAValue, ...]:
+        """Finish a reducing nest: `combine` maps the accumulators to the next ones."""
+        accumulators: list[BlockArgument] = []
+        for init in inits:
+            type = init.type
+            assert isinstance(type, TensorType)
+            accumulators.append(self._output(init, type.element_type))
+        results = combine(accumulators)
+        return self._finish(results, inits, [range(self.parallel)] * len(inits))
+
+    def _output(self, init: SSAValue, element_type: Attribute) -> BlockArgument:
+        return self._block.insert_arg(element_type, len(self._block.args))
+
+    def _map(self, indices: Sequence[Index]) -> AffineMap:
+        expressions = tuple(
+            AffineDimExpr(index) if isinstance(index, int) else index
+            for index in indices
+        )
+        return AffineMap(len(self.bounds), 0, expressions)
+
+    def _finish(
+        self,
+        results: Sequence[SSAValue],
+        inits: Sequence[SSAValue],
+        output_maps: Sequence[Sequence[Index]],
+    ) -> tuple[SSAValue, ...]:
+        self._block.add_op(linalg.YieldOp(*results))
+        maps = [*self._maps, *(self._map(indices) for indices in output_maps)]
+        reductions = len(self.bounds) - self.parallel
+        iterators = [linalg.IteratorTypeAttr.parallel()] * self.parallel
+        iterators += [linalg.IteratorTypeAttr.reduction()] * reductions
+        generic = linalg.GenericOp(
+            self._operands,
+            inits,
+            Region(self._block),
+            [AffineMapAttr(map) for map in maps],
+            iterators,
+            [init.type for init in inits],
+        )
+        return tuple(self.emitter.add(generic).res)

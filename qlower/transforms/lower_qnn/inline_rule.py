@@ -1,0 +1,108 @@
+"""Inline a contract's rule into a loop nest, computing at once what is constant.
+
+The rule is written from the real scales to the result. Whatever depends on compile-time
+values alone is evaluated here by the interpreter, for all channels together; the rest is
+copied into the nest. So the derivation of multipliers and shifts is part of the contract's
+text, and the lowered model holds the steps that remain, each an operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects import arith, cf, func
+from xdsl.interpreter import Interpreter
+from xdsl.ir import Operation, SSAValue
+
+from qlower.contracts import Lanes, Rule
+from qlower.diagnostics import QlowerError
+from qlower.interp import make_interpreter
+from qlower.transforms.lower_qnn.emit import Nest
+
+Value: TypeAlias = SSAValue | Lanes
+"""A value of the rule: already in the nest, or known now."""
+
+
+def inline_rule(
+    rule: Rule,
+    runtime: Mapping[str, SSAValue],
+    constants: Mapping[str, Lanes],
+    nest: Nest,
+) -> tuple[SSAValue, ...]:
+    """Append `rule` to the body of `nest` and return its results.
+
+    `runtime` values are scalars of the nest; `constants` are scalars or arrays along its
+    last parallel loops. Raises `QlowerError` where an assertion of the rule fails.
+    """
+    module = rule.function.get_toplevel_object()
+    assert isinstance(module, Operation)
+    inliner = _Inliner(make_interpreter(module), nest)
+    arguments: list[Value] = [
+        runtime[name] if name in runtime else constants[name] for name in rule.values
+    ]
+    results = inliner.call(rule.function, arguments)
+    types = rule.function.function_type.outputs
+    return tuple(
+        inliner.materialize(value, type)
+        for value, type in zip(results, types, strict=True)
+    )
+
+
+class _Inliner:
+    def __init__(self, interpreter: Interpreter, nest: Nest) -> None:
+        self._interpreter = interpreter
+        self._nest = nest
+
+    def call(self, function: func.FuncOp, arguments: Sequence[Value]) -> list[Value]:
+        """Inline a call, with its own bindings of the function's values."""
+        block = function.body.block
+        bindings: dict[SSAValue, Value] = dict(
+            zip(block.args, arguments, strict=True)
+        )
+        for op in block.ops:
+            operands = [bindings[operand] for operand in op.operands]
+            if isinstance(op, func.ReturnOp):
+                return operands
+            results = self._inline(op, operands)
+            bindings.update(zip(op.results, results, strict=True))
+        raise AssertionError("a verified function returns")
+
+    def materialize(self, value: Value, type: object) -> SSAValue:
+        """A value of the nest that holds `value`."""
+        if isinstance(value, SSAValue):
+            return value
+        return self._nest.constant(value, type)
+
+    def _inline(self, op: Operation, operands: list[Value]) -> Sequence[Value]:
+        if isinstance(op, func.CallOp):
+            return self.call(_callee(op), operands)
+        known = [value for value in operands if not isinstance(value, SSAValue)]
+        if len(known) == len(operands):
+            return self._interpreter.run_op(op, tuple(known))
+        if isinstance(op, cf.AssertOp):
+            raise QlowerError(
+                "an assertion of a rule may depend on compile-time values only",
+                op.location,
+            )
+        if isinstance(op, arith.SelectOp) and not isinstance(operands[0], SSAValue):
+            condition = np.asarray(operands[0])
+            if condition.all() or not condition.any():
+                return [operands[1] if condition.all() else operands[2]]
+        values = [
+            self.materialize(value, operand.type)
+            for value, operand in zip(operands, op.operands, strict=True)
+        ]
+        copy = op.clone(dict(zip(op.operands, values, strict=True)))
+        return self._nest.add(copy).results
+
+
+def _callee(op: func.CallOp) -> func.FuncOp:
+    name = op.callee.root_reference.data
+    module = op.get_toplevel_object()
+    assert isinstance(module, Operation)
+    for candidate in module.walk():
+        if isinstance(candidate, func.FuncOp) and candidate.sym_name.data == name:
+            return candidate
+    raise QlowerError(f"a rule calls {name}, which is not defined", op.location)

@@ -1,0 +1,216 @@
+"""The state of lowering one function, and the steps that all operations share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    TensorType,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from qlower.contracts import Contract, Lanes
+from qlower.dialects import fixed, qnn
+from qlower.dialects.quant import QuantizedType
+from qlower.interp.values import dtype_of
+from qlower.transforms.lower_qnn.emit import Emitter, Nest, scalar_constant
+from qlower.transforms.lower_qnn.inline_rule import inline_rule
+
+ContractOf: TypeAlias = Callable[[Operation], Contract]
+
+
+def storage_type(type: Attribute) -> Attribute:
+    """A type with quantized elements replaced by their stored, signless integers."""
+    if isinstance(type, TensorType):
+        return TensorType(storage_type(type.element_type), type.get_shape())
+    return type.storage_type if isinstance(type, QuantizedType) else type
+
+
+def quantization(value: SSAValue) -> QuantizedType:
+    """The quantized element type of a tensor value of the qnn level."""
+    type = value.type
+    assert isinstance(type, TensorType)
+    assert isinstance(type.element_type, QuantizedType)
+    return type.element_type
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a tensor value."""
+    type = value.type
+    assert isinstance(type, TensorType)
+    return type.get_shape()
+
+
+def lowered_element(value: SSAValue) -> Attribute:
+    """The element type of a tensor value."""
+    type = value.type
+    assert isinstance(type, TensorType)
+    return type.element_type
+
+
+def constant_of(value: SSAValue) -> Lanes | None:
+    """The elements of a tensor constant, or None if `value` isn't one."""
+    owner = value.owner
+    if not isinstance(owner, arith.ConstantOp | qnn.ConstantOp):
+        return None
+    dense = owner.value
+    if not isinstance(dense, DenseIntOrFPElementsAttr):
+        return None
+    elements = np.frombuffer(dense.data.data, dtype_of(dense.get_element_type()))
+    if dense.is_splat():
+        elements = np.broadcast_to(elements[:1], shape_of(value))
+    return elements.reshape(shape_of(value))
+
+
+class Lowering:
+    """Lowers the operations of one function, in order, into one block.
+
+    `emit` appends operations at the location of the operation at hand, `op`.
+    """
+
+    def __init__(self, block: Block, contract_of: ContractOf) -> None:
+        self._block = block
+        self._contract_of = contract_of
+        self._values: dict[SSAValue, SSAValue] = {}
+
+    def begin(self, op: Operation) -> None:
+        """Turn to the next operation."""
+        self.op = op
+        self.emit = Emitter(self._block, op.location)
+
+    def bind(self, source: SSAValue, lowered: SSAValue) -> None:
+        """Record the lowered form of a value."""
+        if lowered.name_hint is None:
+            lowered.name_hint = source.name_hint
+        self._values[source] = lowered
+
+    def value(self, source: SSAValue) -> SSAValue:
+        """The lowered form of a value."""
+        return self._values[source]
+
+    @property
+    def contract(self) -> Contract:
+        """The contract that gives the operation at hand its arithmetic."""
+        return self._contract_of(self.op)
+
+    def read(self, nest: Nest, source: SSAValue, indices: Sequence[int]) -> SSAValue:
+        """Read a quantized tensor in a nest: its stored integer as i32."""
+        scalar = nest.input(self.value(source), indices)
+        return self.widen(nest, scalar, quantization(source))
+
+    def widen(self, nest: Nest, scalar: SSAValue, type: QuantizedType) -> SSAValue:
+        """A stored integer as i32, by its own signedness."""
+        extend = arith.ExtSIOp if type.signed else arith.ExtUIOp
+        return nest.add(extend(scalar, i32)).result
+
+    def narrow(self, nest: Nest, scalar: SSAValue, type: QuantizedType) -> SSAValue:
+        """An i32 that the storage can hold, as a stored integer."""
+        saturate = fixed.SaturateOp(
+            scalar, type.storage_type, unsigned=not type.signed
+        )
+        return nest.add(saturate).result
+
+    def finish_with_rule(
+        self,
+        nest: Nest,
+        name: str,
+        runtime: Mapping[str, SSAValue],
+        constants: Mapping[str, Lanes],
+        type: QuantizedType,
+    ) -> SSAValue:
+        """Finish a map whose result is what rule `name` gives, stored as `type`."""
+        (result,) = inline_rule(self.contract.rule(name), runtime, constants, nest)
+        return nest.build([self.narrow(nest, result, type)])[0]
+
+    def pad(
+        self, value: SSAValue, low: Sequence[int], high: Sequence[int], stored: int
+    ) -> SSAValue:
+        """`value` surrounded by the stored integer (`value` itself if by nothing)."""
+        if not any((*low, *high)):
+            return value
+        type = value.type
+        assert isinstance(type, TensorType)
+        shape = [
+            before + size + after
+            for before, size, after in zip(low, type.get_shape(), high, strict=True)
+        ]
+        block = Block(arg_types=[IndexType()] * len(shape))
+        constant = scalar_constant(stored, type.element_type)
+        block.add_ops([constant, tensor.YieldOp(constant.result)])
+        result_type = TensorType(type.element_type, shape)
+        pad = tensor.PadOp(value, (), (), Region(block), low, high, result_type)
+        return self.emit.add(pad).result
+
+    def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """The same elements in the same order, in another shape."""
+        source, target = shape_of(value), tuple(shape)
+        if source == target:
+            return value
+        if (groups := _grouping(source, target)) is not None:
+            return self._collapse(value, groups, target)
+        if (groups := _grouping(target, source)) is not None:
+            return self._expand(value, groups, target)
+        flat = (math.prod(source),)
+        collapsed = self._collapse(value, [range(len(source))], flat)
+        return self._expand(collapsed, [range(len(target))], target)
+
+    def _collapse(
+        self, value: SSAValue, groups: Groups, shape: Sequence[int]
+    ) -> SSAValue:
+        collapse = tensor.CollapseShapeOp(
+            operands=[value],
+            result_types=[TensorType(lowered_element(value), shape)],
+            properties={"reassociation": _reassociation(groups)},
+        )
+        return self.emit.add(collapse).result
+
+    def _expand(
+        self, value: SSAValue, groups: Groups, shape: Sequence[int]
+    ) -> SSAValue:
+        type = TensorType(lowered_element(value), shape)
+        reassociation = _reassociation(groups)
+        expand = tensor.ExpandShapeOp(value, (), reassociation, shape, type)
+        return self.emit.add(expand).result
+
+
+Groups: TypeAlias = Sequence[Sequence[int]]
+"""For each dimension of the smaller shape, the dimensions of the larger one."""
+
+
+def _grouping(large: Sequence[int], small: Sequence[int]) -> Groups | None:
+    """How runs of `large` dimensions multiply to `small` ones, or None if they don't."""
+    groups: list[list[int]] = []
+    index = 0
+    for size in small:
+        group: list[int] = []
+        product = 1
+        while index < len(large) and (not group or product < size):
+            product *= large[index]
+            group.append(index)
+            index += 1
+        if product != size or not group:
+            return None
+        groups.append(group)
+    # What is left over must be of size 1, and joins the last group.
+    if any(size != 1 for size in large[index:]) or (index < len(large) and not groups):
+        return None if groups or any(size != 1 for size in large) else []
+    if groups:
+        groups[-1].extend(range(index, len(large)))
+    return groups
+
+
+def _reassociation(groups: Groups) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+    return ArrayAttr(
+        ArrayAttr(IntegerAttr(dimension, i64) for dimension in group)
+        for group in groups
+    )

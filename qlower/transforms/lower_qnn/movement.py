@@ -1,0 +1,209 @@
+"""Operations that move stored integers: constants, shapes, slices, resizing, arg_max."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects import arith, linalg, tensor
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    TensorType,
+    i32,
+)
+from xdsl.ir import BlockArgument, SSAValue
+
+from qlower.contracts import Lanes
+from qlower.contracts.values import operand_values, output_values
+from qlower.dialects import qnn, quant
+from qlower.transforms.lower_qnn.emit import Nest
+from qlower.transforms.lower_qnn.lowering import (
+    Lowering,
+    lowered_element,
+    quantization,
+    shape_of,
+)
+from qlower.transforms.lower_qnn.table import extract, to_index
+
+
+def lower_constant(lowering: Lowering, op: qnn.ConstantOp) -> Sequence[SSAValue]:
+    """The stored integers."""
+    return lowering.emit.add(arith.ConstantOp(op.value)).results
+
+
+def lower_storage_cast(
+    lowering: Lowering, op: quant.StorageCastOp
+) -> Sequence[SSAValue]:
+    """Stored integers are what the lowered model holds already."""
+    return [lowering.value(op.input)]
+
+
+def lower_reshape(lowering: Lowering, op: qnn.ReshapeOp) -> Sequence[SSAValue]:
+    """The same elements in the same order."""
+    return [lowering.reshape(lowering.value(op.input), shape_of(op.result))]
+
+
+def lower_transpose(lowering: Lowering, op: qnn.TransposeOp) -> Sequence[SSAValue]:
+    """Result dimension i is input dimension perm[i]."""
+    nest = Nest(lowering.emit, shape_of(op.result))
+    indices = [op.perm.index(axis) for axis in range(nest.parallel)]
+    return nest.build([nest.input(lowering.value(op.input), indices)])
+
+
+def lower_pad(lowering: Lowering, op: qnn.PadOp) -> Sequence[SSAValue]:
+    """Surrounds the input with a stored integer."""
+    return [lowering.pad(lowering.value(op.input), op.low, op.high, op.value)]
+
+
+def lower_slice(lowering: Lowering, op: qnn.SliceOp) -> Sequence[SSAValue]:
+    """A strided box of the input."""
+    return [_slice(lowering, op.input, op.offsets, op.sizes, op.strides)]
+
+
+def lower_split(lowering: Lowering, op: qnn.SplitOp) -> Sequence[SSAValue]:
+    """Equal parts along one axis."""
+    parts: list[SSAValue] = []
+    offsets = [0] * len(shape_of(op.input))
+    for part in op.parts:
+        sizes = shape_of(part)
+        strides = [1] * len(sizes)
+        parts.append(_slice(lowering, op.input, offsets, sizes, strides))
+        offsets[op.axis] += sizes[op.axis]
+    return parts
+
+
+def _slice(
+    lowering: Lowering,
+    source: SSAValue,
+    offsets: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int],
+) -> SSAValue:
+    value = lowering.value(source)
+    type = TensorType(lowered_element(value), sizes)
+    extract_slice = tensor.ExtractSliceOp(value, offsets, sizes, strides, type)
+    return lowering.emit.add(extract_slice).result
+
+
+def lower_concat(lowering: Lowering, op: qnn.ConcatOp) -> Sequence[SSAValue]:
+    """The inputs side by side; those with other parameters go through the rule."""
+    type = quantization(op.result)
+    result = lowering.emit.empty(shape_of(op.result), type.storage_type)
+    offsets = [0] * len(shape_of(op.result))
+    for source in op.inputs:
+        value = lowering.value(source)
+        sizes = shape_of(source)
+        if quantization(source) != type:
+            nest = Nest(lowering.emit, sizes)
+            stored = lowering.read(nest, source, range(nest.parallel))
+            constants = {
+                **operand_values("input", source.type),
+                **output_values(lowering.contract, op.result.type),
+            }
+            value = lowering.finish_with_rule(
+                nest, "concat", {"input": stored}, constants, type
+            )
+        insert = tensor.InsertSliceOp.from_static_parameters(
+            value, result, offsets, sizes
+        )
+        result = lowering.emit.add(insert).result
+        offsets[op.axis] += sizes[op.axis]
+    return [result]
+
+
+def lower_resize(lowering: Lowering, op: qnn.ResizeOp) -> Sequence[SSAValue]:
+    """Positions are computed now, one axis at a time; pixels are gathered."""
+    nearest = op.mode == "nearest"
+    rule = "resize_nearest_position" if nearest else "resize_bilinear_position"
+    rows, columns = (
+        lowering.contract.rule(rule).evaluate(_axis_values(op, axis))
+        for axis in (1, 2)
+    )
+    nest = Nest(lowering.emit, shape_of(op.result))
+    batch, channel = (nest.add(linalg.IndexOp(loop)).result for loop in (0, 3))
+
+    def position(values: Lanes, loop: int) -> SSAValue:
+        return to_index(nest, nest.constant(values, i32, (loop,)))
+
+    def pixel(row: SSAValue, column: SSAValue) -> SSAValue:
+        source = lowering.value(op.input)
+        return extract(nest, source, [batch, row, column, channel])
+
+    if nearest:
+        return nest.build([pixel(position(rows[0], 1), position(columns[0], 2))])
+    top, bottom = (position(values, 1) for values in rows[:2])
+    left, right = (position(values, 2) for values in columns[:2])
+    type = quantization(op.input)
+    runtime = {
+        name: lowering.widen(nest, pixel(row, column), type)
+        for name, row, column in (
+            ("top_left", top, left),
+            ("top_right", top, right),
+            ("bottom_left", bottom, left),
+            ("bottom_right", bottom, right),
+        )
+    }
+    # Rows vary along loop 1, columns along loop 2 of (n, y, x, c).
+    constants = {
+        "y_weight": rows[2][:, np.newaxis, np.newaxis],
+        "x_weight": columns[2][:, np.newaxis],
+        **operand_values("input", op.input.type),
+        **output_values(lowering.contract, op.result.type),
+    }
+    target = quantization(op.result)
+    rule = "resize_bilinear"
+    return [lowering.finish_with_rule(nest, rule, runtime, constants, target)]
+
+
+def _axis_values(op: qnn.ResizeOp, axis: int) -> dict[str, Lanes]:
+    """What a position rule may ask for, along rows (axis 1) or columns (axis 2)."""
+    output_size = shape_of(op.result)[axis]
+    return {
+        "output_index": np.arange(output_size, dtype=np.int32),
+        "input_size": np.array(shape_of(op.input)[axis], np.int32),
+        "output_size": np.array(output_size, np.int32),
+        "align_corners": np.array(op.align_corners),
+        "half_pixel_centers": np.array(op.half_pixel_centers),
+    }
+
+
+def lower_arg_max(lowering: Lowering, op: qnn.ArgMaxOp) -> Sequence[SSAValue]:
+    """The first position of the largest element along `axis`."""
+    source = shape_of(op.input)
+    axis = op.axis
+    kept = [dimension for dimension in range(len(source)) if dimension != axis]
+    bounds = [source[dimension] for dimension in (*kept, axis)]
+    nest = Nest(lowering.emit, bounds, reductions=1)
+    order = [*kept, axis]
+    indices = [order.index(dimension) for dimension in range(len(source))]
+    value = lowering.read(nest, op.input, indices)
+    result = op.result.type
+    assert isinstance(result, TensorType)
+    assert isinstance(result.element_type, IntegerType)
+    index_type = result.element_type
+
+    def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        best, best_index = accumulators
+        larger = nest.add(arith.CmpiOp(value, best, "sgt")).result
+        here = nest.add(linalg.IndexOp(nest.parallel)).result
+        here = nest.add(arith.IndexCastOp(here, index_type)).result
+        next_best = nest.add(arith.SelectOp(larger, value, best)).result
+        next_index = nest.add(arith.SelectOp(larger, here, best_index)).result
+        return [next_best, next_index]
+
+    shape = nest.output_shape
+    inits = [
+        lowering.emit.filled(shape, i32, np.iinfo(np.int32).min),
+        lowering.emit.filled(shape, index_type, 0),
+    ]
+    _, positions = nest.reduce(inits, combine)
+    return [lowering.reshape(positions, shape_of(op.result))]
+
+
+def lower_plain_constant(
+    lowering: Lowering, op: arith.ConstantOp
+) -> Sequence[SSAValue]:
+    """A bias, a table: unchanged."""
+    assert isinstance(op.value, DenseIntOrFPElementsAttr)
+    return lowering.emit.add(op.clone()).results

@@ -1,0 +1,126 @@
+"""Average and maximum pooling, and means over axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i32
+from xdsl.ir import BlockArgument, SSAValue
+
+from qlower.contracts import Lanes
+from qlower.contracts.values import activation_values, operand_values, output_values
+from qlower.dialects import qnn
+from qlower.transforms.lower_qnn.contraction import pad_image, window_indices
+from qlower.transforms.lower_qnn.emit import Combine, Nest
+from qlower.transforms.lower_qnn.lowering import Lowering, quantization, shape_of
+
+
+def lower_avg_pool2d(lowering: Lowering, op: qnn.AvgPool2DOp) -> Sequence[SSAValue]:
+    """Sums of stored integers, loops (n, y, x, c | kh, kw), then the rule.
+
+    Padding that counts is real zero; padding that doesn't adds nothing to the sum.
+    """
+    padding = quantization(op.input).zero_point if op.count_include_pad else 0
+    result = shape_of(op.result)
+    nest = Nest(lowering.emit, (*result, *op.kernel), reductions=2)
+    nest.window((4, 5))
+    stored = nest.input(
+        pad_image(lowering, op, padding), (0, *window_indices(op, 4, 5), 3)
+    )
+    wide = lowering.widen(nest, stored, quantization(op.input))
+    init = lowering.emit.filled(result, i32, 0)
+    (total,) = nest.reduce([init], _add(nest, wide))
+    nest = Nest(lowering.emit, result)
+    constants = {
+        **operand_values("input", op.input.type),
+        **activation_values(lowering.contract, op.result.type, op.activation),
+        "count": _tap_counts(op),
+    }
+    scalar = nest.input(total, range(4))
+    type = quantization(op.result)
+    rule = "avg_pool2d"
+    return [
+        lowering.finish_with_rule(nest, rule, {"accumulator": scalar}, constants, type)
+    ]
+
+
+def lower_max_pool2d(lowering: Lowering, op: qnn.MaxPool2DOp) -> Sequence[SSAValue]:
+    """The largest stored integer, loops (n, y, x, c | kh, kw), clamped if activated."""
+    type = quantization(op.input)
+    smallest = -128 if type.signed else 0
+    result = shape_of(op.result)
+    nest = Nest(lowering.emit, (*result, *op.kernel), reductions=2)
+    nest.window((4, 5))
+    stored = nest.input(
+        pad_image(lowering, op, smallest), (0, *window_indices(op, 4, 5), 3)
+    )
+    maximum = arith.MaxSIOp if type.signed else arith.MaxUIOp
+
+    def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        return [nest.add(maximum(accumulators[0], stored)).result]
+
+    init = lowering.emit.filled(result, type.storage_type, smallest)
+    (pooled,) = nest.reduce([init], combine)
+    if op.activation is None:
+        return [pooled]
+    values = activation_values(lowering.contract, op.result.type, op.activation)
+    nest = Nest(lowering.emit, result)
+    wide = lowering.widen(nest, nest.input(pooled, range(4)), type)
+    low = nest.constant(values["output_min"], i32)
+    high = nest.constant(values["output_max"], i32)
+    wide = nest.add(arith.MaxSIOp(wide, low)).result
+    wide = nest.add(arith.MinSIOp(wide, high)).result
+    return nest.build([lowering.narrow(nest, wide, type)])
+
+
+def lower_mean(lowering: Lowering, op: qnn.MeanOp) -> Sequence[SSAValue]:
+    """Sums of stored integers over `axes`, loops (kept... | axes...), then the rule."""
+    source = shape_of(op.input)
+    kept = [axis for axis in range(len(source)) if axis not in op.axes]
+    order = [*kept, *sorted(op.axes)]
+    bounds = [source[axis] for axis in order]
+    nest = Nest(lowering.emit, bounds, reductions=len(op.axes))
+    indices = [order.index(axis) for axis in range(len(source))]
+    wide = lowering.read(nest, op.input, indices)
+    init = lowering.emit.filled(nest.output_shape, i32, 0)
+    (total,) = nest.reduce([init], _add(nest, wide))
+    nest = Nest(lowering.emit, [source[axis] for axis in kept])
+    count = math.prod(source[axis] for axis in op.axes)
+    constants = {
+        **operand_values("input", op.input.type),
+        **output_values(lowering.contract, op.result.type),
+        "count": np.array(count, np.int32),
+    }
+    scalar = nest.input(total, range(len(kept)))
+    type = quantization(op.result)
+    result = lowering.finish_with_rule(
+        nest, "mean", {"accumulator": scalar}, constants, type
+    )
+    return [lowering.reshape(result, shape_of(op.result))]
+
+
+def _add(nest: Nest, value: SSAValue) -> Combine:
+    def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        return [nest.add(arith.AddiOp(accumulators[0], value)).result]
+
+    return combine
+
+
+def _tap_counts(op: qnn.AvgPool2DOp) -> Lanes:
+    """How many taps count for each (y, x, 1) of the result."""
+    if op.count_include_pad:
+        return np.array(math.prod(op.kernel), np.int32)
+    _, height, width, _ = shape_of(op.input)
+    _, rows, columns, _ = shape_of(op.result)
+    top, _, left, _ = op.pad
+
+    def inside(count: int, stride: int, before: int, taps: int, size: int) -> Lanes:
+        first = np.arange(count) * stride - before
+        return np.minimum(first + taps, size) - np.maximum(first, 0)
+
+    vertical = inside(rows, op.stride[0], top, op.kernel[0], height)
+    horizontal = inside(columns, op.stride[1], left, op.kernel[1], width)
+    return np.outer(vertical, horizontal).astype(np.int32)[:, :, np.newaxis]

@@ -1,0 +1,90 @@
+"""Softmax over rows: maximum, sum of terms, quotients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType, i32
+from xdsl.ir import BlockArgument, SSAValue
+
+from qlower.contracts.values import operand_values, output_values
+from qlower.dialects import qnn
+from qlower.transforms.lower_qnn.emit import Nest
+from qlower.transforms.lower_qnn.lowering import Lowering, quantization, shape_of
+from qlower.transforms.lower_qnn.table import extract, to_index
+
+SMALLEST_DIFFERENCE = -255
+"""Between two stored 8-bit integers, less the larger one."""
+
+
+def lower_softmax(lowering: Lowering, op: qnn.SoftmaxOp) -> Sequence[SSAValue]:
+    """Three nests over (rows..., c): a maximum, a sum and a map.
+
+    Terms and addends depend on the difference from the row's maximum alone, one of 256
+    values, and are tabulated.
+    """
+    contract = lowering.contract
+    shape = shape_of(op.input)
+    rows = shape[:-1]
+    differences = np.arange(SMALLEST_DIFFERENCE, 1, dtype=np.int32)
+    term_rule = contract.rule("softmax_term")
+    (terms,) = term_rule.evaluate(
+        {
+            "difference": differences,
+            "beta": np.array(op.beta, np.float32),
+            **operand_values("input", op.input.type),
+        }
+    )
+    addend_rule = contract.rule("softmax_addend")
+    (addends,) = addend_rule.evaluate({"term": terms})
+    (term_type,) = term_rule.function.function_type.outputs
+    (addend_type,) = addend_rule.function.function_type.outputs
+    term_table = lowering.emit.constant(terms, term_type)
+    addend_table = lowering.emit.constant(addends, addend_type)
+
+    nest = Nest(lowering.emit, shape, reductions=1)
+    loops = range(len(shape))
+    value = lowering.read(nest, op.input, loops)
+
+    def larger(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        return [nest.add(arith.MaxSIOp(accumulators[0], value)).result]
+
+    init = lowering.emit.filled(rows, i32, np.iinfo(np.int32).min)
+    (maxima,) = nest.reduce([init], larger)
+
+    sums_nest = Nest(lowering.emit, shape, reductions=1)
+    position = _table_position(lowering, sums_nest, op, maxima)
+    addend = extract(sums_nest, addend_table, [position])
+
+    def sum_up(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        integral = isinstance(addend_type, IntegerType)
+        add = arith.AddiOp if integral else arith.AddfOp
+        return [sums_nest.add(add(accumulators[0], addend)).result]
+
+    init = lowering.emit.filled(rows, addend_type, 0)
+    (sums,) = sums_nest.reduce([init], sum_up)
+
+    nest = Nest(lowering.emit, shape)
+    position = _table_position(lowering, nest, op, maxima)
+    runtime = {
+        "term": extract(nest, term_table, [position]),
+        "sum": nest.input(sums, loops[:-1]),
+    }
+    constants = output_values(contract, op.result.type)
+    type = quantization(op.result)
+    rule = "softmax_output"
+    return [lowering.finish_with_rule(nest, rule, runtime, constants, type)]
+
+
+def _table_position(
+    lowering: Lowering, nest: Nest, op: qnn.SoftmaxOp, maxima: SSAValue
+) -> SSAValue:
+    """Where the tables hold the element's difference from the maximum of its row."""
+    loops = range(len(nest.bounds))
+    value = lowering.read(nest, op.input, loops)
+    maximum = nest.input(maxima, loops[:-1])
+    difference = nest.add(arith.SubiOp(value, maximum)).result
+    first = nest.constant(np.array(-SMALLEST_DIFFERENCE, np.int32), i32)
+    return to_index(nest, nest.add(arith.AddiOp(difference, first)).result)

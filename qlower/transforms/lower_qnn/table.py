@@ -1,0 +1,67 @@
+"""Functions of one stored 8-bit integer, as tables of their 256 values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import IndexType, i32
+from xdsl.ir import SSAValue
+
+from qlower.contracts import Lanes
+from qlower.contracts.values import operand_values, output_values
+from qlower.dialects import qnn
+from qlower.transforms.lower_qnn.emit import Nest
+from qlower.transforms.lower_qnn.lowering import (
+    Lowering,
+    lowered_element,
+    quantization,
+    shape_of,
+)
+
+Tabulated: TypeAlias = (
+    qnn.SigmoidOp | qnn.TanhOp | qnn.HardSwishOp | qnn.EluOp | qnn.LeakyReluOp
+)
+
+
+def lower_tabulated(lowering: Lowering, op: Tabulated) -> Sequence[SSAValue]:
+    """The rule of each stored value, computed now; then one look-up an element."""
+    source, target = quantization(op.input), quantization(op.result)
+    codes = np.arange(256, dtype=np.uint8)
+    stored = codes.view(np.int8) if source.signed else codes
+    values: dict[str, Lanes] = {
+        "input": stored.astype(np.int32),
+        **operand_values("input", op.input.type),
+        **output_values(lowering.contract, op.result.type),
+    }
+    if isinstance(op, qnn.LeakyReluOp):
+        values["alpha"] = np.array(op.alpha, np.float32)
+    rule = lowering.contract.rule(op.name.removeprefix("qnn."))
+    (results,) = rule.evaluate(values)
+    table = lowering.emit.constant(results.astype(np.uint8), target.storage_type)
+    return [_look_up(lowering, op.input, table)]
+
+
+def lower_lut(lowering: Lowering, op: qnn.LutOp) -> Sequence[SSAValue]:
+    """A table of the model's own."""
+    return [_look_up(lowering, op.input, lowering.value(op.table))]
+
+
+def _look_up(lowering: Lowering, source: SSAValue, table: SSAValue) -> SSAValue:
+    """`table[stored value read as unsigned]` for each element."""
+    nest = Nest(lowering.emit, shape_of(source))
+    stored = nest.input(lowering.value(source), range(nest.parallel))
+    code = nest.add(arith.ExtUIOp(stored, i32)).result
+    return nest.build([extract(nest, table, [to_index(nest, code)])])
+
+
+def to_index(nest: Nest, value: SSAValue) -> SSAValue:
+    """An i32 as an index."""
+    return nest.add(arith.IndexCastOp(value, IndexType())).result
+
+
+def extract(nest: Nest, table: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+    """One element of a tensor at computed indices."""
+    return nest.add(tensor.ExtractOp(table, indices, lowered_element(table))).result
