@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter
@@ -66,7 +67,8 @@ def run_function(
 
     An input is an array, or a Python number for a scalar argument; unsigned arrays are
     taken as their bits. Integer results are signed arrays. Listeners see every op that
-    runs; an op in the body of a loop nest runs on many lanes at once.
+    runs, and an op in the body of a loop nest many times, each on many lanes: the ops
+    of the function itself are those whose `parent_op()` is the function.
 
     Raises `InterpretationError` for inputs that don't fit, and for anything in the
     program that has no defined result.
@@ -74,7 +76,9 @@ def run_function(
     function = SymbolTable.lookup_symbol(module, name)
     if not isinstance(function, FuncOp):
         raise InterpretationError(f"the module has no function @{name}")
-    return evaluate_function(function, inputs, listeners=listeners)
+    results = evaluate_function(function, inputs, listeners=listeners)
+    # A program may return its argument or a broadcast constant: give the caller arrays.
+    return tuple(np.array(result) for result in results)
 
 
 def evaluate_function(

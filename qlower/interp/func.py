@@ -15,7 +15,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from .values import Poison
+from .values import PartialTensor, Poison
 
 
 @register_impls
@@ -26,6 +26,9 @@ class FuncFunctions(InterpreterFunctions):
     def run_return(
         self, interpreter: Interpreter, op: func.ReturnOp, args: PythonValues
     ) -> tuple[TerminatorValue, PythonValues]:
+        for value in args:
+            if isinstance(value, PartialTensor):
+                value.refuse()
         return ReturnedValues(args), ()
 
     @impl(func.CallOp)
