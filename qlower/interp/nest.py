@@ -130,7 +130,7 @@ class Access:
         ]
         self._used = used
         self._whole: Array = (
-            as_strided(array[tuple(start)], shape, strides)
+            as_strided(array[(*start, ...)], shape, strides)
             if 0 not in shape
             else np.empty(shape, array.dtype)
         )
@@ -152,9 +152,13 @@ class Access:
         )
         elements = self._whole[tuple(part)].transpose(self._order)
         reduced = self._reduced
-        return lambda point: elements[
-            tuple([at if used else 0 for at, used in zip(point, reduced, strict=True)])
-        ]
+
+        def lanes(point: Point) -> Array:
+            counters = zip(point, reduced, strict=True)
+            # The ellipsis makes it a view even when there is no parallel loop.
+            return elements[(*(at if used else 0 for at, used in counters), ...)]
+
+        return lanes
 
 
 def evaluate_nest(
