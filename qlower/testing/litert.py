@@ -1,0 +1,54 @@
+"""Running a `.tflite` model with LiteRT, the system that the `tflite` contract copies.
+
+Needs the optional package `ai-edge-litert`; tests skip without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Protocol, TypedDict, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+KERNELS = {
+    "ref": "BUILTIN_REF",
+    "opt": "BUILTIN_WITHOUT_DEFAULT_DELEGATES",
+    "xnn": "BUILTIN",
+}
+"""LiteRT's reference kernels, its optimized ones, and the default with XNNPACK."""
+
+
+class _Detail(TypedDict):
+    index: int
+
+
+class _Interpreter(Protocol):
+    def allocate_tensors(self) -> None: ...
+    def get_input_details(self) -> list[_Detail]: ...
+    def get_output_details(self) -> list[_Detail]: ...
+    def set_tensor(self, tensor_index: int, value: NDArray[np.generic]) -> None: ...
+    def get_tensor(self, tensor_index: int) -> NDArray[np.generic]: ...
+    def invoke(self) -> None: ...
+
+
+def run_litert(
+    model: bytes, inputs: Sequence[NDArray[np.generic]], *, kernels: str = "ref"
+) -> tuple[NDArray[np.generic], ...]:
+    """The outputs of the model; raises what LiteRT raises when it refuses the model."""
+    module = import_module("ai_edge_litert.interpreter")
+    make_interpreter = cast(Callable[..., _Interpreter], module.Interpreter)
+    interpreter = make_interpreter(
+        model_content=model,
+        experimental_op_resolver_type=getattr(module.OpResolverType, KERNELS[kernels]),
+        num_threads=1,
+    )
+    interpreter.allocate_tensors()
+    for detail, value in zip(interpreter.get_input_details(), inputs, strict=True):
+        interpreter.set_tensor(detail["index"], value)
+    interpreter.invoke()
+    return tuple(
+        interpreter.get_tensor(detail["index"]).copy()
+        for detail in interpreter.get_output_details()
+    )

@@ -1,0 +1,340 @@
+"""Small `.tflite` files for tests, written with the `tflite` package.
+
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1, 8, 8, 3), scale=0.1, zero_point=3)
+    w = builder.tensor("w", (4, 3, 3, 3), scale=[0.1, 0.2, 0.3, 0.4], data=weights)
+    y = builder.tensor("y", (1, 8, 8, 4), scale=0.2)
+    builder.operator("CONV_2D", [x, w, -1], [y], stride_h=1, stride_w=1)
+    data = builder.build([x], [y])
+
+Nothing is checked, so that wrong files can be written as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+OPTIONS_KINDS = {
+    "ADD": "AddOptions",
+    "ARG_MAX": "ArgMaxOptions",
+    "AVERAGE_POOL_2D": "Pool2DOptions",
+    "BATCH_MATMUL": "BatchMatMulOptions",
+    "CONCATENATION": "ConcatenationOptions",
+    "CONV_2D": "Conv2DOptions",
+    "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
+    "FULLY_CONNECTED": "FullyConnectedOptions",
+    "LEAKY_RELU": "LeakyReluOptions",
+    "MAX_POOL_2D": "Pool2DOptions",
+    "MEAN": "ReducerOptions",
+    "MUL": "MulOptions",
+    "PACK": "PackOptions",
+    "RESHAPE": "ReshapeOptions",
+    "RESIZE_BILINEAR": "ResizeBilinearOptions",
+    "RESIZE_NEAREST_NEIGHBOR": "ResizeNearestNeighborOptions",
+    "SOFTMAX": "SoftmaxOptions",
+    "SPLIT": "SplitOptions",
+    "SPLIT_V": "SplitVOptions",
+    "SQUEEZE": "SqueezeOptions",
+    "STRIDED_SLICE": "StridedSliceOptions",
+    "SUB": "SubOptions",
+    "UNPACK": "UnpackOptions",
+}
+"""The options table of each operator that has one."""
+
+VERSIONS = {
+    "AVERAGE_POOL_2D": 2,
+    "ADD": 2,
+    "ARG_MAX": 2,
+    "BATCH_MATMUL": 2,
+    "CONCATENATION": 2,
+    "CONV_2D": 5,
+    "DEPTHWISE_CONV_2D": 6,
+    "DEQUANTIZE": 2,
+    "FULLY_CONNECTED": 5,
+    "LEAKY_RELU": 2,
+    "LOGISTIC": 2,
+    "MAX_POOL_2D": 2,
+    "MEAN": 2,
+    "MUL": 2,
+    "PACK": 2,
+    "PAD": 2,
+    "PADV2": 2,
+    "QUANTIZE": 2,
+    "RELU": 2,
+    "RELU6": 2,
+    "RESIZE_BILINEAR": 3,
+    "RESIZE_NEAREST_NEIGHBOR": 3,
+    "SLICE": 2,
+    "SOFTMAX": 2,
+    "SPLIT": 2,
+    "SPLIT_V": 2,
+    "STRIDED_SLICE": 2,
+    "SUB": 2,
+    "TANH": 2,
+    "TRANSPOSE": 2,
+    "UNPACK": 2,
+}
+"""The first version of each operator with 8-bit kernels, where that is not 1."""
+
+Option = bool | int | float | Sequence[int]
+
+
+class _FlatBuilder(Protocol):
+    """What is used of `flatbuffers.Builder`."""
+
+    def CreateString(self, s: str | bytes) -> int: ...
+    def CreateNumpyVector(self, x: NDArray[np.generic]) -> int: ...
+    def StartVector(self, elemSize: int, numElems: int, alignment: int) -> int: ...
+    def PrependUOffsetTRelative(self, off: int) -> None: ...
+    def EndVector(self) -> int: ...
+    def Finish(self, rootTable: int, file_identifier: bytes) -> int: ...
+    def Output(self) -> bytearray: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Tensor:
+    name: str | bytes
+    shape: tuple[int, ...]
+    type: str
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    axis: int
+    buffer: int
+    is_variable: bool
+    is_sparse: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Buffer:
+    data: bytes
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Operator:
+    name: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    options_kind: str | None
+    options: dict[str, Option]
+
+
+class TFLiteBuilder:
+    """Collects tensors and operators; `build` writes the file."""
+
+    def __init__(self) -> None:
+        self._tensors: list[_Tensor] = []
+        self._operators: list[_Operator] = []
+        # By convention buffer 0 is the one of tensors without data.
+        self._buffers = [_Buffer(b"", 0)]
+
+    def tensor(
+        self,
+        name: str | bytes,
+        shape: Sequence[int],
+        dtype: str = "int8",
+        *,
+        scale: float | Sequence[float] | None = None,
+        zero_point: int | Sequence[int] = 0,
+        axis: int = 0,
+        data: NDArray[np.generic] | Sequence[int] | bytes | None = None,
+        buffer: int | None = None,
+        external_offset: int = 0,
+        is_variable: bool = False,
+        is_sparse: bool = False,
+    ) -> int:
+        """Add a tensor and return its index.
+
+        `dtype` is the schema's type name in any case. Several scales are along `axis`.
+        `data` makes it a constant: an array or list of elements, or raw bytes.
+        """
+        scales = () if scale is None else tuple(np.atleast_1d(scale).tolist())
+        points = tuple(np.atleast_1d(zero_point).tolist())
+        if len(points) == 1:
+            points *= len(scales)
+        if buffer is None and (data is not None or external_offset):
+            buffer = len(self._buffers)
+            self._buffers.append(_Buffer(_to_bytes(data, dtype), external_offset))
+        self._tensors.append(
+            _Tensor(
+                name=name,
+                shape=tuple(shape),
+                type=dtype.upper(),
+                scales=scales,
+                zero_points=points,
+                axis=axis,
+                buffer=buffer or 0,
+                is_variable=is_variable,
+                is_sparse=is_sparse,
+            )
+        )
+        return len(self._tensors) - 1
+
+    def operator(
+        self,
+        name: str,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        *,
+        options_kind: str | None = None,
+        **options: Option,
+    ) -> None:
+        """Add an operator by its schema name; options by their schema names.
+
+        Enumerations are plain numbers: padding 0 is SAME and 1 VALID; fused activation
+        functions are 0 NONE, 1 RELU, 2 RELU_N1_TO_1, 3 RELU6.
+        """
+        kind = options_kind or OPTIONS_KINDS.get(name)
+        self._operators.append(
+            _Operator(name, tuple(inputs), tuple(outputs), kind, dict(options))
+        )
+
+    def build(
+        self, inputs: Sequence[int], outputs: Sequence[int], *, subgraphs: int = 1
+    ) -> bytes:
+        """The file, with tensor indices as the model's inputs and outputs."""
+        return _Writer().model(
+            self._tensors, self._operators, self._buffers, inputs, outputs, subgraphs
+        )
+
+
+def _to_bytes(
+    data: NDArray[np.generic] | Sequence[int] | bytes | None, dtype: str
+) -> bytes:
+    if data is None:
+        return b""
+    if isinstance(data, bytes):
+        return data
+    return np.asarray(data, dtype.lower()).tobytes()
+
+
+class _Writer:
+    """Tables are written children first, as FlatBuffers requires."""
+
+    def __init__(self) -> None:
+        make_builder = cast(
+            Callable[[int], _FlatBuilder], import_module("flatbuffers").Builder
+        )
+        self.builder = make_builder(1024)
+        self.package = import_module("tflite")
+
+    def model(
+        self,
+        tensors: Sequence[_Tensor],
+        operators: Sequence[_Operator],
+        buffers: Sequence[_Buffer],
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        subgraphs: int,
+    ) -> bytes:
+        names = list(dict.fromkeys(operator.name for operator in operators))
+        graph = self.table(
+            "SubGraph",
+            tensors=self.vector([self.tensor(tensor) for tensor in tensors]),
+            inputs=self.numbers(inputs, np.int32),
+            outputs=self.numbers(outputs, np.int32),
+            operators=self.vector(
+                [self.operator(operator, names) for operator in operators]
+            ),
+            name=self.builder.CreateString("main"),
+        )
+        root = self.table(
+            "Model",
+            version=3,
+            operator_codes=self.vector([self.operator_code(name) for name in names]),
+            subgraphs=self.vector([graph] * subgraphs),
+            description=self.builder.CreateString("test model"),
+            buffers=self.vector([self.buffer(buffer) for buffer in buffers]),
+        )
+        self.builder.Finish(root, b"TFL3")
+        return bytes(self.builder.Output())
+
+    def tensor(self, tensor: _Tensor) -> int:
+        fields: dict[str, bool | int | float] = {
+            "shape": self.numbers(tensor.shape, np.int32),
+            "type": self.constant("TensorType", tensor.type),
+            "buffer": tensor.buffer,
+            "name": self.builder.CreateString(tensor.name),
+            "is_variable": tensor.is_variable,
+        }
+        if tensor.scales:
+            fields["quantization"] = self.table(
+                "QuantizationParameters",
+                scale=self.numbers(tensor.scales, np.float32),
+                zero_point=self.numbers(tensor.zero_points, np.int64),
+                quantized_dimension=tensor.axis,
+            )
+        if tensor.is_sparse:
+            fields["sparsity"] = self.table("SparsityParameters")
+        return self.table("Tensor", **fields)
+
+    def operator(self, operator: _Operator, names: Sequence[str]) -> int:
+        fields: dict[str, bool | int | float] = {
+            "opcode_index": names.index(operator.name),
+            "inputs": self.numbers(operator.inputs, np.int32),
+            "outputs": self.numbers(operator.outputs, np.int32),
+        }
+        kind = operator.options_kind
+        if kind is not None:
+            fields["builtin_options"] = self.table(
+                kind,
+                **{
+                    name: value
+                    if isinstance(value, bool | int | float)
+                    else self.numbers(value, np.int32)
+                    for name, value in operator.options.items()
+                },
+            )
+            fields["builtin_options_type"] = self.constant("BuiltinOptions", kind)
+        return self.table("Operator", **fields)
+
+    def operator_code(self, name: str) -> int:
+        code = self.constant("BuiltinOperator", name)
+        fields: dict[str, bool | int | float] = {
+            "deprecated_builtin_code": min(code, 127),
+            "builtin_code": code,
+            "version": VERSIONS.get(name, 1),
+        }
+        if name == "CUSTOM":
+            fields["custom_code"] = self.builder.CreateString("MyOperator")
+        return self.table("OperatorCode", **fields)
+
+    def buffer(self, buffer: _Buffer) -> int:
+        if buffer.offset:
+            return self.table("Buffer", offset=buffer.offset, size=16)
+        if not buffer.data:
+            return self.table("Buffer")
+        data = np.frombuffer(buffer.data, np.uint8)
+        return self.table("Buffer", data=self.numbers(data, np.uint8))
+
+    def table(self, kind: str, **fields: bool | float) -> int:
+        """Write a table with fields by their schema names."""
+        self.call(f"{kind}Start")
+        for name, value in fields.items():
+            words = "".join(word.capitalize() for word in name.split("_"))
+            self.call(f"{kind}Add{words}", value)
+        return self.call(f"{kind}End")
+
+    def call(self, function: str, *arguments: bool | float) -> int:
+        generated = cast(Callable[..., int], getattr(self.package, function))
+        return generated(self.builder, *arguments)
+
+    def constant(self, enum: str, name: str) -> int:
+        return cast(int, getattr(getattr(self.package, enum), name))
+
+    def numbers(
+        self, values: Sequence[float] | NDArray[np.generic], dtype: type[np.generic]
+    ) -> int:
+        return self.builder.CreateNumpyVector(np.asarray(values, dtype))
+
+    def vector(self, tables: Sequence[int]) -> int:
+        self.builder.StartVector(4, len(tables), 4)
+        for table in reversed(tables):
+            self.builder.PrependUOffsetTRelative(table)
+        return self.builder.EndVector()
