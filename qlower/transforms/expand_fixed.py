@@ -1,0 +1,235 @@
+"""Rewrites `fixed` into `arith` and `math`, exactly, for every operand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    f32,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.utils.hints import isa
+
+from qlower.diagnostics import QlowerError
+from qlower.dialects.fixed import (
+    ConvertOp,
+    RoundingMode,
+    SaturateOp,
+    ShiftRightOp,
+    integer_range,
+)
+
+
+@dataclass
+class Emitter:
+    """Inserts ops before `op`, at its location."""
+
+    op: Operation
+    rewriter: PatternRewriter
+
+    def emit(self, new: Operation) -> SSAValue:
+        new.location = self.op.location
+        self.rewriter.insert(new)
+        return new.results[0]
+
+    def integer(self, value: int, type: IntegerType) -> SSAValue:
+        return self.emit(arith.ConstantOp(IntegerAttr(value, type)))
+
+    def real(self, value: float, type: AnyFloat) -> SSAValue:
+        return self.emit(arith.ConstantOp(FloatAttr(value, type)))
+
+    def select(self, condition: SSAValue, yes: SSAValue, no: SSAValue) -> SSAValue:
+        return self.emit(arith.SelectOp(condition, yes, no))
+
+    def compare(self, left: SSAValue, predicate: str, right: SSAValue) -> SSAValue:
+        op = arith.CmpiOp if isinstance(left.type, IntegerType) else arith.CmpfOp
+        return self.emit(op(left, right, predicate))
+
+
+def scalar_integer(op: Operation, type: Attribute) -> IntegerType:
+    """The type of a scalar integer; vectors and tensors are not expanded."""
+    if not isa(type, IntegerType):
+        raise QlowerError(f"{op.name} on {type} cannot be expanded", op.location)
+    return type
+
+
+class ExpandShiftRight(RewritePattern):
+    """
+    `floor(x / 2^n)` plus 1 where the bits that were shifted out say so.
+
+    Only sums that fit are formed: nothing is added to x but to a negative one.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ShiftRightOp, rewriter: PatternRewriter, /):
+        type = scalar_integer(op, op.result.type)
+        if type.bitwidth == 1:
+            # The only shift of one bit is by 0.
+            rewriter.replace(op, [], [op.operand])
+            return
+        e = Emitter(op, rewriter)
+        x, amount, mode = op.operand, op.amount, op.rounding.data
+        result: SSAValue
+        if mode == RoundingMode.FLOOR:
+            result = e.emit(arith.ShRSIOp(x, amount))
+        elif mode == RoundingMode.TOWARD_ZERO:
+            mask = dropped_bits(e, amount, type)
+            sign = e.emit(arith.ShRSIOp(x, e.integer(type.bitwidth - 1, type)))
+            offset = e.emit(arith.AndIOp(sign, mask))
+            result = e.emit(arith.ShRSIOp(e.emit(arith.AddiOp(x, offset)), amount))
+        else:
+            floor = e.emit(arith.ShRSIOp(x, amount))
+            mask = dropped_bits(e, amount, type)
+            remainder = e.emit(arith.AndIOp(x, mask))
+            limit = largest_rounded_down(e, mode, x, floor, mask, type)
+            up = e.compare(remainder, "ugt", limit)
+            carry = e.emit(arith.ExtUIOp(up, type))
+            result = e.emit(arith.AddiOp(floor, carry))
+        rewriter.replace(op, [], [result])
+
+
+def dropped_bits(e: Emitter, amount: SSAValue, type: IntegerType) -> SSAValue:
+    """A mask of the low `amount` bits; `amount` is below the width."""
+    one = e.integer(1, type)
+    return e.emit(arith.SubiOp(e.emit(arith.ShLIOp(one, amount)), one))
+
+
+def largest_rounded_down(
+    e: Emitter,
+    mode: RoundingMode,
+    x: SSAValue,
+    floor: SSAValue,
+    mask: SSAValue,
+    type: IntegerType,
+) -> SSAValue:
+    """
+    The largest remainder that does not round up: 0 for ceil, else what is just below
+    one half, `mask >> 1`, plus 1 where a tie goes down. A shift by 0 leaves remainder
+    0, which is above no limit.
+    """
+    if mode == RoundingMode.CEIL:
+        return e.integer(0, type)
+    one = e.integer(1, type)
+    below_half = e.emit(arith.ShRUIOp(mask, one))
+    if mode == RoundingMode.HALF_UP:
+        return below_half
+    if mode == RoundingMode.HALF_DOWN:
+        return e.emit(arith.AddiOp(below_half, one))
+    if mode == RoundingMode.HALF_EVEN:
+        odd = e.emit(arith.AndIOp(floor, one))
+        return e.emit(arith.AddiOp(below_half, e.emit(arith.XOrIOp(odd, one))))
+    negative = e.emit(arith.ShRUIOp(x, e.integer(type.bitwidth - 1, type)))
+    if mode == RoundingMode.HALF_AWAY:
+        return e.emit(arith.AddiOp(below_half, negative))
+    return e.emit(arith.AddiOp(below_half, e.emit(arith.XOrIOp(negative, one))))
+
+
+class ExpandConvert(RewritePattern):
+    """Rounds as a float, then converts what is in range and picks a bound elsewhere."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ConvertOp, rewriter: PatternRewriter, /):
+        integer = scalar_integer(op, op.result.type)
+        e = Emitter(op, rewriter)
+        x = op.operand
+        if isinstance(x.type, Float16Type | BFloat16Type):
+            # Exact, and f16 does not hold the bounds of wide integers.
+            x = e.emit(arith.ExtFOp(x, f32))
+        real = x.type
+        if not isinstance(real, Float32Type | Float64Type):
+            raise QlowerError(f"{op.name} on {real} cannot be expanded", op.location)
+        rounded = round_float(e, op.rounding.data, x, real)
+        low, high = integer_range(integer.bitwidth)
+        # A power of two is exact in binary, unlike `high`.
+        too_low = e.compare(rounded, "olt", e.real(float(low), real))
+        too_high = e.compare(rounded, "oge", e.real(-float(low), real))
+        outside = e.emit(arith.OrIOp(too_low, too_high))
+        inside = e.select(outside, e.real(0.0, real), rounded)
+        converted = e.emit(arith.FPToSIOp(inside, integer))
+        capped = e.select(too_high, e.integer(high, integer), converted)
+        result = e.select(too_low, e.integer(low, integer), capped)
+        rewriter.replace(op, [], [result])
+
+
+WHOLE_OPS = {
+    RoundingMode.FLOOR: math.FloorOp,
+    RoundingMode.CEIL: math.CeilOp,
+    RoundingMode.TOWARD_ZERO: math.TruncOp,
+    RoundingMode.HALF_EVEN: math.RoundEvenOp,
+    RoundingMode.HALF_AWAY: math.RoundOp,
+}
+"""The modes that `math` has an op for."""
+
+STEP_PREDICATES = {
+    RoundingMode.HALF_UP: ("oge", "olt"),
+    RoundingMode.HALF_DOWN: ("ogt", "ole"),
+    RoundingMode.HALF_TOWARD_ZERO: ("ogt", "olt"),
+}
+"""How fractions compare to 1/2 to step up, and to -1/2 to step down."""
+
+
+def round_float(
+    e: Emitter, mode: RoundingMode, x: SSAValue, type: AnyFloat
+) -> SSAValue:
+    """
+    x rounded to a whole float. `floor(x + 1/2)` would round twice (0.49999997); the
+    fraction left by trunc is exact. It is NaN for an infinity, which so stays itself.
+    """
+    if mode in WHOLE_OPS:
+        return e.emit(WHOLE_OPS[mode](x))
+    step_up, step_down = STEP_PREDICATES[mode]
+    whole = e.emit(math.TruncOp(x))
+    fraction = e.emit(arith.SubfOp(x, whole))
+    one = e.real(1.0, type)
+    up = e.compare(fraction, step_up, e.real(0.5, type))
+    down = e.compare(fraction, step_down, e.real(-0.5, type))
+    above = e.select(up, e.emit(arith.AddfOp(whole, one)), whole)
+    return e.select(down, e.emit(arith.SubfOp(whole, one)), above)
+
+
+class ExpandSaturate(RewritePattern):
+    """Clamps in the wide type, which holds both bounds, and truncates."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SaturateOp, rewriter: PatternRewriter, /):
+        wide = scalar_integer(op, op.operand.type)
+        e = Emitter(op, rewriter)
+        low, high = op.bounds
+        above_low = e.emit(arith.MaxSIOp(op.operand, e.integer(low, wide)))
+        clamped = e.emit(arith.MinSIOp(above_low, e.integer(high, wide)))
+        narrow = scalar_integer(op, op.result.type)
+        rewriter.replace(op, [], [e.emit(arith.TruncIOp(clamped, narrow))])
+
+
+@dataclass(frozen=True)
+class ExpandFixedPass(ModulePass):
+    """Expands every `fixed` op, in every region, into upstream's arith and math."""
+
+    name = "expand-fixed"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        PatternRewriteWalker(
+            GreedyRewritePatternApplier(
+                [ExpandShiftRight(), ExpandConvert(), ExpandSaturate()]
+            ),
+            apply_recursively=False,
+        ).rewrite_module(op)
