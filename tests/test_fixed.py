@@ -1,0 +1,213 @@
+"""
+The `fixed` ops against their definitions on fractions: the folder's functions, the
+interpreter, and the plain arith that expand-fixed makes, which must all agree.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from qlower.context import make_context
+from qlower.dialects.fixed import (
+    RoundingMode,
+    integer_range,
+    round_float,
+    round_shift_right,
+)
+from qlower.interp import evaluate_function
+from qlower.parsing import parse_module
+from qlower.transforms.expand_fixed import ExpandFixedPass
+
+MODES = pytest.mark.parametrize("mode", list(RoundingMode))
+
+
+def rounded(value: Fraction, mode: RoundingMode) -> int:
+    """The definition of the modes, in words of the two integers around a number."""
+    around = math.floor(value), math.ceil(value)
+    low, high = around
+    near_low, near_high = value - low, high - value
+    match mode:
+        case RoundingMode.FLOOR:
+            return low
+        case RoundingMode.CEIL:
+            return high
+        case RoundingMode.TOWARD_ZERO:
+            return min(around, key=abs)
+        case _ if near_low != near_high:
+            return low if near_low < near_high else high
+        case RoundingMode.HALF_UP:
+            return high
+        case RoundingMode.HALF_DOWN:
+            return low
+        case RoundingMode.HALF_AWAY:
+            return max(around, key=abs)
+        case RoundingMode.HALF_TOWARD_ZERO:
+            return min(around, key=abs)
+        case RoundingMode.HALF_EVEN:
+            return low if low % 2 == 0 else high
+
+
+def interesting_integers(width: int) -> list[int]:
+    """Extremes, powers of two and their neighbours, and random ones."""
+    low, high = integer_range(width)
+    generator = np.random.default_rng(width)
+    values = {
+        sign * (1 << bit) + d
+        for sign in (1, -1)
+        for bit in range(width)
+        for d in (-2, -1, 0, 1, 2)
+    }
+    values |= {low, low + 1, high - 1, high}
+    values |= set(generator.integers(low, high, 300, endpoint=True).tolist())
+    return sorted(value for value in values if low <= value <= high)
+
+
+def interesting_floats(dtype: type[np.floating]) -> list[float]:
+    """Ties and their neighbours, bounds of integer types, extremes, random ones."""
+    generator = np.random.default_rng(0)
+    info = np.finfo(dtype)
+    middles = [0.0, 0.5, 1.0, 1.5, 2.5, 3.5, 126.5, 127.5, 128.5, 255.5, 32767.5]
+    middles += [
+        2.0**bit + d
+        for bit in (22, 23, 24, 30, 31, 52, 53, 62, 63, 64)
+        for d in (-1.0, -0.5, 0.0, 0.5, 1.0)
+    ]
+    middles += [float(info.max), float(info.tiny), float(info.smallest_subnormal)]
+    middles += generator.normal(0, 100, 200).tolist()
+    middles += (2.0 ** generator.uniform(-30, 70, 200)).tolist()
+    with np.errstate(over="ignore"):
+        centers = np.array(middles, dtype)
+        infinity = dtype(np.inf)
+        values = np.concatenate(
+            [centers, np.nextafter(centers, infinity), np.nextafter(centers, -infinity)]
+        )
+    values = values[np.isfinite(values)]
+    return np.unique(np.concatenate([values, -values])).tolist()
+
+
+def function(text: str, *, expand: bool) -> FuncOp:
+    """The one function of a module, with its fixed ops as they are or expanded."""
+    module = parse_module(text)
+    if expand:
+        ExpandFixedPass().apply(make_context(), module)
+        module.verify()
+        assert not [op for op in module.walk() if op.name.startswith("fixed.")]
+    (op,) = module.body.block.ops
+    assert isinstance(module, ModuleOp)
+    assert isinstance(op, FuncOp)
+    return op
+
+
+def shift_text(width: int, mode: RoundingMode) -> str:
+    return f"""
+        func.func @f(%x: i{width}, %n: i{width}) -> i{width} {{
+          %y = fixed.shift_right %x, %n {{rounding = {mode}}} : i{width}
+          func.return %y : i{width}
+        }}"""
+
+
+def convert_text(source: str, width: int, mode: RoundingMode) -> str:
+    return f"""
+        func.func @f(%x: {source}) -> i{width} {{
+          %y = fixed.convert %x {{rounding = {mode}}} : {source} to i{width}
+          func.return %y : i{width}
+        }}"""
+
+
+def saturate_text(source: int, width: int, unsigned: bool) -> str:
+    flag = "{unsigned} " if unsigned else ""
+    return f"""
+        func.func @f(%x: i{source}) -> i{width} {{
+          %y = fixed.saturate %x {flag}: i{source} to i{width}
+          func.return %y : i{width}
+        }}"""
+
+
+@MODES
+def test_every_shift_of_8_bits_is_the_rounded_quotient(mode: RoundingMode) -> None:
+    for x in range(-128, 128):
+        for n in range(8):
+            assert round_shift_right(x, n, mode) == rounded(Fraction(x, 1 << n), mode)
+
+
+@MODES
+@pytest.mark.parametrize("width", [16, 32, 64])
+def test_shift_of_wide_integers_is_the_rounded_quotient(
+    mode: RoundingMode, width: int
+) -> None:
+    for x in interesting_integers(width):
+        for n in (0, 1, 2, 7, width // 2, width - 2, width - 1):
+            assert round_shift_right(x, n, mode) == rounded(Fraction(x, 1 << n), mode)
+
+
+@MODES
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_float_becomes_the_rounded_number(
+    mode: RoundingMode, dtype: type[np.floating]
+) -> None:
+    for x in interesting_floats(dtype):
+        assert round_float(x, mode) == rounded(Fraction(x), mode)
+
+
+def test_what_is_not_finite_has_no_rounding() -> None:
+    with pytest.raises(OverflowError):
+        round_float(math.inf, RoundingMode.FLOOR)
+    with pytest.raises(ValueError, match="NaN"):
+        round_float(math.nan, RoundingMode.FLOOR)
+
+
+@MODES
+@pytest.mark.parametrize("expand", [False, True])
+@pytest.mark.parametrize("width", [1, 8, 16, 32, 64])
+def test_shift_runs_as_defined(mode: RoundingMode, width: int, expand: bool) -> None:
+    low, high = integer_range(width)
+    xs = range(low, high + 1) if width <= 8 else interesting_integers(width)
+    ns = range(width) if width <= 8 else (0, 1, 2, width // 2, width - 2, width - 1)
+    pairs = [(x, n) for x in xs for n in ns]
+    expected = [round_shift_right(x, n, mode) for x, n in pairs]
+    dtype = np.bool_ if width == 1 else np.dtype(f"int{width}")
+    x, n = np.array(pairs, np.int64).T.astype(dtype)
+    (result,) = evaluate_function(
+        function(shift_text(width, mode), expand=expand), [x, n]
+    )
+    np.testing.assert_array_equal(result, np.array(expected, np.int64).astype(dtype))
+
+
+@MODES
+@pytest.mark.parametrize("expand", [False, True])
+@pytest.mark.parametrize("width", [8, 32, 64])
+@pytest.mark.parametrize("source", ["f32", "f64"])
+def test_conversion_runs_as_defined(
+    mode: RoundingMode, source: str, width: int, expand: bool
+) -> None:
+    dtype = {"f32": np.float32, "f64": np.float64}[source]
+    low, high = integer_range(width)
+    finite = interesting_floats(dtype)
+    expected = [min(max(round_float(x, mode), low), high) for x in finite]
+    inputs = np.array([*finite, -math.inf, math.inf], dtype)
+    (result,) = evaluate_function(
+        function(convert_text(source, width, mode), expand=expand), [inputs]
+    )
+    assert result.tolist() == [*expected, low, high]
+
+
+@pytest.mark.parametrize("expand", [False, True])
+@pytest.mark.parametrize("unsigned", [False, True])
+@pytest.mark.parametrize(("source", "width"), [(16, 8), (32, 8), (64, 32), (64, 16)])
+def test_saturation_runs_as_defined(
+    source: int, width: int, unsigned: bool, expand: bool
+) -> None:
+    low, high = integer_range(width, signed=not unsigned)
+    inputs = interesting_integers(source)
+    expected = np.array([min(max(x, low), high) for x in inputs], np.int64)
+    (result,) = evaluate_function(
+        function(saturate_text(source, width, unsigned), expand=expand),
+        [np.array(inputs, f"int{source}")],
+    )
+    np.testing.assert_array_equal(result, expected.astype(f"int{width}"))
