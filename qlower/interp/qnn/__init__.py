@@ -1,0 +1,66 @@
+"""Meaning of the qnn level: exact sums in numpy, then the contract's rules.
+
+Written from the ops' definitions and the contract alone: the lowering isn't used, and is
+tested against this. A quantized tensor is held as its stored integers, signed or
+unsigned as its type says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.interpreter import Interpreter
+from xdsl.traits import SymbolTable
+
+from .. import InterpretationError, make_interpreter
+from ..values import Array
+from .contraction import ContractionFunctions
+from .elementwise import ElementwiseFunctions
+from .movement import MovementFunctions
+from .pooling import PoolingFunctions
+from .rules import shape_of, stored_dtype
+
+
+def run_qnn_function(
+    module: ModuleOp,
+    name: str,
+    inputs: Sequence[Array],
+    *,
+    contract: str | None = None,
+    listeners: Sequence[Interpreter.Listener] = (),
+) -> tuple[Array, ...]:
+    """The results of a function at the qnn level, in the storage types' numpy dtypes.
+
+    `contract` holds for every op that names none itself. Inputs must have the arguments'
+    shapes and storage types.
+    """
+    function = SymbolTable.lookup_symbol(module, name)
+    if not isinstance(function, FuncOp):
+        raise InterpretationError(f"the module has no function @{name}")
+    interpreter = make_interpreter(module, listeners=listeners)
+    for functions in (
+        ContractionFunctions,
+        PoolingFunctions,
+        ElementwiseFunctions,
+        MovementFunctions,
+    ):
+        interpreter.register_implementations(functions(contract))
+    arguments = function.body.block.args
+    if len(inputs) != len(arguments):
+        raise InterpretationError(
+            f"@{name} takes {len(arguments)} inputs, got {len(inputs)}",
+            function.location,
+        )
+    for index, (array, argument) in enumerate(zip(inputs, arguments, strict=True)):
+        dtype, shape = stored_dtype(argument.type), shape_of(argument)
+        if array.dtype != dtype or array.shape != shape:
+            raise InterpretationError(
+                f"input {index} of @{name} is {array.dtype}{list(array.shape)}, "
+                f"expected {dtype}{list(shape)}",
+                function.location,
+            )
+    results = interpreter.call_op(function, tuple(inputs))
+    return tuple(np.ascontiguousarray(result) for result in results)

@@ -1,0 +1,107 @@
+"""Meaning of convolutions, linear layers and matrix products."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    PythonValues,
+    impl,
+    register_impls,
+)
+
+from qlower.contracts.values import (
+    activation_values,
+    operand_values,
+    quantized_element,
+)
+from qlower.dialects import qnn
+
+from ..values import Array
+from .rules import RuleFunctions, centred, padded, shape_of, taps
+
+Contraction: TypeAlias = qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp
+
+
+@register_impls
+class ContractionFunctions(RuleFunctions):
+    """Exact sums of products.
+
+    float64 matrix products are exact here: |x * w| is below 2^17 and there are far less
+    than 2^36 of them.
+    """
+
+    @impl(qnn.Conv2DOp)
+    def run_conv2d(
+        self, interpreter: Interpreter, op: qnn.Conv2DOp, args: PythonValues
+    ) -> PythonValues:
+        image = padded(centred(args[0], op.input), op.pad)
+        weight = centred(args[1], op.weight)
+        batch, height, width, outputs = shape_of(op.result)
+        group_outputs, depth = outputs // op.groups, weight.shape[3]
+        sums = np.zeros((batch * height * width, outputs))
+        for group in range(op.groups):
+            part = slice(group * group_outputs, (group + 1) * group_outputs)
+            source = image[..., group * depth : (group + 1) * depth]
+            for kh, kw, view in taps(op, source, weight.shape[1:3], op.dilation):
+                rows = view.reshape(-1, depth).astype(np.float64)
+                sums[:, part] += rows @ weight[part, kh, kw, :].T
+        return self._finish(op, sums.reshape(shape_of(op.result)), args)
+
+    @impl(qnn.DepthwiseConv2DOp)
+    def run_depthwise_conv2d(
+        self, interpreter: Interpreter, op: qnn.DepthwiseConv2DOp, args: PythonValues
+    ) -> PythonValues:
+        image = np.repeat(centred(args[0], op.input), op.multiplier, axis=3)
+        weight = centred(args[1], op.weight)
+        sums = np.zeros(shape_of(op.result), np.int64)
+        padded = padded(image, op.pad)
+        for kh, kw, view in taps(op, padded, weight.shape[1:3], op.dilation):
+            sums += view.astype(np.int64) * weight[0, kh, kw, :]
+        return self._finish(op, sums, args)
+
+    @impl(qnn.LinearOp)
+    def run_linear(
+        self, interpreter: Interpreter, op: qnn.LinearOp, args: PythonValues
+    ) -> PythonValues:
+        rows = centred(args[0], op.input).astype(np.float64)
+        weight = centred(args[1], op.weight).astype(np.float64)
+        return self._finish(op, rows @ weight.T, args)
+
+    @impl(qnn.MatMulOp)
+    def run_matmul(
+        self, interpreter: Interpreter, op: qnn.MatMulOp, args: PythonValues
+    ) -> PythonValues:
+        lhs = centred(args[0], op.lhs).astype(np.float64)
+        rhs = centred(args[1], op.rhs).astype(np.float64)
+        values = {
+            "accumulator": (lhs @ rhs).astype(np.int64).astype(np.int32),
+            **operand_values("lhs", op.lhs.type),
+            **operand_values("rhs", op.rhs.type),
+            **activation_values(self.contract(op), op.result.type, op.activation),
+        }
+        return self.finish(op, "matmul", values, op.result)
+
+    def _finish(
+        self,
+        op: Contraction,
+        sums: Array,
+        args: PythonValues,
+    ) -> PythonValues:
+        contract = self.contract(op)
+        bias: Array = args[2] if op.bias is not None else np.zeros((), np.int32)
+        total = sums.astype(np.int64)
+        rule = op.name.removeprefix("qnn.")
+        if "bias" not in contract.rule(rule).values:
+            total = total + bias
+        values = {
+            "accumulator": total.astype(np.int32),
+            "bias": bias,
+            "per_channel": np.array(quantized_element(op.weight.type).is_per_axis),
+            **operand_values("input", op.input.type),
+            **operand_values("weight", op.weight.type),
+            **activation_values(contract, op.result.type, op.activation),
+        }
+        return self.finish(op, rule, values, op.result)

@@ -1,0 +1,208 @@
+"""Meaning of the ops on one element at a time, and of softmax."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    PythonValues,
+    impl,
+    register_impls,
+)
+from xdsl.ir import SSAValue
+
+from qlower.contracts.values import (
+    ACTIVATION_BOUNDS,
+    activation_values,
+    operand_values,
+    output_values,
+)
+from qlower.dialects import qnn, quant
+
+from .rules import RuleFunctions, stored_dtype
+
+Unary: TypeAlias = (
+    qnn.SigmoidOp
+    | qnn.TanhOp
+    | qnn.HardSwishOp
+    | qnn.EluOp
+    | qnn.LeakyReluOp
+    | qnn.RequantizeOp
+    | qnn.ReluOp
+    | qnn.Relu6Op
+    | qnn.ClampOp
+)
+
+
+@register_impls
+class ElementwiseFunctions(RuleFunctions):
+    """Every element by itself, through the rule."""
+
+    def _binary(self, op: qnn.BinaryOp, args: PythonValues) -> PythonValues:
+        values = {
+            "lhs": args[0].astype(np.int32),
+            "rhs": args[1].astype(np.int32),
+            **operand_values("lhs", op.lhs.type),
+            **operand_values("rhs", op.rhs.type),
+            **activation_values(self.contract(op), op.result.type, op.activation),
+        }
+        return self.finish(op, op.name.removeprefix("qnn."), values, op.result)
+
+    def _unary(
+        self,
+        op: Unary,
+        args: PythonValues,
+        rule: str | None = None,
+        bounds: tuple[float | None, float | None] = (None, None),
+        alpha: float = 0.0,
+    ) -> PythonValues:
+        values = {
+            "input": args[0].astype(np.int32),
+            "alpha": np.array(alpha, np.float32),
+            **operand_values("input", op.input.type),
+            **output_values(self.contract(op), op.result.type, bounds),
+        }
+        name = op.name.removeprefix("qnn.") if rule is None else rule
+        return self.finish(op, name, values, op.result)
+
+    @impl(qnn.AddOp)
+    def run_add(
+        self, interpreter: Interpreter, op: qnn.AddOp, args: PythonValues
+    ) -> PythonValues:
+        return self._binary(op, args)
+
+    @impl(qnn.SubOp)
+    def run_sub(
+        self, interpreter: Interpreter, op: qnn.SubOp, args: PythonValues
+    ) -> PythonValues:
+        return self._binary(op, args)
+
+    @impl(qnn.MulOp)
+    def run_mul(
+        self, interpreter: Interpreter, op: qnn.MulOp, args: PythonValues
+    ) -> PythonValues:
+        return self._binary(op, args)
+
+    @impl(qnn.SigmoidOp)
+    def run_sigmoid(
+        self, interpreter: Interpreter, op: qnn.SigmoidOp, args: PythonValues
+    ) -> PythonValues:
+        return self._unary(op, args)
+
+    @impl(qnn.TanhOp)
+    def run_tanh(
+        self, interpreter: Interpreter, op: qnn.TanhOp, args: PythonValues
+    ) -> PythonValues:
+        return self._unary(op, args)
+
+    @impl(qnn.HardSwishOp)
+    def run_hard_swish(
+        self, interpreter: Interpreter, op: qnn.HardSwishOp, args: PythonValues
+    ) -> PythonValues:
+        return self._unary(op, args)
+
+    @impl(qnn.EluOp)
+    def run_elu(
+        self, interpreter: Interpreter, op: qnn.EluOp, args: PythonValues
+    ) -> PythonValues:
+        return self._unary(op, args)
+
+    @impl(qnn.LeakyReluOp)
+    def run_leaky_relu(
+        self, interpreter: Interpreter, op: qnn.LeakyReluOp, args: PythonValues
+    ) -> PythonValues:
+        return self._unary(op, args, alpha=op.alpha)
+
+    @impl(qnn.RequantizeOp)
+    def run_requantize(
+        self, interpreter: Interpreter, op: qnn.RequantizeOp, args: PythonValues
+    ) -> PythonValues:
+        return self._unary(op, args)
+
+    @impl(qnn.ReluOp)
+    def run_relu(
+        self, interpreter: Interpreter, op: qnn.ReluOp, args: PythonValues
+    ) -> PythonValues:
+        return self._unary(op, args, "clamp", ACTIVATION_BOUNDS["relu"])
+
+    @impl(qnn.Relu6Op)
+    def run_relu6(
+        self, interpreter: Interpreter, op: qnn.Relu6Op, args: PythonValues
+    ) -> PythonValues:
+        return self._unary(op, args, "clamp", ACTIVATION_BOUNDS["relu6"])
+
+    @impl(qnn.ClampOp)
+    def run_clamp(
+        self, interpreter: Interpreter, op: qnn.ClampOp, args: PythonValues
+    ) -> PythonValues:
+        return self._unary(op, args, "clamp", (op.min, op.max))
+
+    @impl(qnn.QuantizeOp)
+    def run_quantize(
+        self, interpreter: Interpreter, op: qnn.QuantizeOp, args: PythonValues
+    ) -> PythonValues:
+        return self._quantize(op, args)
+
+    @impl(quant.QuantizeCastOp)
+    def run_qcast(
+        self, interpreter: Interpreter, op: quant.QuantizeCastOp, args: PythonValues
+    ) -> PythonValues:
+        return self._quantize(op, args)
+
+    def _quantize(
+        self, op: qnn.QuantizeOp | quant.QuantizeCastOp, args: PythonValues
+    ) -> PythonValues:
+        output = output_values(self.contract(op), op.result.type)
+        return self.finish(op, "quantize", {"input": args[0], **output}, op.result)
+
+    @impl(qnn.DequantizeOp)
+    def run_dequantize(
+        self, interpreter: Interpreter, op: qnn.DequantizeOp, args: PythonValues
+    ) -> PythonValues:
+        return self._dequantize(op, op.input, args)
+
+    @impl(quant.DequantizeCastOp)
+    def run_dcast(
+        self, interpreter: Interpreter, op: quant.DequantizeCastOp, args: PythonValues
+    ) -> PythonValues:
+        return self._dequantize(op, op.input, args)
+
+    def _dequantize(
+        self,
+        op: qnn.DequantizeOp | quant.DequantizeCastOp,
+        source: SSAValue,
+        args: PythonValues,
+    ) -> PythonValues:
+        values = {
+            "input": args[0].astype(np.int32),
+            **operand_values("input", source.type),
+        }
+        return self.finish(op, "dequantize", values, op.result)
+
+    @impl(qnn.LutOp)
+    def run_lut(
+        self, interpreter: Interpreter, op: qnn.LutOp, args: PythonValues
+    ) -> PythonValues:
+        table = args[1].view(stored_dtype(op.result.type))
+        return (table[args[0].view(np.uint8)],)
+
+    @impl(qnn.SoftmaxOp)
+    def run_softmax(
+        self, interpreter: Interpreter, op: qnn.SoftmaxOp, args: PythonValues
+    ) -> PythonValues:
+        contract = self.contract(op)
+        stored = args[0].astype(np.int32)
+        values = {
+            "difference": stored - stored.max(axis=-1, keepdims=True),
+            "beta": np.array(op.beta, np.float32),
+            **operand_values("input", op.input.type),
+            **output_values(contract, op.result.type),
+        }
+        (values["term"],) = contract.rule("softmax_term").evaluate(values)
+        (addends,) = contract.rule("softmax_addend").evaluate(values)
+        # accumulate, unlike sum, adds floats one after the other
+        totals = np.add.accumulate(addends, axis=-1, dtype=addends.dtype)
+        values["sum"] = totals[..., -1:]
+        return self.finish(op, "softmax_output", values, op.result)

@@ -1,0 +1,137 @@
+"""Meaning of the ops that move stored integers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    PythonValues,
+    impl,
+    register_impls,
+)
+
+from qlower.contracts.values import operand_values, output_values
+from qlower.dialects import qnn, quant
+from qlower.dialects.quant import element_type
+
+from ..values import Array, dtype_of
+from .rules import RuleFunctions, shape_of, stored_dtype
+
+
+@register_impls
+class MovementFunctions(RuleFunctions):
+    """Constants, shapes, slices, resizing and positions."""
+
+    @impl(qnn.ConstantOp)
+    def run_constant(
+        self, interpreter: Interpreter, op: qnn.ConstantOp, args: PythonValues
+    ) -> PythonValues:
+        flat = np.frombuffer(op.value.data.data, stored_dtype(op.result.type))
+        size = math.prod(shape_of(op.result))
+        return (np.broadcast_to(flat, size).reshape(shape_of(op.result)),)
+
+    @impl(qnn.ConcatOp)
+    def run_concat(
+        self, interpreter: Interpreter, op: qnn.ConcatOp, args: PythonValues
+    ) -> PythonValues:
+        parts: list[Array] = []
+        for value, source in zip(args, op.inputs, strict=True):
+            if element_type(source.type) == element_type(op.result.type):
+                parts.append(value)
+                continue
+            values = {
+                "input": value.astype(np.int32),
+                **operand_values("input", source.type),
+                **output_values(self.contract(op), op.result.type),
+            }
+            (rescaled,) = self.contract(op).rule("concat").evaluate(values)
+            parts.append(rescaled.astype(stored_dtype(op.result.type)))
+        return (np.concatenate(parts, axis=op.axis),)
+
+    @impl(qnn.PadOp)
+    def run_pad(
+        self, interpreter: Interpreter, op: qnn.PadOp, args: PythonValues
+    ) -> PythonValues:
+        widths = tuple(zip(op.low, op.high, strict=True))
+        return (np.pad(args[0], widths, constant_values=op.value),)
+
+    @impl(qnn.ReshapeOp)
+    def run_reshape(
+        self, interpreter: Interpreter, op: qnn.ReshapeOp, args: PythonValues
+    ) -> PythonValues:
+        return (args[0].reshape(shape_of(op.result)),)
+
+    @impl(qnn.TransposeOp)
+    def run_transpose(
+        self, interpreter: Interpreter, op: qnn.TransposeOp, args: PythonValues
+    ) -> PythonValues:
+        return (np.transpose(args[0], op.perm),)
+
+    @impl(qnn.SliceOp)
+    def run_slice(
+        self, interpreter: Interpreter, op: qnn.SliceOp, args: PythonValues
+    ) -> PythonValues:
+        box = tuple(
+            slice(offset, offset + (size - 1) * stride + 1, stride)
+            for offset, size, stride in zip(
+                op.offsets, op.sizes, op.strides, strict=True
+            )
+        )
+        return (args[0][box],)
+
+    @impl(qnn.SplitOp)
+    def run_split(
+        self, interpreter: Interpreter, op: qnn.SplitOp, args: PythonValues
+    ) -> PythonValues:
+        return tuple(np.split(args[0], len(op.parts), axis=op.axis))
+
+    @impl(qnn.ResizeOp)
+    def run_resize(
+        self, interpreter: Interpreter, op: qnn.ResizeOp, args: PythonValues
+    ) -> PythonValues:
+        contract = self.contract(op)
+        axes = [
+            contract.rule(f"resize_{op.mode}_position").evaluate(
+                {
+                    "output_index": np.arange(shape_of(op.result)[axis], dtype=np.int32),
+                    "input_size": np.array(shape_of(op.input)[axis], np.int32),
+                    "output_size": np.array(shape_of(op.result)[axis], np.int32),
+                    "align_corners": np.array(op.align_corners),
+                    "half_pixel_centers": np.array(op.half_pixel_centers),
+                }
+            )
+            for axis in (1, 2)
+        ]
+        rows, columns = axes
+        if op.mode == "nearest":
+            return (args[0][:, rows[0]][:, :, columns[0]],)
+        corners = {
+            f"{vertical}_{horizontal}": args[0][:, rows[i]][:, :, columns[j]].astype(
+                np.int32
+            )
+            for i, vertical in enumerate(("top", "bottom"))
+            for j, horizontal in enumerate(("left", "right"))
+        }
+        values = {
+            **corners,
+            "y_weight": rows[2][:, np.newaxis, np.newaxis],
+            "x_weight": columns[2][:, np.newaxis],
+            **operand_values("input", op.input.type),
+            **output_values(contract, op.result.type),
+        }
+        return self.finish(op, "resize_bilinear", values, op.result)
+
+    @impl(qnn.ArgMaxOp)
+    def run_arg_max(
+        self, interpreter: Interpreter, op: qnn.ArgMaxOp, args: PythonValues
+    ) -> PythonValues:
+        positions = np.argmax(args[0], axis=op.axis).astype(dtype_of(op.result.type))
+        return (positions.reshape(shape_of(op.result)),)
+
+    @impl(quant.StorageCastOp)
+    def run_storage_cast(
+        self, interpreter: Interpreter, op: quant.StorageCastOp, args: PythonValues
+    ) -> PythonValues:
+        return (args[0].view(stored_dtype(op.result.type)),)

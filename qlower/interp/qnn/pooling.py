@@ -1,0 +1,80 @@
+"""Meaning of pools and means."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    PythonValues,
+    impl,
+    register_impls,
+)
+
+from qlower.contracts.values import (
+    activation_values,
+    operand_values,
+    output_values,
+    quantized_element,
+)
+from qlower.dialects import qnn
+
+from .rules import RuleFunctions, padded, shape_of, taps
+
+
+@register_impls
+class PoolingFunctions(RuleFunctions):
+    """Sums and maxima of stored integers."""
+
+    @impl(qnn.AvgPool2DOp)
+    def run_avg_pool2d(
+        self, interpreter: Interpreter, op: qnn.AvgPool2DOp, args: PythonValues
+    ) -> PythonValues:
+        image = args[0].astype(np.int64)
+        # What counts: pixels of the image, and padding where it is included, as real 0.
+        counted = np.ones((1, *image.shape[1:3], 1), np.int64)
+        if op.count_include_pad:
+            zero_point = quantized_element(op.input.type).zero_point
+            image = padded(image, op.pad, zero_point)
+            counted = padded(counted, op.pad, 1)
+        else:
+            image, counted = padded(image, op.pad), padded(counted, op.pad)
+        sums, counts = (
+            sum(view for _, _, view in taps(op, source, op.kernel))
+            for source in (image, counted)
+        )
+        values = {
+            "accumulator": np.asarray(sums).astype(np.int32),
+            "count": np.asarray(counts).astype(np.int32),
+            **operand_values("input", op.input.type),
+            **activation_values(self.contract(op), op.result.type, op.activation),
+        }
+        return self.finish(op, "avg_pool2d", values, op.result)
+
+    @impl(qnn.MaxPool2DOp)
+    def run_max_pool2d(
+        self, interpreter: Interpreter, op: qnn.MaxPool2DOp, args: PythonValues
+    ) -> PythonValues:
+        lowest = int(np.iinfo(args[0].dtype).min)
+        padded = padded(args[0], op.pad, lowest)
+        largest = np.full(shape_of(op.result), lowest, args[0].dtype)
+        for _, _, view in taps(op, padded, op.kernel):
+            largest = np.maximum(largest, view)
+        values = activation_values(self.contract(op), op.result.type, op.activation)
+        low, high = int(values["output_min"]), int(values["output_max"])
+        return (np.clip(largest, low, high) if op.activation else largest,)
+
+    @impl(qnn.MeanOp)
+    def run_mean(
+        self, interpreter: Interpreter, op: qnn.MeanOp, args: PythonValues
+    ) -> PythonValues:
+        sums = args[0].astype(np.int64).sum(axis=op.axes, keepdims=op.keep_dims)
+        count = math.prod(args[0].shape[axis] for axis in op.axes)
+        values = {
+            "accumulator": sums.astype(np.int32),
+            "count": np.array(count, np.int32),
+            **operand_values("input", op.input.type),
+            **output_values(self.contract(op), op.result.type),
+        }
+        return self.finish(op, "mean", values, op.result)

@@ -1,0 +1,98 @@
+"""What the implementations of qnn ops share: values, contracts, windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.interpreter import InterpreterFunctions, PythonValues
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qlower.contracts import Contract, load_contract
+from qlower.contracts.values import quantized_element
+from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType, element_type
+
+from ..values import Array, dtype_of
+
+
+def stored_dtype(type: Attribute) -> np.dtype[np.generic]:
+    """The numpy element type that holds a tensor of the qnn level."""
+    element = element_type(type)
+    if isinstance(element, QuantizedType):
+        kind = "i" if element.signed else "u"
+        return np.dtype(f"{kind}{element.storage_width // 8}")
+    return dtype_of(type)
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a tensor value."""
+    type = value.type
+    assert isinstance(type, TensorType)
+    return type.get_shape()
+
+
+@dataclass
+class RuleFunctions(InterpreterFunctions):
+    """Implementations that end in a contract's rule.
+
+    `default` is the contract of ops that name none themselves.
+    """
+
+    default: str | None = None
+
+    def contract(self, op: Operation) -> Contract:
+        """The contract that gives `op` its arithmetic."""
+        own = op.contract if isinstance(op, qnn.QnnOp) else None
+        name = own or self.default
+        if name is None:
+            raise QlowerError(f"{op.name} has no contract", op.location)
+        return load_contract(name)
+
+    def finish(
+        self,
+        op: Operation,
+        rule: str,
+        values: Mapping[str, Array],
+        result: SSAValue,
+    ) -> PythonValues:
+        """Evaluate a rule, and store what it gives."""
+        (evaluated,) = self.contract(op).rule(rule).evaluate(values)
+        stored = evaluated.astype(stored_dtype(result.type))
+        return (np.broadcast_to(stored, shape_of(result)),)
+
+
+def centred(stored: Array, source: SSAValue) -> Array:
+    """Stored integers less their zero point, which may vary along one axis."""
+    quantization = quantized_element(source.type)
+    zero_point = np.array(quantization.zero_points, np.int32)
+    if quantization.axis is not None:
+        shape = [1] * stored.ndim
+        shape[quantization.axis] = len(zero_point)
+        zero_point = zero_point.reshape(shape)
+    return stored.astype(np.int32) - zero_point
+
+
+def padded(image: Array, pad: Sequence[int], value: int = 0) -> Array:
+    """An NHWC image surrounded by `value`: (top, bottom, left, right)."""
+    top, bottom, left, right = pad
+    widths = ((0, 0), (top, bottom), (left, right), (0, 0))
+    return np.pad(image, widths, constant_values=value)
+
+
+def taps(
+    op: qnn.WindowOp,
+    image: Array,
+    kernel: Sequence[int],
+    dilation: Sequence[int] = (1, 1),
+) -> Iterator[tuple[int, int, Array]]:
+    """Each tap (row, column) of a window, and the padded image's pixels it meets."""
+    _, height, width, _ = shape_of(op.results[0])
+    for row in range(kernel[0]):
+        for column in range(kernel[1]):
+            top, left = row * dilation[0], column * dilation[1]
+            view = image[:, top :: op.stride[0], left :: op.stride[1], :]
+            yield row, column, view[:, :height, :width, :]
