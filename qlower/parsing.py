@@ -337,7 +337,9 @@ def _line_of(source: str, number: int) -> str:
 
 def _first_line(error: Exception) -> str:
     """One sentence for any exception; asserts and lookups have none of their own."""
-    text = str(error).strip().split("\n")[0]
+    lines = str(error).strip().split("\n")
+    # xDSL says which operand does not verify in one line and why in the next.
+    text = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
     if isinstance(error, KeyError | AssertionError | IndexError) or not text:
         text = f"malformed text ({type(error).__name__}: {text})"
     return _lower_first(text)

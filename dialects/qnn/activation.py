@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import math
 from abc import ABC
+from collections.abc import Mapping
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from .base import Integral, QnnOp, Quantized, Value, check_shape, keyword, operand_of
+from .base import (
+    Integer,
+    Integral,
+    Number,
+    QnnOp,
+    Quantized,
+    Value,
+    check_shape,
+    keyword,
+    operand_of,
+)
 
 
 class UnaryOp(QnnOp, ABC):
@@ -20,12 +31,17 @@ class UnaryOp(QnnOp, ABC):
     result = result_def(Quantized())
 
     def __init__(
-        self, input: Value, result_type: Attribute, *, contract: str | None = None
+        self,
+        input: Value,
+        result_type: Attribute,
+        *,
+        contract: str | None = None,
+        properties: Mapping[str, Attribute] | None = None,
     ):
         super().__init__(
             operands=[input],
             result_types=[result_type],
-            properties={"contract": keyword(contract)},
+            properties={**(properties or {}), "contract": keyword(contract)},
         )
 
     def verify_(self) -> None:
@@ -72,8 +88,8 @@ class ClampOp(UnaryOp):
 
     name = "qnn.clamp"
 
-    min_attr = prop_def(FloatAttr.constr(f32), prop_name="min")
-    max_attr = prop_def(FloatAttr.constr(f32), prop_name="max")
+    min_attr = prop_def(Number("min"), prop_name="min")
+    max_attr = prop_def(Number("max"), prop_name="max")
 
     def __init__(
         self,
@@ -84,13 +100,13 @@ class ClampOp(UnaryOp):
         max: float,
         contract: str | None = None,
     ):
-        super(UnaryOp, self).__init__(
-            operands=[input],
-            result_types=[result_type],
+        super().__init__(
+            input,
+            result_type,
+            contract=contract,
             properties={
                 "min": FloatAttr(min, f32),
                 "max": FloatAttr(max, f32),
-                "contract": keyword(contract),
             },
         )
 
@@ -173,7 +189,7 @@ class LeakyReluOp(UnaryOp):
 
     name = "qnn.leaky_relu"
 
-    alpha_attr = prop_def(FloatAttr.constr(f32), prop_name="alpha")
+    alpha_attr = prop_def(Number("alpha"), prop_name="alpha")
 
     def __init__(
         self,
@@ -183,12 +199,12 @@ class LeakyReluOp(UnaryOp):
         alpha: float,
         contract: str | None = None,
     ):
-        super(UnaryOp, self).__init__(
-            operands=[input],
-            result_types=[result_type],
+        super().__init__(
+            input,
+            result_type,
+            contract=contract,
             properties={
                 "alpha": FloatAttr(alpha, f32),
-                "contract": keyword(contract),
             },
         )
 
@@ -252,10 +268,8 @@ class SoftmaxOp(UnaryOp):
 
     name = "qnn.softmax"
 
-    axis_attr = prop_def(
-        IntegerAttr.constr(i64), IntegerAttr(-1, i64), prop_name="axis"
-    )
-    beta_attr = prop_def(FloatAttr.constr(f32), FloatAttr(1.0, f32), prop_name="beta")
+    axis_attr = prop_def(Integer("axis"), IntegerAttr(-1, i64), prop_name="axis")
+    beta_attr = prop_def(Number("beta"), FloatAttr(1.0, f32), prop_name="beta")
 
     def __init__(
         self,
@@ -266,13 +280,13 @@ class SoftmaxOp(UnaryOp):
         beta: float = 1.0,
         contract: str | None = None,
     ):
-        super(UnaryOp, self).__init__(
-            operands=[input],
-            result_types=[result_type],
+        super().__init__(
+            input,
+            result_type,
+            contract=contract,
             properties={
                 "axis": IntegerAttr(axis, i64),
                 "beta": FloatAttr(beta, f32),
-                "contract": keyword(contract),
             },
         )
 

@@ -231,6 +231,30 @@ class Integers(LeafConstraint[DenseArrayBase[IntegerType]]):
 
 
 @dataclass(frozen=True)
+class Integer(LeafConstraint[IntegerAttr[IntegerType]]):
+    """An i64 property."""
+
+    name: str
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not isa(attr, IntegerAttr[IntegerType]) or attr.type != i64:
+            raise VerifyException(f"{self.name} {attr} is not an integer")
+
+
+@dataclass(frozen=True)
+class Number(LeafConstraint[FloatAttr[Float32Type]]):
+    """An f32 property, which is not NaN."""
+
+    name: str
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not isa(attr, FloatAttr[Float32Type]):
+            raise VerifyException(f"{self.name} {attr} is not an f32 number")
+        if math.isnan(attr.value.data):
+            raise VerifyException(f"{self.name} is not a number")
+
+
+@dataclass(frozen=True)
 class Boolean(LeafConstraint[BoolAttr]):
     """A property that is true or false."""
 

@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .base import (
     ActivatedOp,
+    Integer,
     Integers,
     Integral,
     Quantized,
@@ -72,9 +73,7 @@ class Conv2DOp(ConvolutionOp):
     bias = optional_operand_of(Integral((32,), rank=1))
     result = result_def(Quantized(rank=4))
 
-    groups_attr = prop_def(
-        IntegerAttr.constr(i64), IntegerAttr(1, i64), prop_name="groups"
-    )
+    groups_attr = prop_def(Integer("groups"), IntegerAttr(1, i64), prop_name="groups")
 
     def __init__(
         self,

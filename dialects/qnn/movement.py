@@ -28,6 +28,7 @@ from xdsl.utils.hints import isa
 
 from .base import (
     Boolean,
+    Integer,
     Integers,
     Integral,
     Keyword,
@@ -126,7 +127,7 @@ class ConcatOp(QnnOp):
     inputs = operands_of(Quantized())
     result = result_def(Quantized())
 
-    axis_attr = prop_def(IntegerAttr.constr(i64), prop_name="axis")
+    axis_attr = prop_def(Integer("axis"), prop_name="axis")
 
     def __init__(
         self,
@@ -184,7 +185,7 @@ class PadOp(QnnOp):
 
     low_attr = prop_def(Integers("low", 0), prop_name="low")
     high_attr = prop_def(Integers("high", 0), prop_name="high")
-    value_attr = opt_prop_def(IntegerAttr.constr(i64), prop_name="value")
+    value_attr = opt_prop_def(Integer("value"), prop_name="value")
 
     def __init__(
         self,
@@ -418,7 +419,7 @@ class SplitOp(QnnOp):
     input = operand_of(Quantized())
     parts = var_result_def(Quantized())
 
-    axis_attr = prop_def(IntegerAttr.constr(i64), prop_name="axis")
+    axis_attr = prop_def(Integer("axis"), prop_name="axis")
 
     def __init__(
         self,
@@ -545,7 +546,7 @@ class ArgMaxOp(QnnOp):
     input = operand_of(Quantized())
     result = result_def(Integral((32, 64)))
 
-    axis_attr = prop_def(IntegerAttr.constr(i64), prop_name="axis")
+    axis_attr = prop_def(Integer("axis"), prop_name="axis")
 
     def __init__(
         self,
