@@ -4,7 +4,7 @@
     x = builder.tensor("x", (1, 8, 8, 3), scale=0.1, zero_point=3)
     w = builder.tensor("w", (4, 3, 3, 3), scale=[0.1, 0.2, 0.3, 0.4], data=weights)
     y = builder.tensor("y", (1, 8, 8, 4), scale=0.2)
-    builder.operator("CONV_2D", [x, w, -1], [y], stride_h=1, stride_w=1)
+    builder.operator("CONV_2D", [x, w], [y], {"stride_h": 1, "stride_w": 1})
     data = builder.build([x], [y])
 
 Nothing is checked, so that wrong files can be written as well.
@@ -12,7 +12,7 @@ Nothing is checked, so that wrong files can be written as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, cast
@@ -122,7 +122,7 @@ class _Operator:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     options_kind: str | None
-    options: dict[str, Option]
+    options: Mapping[str, Option]
 
 
 class TFLiteBuilder:
@@ -181,9 +181,9 @@ class TFLiteBuilder:
         name: str,
         inputs: Sequence[int],
         outputs: Sequence[int],
+        options: Mapping[str, Option] | None = None,
         *,
         options_kind: str | None = None,
-        **options: Option,
     ) -> None:
         """Add an operator by its schema name; options by their schema names.
 
@@ -192,7 +192,7 @@ class TFLiteBuilder:
         """
         kind = options_kind or OPTIONS_KINDS.get(name)
         self._operators.append(
-            _Operator(name, tuple(inputs), tuple(outputs), kind, dict(options))
+            _Operator(name, tuple(inputs), tuple(outputs), kind, options or {})
         )
 
     def build(

@@ -250,7 +250,9 @@ class OperatorContext(Site):
         try:
             operation.verify_()
         except VerifyException as error:
-            raise self.error(f"{operation.name}: {error}") from error
+            # xDSL breaks the line before the reason.
+            reason = " ".join(str(error).split())
+            raise self.error(f"{operation.name}: {reason}") from error
         self.graph.append(operation)
         return operation.results[0]
 

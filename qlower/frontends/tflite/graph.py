@@ -56,6 +56,7 @@ class _GraphImporter:
             argument = self.block.insert_arg(
                 tensor_type(tensor, self.site), len(self.block.args)
             )
+            argument.location = self.named_location(tensor, self.site)
             self.define(tensor, argument, self.site)
         for operator in model.operators:
             self.import_operator(operator)
@@ -66,7 +67,9 @@ class _GraphImporter:
             self.value(tensor, tensor_type(tensor, self.site), self.site)
             for tensor in outputs
         ]
-        self.append(func.ReturnOp(*returned))
+        return_op = func.ReturnOp(*returned)
+        return_op.location = self.site.location
+        self.append(return_op)
         main = func.FuncOp(
             "main",
             (
@@ -77,6 +80,7 @@ class _GraphImporter:
             arg_attrs=_name_attributes([self.name(tensor) for tensor in inputs]),
             res_attrs=_name_attributes([self.name(tensor) for tensor in outputs]),
         )
+        main.location = self.site.location
         return ModuleOp(
             [main],
             {
@@ -108,6 +112,9 @@ class _GraphImporter:
                 f"options of kind {operator.options_kind}, expected {importer.options}"
             )
         importer.build(context)
+
+    def named_location(self, tensor: Tensor, site: Site) -> NameLoc:
+        return NameLoc(StringAttr(self.name(tensor)), site.location)
 
     def warn_of_ignored_axes(self) -> None:
         """Some converters number the scales of a bias by the dimension of the weights.
@@ -168,7 +175,7 @@ class _GraphImporter:
                 operation = qnn.ConstantOp(value, type)
             else:
                 operation = arith.ConstantOp(value)
-            operation.location = NameLoc(StringAttr(self.name(tensor)), site.location)
+            operation.location = self.named_location(tensor, site)
             self.append(operation)
             self.constants[key] = _hinted(operation.results[0], self.name(tensor))
         return self.constants[key]

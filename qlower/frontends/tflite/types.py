@@ -57,16 +57,17 @@ def tensor_type(tensor: Tensor, site: Site) -> TensorType[Element]:
 def constant_value(
     tensor: Tensor, data: bytes, type: TensorType[Element], site: Site
 ) -> DenseIntOrFPElementsAttr:
-    """`data` as elements of the storage type; the attribute shares the bytes."""
+    """`data` as stored elements in the shape of `type`; the attribute shares the bytes."""
     element = type.element_type
     stored = element.storage_type if isinstance(element, QuantizedType) else element
-    expected = math.prod(tensor.shape) * stored.size
+    shape = type.get_shape()
+    expected = math.prod(shape) * stored.size
     if len(data) != expected:
         raise site.error(
             f"{tensor}: {len(data)} bytes of data, expected {expected} for shape"
-            f" {list(tensor.shape)} of {tensor.type}"
+            f" {list(shape)} of {tensor.type}"
         )
-    return DenseIntOrFPElementsAttr(TensorType(stored, tensor.shape), BytesAttr(data))
+    return DenseIntOrFPElementsAttr(TensorType(stored, shape), BytesAttr(data))
 
 
 def _checked_shape(tensor: Tensor, site: Site) -> tuple[int, ...]:
