@@ -1,0 +1,99 @@
+"""Arrays in `.npy` and `.npz` files, read with care and written reproducibly."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
+
+from qlower.diagnostics import QlowerError
+
+Array: TypeAlias = NDArray[np.generic]
+
+
+def read_array(path: Path) -> Array:
+    """The array in an `.npy` file, or the only one in an `.npz` file."""
+    arrays = read_arrays(path)
+    if len(arrays) != 1:
+        names = ", ".join(arrays) or "none"
+        raise QlowerError(f"{path} holds {len(arrays)} arrays ({names}), 1 is needed")
+    return next(iter(arrays.values()))
+
+
+def read_arrays(path: Path) -> dict[str, Array]:
+    """Every array of an `.npz` file by name; an `.npy` file has one, named by its stem.
+
+    The header is held against the size of the file before anything is allocated, and
+    pickled objects are refused.
+    """
+    if path.suffix not in (".npy", ".npz"):
+        raise QlowerError(f"{path}: arrays are read from .npy and .npz files")
+    try:
+        if path.suffix == ".npy":
+            with path.open("rb") as stream:
+                size = path.stat().st_size
+                return {path.stem: _read_one(stream, size)}
+        with zipfile.ZipFile(path) as archive:
+            arrays: dict[str, Array] = {}
+            for member in archive.infolist():
+                with archive.open(member) as stream:
+                    data = io.BytesIO(stream.read())
+                name = member.filename.removesuffix(".npy")
+                arrays[name] = _read_one(data, len(data.getbuffer()))
+            return arrays
+    except FileNotFoundError as error:
+        raise QlowerError(f"cannot read {path}: {error.strerror}") from error
+    except (
+        ValueError,
+        OSError,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        SyntaxError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        reason = reason or str(error).split("\n")[0]
+        raise QlowerError(f"cannot read {path}: {reason}") from error
+
+
+def write_arrays(stream: BinaryIO, arrays: Mapping[str, Array]) -> None:
+    """Write an uncompressed `.npz`; equal arrays give equal bytes."""
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, array in arrays.items():
+            entry = zipfile.ZipInfo(f"{name}.npy")
+            with archive.open(entry, "w", force_zip64=True) as member:
+                npy_format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+def _read_one(stream: BinaryIO, size: int) -> Array:
+    """Read one array from a stream of `size` bytes, at its beginning."""
+    readers = {
+        (1, 0): npy_format.read_array_header_1_0,
+        (2, 0): npy_format.read_array_header_2_0,
+    }
+    version = npy_format.read_magic(stream)
+    if version not in readers:
+        raise ValueError(f"array format {version} is not supported")
+    shape, fortran_order, dtype = readers[version](stream)
+    if dtype.hasobject:
+        raise ValueError("it holds pickled Python objects")
+    if any(extent < 0 for extent in shape):
+        raise ValueError(f"the shape {shape} is negative")
+    needed = math.prod(shape) * dtype.itemsize
+    if needed != size - stream.tell():
+        raise ValueError(
+            f"it has {size - stream.tell()} bytes of data, "
+            f"shape {shape} of {dtype} needs {needed}"
+        )
+    data = np.frombuffer(stream.read(needed), dtype)
+    return data.reshape(shape, order="F" if fortran_order else "C")

@@ -1,0 +1,94 @@
+"""Layers: the operations of the source model, each with a name of its own.
+
+A layer's name is the `NameLoc` of its operation; everything that is lowered from the
+operation keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    NameLoc,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import ConstantLike, IsTerminator
+
+from qlower.diagnostics import layer_name
+from qlower.signature import NAME, main_function
+
+
+def layers(module: ModuleOp) -> Iterator[Operation]:
+    """The operations of the entry function that compute something, in order."""
+    for op in main_function(module).body.block.ops:
+        if op.results and not _is_constant(op) and not op.has_trait(IsTerminator):
+            yield op
+
+
+def name_layers(module: ModuleOp) -> None:
+    """Give every operation of the entry function a name, and every layer its own.
+
+    An operation without a name is called like its first result, or like its kind.
+    """
+    taken: set[str] = set()
+    for index, op in enumerate(main_function(module).body.block.ops):
+        if op.has_trait(IsTerminator) or not op.results:
+            continue
+        kind = op.name.split(".")[-1]
+        given = layer_name(op)
+        name = given or op.results[0].name_hint or f"{kind}_{index}"
+        if not _is_constant(op):
+            while name in taken:
+                name = f"{name}#{index}"
+            taken.add(name)
+        if name != given:
+            op.location = NameLoc(StringAttr(name), op.location)
+
+
+def expose_layers(module: ModuleOp) -> tuple[ModuleOp, dict[str, int]]:
+    """A copy of `module` that also returns the result of every layer.
+
+    The second value tells, for each layer by name, which result of the copy it is. A
+    layer with several results has `name`, `name:1`, `name:2` ...
+    """
+    exposed = module.clone()
+    function = main_function(exposed)
+    terminator = function.body.block.last_op
+    assert terminator is not None
+    returned: list[SSAValue] = list(terminator.operands)
+    names: dict[str, int] = {}
+    new: list[str] = []
+    for op in layers(exposed):
+        for index, result in enumerate(op.results):
+            if not isinstance(result.type, TensorType):
+                continue
+            name = f"{layer_name(op)}:{index}" if index else layer_name(op)
+            if name is None:
+                continue
+            if result not in returned:
+                returned.append(result)
+                new.append(name)
+            names[name] = returned.index(result)
+    terminator.operands = returned
+    function.function_type = FunctionType.from_lists(
+        list(function.function_type.inputs), [value.type for value in returned]
+    )
+    old = len(returned) - len(new)
+    attributes = (
+        list(function.res_attrs)
+        if function.res_attrs is not None
+        else [DictionaryAttr({})] * old
+    )
+    attributes += [DictionaryAttr({NAME: StringAttr(name)}) for name in new]
+    function.res_attrs = ArrayAttr(attributes)
+    return exposed, names
+
+
+def _is_constant(op: Operation) -> bool:
+    return op.has_trait(ConstantLike) or op.name == "qnn.constant"

@@ -1,0 +1,98 @@
+"""Writing results: all or nothing, and refused before long work, not after it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from qlower.diagnostics import QlowerError
+
+
+@contextmanager
+def replacing(path: Path) -> Generator[BinaryIO]:
+    """A stream whose content becomes the file `path` when the block ends well.
+
+    The temporary file is made at once, so that an output that can't be written is
+    noticed before the work; when the block fails, `path` is as it was.
+    """
+    if path.is_dir():
+        raise QlowerError(f"cannot write {path}: it is a directory")
+    if path.exists() and not path.is_file():  # a device or a pipe: never replace it
+        with writing(path):
+            stream = path.open("wb")
+        with stream:
+            yield stream
+        return
+    with writing(path):
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+        with writing(path):
+            _give_default_mode(temporary)
+            os.replace(temporary, path)
+    finally:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+@contextmanager
+def replacing_files(directory: Path) -> Generator[Path]:
+    """A temporary folder whose files move into `directory` when the block ends well.
+
+    `directory` is created if need be, and removed again when the block fails.
+    """
+    created = not directory.exists()
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=".qlower-", dir=directory))
+    complete = False
+    try:
+        yield temporary
+        files = sorted(temporary.iterdir())
+        for file in files:
+            if (directory / file.name).is_dir():
+                raise QlowerError(f"{directory / file.name} is a directory")
+        with writing(directory):
+            for file in files:
+                os.replace(file, directory / file.name)
+        complete = True
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if created and not complete:
+            with suppress(OSError):
+                directory.rmdir()
+
+
+@contextmanager
+def writing(path: Path) -> Generator[None]:
+    """Report any operating-system error as one about writing `path`."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise QlowerError(f"cannot write {path}: {error.strerror}") from error
+
+
+def write_text(path: str, text: str) -> None:
+    """Write `text` to a file, or to standard output for `-`."""
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    with replacing(Path(path)) as stream:
+        stream.write(text.encode())
+
+
+def _give_default_mode(path: Path) -> None:
+    """Temporary files are private; a result has the permissions of any new file."""
+    mask = os.umask(0)
+    os.umask(mask)
+    path.chmod(0o666 & ~mask)

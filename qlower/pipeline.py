@@ -1,0 +1,84 @@
+"""From the qnn level down to native code: the one place that says which pass follows.
+
+qnn --lower-qnn--> arith --form-kernels, plan-memory--> kernel --> LLVM IR, object
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from qlower.context import make_context
+from qlower.diagnostics import LOGGER, QlowerError
+from qlower.parsing import verify_module
+
+if TYPE_CHECKING:
+    from qlower.codegen import CompiledObject
+    from qlower.codegen.target import Target
+
+
+class CompilerBug(Exception):
+    """A pass of ours left IR that doesn't verify."""
+
+
+def lower_to_arith(
+    module: ModuleOp, contract: str | None = None, *, expand_fixed: bool = False
+) -> ModuleOp:
+    """A copy of a qnn-level module at the arith level.
+
+    `contract` names the numerics (or is the path of a file with them), in place of the
+    module's own. With `expand_fixed` the result is upstream MLIR, without our ops.
+    """
+    from xdsl.transforms.canonicalize import CanonicalizePass
+    from xdsl.transforms.common_subexpression_elimination import (
+        CommonSubexpressionElimination,
+    )
+    from xdsl.transforms.dead_code_elimination import DeadCodeElimination
+
+    from qlower.transforms.lower_qnn import LowerQnnPass
+
+    passes: list[ModulePass] = [
+        LowerQnnPass(contract=contract),
+        CanonicalizePass(),
+        CommonSubexpressionElimination(),
+        DeadCodeElimination(),
+    ]
+    if expand_fixed:
+        from qlower.transforms.expand_fixed import ExpandFixedPass
+
+        passes += [ExpandFixedPass(), CanonicalizePass()]
+    return _run(module, passes)
+
+
+def lower_to_kernel(module: ModuleOp) -> ModuleOp:
+    """A copy of an arith-level module as loop nests with their places in memory."""
+    from qlower.transforms.form_kernels import FormKernelsPass
+    from qlower.transforms.plan_memory import PlanMemoryPass
+
+    return _run(module, [FormKernelsPass(), PlanMemoryPass()])
+
+
+def generate_code(module: ModuleOp, target: Target) -> CompiledObject:
+    """Machine code for a kernel-level module."""
+    from qlower.codegen import compile_module
+
+    LOGGER.info("generate code for %s", target)
+    return compile_module(module, target)
+
+
+def _run(module: ModuleOp, passes: Sequence[ModulePass]) -> ModuleOp:
+    """Apply passes to a copy; each has to leave a module that verifies."""
+    context = make_context()
+    result = module.clone()
+    for step in passes:
+        LOGGER.log(logging.INFO, "%s", step.name)
+        step.apply(context, result)
+        try:
+            verify_module(result)
+        except QlowerError as error:
+            raise CompilerBug(f"after {step.name}: {error}") from error
+    return result
