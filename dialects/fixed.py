@@ -30,6 +30,7 @@ from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    MessageConstraint,
     ParsePropInAttrDict,
     VarConstraint,
     irdl_attr_definition,
@@ -138,6 +139,12 @@ class RoundingModeAttr(EnumAttribute[RoundingMode]):
             return parser.parse_str_enum(RoundingMode)
 
 
+IntegersConstraint = MessageConstraint(
+    container_of(SignlessIntegerConstraint), "expected signless integers"
+)
+FloatsConstraint = MessageConstraint(container_of(AnyFloatConstr), "expected floats")
+
+
 def _parse_rounding(parser: Parser) -> RoundingModeAttr:
     with parser.in_braces():
         parser.parse_keyword("rounding")
@@ -197,7 +204,7 @@ class ShiftRightOp(IRDLOperation, HasFolderInterface):
 
     name = "fixed.shift_right"
 
-    _T: ClassVar = VarConstraint("T", container_of(SignlessIntegerConstraint))
+    _T: ClassVar = VarConstraint("T", IntegersConstraint)
 
     operand = operand_def(_T)
     amount = operand_def(_T)
@@ -274,8 +281,8 @@ class ConvertOp(IRDLOperation, HasFolderInterface):
 
     name = "fixed.convert"
 
-    operand = operand_def(container_of(AnyFloatConstr))
-    result = result_def(container_of(SignlessIntegerConstraint))
+    operand = operand_def(FloatsConstraint)
+    result = result_def(IntegersConstraint)
 
     rounding = prop_def(RoundingModeAttr)
 
@@ -352,8 +359,8 @@ class SaturateOp(IRDLOperation, HasFolderInterface):
 
     name = "fixed.saturate"
 
-    operand = operand_def(container_of(SignlessIntegerConstraint))
-    result = result_def(container_of(SignlessIntegerConstraint))
+    operand = operand_def(IntegersConstraint)
+    result = result_def(IntegersConstraint)
 
     unsigned_attr = opt_prop_def(UnitAttr, prop_name="unsigned")
 

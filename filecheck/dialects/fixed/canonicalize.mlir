@@ -1,0 +1,68 @@
+// RUN: %qopt %s -p canonicalize | %filecheck
+
+// A shift by 0 does nothing; others of constants are computed.
+// CHECK-LABEL: func.func @shift_right
+// CHECK-DAG:     %[[FLOOR:.*]] = arith.constant -2 : i8
+// CHECK-DAG:     %[[UP:.*]] = arith.constant -1 : i8
+// CHECK:         func.return %x, %[[FLOOR]], %[[UP]] : i8, i8, i8
+func.func @shift_right(%x: i8) -> (i8, i8, i8) {
+  %zero = arith.constant 0 : i8
+  %one = arith.constant 1 : i8
+  %minus_three = arith.constant -3 : i8
+  %same = fixed.shift_right %x, %zero {rounding = ceil} : i8
+  %floor = fixed.shift_right %minus_three, %one {rounding = floor} : i8
+  %up = fixed.shift_right %minus_three, %one {rounding = half_up} : i8
+  return %same, %floor, %up : i8, i8, i8
+}
+
+// Poison is left alone.
+// CHECK-LABEL: func.func @shift_too_far
+// CHECK:         fixed.shift_right
+// CHECK:         fixed.shift_right
+func.func @shift_too_far() -> (i8, i8) {
+  %x = arith.constant 100 : i8
+  %eight = arith.constant 8 : i8
+  %minus_one = arith.constant -1 : i8
+  %y = fixed.shift_right %x, %eight {rounding = floor} : i8
+  %z = fixed.shift_right %x, %minus_one {rounding = floor} : i8
+  return %y, %z : i8, i8
+}
+
+// CHECK-LABEL: func.func @convert
+// CHECK-DAG:     %[[EVEN:.*]] = arith.constant 2 : i8
+// CHECK-DAG:     %[[AWAY:.*]] = arith.constant 3 : i8
+// CHECK-DAG:     %[[MAX:.*]] = arith.constant 127 : i8
+// CHECK-DAG:     %[[MIN:.*]] = arith.constant -128 : i8
+// CHECK:         func.return %[[EVEN]], %[[AWAY]], %[[MAX]], %[[MIN]]
+func.func @convert() -> (i8, i8, i8, i8) {
+  %x = arith.constant 2.5 : f32
+  %huge = arith.constant 1.0e+30 : f32
+  %infinity = arith.constant 0xFF800000 : f32
+  %even = fixed.convert %x {rounding = half_even} : f32 to i8
+  %away = fixed.convert %x {rounding = half_away} : f32 to i8
+  %max = fixed.convert %huge {rounding = half_even} : f32 to i8
+  %min = fixed.convert %infinity {rounding = half_even} : f32 to i8
+  return %even, %away, %max, %min : i8, i8, i8, i8
+}
+
+// CHECK-LABEL: func.func @convert_nan
+// CHECK:         fixed.convert
+func.func @convert_nan() -> i8 {
+  %nan = arith.constant 0x7FC00000 : f32
+  %y = fixed.convert %nan {rounding = half_even} : f32 to i8
+  return %y : i8
+}
+
+// CHECK-LABEL: func.func @saturate
+// CHECK-DAG:     %[[HIGH:.*]] = arith.constant 127 : i8
+// CHECK-DAG:     %[[BYTE:.*]] = arith.constant -56 : i8
+// CHECK-DAG:     %[[ZERO:.*]] = arith.constant 0 : i8
+// CHECK:         func.return %[[HIGH]], %[[BYTE]], %[[ZERO]]
+func.func @saturate() -> (i8, i8, i8) {
+  %x = arith.constant 200 : i32
+  %negative = arith.constant -200 : i32
+  %high = fixed.saturate %x : i32 to i8
+  %byte = fixed.saturate %x {unsigned} : i32 to i8
+  %zero = fixed.saturate %negative {unsigned} : i32 to i8
+  return %high, %byte, %zero : i8, i8, i8
+}

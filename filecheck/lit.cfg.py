@@ -1,0 +1,71 @@
+"""
+lit configuration: `lit filecheck` runs every test here.
+
+Tests call tools by substitution only, so that they find this environment's whether or
+not it is activated:
+
+    %qlower, %qopt, %filecheck    our tools, and FileCheck on the test file itself
+    %roundtrip                    text is read and printed twice, and checked
+    %generic_roundtrip            the same, through the generic form
+    %mlir_opt                     upstream's mlir-opt, LLVM 22 or newer, where found;
+                                  tests that need it say `REQUIRES: mlir-opt`
+"""
+
+# pyright: reportUndefinedVariable=false
+# ruff: noqa: F821
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import lit.formats
+
+OLDEST_MLIR_OPT = 22
+
+
+def find_mlir_opt() -> str | None:
+    """QLOWER_MLIR_OPT, else the mlir-opt on the path if it is new enough."""
+    if path := os.environ.get("QLOWER_MLIR_OPT"):
+        return path
+    if (path := shutil.which("mlir-opt", path=config.environment["PATH"])) is None:
+        return None
+    version = subprocess.run([path, "--version"], capture_output=True, text=True)
+    match = re.search(r"LLVM version (\d+)", version.stdout)
+    return path if match and int(match[1]) >= OLDEST_MLIR_OPT else None
+
+
+config.name = "qlower"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.test_source_root = Path(__file__).parent
+config.maxIndividualTestTime = 60
+
+scripts = Path(sys.executable).parent
+config.environment["PATH"] = f"{scripts}{os.pathsep}{config.environment['PATH']}"
+for name in ("QLOWER_MODELS", "QLOWER_CACHE_DIR", "HOME"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+qlower_opt = f"'{scripts / 'qlower-opt'}'"
+filecheck = f"'{scripts / 'filecheck'}' %s"
+config.substitutions += [
+    ("%qlower", f"'{scripts / 'qlower'}'"),
+    ("%qopt", qlower_opt),
+    ("%filecheck", filecheck),
+    (
+        "%roundtrip",
+        f"{qlower_opt} %s --split-input-file"
+        f" | {qlower_opt} --split-input-file | {filecheck}",
+    ),
+    (
+        "%generic_roundtrip",
+        f"{qlower_opt} %s --split-input-file --print-op-generic"
+        f" | {qlower_opt} --split-input-file | {filecheck}",
+    ),
+]
+if mlir_opt := find_mlir_opt():
+    config.available_features.add("mlir-opt")
+    config.substitutions.append(("%mlir_opt", f"'{mlir_opt}'"))
