@@ -57,8 +57,8 @@ class ContractionFunctions(RuleFunctions):
         image = np.repeat(centred(args[0], op.input), op.multiplier, axis=3)
         weight = centred(args[1], op.weight)
         sums = np.zeros(shape_of(op.result), np.int64)
-        padded = padded(image, op.pad)
-        for kh, kw, view in taps(op, padded, weight.shape[1:3], op.dilation):
+        image = padded(image, op.pad)
+        for kh, kw, view in taps(op, image, weight.shape[1:3], op.dilation):
             sums += view.astype(np.int64) * weight[0, kh, kw, :]
         return self._finish(op, sums, args)
 

@@ -57,9 +57,9 @@ class PoolingFunctions(RuleFunctions):
         self, interpreter: Interpreter, op: qnn.MaxPool2DOp, args: PythonValues
     ) -> PythonValues:
         lowest = int(np.iinfo(args[0].dtype).min)
-        padded = padded(args[0], op.pad, lowest)
+        image = padded(args[0], op.pad, lowest)
         largest = np.full(shape_of(op.result), lowest, args[0].dtype)
-        for _, _, view in taps(op, padded, op.kernel):
+        for _, _, view in taps(op, image, op.kernel):
             largest = np.maximum(largest, view)
         values = activation_values(self.contract(op), op.result.type, op.activation)
         low, high = int(values["output_min"]), int(values["output_max"])
