@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
 import numpy as np
-from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType, i32
+from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -106,51 +106,26 @@ class OperatorContext(Site):
         return self.graph.value(tensor, tensor_type(tensor, self), self)
 
     def quantized(self, number: int) -> SSAValue:
-        """An activation or constant with one scale and zero point."""
-        self._check_quantized(self.input(number))
+        """An activation or constant with one scale, of the same type as the result."""
+        self.per_tensor(self.input(number))
+        self.check_type(self.input(number), self.output().type)
         return self.value(number)
 
     def is_float(self, number: int) -> bool:
         return self.input(number).type == "FLOAT32"
 
-    def weights(self, number: int, axis: int) -> SSAValue:
-        """A quantized constant, per tensor or with a scale per index of `axis`."""
+    def constant(self, number: int) -> bytes:
+        """The bytes of an operand that must be a constant."""
         tensor = self.input(number)
-        self._constant(number)
-        element = tensor_type(tensor, self).element_type
-        if not isinstance(element, QuantizedType):
-            raise self.error(
-                f"{tensor}: weights of type {tensor.type} are not supported;"
-                " expected INT8 or UINT8"
-            )
-        if element.axis not in (None, axis):
-            raise self.error(
-                f"{tensor}: weights quantized along dimension {element.axis} are not"
-                f" supported; expected {axis}"
-            )
-        return self.value(number)
-
-    def bias(self, number: int, channels: int) -> SSAValue | None:
-        """The optional constant bias, as `tensor<channels x i32>`."""
-        if not self.has_input(number):
-            return None
-        tensor = self.input(number)
-        self._constant(number)
-        if tensor.type != "INT32":
-            raise self.error(
-                f"{tensor}: a bias of type {tensor.type} is not supported;"
-                " expected INT32"
-            )
-        if math.prod(tensor.shape) != channels:
-            raise self.error(
-                f"{tensor}: a bias of shape {list(tensor.shape)}, expected [{channels}]"
-            )
-        return self.graph.value(tensor, TensorType(i32, (channels,)), self)
+        data = self.graph.constant(tensor, self)
+        if data is None:
+            raise self.error(f"{tensor}: operand {number} must be a constant")
+        return data
 
     def integers(self, number: int, what: str, count: int | None = None) -> list[int]:
         """The elements of a constant INT32 or INT64 operand."""
         tensor = self.input(number)
-        data = self._constant(number)
+        data = self.constant(number)
         if tensor.type not in ("INT32", "INT64"):
             raise self.error(
                 f"{tensor}: {what} of type {tensor.type} is not supported; expected"
@@ -172,8 +147,8 @@ class OperatorContext(Site):
     def stored_integer(self, number: int) -> int:
         """The element of a constant quantized scalar, as it is stored."""
         tensor = self.input(number)
-        self._check_quantized(tensor)
-        data = self._constant(number)
+        self.per_tensor(tensor)
+        data = self.constant(number)
         if len(data) != 1:
             raise self.error(f"{tensor}: {len(data)} bytes of data, expected 1")
         return int.from_bytes(data, "little", signed=tensor.type == "INT8")
@@ -215,6 +190,11 @@ class OperatorContext(Site):
             )
         return ACTIVATIONS[code]
 
+    def _scalar(self, name: str) -> int | float:
+        value = self.options[name]
+        assert not isinstance(value, tuple)
+        return value
+
     # Results
 
     def output(self, number: int = 0) -> Tensor:
@@ -225,7 +205,7 @@ class OperatorContext(Site):
 
     def quantized_result_type(self, number: int = 0) -> TensorType[Element]:
         """The type of a result, which must have one scale and zero point."""
-        self._check_quantized(self.output(number))
+        self.per_tensor(self.output(number))
         return self.result_type(number)
 
     def result_shape(self, number: int = 0) -> tuple[int, ...]:
@@ -271,19 +251,16 @@ class OperatorContext(Site):
 
     # Checks
 
-    def _scalar(self, name: str) -> int | float:
-        value = self.options[name]
-        assert not isinstance(value, tuple)
-        return value
+    def check_type(self, tensor: Tensor, expected: str) -> None:
+        """Refuse a tensor of another type than the operator's other tensors."""
+        if tensor.type != expected:
+            raise self.error(
+                f"{tensor}: type {tensor.type} is not supported together with"
+                f" {expected}"
+            )
 
-    def _constant(self, number: int) -> bytes:
-        tensor = self.input(number)
-        data = self.graph.constant(tensor, self)
-        if data is None:
-            raise self.error(f"{tensor}: operand {number} must be a constant")
-        return data
-
-    def _check_quantized(self, tensor: Tensor) -> None:
+    def per_tensor(self, tensor: Tensor) -> QuantizedType:
+        """The quantization of `tensor`, which must have one scale and zero point."""
         element = tensor_type(tensor, self).element_type
         if not isinstance(element, QuantizedType):
             raise self.error(
@@ -296,3 +273,4 @@ class OperatorContext(Site):
                 f" {element.axis} are not supported by {self.operator.name} here;"
                 " expected one scale"
             )
+        return element

@@ -57,7 +57,7 @@ def tensor_type(tensor: Tensor, site: Site) -> TensorType[Element]:
 def constant_value(
     tensor: Tensor, data: bytes, type: TensorType[Element], site: Site
 ) -> DenseIntOrFPElementsAttr:
-    """`data` as stored elements in the shape of `type`; the attribute shares the bytes."""
+    """`data` as stored elements in the shape of `type`, sharing the bytes."""
     element = type.element_type
     stored = element.storage_type if isinstance(element, QuantizedType) else element
     shape = type.get_shape()

@@ -53,8 +53,21 @@ def import_leaky_relu(op: OperatorContext) -> None:
     op.finish(qnn.LeakyReluOp(op.quantized(0), op.quantized_result_type(), alpha=alpha))
 
 
+SOFTMAX_SCALE = 1 / 256
+SOFTMAX_TOLERANCE = SOFTMAX_SCALE / 1000
+"""The kernel's result has this scale, whatever the file says."""
+
+
 def import_softmax(op: OperatorContext) -> None:
     """Along the last dimension, which is the only one that TFLite has."""
+    result = op.per_tensor(op.output())
+    if result.zero_point != result.storage_min or (
+        abs(result.scale - SOFTMAX_SCALE) > SOFTMAX_TOLERANCE
+    ):
+        raise op.error(
+            f"{op.output()}: quantization {result}, expected scale {SOFTMAX_SCALE} and"
+            f" zero point {result.storage_min}"
+        )
     beta = op.real("beta")
     if beta <= 0:
         raise op.error(f"beta {beta} is out of range: above 0")
@@ -71,15 +84,14 @@ def import_softmax(op: OperatorContext) -> None:
 def import_arg_max(op: OperatorContext) -> None:
     rank = len(op.shape(0))
     (axis,) = op.integers(1, "axis", count=1)
+    op.per_tensor(op.input(0))
     result_type = op.result_type()
     if result_type.element_type not in (i32, i64):
         raise op.error(
             f"{op.output()}: type {op.output().type} is not supported; expected INT32"
             " or INT64"
         )
-    op.finish(
-        qnn.ArgMaxOp(op.quantized(0), result_type, axis=op.axis("axis", axis, rank))
-    )
+    op.finish(qnn.ArgMaxOp(op.value(0), result_type, axis=op.axis("axis", axis, rank)))
 
 
 IMPORTERS = {

@@ -11,6 +11,7 @@ from qlower.dialects import qnn
 
 from ..context import OperatorContext
 from ..importer import Importer
+from ..weights import read_bias, read_weights
 from ..window import read_window
 
 
@@ -27,8 +28,8 @@ def import_conv2d(op: OperatorContext) -> None:
     op.finish(
         qnn.Conv2DOp(
             op.quantized(0),
-            op.weights(1, axis=0),
-            op.bias(2, filters),
+            read_weights(op, 1, axis=0),
+            read_bias(op, 2, filters),
             op.quantized_result_type(),
             stride=window.stride,
             pad=window.pad,
@@ -54,8 +55,8 @@ def import_depthwise_conv2d(op: OperatorContext) -> None:
     op.finish(
         qnn.DepthwiseConv2DOp(
             op.quantized(0),
-            op.weights(1, axis=3),
-            op.bias(2, filters),
+            read_weights(op, 1, axis=3),
+            read_bias(op, 2, filters),
             op.quantized_result_type(),
             stride=window.stride,
             pad=window.pad,
@@ -92,8 +93,8 @@ def import_fully_connected(op: OperatorContext) -> None:
     op.finish(
         qnn.LinearOp(
             value,
-            op.weights(1, axis=0),
-            op.bias(2, units),
+            read_weights(op, 1, axis=0, symmetric=False),
+            read_bias(op, 2, units),
             op.quantized_result_type(),
             activation=op.activation(),
         )

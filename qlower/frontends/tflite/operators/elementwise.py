@@ -24,12 +24,6 @@ def _import_binary(
     op: OperatorContext,
     binary: type[qnn.AddOp | qnn.SubOp | qnn.MulOp],
 ) -> None:
-    types = [op.input(0).type, op.input(1).type, op.output().type]
-    if len(set(types)) > 1:
-        raise op.error(
-            f"operand and result types {', '.join(types)} are not supported; expected"
-            " three of the same"
-        )
     op.finish(
         binary(
             op.quantized(0),
@@ -46,7 +40,8 @@ def import_quantize(op: OperatorContext) -> None:
     if op.is_float(0):
         op.finish(qnn.QuantizeOp(op.value(0), result_type))
     else:
-        op.finish(qnn.RequantizeOp(op.quantized(0), result_type))
+        op.per_tensor(op.input(0))
+        op.finish(qnn.RequantizeOp(op.value(0), result_type))
 
 
 def import_dequantize(op: OperatorContext) -> None:
@@ -54,7 +49,8 @@ def import_dequantize(op: OperatorContext) -> None:
         raise op.error(
             f"{op.output()}: type {op.output().type} is not supported; expected FLOAT32"
         )
-    op.finish(qnn.DequantizeOp(op.quantized(0), op.result_type()))
+    op.per_tensor(op.input(0))
+    op.finish(qnn.DequantizeOp(op.value(0), op.result_type()))
 
 
 IMPORTERS = {

@@ -22,6 +22,16 @@ def import_concatenation(op: OperatorContext) -> None:
             f"fused activation function {activation} is not supported; expected none"
         )
     values = [op.quantized(number) for number in range(len(op.operator.inputs))]
+    if op.output().type == "INT8":
+        # Only the UINT8 kernel changes scales on the way.
+        result = op.per_tensor(op.output())
+        for number in range(len(values)):
+            quantization = op.per_tensor(op.input(number))
+            if quantization != result:
+                raise op.error(
+                    f"{op.input(number)}: quantization {quantization}, expected"
+                    f" {result} as the result"
+                )
     op.finish(qnn.ConcatOp(values, op.quantized_result_type(), axis=axis))
 
 

@@ -8,8 +8,17 @@ from ..context import OperatorContext
 from ..importer import Importer
 from ..window import MAX_KERNEL, read_window
 
+SCALE_TOLERANCE = 1e-6
+"""What TFLite allows between the scales of an average pool's input and result."""
+
 
 def import_avg_pool2d(op: OperatorContext) -> None:
+    """The kernel averages stored integers: it can't change scale or zero point."""
+    before, after = op.per_tensor(op.input(0)), op.per_tensor(op.output())
+    if before.zero_point != after.zero_point or (
+        abs(before.scale - after.scale) > SCALE_TOLERANCE
+    ):
+        raise op.error(f"quantization {after} of the result, expected {before}")
     _import_pool(op, qnn.AvgPool2DOp)
 
 

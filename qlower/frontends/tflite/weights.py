@@ -1,0 +1,67 @@
+"""The constant operands of convolutions and FULLY_CONNECTED."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import TensorType, i32
+from xdsl.ir import SSAValue
+
+from qlower.dialects.quant import QuantizedType
+
+from .context import OperatorContext
+
+
+def read_weights(
+    op: OperatorContext, number: int, axis: int, *, symmetric: bool = True
+) -> SSAValue:
+    """Constant weights of the input's type, with one scale or one per index of `axis`.
+
+    INT8 kernels take zero points for 0; only those that are not `symmetric` subtract
+    the zero point of weights with one scale.
+    """
+    tensor = op.input(number)
+    op.constant(number)
+    element = op.input_type(number).element_type
+    if not isinstance(element, QuantizedType):
+        raise op.error(
+            f"{tensor}: weights of type {tensor.type} are not supported; expected INT8"
+            " or UINT8"
+        )
+    op.check_type(tensor, op.input(0).type)
+    if element.is_per_axis:
+        if element.axis != axis:
+            raise op.error(
+                f"{tensor}: weights quantized along dimension {element.axis} are not"
+                f" supported; expected {axis}"
+            )
+        if not element.signed:
+            raise op.error(
+                f"{tensor}: UINT8 weights with {len(element.scales)} scales are not"
+                " supported; expected 1"
+            )
+    if element.signed and (symmetric or element.is_per_axis):
+        zero_point = max(element.zero_points, key=abs)
+        if zero_point != 0:
+            raise op.error(
+                f"{tensor}: INT8 weights with zero point {zero_point} are not"
+                " supported; expected 0"
+            )
+    return op.value(number)
+
+
+def read_bias(op: OperatorContext, number: int, channels: int) -> SSAValue | None:
+    """The optional constant bias, as `tensor<channels x i32>`."""
+    if not op.has_input(number):
+        return None
+    tensor = op.input(number)
+    op.constant(number)
+    if tensor.type != "INT32":
+        raise op.error(
+            f"{tensor}: a bias of type {tensor.type} is not supported; expected INT32"
+        )
+    if math.prod(tensor.shape) != channels:
+        raise op.error(
+            f"{tensor}: a bias of shape {list(tensor.shape)}, expected [{channels}]"
+        )
+    return op.graph.value(tensor, TensorType(i32, (channels,)), op)
