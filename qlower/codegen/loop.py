@@ -11,15 +11,14 @@ row reductions, and whatever else a nest can say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from xdsl.ir import Region
-
-from qlower.codegen.llvm import I64, Function, Value, constant, vector_constant
+from qlower.codegen.llvm import I64, Function, Value, constant
 from qlower.codegen.nest import Nest
-from qlower.codegen.region import Context, emit_region, store_scalars, widest_scalar
+from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
+from qlower.codegen.region import store_scalars, widest_scalar
 from qlower.codegen.target import Target
 
 COLUMNS = 4
@@ -30,15 +29,6 @@ UNROLLED_TAPS = 8
 
 
 @dataclass(frozen=True)
-class Segment:
-    """`repeat` steps of `width` from `start` on, along one loop."""
-
-    start: int
-    repeat: int
-    width: int
-
-
-@dataclass(frozen=True)
 class Schedule:
     """Which loop is vectorised and which gives the columns; None without one."""
 
@@ -46,19 +36,6 @@ class Schedule:
     lanes: tuple[Segment, ...]
     column_loop: int | None
     columns: tuple[Segment, ...]
-
-
-def split(bound: int, width: int) -> tuple[Segment, ...]:
-    """`bound` in steps of `width`, the rest in ever smaller powers of two."""
-    segments: list[Segment] = []
-    start = 0
-    while start < bound:
-        while width > bound - start:
-            width //= 2
-        repeat = (bound - start) // width
-        segments.append(Segment(start, repeat, width))
-        start += repeat * width
-    return tuple(segments)
 
 
 def schedule(nest: Nest, target: Target) -> Schedule:
@@ -104,58 +81,13 @@ def emit_loops(f: Function, target: Target, nest: Nest) -> None:
     nested(f, nest.bounds, outer, indices, tiles)
 
 
-def nested(
-    f: Function,
-    bounds: Sequence[int],
-    loops: Sequence[int],
-    indices: list[Value],
-    code: Callable[[list[Value]], None],
-) -> None:
-    """`code` inside of the given loops, with their indices filled in."""
-    if not loops:
-        return code(indices)
-    loop, *rest = loops
-    whole = Segment(0, bounds[loop], 1)
-    return walk(
-        f, loop, whole, indices, lambda now: nested(f, bounds, rest, now, code)
-    )
-
-
-def walk(
-    f: Function,
-    loop: int | None,
-    segment: Segment,
-    indices: list[Value],
-    code: Callable[[list[Value]], None],
-) -> None:
-    """`code` at every step of the segment."""
-    if loop is None:
-        return code(indices)
-
-    def step(index: Value, carried: list[Value]) -> list[Value]:
-        start = constant(I64, segment.start)
-        now = list(indices)
-        now[loop] = f.add(f.scale(index, segment.width), start)
-        code(now)
-        return carried
-
-    f.loop(segment.repeat, [], step)
-    return None
-
-
-@dataclass(frozen=True)
-class _Skeleton:
-    f: Function
-    target: Target
-    nest: Nest
-    lane_loop: int | None
-
+class _Skeleton(PointCode):
     def tile(
         self, lanes: int, column_loop: int | None, columns: int, indices: list[Value]
     ) -> None:
         """One vector of results in each of `columns` columns."""
         points = [
-            _moved(self.f, indices, column_loop, column) for column in range(columns)
+            moved(self.f, indices, column_loop, column) for column in range(columns)
         ]
         accumulators: list[list[Value]] = [[] for _ in points]
         if self.nest.reduction:
@@ -166,35 +98,6 @@ class _Skeleton:
             stored = self.run(self.nest.op.epilogue, point, values, lanes)
             for result, value in zip(self.nest.results, stored, strict=True):
                 store_scalars(self.f, value, result.address(self.f, point))
-
-    def run(
-        self,
-        region: Region,
-        point: Sequence[Value],
-        accumulators: Sequence[Value],
-        lanes: int,
-    ) -> list[Value]:
-        """What the region yields at `point`, in all lanes."""
-        used = region.block.args[: len(self.nest.inputs)]
-        inputs = [
-            operand.load(self.f, point, self.lane_loop, lanes) if argument.uses else None
-            for operand, argument in zip(self.nest.inputs, used, strict=True)
-        ]
-
-        def index(loop: int) -> Value:
-            position = self.nest.index_loops[loop]
-            value = self.nest.index(loop, point)
-            if position is None or position != self.lane_loop or lanes == 1:
-                return value
-            steps = vector_range(lanes)
-            return self.f.binary("add", self.f.splat(value, lanes), steps)
-
-        context = Context(self.f, self.target, index, self.nest.tables)
-        yielded = emit_region(context, region, [*inputs, *accumulators])
-        return [
-            self.f.splat(value, lanes) if value.type.lanes < lanes else value
-            for value in yielded
-        ]
 
     def reduce(
         self, points: list[list[Value]], start: list[list[Value]], lanes: int
@@ -227,17 +130,3 @@ class _Skeleton:
 
         flat = step((), [value for values in start for value in values])
         return [flat[i : i + width] for i in range(0, len(flat), width)]
-
-
-def vector_range(lanes: int) -> Value:
-    """0, 1, 2 ... as i64 lanes."""
-    return vector_constant("i64", range(lanes))
-
-
-def _moved(
-    f: Function, indices: list[Value], loop: int | None, distance: int
-) -> list[Value]:
-    moved = list(indices)
-    if loop is not None:
-        moved[loop] = f.add(indices[loop], constant(I64, distance))
-    return moved
