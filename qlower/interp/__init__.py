@@ -38,6 +38,7 @@ def make_interpreter(
     from .cf import CfFunctions
     from .fixed import FixedFunctions
     from .func import FuncFunctions
+    from .kernel import KernelFunctions
     from .linalg import LinalgFunctions
     from .math import MathFunctions
     from .tensor import TensorFunctions
@@ -51,6 +52,7 @@ def make_interpreter(
         CfFunctions,
         TensorFunctions,
         LinalgFunctions,
+        KernelFunctions,
     ):
         interpreter.register_implementations(functions())
     return interpreter

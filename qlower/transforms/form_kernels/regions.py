@@ -57,12 +57,15 @@ def inline(
     if keep is not None:
         results = tuple(results[index] for index in keep)
     mapped = dict(values)
+    for old, new in values.items():
+        new.name_hint = new.name_hint or old.name_hint
     for op in _needed(source, results):
         for operand in op.operands:
             _bring(operand, mapped, into)
         if isinstance(op, IndexOp | linalg.IndexOp):
             index = _index(loops[op.dim.value.data])
             index.location = op.location
+            index.results[0].name_hint = op.result.name_hint
             mapped[op.result] = index.results[0]
             into.add_op(index)
         else:

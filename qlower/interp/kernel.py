@@ -1,0 +1,96 @@
+"""Meaning of the `kernel` ops: loop nests in three parts, and data movement.
+
+Buffers are ignored: a value never changes, wherever plan-memory has put it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    ReturnedValues,
+    TerminatorValue,
+    impl,
+    impl_terminator,
+    register_impls,
+)
+from xdsl.ir import Region
+
+from qlower.dialects.kernel import CopyOp, IndexOp, NestOp, YieldOp
+
+from .nest import Lanes, Loops, evaluate_nest, loop_counter
+from .tensor import box_of, insert
+from .values import PartialTensor, dtype_of, rearrange, shape_of
+
+
+@register_impls
+class KernelFunctions(InterpreterFunctions):
+    """Implementations of the `kernel` ops."""
+
+    @impl(NestOp)
+    def run_nest(
+        self, interpreter: Interpreter, op: NestOp, args: PythonValues
+    ) -> PythonValues:
+        """`init`, `body` at each reduction point, `epilogue`, at each parallel point.
+
+        The tables are not needed here: the regions see them as values from above.
+        """
+
+        def run(region: Region, lanes: Lanes, accumulators: Lanes) -> Lanes:
+            if not region.blocks:
+                return accumulators
+            return interpreter.run_ssacfg_region(region, lanes + accumulators)
+
+        bounds = op.bounds
+        parallel = len(op.parallel_bounds)
+        results = [
+            np.empty(shape_of(result.type), dtype_of(result.type)) for result in op.res
+        ]
+        evaluate_nest(
+            interpreter,
+            Loops(bounds, tuple(dim >= parallel for dim in range(len(bounds)))),
+            list(zip(args[: len(op.inputs)], op.input_maps, strict=True)),
+            list(zip(results, op.result_maps, strict=True)),
+            init=lambda lanes: run(op.init, lanes, ()),
+            body=lambda lanes, accumulators: run(op.body, lanes, accumulators),
+            epilogue=lambda lanes, accumulators: run(op.epilogue, lanes, accumulators),
+        )
+        return tuple(results)
+
+    @impl_terminator(YieldOp)
+    def run_yield(
+        self, interpreter: Interpreter, op: YieldOp, args: PythonValues
+    ) -> tuple[TerminatorValue, PythonValues]:
+        return ReturnedValues(args), ()
+
+    @impl(IndexOp)
+    def run_index(
+        self, interpreter: Interpreter, op: IndexOp, args: PythonValues
+    ) -> PythonValues:
+        return (loop_counter(interpreter, op.dim.value.data),)
+
+    @impl(CopyOp)
+    def run_copy(
+        self, interpreter: Interpreter, op: CopyOp, args: PythonValues
+    ) -> PythonValues:
+        """The destination, the fill value or nothing, with a box of the source."""
+        shape = shape_of(op.result.type)
+        if op.destination is not None:
+            destination = args[1]
+        elif op.fill is not None:
+            fill = np.asarray(op.fill.value.data, dtype_of(op.result.type))
+            destination = np.broadcast_to(fill, shape)
+        else:
+            destination = PartialTensor.empty(op.result.type)
+        sizes = op.sizes.get_values()
+        source_box = box_of(
+            shape_of(op.source.type),
+            op.source_offsets.get_values(),
+            sizes,
+            op.source_strides.get_values(),
+        )
+        box = box_of(shape, op.offsets.get_values(), sizes, op.strides.get_values())
+        source = rearrange(args[0], lambda elements: elements[source_box])
+        return (insert(source, destination, box),)

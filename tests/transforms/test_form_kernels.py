@@ -1,0 +1,282 @@
+"""The kernel level computes, bit for bit, what the arith level computes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.interpreter import Interpreter, PythonValues
+from xdsl.ir import Operation, SSAValue
+
+from qlower.context import make_context
+from qlower.diagnostics import QlowerError, layer_name
+from qlower.dialects.kernel import (
+    ArenaAttr,
+    CopyOp,
+    NestOp,
+    OutputAttr,
+    byte_size,
+    tensor_type,
+)
+from qlower.interp import run_function
+from qlower.interp.values import PartialTensor, dtype_of
+from qlower.parsing import parse_module
+from qlower.transforms.form_kernels import FormKernelsPass
+from qlower.transforms.plan_memory import ALIGNMENT, ARENA_BYTES, PlanMemoryPass, root
+
+PROGRAMS = sorted((Path(__file__).parent / "arith").glob("*.mlir"))
+SEEDS = (0, 1, 2)
+
+
+def read_program(path: Path) -> ModuleOp:
+    """A program of the arith level; `$BYTES(n)` in it stands for n fixed bytes."""
+
+    def some_bytes(match: re.Match[str]) -> str:
+        count = int(match[1])
+        return np.random.default_rng(count).bytes(count).hex().upper()
+
+    return parse_module(re.sub(r"\$BYTES\((\d+)\)", some_bytes, path.read_text()))
+
+
+def form_kernels(module: ModuleOp) -> ModuleOp:
+    FormKernelsPass().apply(make_context(), module)
+    module.verify()
+    PlanMemoryPass().apply(make_context(), module)
+    module.verify()
+    return module
+
+
+def main_of(module: ModuleOp) -> FuncOp:
+    (function,) = (op for op in module.ops if isinstance(op, FuncOp))
+    return function
+
+
+def nests_of(module: ModuleOp) -> list[NestOp]:
+    return [op for op in module.walk() if isinstance(op, NestOp)]
+
+
+def random_inputs(module: ModuleOp, seed: int) -> list[NDArray[np.generic]]:
+    """Inputs over the whole range of their types, with many extremes."""
+    generator = np.random.default_rng(seed)
+    arrays: list[NDArray[np.generic]] = []
+    for argument in main_of(module).body.block.args:
+        dtype = dtype_of(argument.type)
+        shape = tensor_type(argument).get_shape()
+        info = np.iinfo(dtype)
+        values = generator.integers(info.min, info.max, shape, dtype, endpoint=True)
+        extremes = generator.choice([info.min, info.max], shape).astype(dtype)
+        arrays.append(np.where(generator.random(shape) < 0.2, extremes, values))
+    return arrays
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_same_bits(path: Path) -> None:
+    arith, kernel = read_program(path), form_kernels(read_program(path))
+    for seed in SEEDS:
+        inputs = random_inputs(arith, seed)
+        expected = run_function(arith, "main", inputs)
+        actual = run_function(kernel, "main", inputs)
+        for before, after in zip(expected, actual, strict=True):
+            assert before.dtype == after.dtype
+            np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_printed_kernels_parse_to_the_same(path: Path) -> None:
+    text = str(form_kernels(read_program(path)))
+    assert str(parse_module(text)) == text
+
+
+FAMILIES = {
+    "avg_pool": ["window"],
+    "conv2d": ["contraction"],
+    "depthwise": ["window"],
+    "linear": ["contraction", "map", "contraction"],
+    "lookup": ["map"],
+    "max_pool": ["window"],
+    "mean": ["row"],
+    "movement": [],
+    "softmax": ["row", "map", "row", "map", "row"],
+}
+
+
+@pytest.mark.parametrize(("program", "families"), FAMILIES.items())
+def test_one_nest_for_each_loop_nest_that_is_needed(
+    program: str, families: list[str]
+) -> None:
+    (path,) = (path for path in PROGRAMS if path.stem == program)
+    module = form_kernels(read_program(path))
+    assert [nest.family.data for nest in nests_of(module)] == families
+
+
+def test_layers_keep_their_names_and_their_values() -> None:
+    (path,) = (path for path in PROGRAMS if path.stem == "linear")
+    names = [layer_name(nest) for nest in nests_of(form_kernels(read_program(path)))]
+    assert names == ["first", "second", "third"]
+
+
+class Memory(Interpreter.Listener):
+    """Executes the memory plan beside the interpreter.
+
+    Results are written where the plan puts them. Each operand must still be found
+    intact in its place when an op reads it: a buffer that was reused too early shows.
+    """
+
+    def __init__(self, function: FuncOp) -> None:
+        arena_bytes = function.attributes[ARENA_BYTES].value.data
+        assert arena_bytes % ALIGNMENT == 0
+        self.arena = np.zeros(arena_bytes, np.uint8)
+        self.outputs = [
+            np.zeros(byte_size(output), np.uint8)
+            for output in function.function_type.outputs
+            if isinstance(output, TensorType)
+        ]
+        self.function = function
+        self.reads = 0
+
+    def place(self, value: SSAValue) -> NDArray[np.uint8] | None:
+        """The bytes where a value lives, None for arguments and constants."""
+        value = root(value)
+        op = value.owner
+        if not isinstance(op, NestOp | CopyOp):
+            return None
+        assert op.buffers is not None
+        buffer = op.buffers.data[list(op.results).index(value)]
+        size = byte_size(tensor_type(value))
+        match buffer:
+            case ArenaAttr():
+                offset = buffer.offset.data
+                assert offset % ALIGNMENT == 0
+                assert offset + size <= len(self.arena)
+                return self.arena[offset : offset + size]
+            case OutputAttr():
+                assert size == len(self.outputs[buffer.index.data])
+                return self.outputs[buffer.index.data]
+            case _:
+                raise AssertionError(f"unknown buffer {buffer}")
+
+    def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
+        if op.parent_op() is not self.function:
+            return
+        for operand, value in zip(op.operands, args, strict=True):
+            place = self.place(operand)
+            if place is not None and not isinstance(value, PartialTensor):
+                self.reads += 1
+                assert place.tobytes() == np.ascontiguousarray(value).tobytes()
+
+    def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
+        if op.parent_op() is not self.function or not isinstance(op, NestOp | CopyOp):
+            return
+        for result, value in zip(op.results, results, strict=True):
+            data = value.data if isinstance(value, PartialTensor) else value
+            place = self.place(result)
+            assert place is not None
+            place[:] = np.frombuffer(np.ascontiguousarray(data).tobytes(), np.uint8)
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_memory_is_not_reused_while_it_is_live(path: Path) -> None:
+    module = form_kernels(read_program(path))
+    memory = Memory(main_of(module))
+    run_function(module, "main", random_inputs(module, 0), listeners=[memory])
+    assert memory.reads > 0
+
+
+def live_ranges(function: FuncOp) -> list[tuple[SSAValue, set[int]]]:
+    """Every planned value with the positions of the ops between which it is live."""
+    ops = list(function.body.block.ops)
+    ranges: list[tuple[SSAValue, set[int]]] = []
+    for position, op in enumerate(ops):
+        if isinstance(op, NestOp | CopyOp):
+            for result in op.results:
+                reads = [
+                    later
+                    for later, reader in enumerate(ops)
+                    if any(root(operand) is result for operand in reader.operands)
+                ]
+                ranges.append((result, set(range(position, max(reads)))))
+    return ranges
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_live_values_do_not_overlap(path: Path) -> None:
+    function = main_of(form_kernels(read_program(path)))
+    memory = Memory(function)
+    ranges = live_ranges(function)
+    for number, (value, live) in enumerate(ranges):
+        for other, other_live in ranges[:number]:
+            place, other_place = memory.place(value), memory.place(other)
+            assert place is not None
+            assert other_place is not None
+            if live & other_live:
+                assert not np.shares_memory(place, other_place)
+
+
+def refused(body: str, signature: str = "(%x: tensor<4xi8>) -> tensor<4xi8>") -> str:
+    """The message for a program that form-kernels doesn't take."""
+    module = parse_module(f"func.func @main{signature} {{ {body} }}")
+    with pytest.raises(QlowerError) as caught:
+        FormKernelsPass().apply(make_context(), module)
+    return caught.value.message
+
+
+def test_unwritten_tensor_is_refused() -> None:
+    message = refused("%e = tensor.empty() : tensor<4xi8> return %e : tensor<4xi8>")
+    assert message == "a tensor is read before it is written"
+
+
+def test_foreign_op_is_refused() -> None:
+    message = refused("%y = arith.addi %x, %x : tensor<4xi8> return %y : tensor<4xi8>")
+    assert message == "'arith.addi' has no form at the kernel level"
+
+
+def test_negative_padding_is_refused() -> None:
+    message = refused(
+        """%y = tensor.pad %x low[-1] high[1] {
+        ^bb0(%i: index):
+          %v = arith.constant 0 : i8
+          tensor.yield %v : i8
+        } : tensor<4xi8> to tensor<4xi8>
+        return %y : tensor<4xi8>"""
+    )
+    assert message == "tensor.pad low [-1] high [1] must be static and >= 0"
+
+
+def unit_axes(expanded: Sequence[int], collapsed: Sequence[int]) -> list[list[int]]:
+    """The groups that an extraction of `expanded` as `collapsed` gives."""
+    zeros, ones = [0] * len(expanded), [1] * len(expanded)
+    source = "x".join(map(str, expanded)) + "xi8"
+    result = "x".join([*map(str, collapsed), "i8"])
+    module = parse_module(f"""
+    func.func @main(%x: tensor<{source}>) -> tensor<{result}> {{
+      %y = tensor.extract_slice %x{zeros} {list(expanded)} {ones}
+        : tensor<{source}> to tensor<{result}>
+      return %y : tensor<{result}>
+    }}""")
+    FormKernelsPass().apply(make_context(), module)
+    module.verify()
+    (collapse,) = (op for op in module.walk() if op.name == "tensor.collapse_shape")
+    groups = collapse.properties["reassociation"]
+    return [[axis.value.data for axis in group] for group in groups]
+
+
+@pytest.mark.parametrize(
+    ("expanded", "collapsed", "groups"),
+    [
+        ([1, 4, 8], [4, 8], [[0, 1], [2]]),
+        ([4, 1, 8], [4, 8], [[0, 1], [2]]),
+        ([4, 8, 1], [4, 8], [[0], [1, 2]]),
+        ([1, 1, 4], [1, 4], [[0, 1], [2]]),
+        ([1, 1], [], []),
+    ],
+)
+def test_dropped_unit_axes(
+    expanded: list[int], collapsed: list[int], groups: list[list[int]]
+) -> None:
+    assert unit_axes(expanded, collapsed) == groups
