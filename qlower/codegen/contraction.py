@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from qlower.codegen.dot import DotStep, dot_step
-from qlower.codegen.llvm import I32, I64, Function, Type, Value, constant, zero
+from qlower.codegen.llvm import I64, Function, Type, Value, constant, zero
 from qlower.codegen.nest import Nest, Operand, lanes_of
 from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.region import store_scalars
@@ -328,7 +328,10 @@ def _tile(target: Target, rows: int, packed: Packed) -> tuple[int, int]:
             if (height + 1) * (width + extra) > spare and height * width > 1:
                 break
             steps = 0.0
-            for w, columns in ((width, packed.vectors // width), (packed.vectors % width, 1)):
+            for w, columns in (
+                (width, packed.vectors // width),
+                (packed.vectors % width, 1),
+            ):
                 for h, count in ((height, rows // height), (rows % height, 1)):
                     if w and h:
                         steps += columns * count * _cycles(h, w + extra)
@@ -438,12 +441,14 @@ class _Tile(PointCode):
         weights = f.at(packed.weights, f.scale(first, panel))
 
         def chunk(
-            position: list[Value], tap: Value, index: Value, size: int, flat: list[Value]
+            position: list[Value],
+            tap: Value,
+            index: Value,
+            size: int,
+            flat: list[Value],
         ) -> list[Value]:
             """Four products (`size` of them meant) into every accumulator."""
-            offset = f.scale(
-                f.add(f.scale(tap, packed.chunks), index), dot.chunk_bytes
-            )
+            offset = f.scale(f.add(f.scale(tap, packed.chunks), index), dot.chunk_bytes)
             loaded = [
                 dot.load_weights(
                     f,

@@ -119,8 +119,6 @@ def _load_word(f: Function, address: Value, size: int) -> Value:
     word = f.cast("zext", f.load(I8, address, 1), "i32")
     for index in range(1, size):
         byte = f.load(I8, f.at(address, constant(Type("i64"), index)), 1)
-        shifted = f.binary(
-            "shl", f.cast("zext", byte, "i32"), constant(I32, 8 * index)
-        )
+        shifted = f.binary("shl", f.cast("zext", byte, "i32"), constant(I32, 8 * index))
         word = f.binary("or", word, shifted)
     return word

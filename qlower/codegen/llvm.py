@@ -358,7 +358,9 @@ class Function:
         self._block = f"{label}.end"
         return after
 
-    def when(self, condition: Value, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+    def when(
+        self, condition: Value, then: Callable[[], None], otherwise: Callable[[], None]
+    ) -> None:
         """Run one of two pieces of code."""
         self._names += 1
         label = f"if{self._names}"

@@ -107,9 +107,7 @@ class _Skeleton(PointCode):
         first = len(self.nest.parallel)
         loops = range(first, len(self.nest.bounds))
 
-        def step(
-            taps: tuple[Value, ...], flat: Sequence[Value]
-        ) -> list[Value]:
+        def step(taps: tuple[Value, ...], flat: Sequence[Value]) -> list[Value]:
             depth = len(taps)
             if depth == len(loops):
                 after: list[Value] = []

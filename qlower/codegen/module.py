@@ -28,10 +28,10 @@ from qlower.codegen.loop import emit_loops
 from qlower.codegen.movement import emit_copy
 from qlower.codegen.nest import analyse, constant_bytes
 from qlower.codegen.region import scalar_type, storage_bytes
-from qlower.codegen.signature import Signature, signature_of
 from qlower.codegen.target import Target
 from qlower.diagnostics import QlowerError, layer_name
 from qlower.dialects.kernel import ArenaAttr, CopyOp, NestOp, OutputAttr
+from qlower.signature import Signature, main_function
 
 ENTRY = "qlower_main"
 
@@ -57,28 +57,20 @@ class CompiledObject:
 
 
 def compile_module(module: ModuleOp, target: Target) -> CompiledObject:
-    """Native code for the function @main of a kernel-level module with buffers.
+    """Native code for the entry function of a kernel-level module with buffers.
 
     Raises QlowerError for an operation without native code.
     """
-    function = find_main(module)
+    function = main_function(module)
     text = translate(function, target)
     machine = _machine(target)
     return CompiledObject(
         machine.emit_object(_optimised(text, machine)),
-        signature_of(function),
+        Signature.of_module(module),
         arena_bytes(function),
         target,
         text,
     )
-
-
-def find_main(module: ModuleOp) -> FuncOp:
-    """The function @main; raises QlowerError when there is none."""
-    for op in module.ops:
-        if isinstance(op, FuncOp) and op.sym_name.data == "main":
-            return op
-    raise QlowerError("the module has no function @main", module.location)
 
 
 def arena_bytes(function: FuncOp) -> int:

@@ -68,7 +68,15 @@ def _axes(op: CopyOp, element: int) -> tuple[list[_Axis], int, int]:
     axes: list[_Axis] = []
     first = source_first = 0
     step = source_step = element
-    for extent, source_extent, size, offset, stride, source_offset, source_stride in zip(
+    for (
+        extent,
+        source_extent,
+        size,
+        offset,
+        stride,
+        source_offset,
+        source_stride,
+    ) in zip(
         *(
             reversed(tuple(values))
             for values in (

@@ -50,9 +50,7 @@ def nested(
         return code(indices)
     loop, *rest = loops
     whole = Segment(0, bounds[loop], 1)
-    return walk(
-        f, loop, whole, indices, lambda now: nested(f, bounds, rest, now, code)
-    )
+    return walk(f, loop, whole, indices, lambda now: nested(f, bounds, rest, now, code))
 
 
 def walk(
@@ -105,7 +103,9 @@ class PointCode:
         """What the region yields at `point`, in all lanes."""
         used = region.block.args[: len(self.nest.inputs)]
         inputs = [
-            operand.load(self.f, point, self.lane_loop, lanes) if argument.uses else None
+            operand.load(self.f, point, self.lane_loop, lanes)
+            if argument.uses
+            else None
             for operand, argument in zip(self.nest.inputs, used, strict=True)
         ]
 

@@ -95,7 +95,9 @@ def widest_scalar(block: Block) -> int:
     for op in block.ops:
         types += op.result_types
     widths = [
-        Type(scalar_type(type)).bits for type in types if not isinstance(type, IndexType)
+        Type(scalar_type(type)).bits
+        for type in types
+        if not isinstance(type, IndexType)
     ]
     return max(widths, default=8)
 
@@ -281,9 +283,7 @@ def _shift_right(e: _Emitter, op: Operation, v: list[Value]) -> Value:
 
 
 def _convert(e: _Emitter, op: Operation, v: list[Value]) -> Value:
-    return rounding.convert_float(
-        e.f, e.context.target, _mode(op), v[0], _scalar(op)
-    )
+    return rounding.convert_float(e.f, e.context.target, _mode(op), v[0], _scalar(op))
 
 
 def _saturate(e: _Emitter, op: Operation, v: list[Value]) -> Value:
@@ -292,7 +292,7 @@ def _saturate(e: _Emitter, op: Operation, v: list[Value]) -> Value:
 
 
 def _mode(op: Operation) -> str:
-    return str(getattr(op.properties["rounding"], "data"))
+    return str(op.properties["rounding"].data)
 
 
 def largest_magnitude(value: SSAValue) -> int:

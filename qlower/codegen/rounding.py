@@ -47,7 +47,9 @@ def _round_half_away(f: Function, target: Target, x: Value) -> Value:
     return f.binary("fadd", truncated, f.intrinsic("copysign", step, x))
 
 
-def fused_multiply_add(f: Function, target: Target, a: Value, b: Value, c: Value) -> Value:
+def fused_multiply_add(
+    f: Function, target: Target, a: Value, b: Value, c: Value
+) -> Value:
     """a * b + c with one rounding.
 
     Without an instruction for it, binary32 is computed in binary64: the product is
@@ -80,7 +82,9 @@ def fused_multiply_add(f: Function, target: Target, a: Value, b: Value, c: Value
     return f.cast("fptrunc", f.bitcast(odd, total.type), "float")
 
 
-def convert_float(f: Function, target: Target, mode: str, x: Value, scalar: str) -> Value:
+def convert_float(
+    f: Function, target: Target, mode: str, x: Value, scalar: str
+) -> Value:
     """`x` rounded by the named mode, saturated to the signed range of `scalar`."""
     integral = {
         "half_away": "round",
@@ -169,4 +173,3 @@ def saturate(f: Function, x: Value, scalar: str, *, unsigned: bool) -> Value:
     clamped = f.intrinsic("smax", x, constant(x.type, low))
     clamped = f.intrinsic("smin", clamped, constant(x.type, high))
     return f.cast("trunc", clamped, scalar)
-

@@ -133,8 +133,7 @@ _IMPLIED = {
     "avx": "sse4.1",
 }
 
-_FEATURES = frozenset(
-    """
+_FEATURE_NAMES = """
     64bit adx aes amx-avx512 amx-bf16 amx-complex amx-fp16 amx-fp8 amx-int8 amx-movrs
     amx-tf32 amx-tile avx avx10.1 avx10.2 avx2 avx512bf16 avx512bitalg avx512bw
     avx512cd avx512dq avx512f avx512fp16 avx512ifma avx512vbmi avx512vbmi2 avx512vl
@@ -146,8 +145,8 @@ _FEATURES = frozenset(
     rtm sahf serialize sgx sha sha512 shstk sm3 sm4 sse sse2 sse3 sse4.1 sse4.2 sse4a
     ssse3 tbm tsxldtrk uintr usermsr vaes vpclmulqdq waitpkg wbnoinvd widekl x87 xop
     xsave xsavec xsaveopt xsaves zu
-    """.split()
-)
+"""
+_FEATURES = frozenset(_FEATURE_NAMES.split())
 """Instruction-set features of LLVM 22 (not its tuning switches)."""
 
 _REQUIRED = frozenset(("64bit", "cmov", "cx8", "fxsr", "sse", "sse2", "x87"))
@@ -164,7 +163,9 @@ def _parse_features(text: str | None) -> tuple[str, ...]:
             )
         _check_known("feature", item[1:], _FEATURES)
         if item[0] == "-" and item[1:] in _REQUIRED:
-            raise QlowerError(f"feature {item!r} can't be removed: all x86-64 code has it")
+            raise QlowerError(
+                f"feature {item!r} can't be removed: all x86-64 code has it"
+            )
     return tuple(items)
 
 

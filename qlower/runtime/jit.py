@@ -11,10 +11,8 @@ import numpy as np
 
 from qlower.codegen.llvmlite_binding import BINDING, LLJIT
 from qlower.codegen.module import ENTRY, CompiledObject
-from qlower.codegen.signature import Port, Signature
 from qlower.diagnostics import QlowerError
-
-Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
+from qlower.signature import Array, Signature
 
 _ALIGNMENT = 64
 _IDLE_ARENAS = 4
@@ -57,8 +55,8 @@ class Executable:
     def __call__(self, inputs: Sequence[Array]) -> list[Array]:
         """The model's outputs, as new arrays.
 
-        Inputs must have the signature's dtypes and shapes, else QlowerError. One that is
-        contiguous is read in place.
+        Inputs must have the signature's dtypes and shapes, else QlowerError. A
+        contiguous one is read in place.
         """
         ports = self.signature.inputs
         if len(inputs) != len(ports):
@@ -66,15 +64,14 @@ class Executable:
                 f"the model takes {len(ports)} inputs, given are {len(inputs)}"
             )
         arrays = [
-            _checked(port, array) for port, array in zip(ports, inputs, strict=True)
+            np.require(port.check(array), requirements=("C_CONTIGUOUS", "ALIGNED"))
+            for port, array in zip(ports, inputs, strict=True)
         ]
         outputs: list[Array] = [
             np.empty(port.shape, port.numpy_dtype) for port in self.signature.outputs
         ]
         arena = self._take_arena()
-        status = self._entry(
-            _addresses(arrays), _addresses(outputs), arena.ctypes.data
-        )
+        status = self._entry(_addresses(arrays), _addresses(outputs), arena.ctypes.data)
         if len(self._arenas) < _IDLE_ARENAS:
             self._arenas.append(arena)
         assert status == 0
@@ -94,10 +91,3 @@ class Executable:
 def _addresses(arrays: Sequence[Array]) -> ctypes.Array[ctypes.c_void_p]:
     pointers = [array.ctypes.data for array in arrays]
     return (ctypes.c_void_p * len(pointers))(*pointers)
-
-
-def _checked(port: Port, array: Array) -> Array:
-    if array.dtype != port.numpy_dtype or array.shape != port.shape:
-        given = f"{array.dtype}[{', '.join(map(str, array.shape))}]"
-        raise QlowerError(f"input {port.name!r} is {given}, expected {port}")
-    return np.require(array, requirements=("C_CONTIGUOUS", "ALIGNED"))
