@@ -121,9 +121,16 @@ def conv2d(
 
 
 def depthwise_conv2d(
-    *, dtype: str = "int8", multiplier: int = 1, activation: int = NONE
+    *,
+    dtype: str = "int8",
+    multiplier: int = 1,
+    depth_multiplier: int | None = None,
+    activation: int = NONE,
 ) -> bytes:
-    """On a [1, 8, 7, 3] image, SAME padding with stride 2."""
+    """On a [1, 8, 7, 3] image, SAME padding with stride 2.
+
+    `depth_multiplier` is what the option says, if not the `multiplier` of the shapes.
+    """
     model = _Model(dtype)
     channels = 3 * multiplier
     x = model.input((1, 8, 7, 3))
@@ -136,7 +143,7 @@ def depthwise_conv2d(
         [x, w, model.bias(channels, bias_scales)],
         [model.output((1, 4, 4, channels), 0.1, 10)],
         padding=SAME,
-        depth_multiplier=multiplier,
+        depth_multiplier=multiplier if depth_multiplier is None else depth_multiplier,
         dilation_h_factor=1,
         dilation_w_factor=1,
         fused_activation_function=activation,

@@ -9,6 +9,7 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -282,6 +283,16 @@ def test_a_bias_of_any_shape_is_a_list() -> None:
     assert isinstance(linear, qnn.LinearOp)
     assert linear.bias is not None
     assert linear.bias.type.get_shape() == (2,)
+
+
+def test_real_constants() -> None:
+    builder = TFLiteBuilder()
+    c = builder.tensor("c", (2,), "float32", data=np.array([0.5, -3], np.float32))
+    y = builder.tensor("y", (2,), scale=0.1)
+    builder.operator("QUANTIZE", [c], [y])
+    module = import_tflite(builder.build([], [y]), name="m")
+    module.verify()
+    assert "dense<[5.000000e-01, -3.000000e+00]> : tensor<2xf32>" in text(module)
 
 
 def test_import_by_path(tmp_path: Path) -> None:

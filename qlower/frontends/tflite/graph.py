@@ -203,8 +203,7 @@ def _name_attributes(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
     attributes: list[DictionaryAttr] = []
     for position, name in enumerate(names):
         # One tensor can be several results, which still need names of their own.
-        unique = f"{name}#result{position}" if name in seen else name
-        seen.add(unique)
+        unique = _distinct(name, f"#result{position}", seen)
         attributes.append(DictionaryAttr({"qnn.name": StringAttr(unique)}))
     return ArrayAttr(attributes)
 
@@ -218,12 +217,16 @@ def _unique_names(model: Model) -> dict[int, str]:
     taken: set[str] = set()
     for index in _naming_order(model):
         if index not in names and 0 <= index < len(model.tensors):
-            name = model.tensors[index].name
-            if not name or name in taken:
-                name = f"{name}#{index}"
-            names[index] = name
-            taken.add(name)
+            names[index] = _distinct(model.tensors[index].name, f"#{index}", taken)
     return names
+
+
+def _distinct(name: str, suffix: str, taken: set[str]) -> str:
+    """`name`, with `suffix` if it is empty or taken already; takes it."""
+    while not name or name in taken:
+        name += suffix
+    taken.add(name)
+    return name
 
 
 def _naming_order(model: Model) -> Iterator[int]:

@@ -257,7 +257,7 @@ class _Reader:
         if not fields or table is None:
             return {}
         options = cast(OptionsTable, getattr(self.package, kind)())
-        options.Init(self.data, table.Pos)
+        self.get(f"options of {what}", lambda: options.Init(self.data, table.Pos))
         values: dict[str, OptionValue] = {}
         for name in fields:
             label = f"{name} of {what}"

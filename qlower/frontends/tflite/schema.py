@@ -68,6 +68,9 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
 VECTOR_FIELDS = frozenset({"new_shape"})
 """Fields of `OPTION_FIELDS` that are lists of integers."""
 
+LONGEST_QUOTED_NAME = 80
+"""Converters join the names of fused operations; messages quote their beginning."""
+
 OptionValue = int | float | tuple[int, ...]
 
 
@@ -103,7 +106,10 @@ class Tensor:
     is_sparse: bool
 
     def __str__(self) -> str:
-        return f"tensor {self.index} {self.name!r}"
+        name = self.name
+        if len(name) > LONGEST_QUOTED_NAME:
+            name = f"{name[:LONGEST_QUOTED_NAME]}..."
+        return f"tensor {self.index} {name!r}"
 
 
 @dataclass(frozen=True, slots=True)

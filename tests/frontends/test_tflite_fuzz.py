@@ -1,0 +1,166 @@
+"""Damaged files are refused with a clear error, or read as a module that verifies.
+
+No other exception, no long time and no large allocation, whatever the bytes are.
+"""
+
+from __future__ import annotations
+
+import random
+import resource
+import signal
+import struct
+import time
+from collections import Counter
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from types import FrameType
+
+import pytest
+
+from qlower.diagnostics import QlowerError
+from qlower.frontends.tflite import import_tflite
+from qlower.testing import models_directory
+from qlower.testing.tflite_cases import CASES
+
+DAMAGED_FILES = 500
+"""For each seed file."""
+
+SEED_CASES = (
+    "conv2d",
+    "depthwise_conv2d_multiplier",
+    "fully_connected_flat",
+    "batch_matmul_adjoint",
+    "avg_pool2d",
+    "mean",
+    "padv2",
+    "reshape",
+    "strided_slice_masks",
+    "split_v_unequal",
+    "pack",
+    "softmax",
+)
+SEED_MODELS = ("hello_world_int8", "micro_speech_int8")
+
+LONGEST_IMPORT = 2.0
+"""Seconds of processor time; the files take a few milliseconds."""
+
+SPARE_MEMORY = 512 << 20
+
+SPECIAL_WORDS = (0, 1, 4, 0xFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF)
+
+
+def read_seed(name: str) -> bytes:
+    if name in CASES:
+        return CASES[name]()
+    path = models_directory() / name / "model.tflite"
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    return path.read_bytes()
+
+
+def flip_bit(data: bytearray, choice: random.Random) -> None:
+    data[choice.randrange(len(data))] ^= 1 << choice.randrange(8)
+
+
+def set_byte(data: bytearray, choice: random.Random) -> None:
+    data[choice.randrange(len(data))] = choice.randrange(256)
+
+
+def set_word(data: bytearray, choice: random.Random) -> None:
+    """Offsets, lengths and most scalars are aligned words."""
+    place = 4 * choice.randrange(len(data) // 4)
+    data[place : place + 4] = struct.pack("<I", choice.choice(SPECIAL_WORDS))
+
+
+def swap_words(data: bytearray, choice: random.Random) -> None:
+    """Puts values of the right kind in the wrong places."""
+    first, second = (4 * choice.randrange(len(data) // 4) for _ in range(2))
+    word = data[first : first + 4]
+    data[first : first + 4] = data[second : second + 4]
+    data[second : second + 4] = word
+
+
+def truncate(data: bytearray, choice: random.Random) -> None:
+    del data[choice.randrange(len(data)) :]
+
+
+MUTATIONS: tuple[Callable[[bytearray, random.Random], None], ...] = (
+    flip_bit,
+    set_byte,
+    set_word,
+    swap_words,
+)
+
+
+def damaged(data: bytes, choice: random.Random) -> bytes:
+    """A copy of `data` with one to four changes."""
+    copy = bytearray(data)
+    for _ in range(choice.choice((1, 1, 1, 2, 4))):
+        choice.choice(MUTATIONS)(copy, choice)
+    if choice.random() < 0.05:
+        truncate(copy, choice)
+    return bytes(copy)
+
+
+@contextmanager
+def limited_memory() -> Generator[None]:
+    """Within it, allocating more than `SPARE_MEMORY` is a MemoryError."""
+    with open("/proc/self/statm") as statm:
+        used = int(statm.read().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + SPARE_MEMORY, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+@contextmanager
+def limited_time() -> Generator[None]:
+    """Within it, an import that hangs is interrupted."""
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"an import takes more than {LONGEST_IMPORT} s")
+
+    before = signal.signal(signal.SIGVTALRM, interrupt)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST_IMPORT)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def outcome(data: bytes) -> str:
+    """What becomes of a file: "imported", or "refused" with a located message."""
+    try:
+        module = import_tflite(data, name="model.tflite")
+    except QlowerError as error:
+        place, _, message = str(error).splitlines()[0].partition(": error: ")
+        file, *position = place.split(":")
+        well_formed = file == "model.tflite" and len(position) == 2 and message
+        return "refused" if well_formed else f"malformed message: {error}"
+    module.verify()
+    return "imported"
+
+
+@pytest.mark.parametrize("seed", SEED_CASES + SEED_MODELS)
+def test_damaged_files(seed: str) -> None:
+    original = read_seed(seed)
+    assert outcome(original) == "imported"
+    choice = random.Random(seed)
+    start = time.process_time()
+    outcomes: Counter[str] = Counter()
+    with limited_memory():
+        for number in range(DAMAGED_FILES):
+            data = damaged(original, choice)
+            with limited_time():
+                try:
+                    outcomes[outcome(data)] += 1
+                except Exception as error:
+                    error.add_note(f"file {number} of seed {seed}")
+                    raise
+    assert set(outcomes) <= {"imported", "refused"}
+    assert sum(outcomes.values()) == DAMAGED_FILES
+    assert outcomes["refused"] > 0
+    print(f"{seed}: {dict(outcomes)} in {time.process_time() - start:.2f} s")

@@ -1,0 +1,514 @@
+"""What is wrong or not supported is refused by operator, tensor, value and range."""
+
+from __future__ import annotations
+
+import re
+import struct
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qlower.diagnostics import QlowerError
+from qlower.frontends.tflite import import_tflite
+from qlower.testing.tflite_builder import Option, TFLiteBuilder
+from qlower.testing.tflite_models import (
+    binary,
+    conv2d,
+    depthwise_conv2d,
+    fully_connected,
+    layout,
+    pool,
+    slice_,
+    split_v,
+    strided_slice,
+    unary,
+)
+
+CONV_OPTIONS = {
+    "padding": 1,
+    "stride_h": 1,
+    "stride_w": 1,
+    "dilation_h_factor": 1,
+    "dilation_w_factor": 1,
+}
+
+
+def refusal(data: bytes) -> QlowerError:
+    with pytest.raises(QlowerError) as caught:
+        import_tflite(data, name="model.tflite")
+    assert "\n" not in caught.value.message
+    return caught.value
+
+
+def expect_refusal(data: bytes, message: str) -> None:
+    report = str(refusal(data)).splitlines()[0]
+    assert re.fullmatch(r"model\.tflite:\d+:0: error: .*", report)
+    assert message in report
+
+
+# The file
+
+
+def test_a_file_that_is_something_else() -> None:
+    expect_refusal(b"", "not a TFLite file: the identifier at byte 4 is b''")
+    expect_refusal(b"\x89PNG\r\n\x1a\n....", "is b'\\r\\n\\x1a\\n', expected b'TFL3'")
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(QlowerError, match=r"cannot read .*none.tflite: No such file"):
+        import_tflite(tmp_path / "none.tflite", name="none.tflite")
+    with pytest.raises(QlowerError, match=r"cannot read .*: Is a directory"):
+        import_tflite(tmp_path, name="none.tflite")
+
+
+def test_a_truncated_file() -> None:
+    data = conv2d()
+    # The last bytes are padding.
+    for size in range(8, len(data) - 8):
+        error = refusal(data[:size])
+        assert str(error).startswith("model.tflite:0:0: error: ")
+
+
+def test_a_vector_longer_than_the_file() -> None:
+    shape = struct.pack("<5i", 4, 2, 9, 7, 4)
+    data = conv2d().replace(shape, struct.pack("<5i", 0x7FFFFFFF, 2, 9, 7, 4), 1)
+    expect_refusal(data, "damaged file: shape of tensor 0: 8589934588 bytes in a file")
+
+
+def test_too_many_tables() -> None:
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1,), scale=0.1)
+    for _ in range(7):
+        builder.operator("RELU", [x], [x])
+    count = struct.pack("<i", 7)
+    data = bytearray(builder.build([x], [x]))
+    # The vectors of seven are those of the operators.
+    for place in re.finditer(re.escape(count), bytes(data)):
+        changed = bytearray(data)
+        changed[place.start() : place.start() + 4] = struct.pack("<i", 70000)
+        message = str(refusal(bytes(changed)))
+        if "70000 operators are out of range [0, 65536]" in message:
+            return
+    pytest.fail("the table of operators was not found")
+
+
+def test_several_subgraphs() -> None:
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1,), scale=0.1)
+    expect_refusal(
+        builder.build([x], [x], subgraphs=2),
+        "a model of 2 subgraphs is not supported; expected 1",
+    )
+
+
+def test_without_the_tflite_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tflite", None)
+    error = refusal(b"....TFL3")
+    assert "reading TFLite files needs the package 'tflite'" in error.message
+    assert error.help == "pip install qlower[tflite]"
+
+
+# The graph
+
+
+def relu(source: int = 0, target: int = 1, operator: str = "RELU") -> bytes:
+    builder = TFLiteBuilder()
+    builder.tensor("x", (1, 4), scale=0.1)
+    builder.tensor("y", (1, 4), scale=0.1)
+    builder.operator(operator, [source], [target])
+    return builder.build([0], [1])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (relu(source=1), "operator 0 RELU: tensor 1 'y': used before it is computed"),
+        (relu(target=0), "operator 0 RELU: tensor 0 'x': computed a second time"),
+        (relu(source=2), "operator 0 RELU: tensor index 2 is out of range [0, 1]"),
+        (relu(target=-5), "operator 0 RELU: tensor index -5 is out of range [0, 1]"),
+        (relu(source=-1), "operator 0 RELU: operand 0 is missing"),
+        (
+            relu(operator="ADD"),
+            "operator 0 ADD: number of operands 1 is out of range [2, 2]",
+        ),
+        (relu(operator="LSTM"), "operator 0 LSTM: this operator is not supported"),
+        (
+            relu(operator="CUSTOM"),
+            "operator 0 CUSTOM 'MyOperator': this operator is not supported",
+        ),
+    ],
+)
+def test_graphs(data: bytes, message: str) -> None:
+    expect_refusal(data, message)
+
+
+def test_the_place_is_the_operator() -> None:
+    builder = TFLiteBuilder()
+    x, y, z = (builder.tensor(name, (1, 4), scale=0.1) for name in "xyz")
+    builder.operator("RELU", [x], [y])
+    builder.operator("FLOOR", [y], [z])
+    error = refusal(builder.build([x], [z]))
+    assert str(error).startswith("model.tflite:1:0: error: operator 1 FLOOR: ")
+
+
+def test_long_names_are_cut_in_messages() -> None:
+    builder = TFLiteBuilder()
+    x = builder.tensor("x" * 1000, (1,), "int16", scale=0.1)
+    expect_refusal(builder.build([x], [x]), f"tensor 0 '{'x' * 80}...': type INT16")
+
+
+def test_no_outputs() -> None:
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1,), scale=0.1)
+    expect_refusal(builder.build([x], []), "model: no outputs, expected at least 1")
+
+
+def test_constants_are_not_computed() -> None:
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1,), scale=0.1)
+    c = builder.tensor("c", (1,), scale=0.1, data=[1])
+    builder.operator("RELU", [x], [c])
+    expect_refusal(builder.build([x], [c]), "tensor 1 'c': a result that is a constant")
+    expect_refusal(builder.build([c], [c]), "tensor 1 'c': an input that is a constant")
+
+
+# Tensors
+
+
+def input_tensor(
+    shape: Sequence[int] = (1, 4),
+    dtype: str = "int8",
+    scale: float | Sequence[float] | None = 0.1,
+    zero_point: int | Sequence[int] = 0,
+    is_variable: bool = False,
+    is_sparse: bool = False,
+) -> bytes:
+    builder = TFLiteBuilder()
+    x = builder.tensor(
+        "x",
+        shape,
+        dtype,
+        scale=scale,
+        zero_point=zero_point,
+        axis=1,
+        is_variable=is_variable,
+        is_sparse=is_sparse,
+    )
+    y = builder.tensor("y", (1, 4), scale=0.1)
+    builder.operator("RELU", [x], [y])
+    return builder.build([x], [y])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (input_tensor((1, 0)), "dimension 0 is out of range [1, 1073741824]"),
+        (input_tensor((1, -1)), "dimension -1 is out of range [1, 1073741824]"),
+        (
+            input_tensor((1 << 20, 1 << 20)),
+            "1099511627776 elements are out of range [1, 1073741824]",
+        ),
+        (input_tensor((1,) * 9), "rank 9 is out of range [0, 8]"),
+        (input_tensor(dtype="int16"), "type INT16 is not supported; expected one of"),
+        (input_tensor(dtype="int4"), "type INT4 is not supported; expected one of"),
+        (input_tensor(dtype="string"), "type STRING is not supported"),
+        (input_tensor(scale=None), "INT8 without a scale is not supported"),
+        (input_tensor(scale=0.0), "scale 0.0 is out of range: finite and above 0"),
+        (input_tensor(scale=-0.5), "scale -0.5 is out of range: finite and above 0"),
+        (input_tensor(scale=np.nan), "scale nan is out of range: finite and above 0"),
+        (input_tensor(scale=np.inf), "scale inf is out of range: finite and above 0"),
+        (input_tensor(zero_point=128), "zero point 128 is out of range [-128, 127]"),
+        (
+            input_tensor(dtype="uint8", zero_point=-1),
+            "zero point -1 is out of range [0, 255]",
+        ),
+        (
+            input_tensor(zero_point=(1, 2, 3)),
+            "3 zero points for 1 scales; expected 1 or 1",
+        ),
+        (
+            input_tensor(scale=(0.1, 0.2)),
+            "2 scales along dimension 1 of shape [1, 4]; expected 1 or 4",
+        ),
+        (
+            input_tensor((4,), scale=(0.1, 0.2, 0.3, 0.4)),
+            "quantized dimension 1 is out of range [0, 0]",
+        ),
+        (
+            input_tensor(is_variable=True),
+            "variable tensors (state) are not supported",
+        ),
+        (input_tensor(is_sparse=True), "sparse tensors are not supported"),
+    ],
+)
+def test_tensors(data: bytes, message: str) -> None:
+    expect_refusal(data, f"model: tensor 0 'x': {message}")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            input_tensor(scale=(0.1, 0.2, 0.3, 0.4)),
+            "4 scales along dimension 1 are not supported by RELU here; expected one",
+        ),
+        (
+            input_tensor(dtype="float32", scale=None),
+            "type FLOAT32 is not supported by RELU here; expected quantized INT8 or",
+        ),
+        (
+            input_tensor(dtype="uint8"),
+            "type UINT8 is not supported together with INT8",
+        ),
+    ],
+)
+def test_operands(data: bytes, message: str) -> None:
+    expect_refusal(data, f"operator 0 RELU: tensor 0 'x': {message}")
+
+
+def constant(
+    data: bytes = b"abcd",
+    buffer: int | None = None,
+    external_offset: int = 0,
+) -> bytes:
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1, 4), scale=0.1)
+    c = builder.tensor(
+        "c",
+        (1, 4),
+        scale=0.1,
+        data=data,
+        buffer=buffer,
+        external_offset=external_offset,
+    )
+    y = builder.tensor("y", (1, 4), scale=0.1)
+    builder.operator("ADD", [x, c], [y])
+    return builder.build([x], [y])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            constant(b"abc"),
+            "tensor 1 'c': 3 bytes of data, expected 4 for shape [1, 4] of INT8",
+        ),
+        (constant(buffer=9), "tensor 1 'c': buffer index 9 is out of range [0, 0]"),
+        (constant(b""), "tensor 1 'c': used before it is computed"),
+        (
+            constant(b"", external_offset=4096),
+            "tensor 1 'c': buffer 1 is stored outside of the flatbuffer, which is not",
+        ),
+    ],
+)
+def test_constants(data: bytes, message: str) -> None:
+    expect_refusal(data, f"operator 0 ADD: {message}")
+
+
+# Operators
+
+
+def convolution(
+    weights: Callable[[TFLiteBuilder], int] | None = None,
+    bias: Callable[[TFLiteBuilder], int] | None = None,
+    **options: Option,
+) -> bytes:
+    """CONV_2D of a [1, 4, 4, 2] image with two 1x1 filters, one thing changed."""
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1, 4, 4, 2), scale=0.1)
+    if weights is None:
+        w = builder.tensor("w", (2, 1, 1, 2), scale=0.1, data=[1, 2, 3, 4])
+    else:
+        w = weights(builder)
+    b = builder.tensor("b", (2,), "int32", data=[1, 2]) if not bias else bias(builder)
+    y = builder.tensor("y", (1, 4, 4, 2), scale=0.1)
+    builder.operator("CONV_2D", [x, w, b], [y], CONV_OPTIONS | options)
+    return builder.build([x], [y])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (convolution(stride_h=0), "stride_h 0 is out of range [1, 65536]"),
+        (convolution(dilation_w_factor=0), "dilation_w_factor 0 is out of range [1, 4"),
+        (convolution(padding=2), "padding 2 is out of range [0, 1]"),
+        (
+            convolution(fused_activation_function=4),
+            "fused activation function TANH is not supported; expected one of NONE,",
+        ),
+        (
+            convolution(fused_activation_function=99),
+            "fused activation function 99 is not supported",
+        ),
+        (
+            convolution(lambda b: b.tensor("w", (2, 1, 1, 2), scale=0.1)),
+            "tensor 1 'w': operand 1 must be a constant",
+        ),
+        (
+            convolution(lambda b: b.tensor("w", (2, 2), scale=0.1, data=b"abcd")),
+            "tensor 1 'w': rank 2, expected 4",
+        ),
+        (
+            convolution(
+                lambda b: b.tensor("w", (2, 1, 1, 3), scale=0.1, data=b"abcdef")
+            ),
+            "2 input channels and 2 filters of 3 channels do not divide into groups",
+        ),
+        (
+            convolution(
+                lambda b: b.tensor(
+                    "w", (2, 1, 1, 2), scale=(0.1, 0.2), axis=3, data=b"abcd"
+                )
+            ),
+            "tensor 1 'w': weights quantized along dimension 3 are not supported;"
+            " expected 0",
+        ),
+        (
+            convolution(
+                lambda b: b.tensor(
+                    "w", (2, 1, 1, 2), scale=0.1, zero_point=-4, data=b"abcd"
+                )
+            ),
+            "tensor 1 'w': INT8 weights with zero point -4 are not supported;"
+            " expected 0",
+        ),
+        (
+            convolution(
+                lambda b: b.tensor("w", (2, 1, 1, 2), "float32", data=[1, 2, 3, 4])
+            ),
+            "tensor 1 'w': weights of type FLOAT32 are not supported",
+        ),
+        (
+            convolution(bias=lambda b: b.tensor("b", (3,), "int32", data=[1, 2, 3])),
+            "tensor 2 'b': a bias of shape [3], expected [2]",
+        ),
+        (
+            convolution(bias=lambda b: b.tensor("b", (2,), "int64", data=[1, 2])),
+            "tensor 2 'b': a bias of type INT64 is not supported; expected INT32",
+        ),
+        (
+            convolution(bias=lambda b: b.tensor("b", (2,), "int32")),
+            "tensor 2 'b': operand 2 must be a constant",
+        ),
+    ],
+)
+def test_convolutions(data: bytes, message: str) -> None:
+    expect_refusal(data, f"operator 0 CONV_2D: {message}")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            conv2d(output_shape=(2, 8, 7, 6)),
+            "qnn.conv2d: output height 8 does not follow from input 9, kernel 3",
+        ),
+        (
+            depthwise_conv2d(multiplier=2, depth_multiplier=1),
+            "depth_multiplier 1 with 3 input channels and 6 filters",
+        ),
+        (
+            fully_connected(input_shape=(2, 7)),
+            "14 elements are not a multiple of the 12 columns of the weights",
+        ),
+        (
+            fully_connected(input_shape=(2, 3, 12)),
+            "tensor 3 'y': shape [2, 5], expected [6, 5]",
+        ),
+        (pool("AVERAGE_POOL_2D", dtype="int16"), "type INT16 is not supported"),
+        (
+            unary("SOFTMAX", scale=0.1, beta=1.0),
+            "expected scale 0.00390625 and zero point -128",
+        ),
+        (
+            unary("SOFTMAX", scale=1 / 256, zero_point=-128, beta=0.0),
+            "beta 0.0 is out of range: above 0",
+        ),
+        (unary("LEAKY_RELU", alpha=float("nan")), "alpha nan is not finite"),
+        (
+            binary("ADD", shapes=((2, 3), (2, 4), (2, 4))),
+            "qnn.add: ",
+        ),
+        (
+            layout("RESHAPE", 7, -1, input_shape=(2, 3), output_shape=(6,)),
+            "shape [7, -1] does not hold the 6 elements of tensor 0 'x'",
+        ),
+        (
+            layout("RESHAPE", 2, 3, input_shape=(2, 3), output_shape=(6,)),
+            "tensor 1 'y': shape [6], expected [2, 3]",
+        ),
+        (
+            layout("SQUEEZE", input_shape=(1, 3), output_shape=(2,)),
+            "shape [2] is not [1, 3] without dimensions of size 1",
+        ),
+        (
+            layout("TRANSPOSE", 0, 2, input_shape=(2, 3), output_shape=(2, 3)),
+            "permutation 2 is out of range [-2, 1]",
+        ),
+        (
+            layout("TRANSPOSE", 0, 0, input_shape=(2, 2), output_shape=(2, 2)),
+            "qnn.transpose: ",
+        ),
+        (
+            layout("MEAN", 2, input_shape=(2, 3), output_shape=(2,)),
+            "axis 2 is out of range [-2, 1]",
+        ),
+        (
+            slice_((0, 1, 2), (2, 5, 4), (2, 5, 4)),
+            "size of dimension 1 5 is out of range [1, 4]",
+        ),
+        (
+            strided_slice((0, 0, 5), (2, 5, 0), (1, 1, -1), (2, 5, 5)),
+            "stride -1 of dimension 2 is not supported; expected at least 1",
+        ),
+        (
+            strided_slice((0,), (2,), (1,), (2, 5, 6), new_axis_mask=1),
+            "new_axis_mask 1 is not supported; expected 0",
+        ),
+        (
+            strided_slice((1,), (1,), (1,), (2, 5, 6)),
+            "nothing is left of dimension 0 of size 2 from 1 to 1",
+        ),
+        (split_v(3, 4), "parts of sizes [3, 4] do not add up to the 6 of dimension 1"),
+        (
+            layout("PAD", 0, 0, -1, 0, input_shape=(2, 3), output_shape=(2, 2)),
+            "padding -1 is out of range [0, 65536]",
+        ),
+    ],
+)
+def test_operators(data: bytes, message: str) -> None:
+    expect_refusal(data, message)
+
+
+def test_options_of_another_operator() -> None:
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1, 4), scale=0.1)
+    y = builder.tensor("y", (1, 4), scale=0.1)
+    builder.operator("ADD", [x, x], [y], options_kind="SubOptions")
+    expect_refusal(
+        builder.build([x], [y]),
+        "operator 0 ADD: options of kind SubOptions, expected AddOptions",
+    )
+
+
+def test_average_and_concatenation_do_not_rescale() -> None:
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1, 4, 4, 1), scale=0.1)
+    y = builder.tensor("y", (1, 4, 4, 1), scale=0.2)
+    window = {"stride_h": 1, "stride_w": 1, "filter_height": 1, "filter_width": 1}
+    builder.operator("AVERAGE_POOL_2D", [x], [y], window)
+    expect_refusal(
+        builder.build([x], [y]),
+        "AVERAGE_POOL_2D: quantization !quant.uniform<i8:f32, 2.000000e-01> of the"
+        " result, expected !quant.uniform<i8:f32, 1.000000e-01>",
+    )
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1, 2), scale=0.1)
+    y = builder.tensor("y", (2, 2), scale=0.2)
+    builder.operator("CONCATENATION", [x, x], [y], {"axis": 0})
+    expect_refusal(
+        builder.build([x], [y]), "CONCATENATION: tensor 0 'x': quantization !quant"
+    )
