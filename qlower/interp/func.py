@@ -15,7 +15,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from .values import PartialTensor, Poison
+from .values import InterpretationError, PartialTensor, Poison
 
 
 @register_impls
@@ -35,12 +35,16 @@ class FuncFunctions(InterpreterFunctions):
     def run_call(
         self, interpreter: Interpreter, op: func.CallOp, args: PythonValues
     ) -> PythonValues:
-        return interpreter.call_op(op.callee, args)
+        try:
+            return interpreter.call_op(op.callee, args)
+        except RecursionError:
+            raise Poison("recurses without end") from None
 
     @impl_callable(func.FuncOp)
     def call_func(
         self, interpreter: Interpreter, op: func.FuncOp, args: PythonValues
     ) -> PythonValues:
         if op.is_declaration:
-            raise Poison(f"calls @{op.sym_name.data}, which has no body")
+            message = f"@{op.sym_name.data} is called, but has no body"
+            raise InterpretationError(message, op.location)
         return interpreter.run_ssacfg_region(op.body, args, op.sym_name.data)

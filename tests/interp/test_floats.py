@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 from qlower.interp import Array, InterpretationError
 from qlower.testing.scalars import evaluate_text
@@ -19,7 +20,7 @@ PRECISION = {"f32": (24, -149), "f64": (53, -1074)}
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, INF, -INF, NAN]
 
 
-def run(text: str, kind: str, *lanes: Array, result: str | None = None) -> Array:
+def run(text: str, kind: str, *lanes: ArrayLike, result: str | None = None) -> Array:
     names = "abc"
     arguments = [
         (name, kind, np.asarray(lane, DTYPES[kind]))

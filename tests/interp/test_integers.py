@@ -67,7 +67,7 @@ def evaluate_all(text: str, a: np.ndarray, b: np.ndarray, kind: str) -> np.ndarr
     return evaluate_text(text, [("a", kind, a), ("b", kind, b)], kind)
 
 
-BITWISE_AND_RING = {
+BITWISE_AND_RING: dict[str, Callable[[int, int], int]] = {
     "arith.addi": lambda a, b: a + b,
     "arith.subi": lambda a, b: a - b,
     "arith.muli": lambda a, b: a * b,

@@ -410,6 +410,14 @@ def test_calls_and_listeners() -> None:
     (got,) = run_function(module, "main", [lanes], listeners=[counter])
     assert got.tolist() == [0, 4, 8]
     assert counter.ops == {"func.call": 2, "arith.addi": 2, "func.return": 3}
+    declaration = "func.func private @main(%x: i32) -> i32"
+    with pytest.raises(InterpretationError, match="@main is called, but has no body"):
+        run_function(parse_module(declaration), "main", [1])
+    endless = text.replace(
+        "arith.addi %x, %x : i32", "func.call @twice(%x) : (i32) -> i32"
+    )
+    with pytest.raises(InterpretationError, match=r"'func\.call' recurses without end"):
+        run_function(parse_module(endless), "main", [1])
     with pytest.raises(InterpretationError, match="the module has no function @other"):
         run_function(module, "other", [])
     with pytest.raises(InterpretationError, match="@main takes 1 arguments, got 0"):
