@@ -1,8 +1,9 @@
 """Numerics contracts: whose arithmetic a model has.
 
-A contract is a file of MLIR text that says, rule by rule, what an operation means from its
-real scales to the stored result (`rules.py` lists the rules and what they may ask for).
-The lowering inlines rules; the interpreter evaluates them; nothing else knows arithmetic.
+A contract is a file of MLIR text that says, rule by rule, what an operation means from
+its real scales to the stored result (`rules.py` lists the rules and what they may ask
+for). The lowering inlines rules; the interpreter evaluates them; nothing else knows
+arithmetic.
 """
 
 from __future__ import annotations
@@ -14,14 +15,19 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import (
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute
+from xdsl.traits import SymbolTable
 
 from qlower.contracts.rules import FREELY_TYPED, RULES
 from qlower.diagnostics import QlowerError
+from qlower.interp.values import Array
 from qlower.parsing import parse_module, verify_module
 
 VALUE = "contract.value"
@@ -30,8 +36,6 @@ VALUE = "contract.value"
 SUMMARY = "contract.summary"
 BASE = "contract.base"
 """The module attribute that names the contract whose rules are taken where missing."""
-
-Lanes = npt.NDArray[np.generic]
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,11 @@ class Rule:
     function: FuncOp
     values: tuple[str, ...]
 
-    def evaluate(self, values: Mapping[str, Lanes]) -> tuple[Lanes, ...]:
+    def evaluate(self, values: Mapping[str, Array]) -> tuple[Array, ...]:
         """What the rule gives for these values; arrays broadcast against each other."""
         from qlower.interp import evaluate_function
 
-        return evaluate_function(
-            self.function, [values[name] for name in self.values]
-        )
+        return evaluate_function(self.function, [values[name] for name in self.values])
 
 
 @dataclass(frozen=True)
@@ -119,10 +121,12 @@ def parse_contract(text: str, name: str, filename: str) -> Contract:
         rules.update(inherited.rules)
         source += inherited.source
     for op in module.body.ops:
-        if not isinstance(op, FuncOp):
+        if not isinstance(op, FuncOp) or op.is_declaration:
             raise QlowerError(
-                f"a contract holds functions only, not {op.name}", op.location
+                f"a contract holds function definitions only, not {op.name}",
+                op.location,
             )
+        _check_calls(op, ())
         if not _is_private(op):
             rules[op.sym_name.data] = _check_rule(op)
     return Contract(name, source, _module_string(module, SUMMARY), rules)
@@ -188,6 +192,26 @@ def _check_rule(function: FuncOp) -> Rule:
             location,
         )
     return Rule(name, function, tuple(values))
+
+
+def _check_calls(function: FuncOp, callers: tuple[str, ...]) -> None:
+    """Refuse calls of what isn't there, with other types, or of the caller itself."""
+    name = function.sym_name.data
+    if name in callers:
+        raise QlowerError(f"function {name} calls itself", function.location)
+    for op in function.body.block.ops:
+        if not isinstance(op, CallOp):
+            continue
+        callee = SymbolTable.lookup_symbol(op, op.callee)
+        if not isinstance(callee, FuncOp):
+            raise QlowerError(f"there is no function {op.callee}", op.location)
+        called = FunctionType.from_lists(op.operand_types, op.result_types)
+        if called != callee.function_type:
+            raise QlowerError(
+                f"call has type {called}, the function {callee.function_type}",
+                op.location,
+            )
+        _check_calls(callee, (*callers, name))
 
 
 def _value_name(attributes: Attribute) -> str | None:

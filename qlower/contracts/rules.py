@@ -1,10 +1,11 @@
 """The rules that a contract may define, and the values that each may ask for.
 
-A rule is one function of a contract file. Its arguments name the values they want with the
-attribute `contract.value`; this table says which names exist, with their types. *Run-time*
-values change with the input; *constants* are known when a model is compiled (scales, zero
-points, shapes) and may differ from channel to channel. Stored integers arrive widened to
-i32, by their own signedness; a rule returns an i32 that the storage type can hold.
+A rule is one function of a contract file. Its arguments name the values they want with
+the attribute `contract.value`; this table says which names exist, with their types.
+*Run-time* values change with the input; *constants* are known when a model is compiled
+(scales, zero points, shapes) and may differ from channel to channel. Stored integers
+arrive widened to i32, by their own signedness; a rule returns an i32 that the storage
+type can hold.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ Values = Mapping[str, Attribute]
 
 @dataclass(frozen=True)
 class RuleSignature:
-    """What a rule may ask for, and what it returns (`None`: types of its own choice)."""
+    """What a rule may ask for, and what it returns (`None`: types of its own
+    choice)."""
 
     runtime: Values
     constants: Values
@@ -52,8 +54,8 @@ _BINARY = RuleSignature(
     {"lhs": i32, "rhs": i32}, {**_operand("lhs"), **_operand("rhs"), **_OUTPUT}
 )
 _CONTRACTION = RuleSignature(
-    # sum((x - x_zero_point) * (w - w_zero_point)) over the taps inside the image, and the
-    # bias unless the rule asks for that by itself; wraps at 32 bits.
+    # sum((x - x_zero_point) * (w - w_zero_point)) over the taps inside the image, and
+    # the bias unless the rule asks for that by itself; wraps at 32 bits.
     {"accumulator": i32},
     {
         "bias": i32,
@@ -64,8 +66,8 @@ _CONTRACTION = RuleSignature(
     },
 )
 _SUM = RuleSignature(
-    # The sum of the stored integers inside the image, zero point not subtracted, and how
-    # many there are.
+    # The sum of the stored integers inside the image, zero point not subtracted, and
+    # how many there are.
     {"accumulator": i32},
     {"count": i32, **_INPUT, **_OUTPUT},
 )
@@ -104,22 +106,17 @@ RULES: Mapping[str, RuleSignature] = {
     "tanh": _UNARY,
     "hard_swish": _UNARY,
     "elu": _UNARY,
-    "leaky_relu": RuleSignature(
-        {"input": i32}, {"alpha": f32, **_INPUT, **_OUTPUT}
-    ),
+    "leaky_relu": RuleSignature({"input": i32}, {"alpha": f32, **_INPUT, **_OUTPUT}),
     # The row maximum is taken from the stored integers; `difference` is at most 0 and
-    # term and addend are tabulated. The type of terms and sums is the contract's choice.
-    "softmax_term": RuleSignature(
-        {"difference": i32}, {"beta": f32, **_INPUT}, None
-    ),
+    # term and addend are tabulated. The type of terms and sums is the contract's
+    # choice.
+    "softmax_term": RuleSignature({"difference": i32}, {"beta": f32, **_INPUT}, None),
     "softmax_addend": RuleSignature({"term": i32}, {}, None),
     "softmax_output": RuleSignature({"term": i32, "sum": i32}, _OUTPUT),
     # One axis at a time, when a model is compiled.
     "resize_nearest_position": RuleSignature({}, _RESIZE_POSITION),
     # Lower and upper neighbour, and the weight of the upper one.
-    "resize_bilinear_position": RuleSignature(
-        {}, _RESIZE_POSITION, (i32, i32, i32)
-    ),
+    "resize_bilinear_position": RuleSignature({}, _RESIZE_POSITION, (i32, i32, i32)),
     "resize_bilinear": RuleSignature(
         {
             name: i32

@@ -12,10 +12,11 @@ from collections.abc import Mapping
 import numpy as np
 from xdsl.ir import Attribute
 
-from qlower.contracts import Contract, Lanes
+from qlower.contracts import Contract
 from qlower.dialects.quant import QuantizedType, element_type
+from qlower.interp.values import Array
 
-Values = dict[str, Lanes]
+Values = dict[str, Array]
 
 ACTIVATION_BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
     "relu": (0.0, None),

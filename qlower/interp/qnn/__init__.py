@@ -1,7 +1,7 @@
 """Meaning of the qnn level: exact sums in numpy, then the contract's rules.
 
-Written from the ops' definitions and the contract alone: the lowering isn't used, and is
-tested against this. A quantized tensor is held as its stored integers, signed or
+Written from the ops' definitions and the contract alone: the lowering isn't used, and
+is tested against this. A quantized tensor is held as its stored integers, signed or
 unsigned as its type says.
 """
 
@@ -34,8 +34,8 @@ def run_qnn_function(
 ) -> tuple[Array, ...]:
     """The results of a function at the qnn level, in the storage types' numpy dtypes.
 
-    `contract` holds for every op that names none itself. Inputs must have the arguments'
-    shapes and storage types.
+    `contract` holds for every op that names none itself. Inputs must have the
+    arguments' shapes and storage types.
     """
     function = SymbolTable.lookup_symbol(module, name)
     if not isinstance(function, FuncOp):

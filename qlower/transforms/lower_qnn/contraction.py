@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from qlower.contracts import Lanes
 from qlower.contracts.values import activation_values, operand_values
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
+from qlower.interp.values import Array
 from qlower.transforms.lower_qnn.emit import Combine, Index, Nest
 from qlower.transforms.lower_qnn.lowering import (
     Lowering,
@@ -211,7 +211,7 @@ def _accumulate(
 
 
 def _centre(
-    nest: Nest, stored: SSAValue, zero_point: Lanes, loops: Sequence[int]
+    nest: Nest, stored: SSAValue, zero_point: Array, loops: Sequence[int]
 ) -> SSAValue:
     """A stored integer less its zero point, which may vary along `loops`."""
     if not zero_point.any():
@@ -253,7 +253,7 @@ def _requantize(
     rule: str,
 ) -> SSAValue:
     contract = lowering.contract
-    constants: dict[str, Lanes] = {
+    constants: dict[str, Array] = {
         **operand_values("input", op.input.type),
         **operand_values("weight", op.weight.type),
         **activation_values(contract, op.result.type, op.activation),
@@ -274,7 +274,7 @@ def _requantize(
 
 def _constant_bias(
     op: Contraction,
-) -> Lanes:
+) -> Array:
     """The bias for a rule that adds it by itself: zero where there is none."""
     if op.bias is None:
         return np.array(0, np.int32)

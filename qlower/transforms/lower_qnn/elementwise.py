@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import f32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.contracts.values import (
@@ -14,7 +12,6 @@ from qlower.contracts.values import (
     activation_values,
     operand_values,
     output_values,
-    quantized_element,
 )
 from qlower.dialects import qnn, quant
 from qlower.transforms.lower_qnn.emit import Index, Nest
@@ -42,9 +39,7 @@ def lower_binary(
     return [lowering.finish_with_rule(nest, rule, runtime, constants, type)]
 
 
-def lower_requantize(
-    lowering: Lowering, op: qnn.RequantizeOp
-) -> Sequence[SSAValue]:
+def lower_requantize(lowering: Lowering, op: qnn.RequantizeOp) -> Sequence[SSAValue]:
     """From one scale, zero point and storage to another."""
     return [_rescale(lowering, op.input, op.result, "requantize", (None, None))]
 

@@ -9,6 +9,8 @@ import numpy as np
 from xdsl.dialects import arith, linalg, tensor
 from xdsl.dialects.builtin import (
     AffineMapAttr,
+    AnyDenseElement,
+    AnyFloat,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     FloatAttr,
@@ -20,9 +22,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.utils.hints import isa
 
-from qlower.contracts import Lanes
-from qlower.interp.values import dtype_of
+from qlower.interp.values import Array, dtype_of
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -33,16 +35,24 @@ Combine: TypeAlias = Callable[[Sequence[BlockArgument]], Sequence[SSAValue]]
 """Appends the step from accumulators to the next ones to a nest's body."""
 
 
-def scalar_constant(value: np.generic | float | int, type: Attribute) -> arith.ConstantOp:
+def scalar_constant(value: np.generic | float, type: Attribute) -> arith.ConstantOp:
     """One number of an integer, index or float type."""
     number = value.item() if isinstance(value, np.generic) else value
-    if isinstance(type, IntegerType | IndexType):
-        width = 64 if isinstance(type, IndexType) else type.width.data
+    if isinstance(type, IndexType):
+        return arith.ConstantOp(IntegerAttr(int(number), type))
+    if isa(type, IntegerType):
         # The text form of a signless integer is the signed one; an i1 is 0 or -1.
-        half = 1 << (width - 1)
+        half = 1 << (type.bitwidth - 1)
         wrapped = (int(number) + half) % (2 * half) - half
         return arith.ConstantOp(IntegerAttr(wrapped, type))
+    assert isinstance(type, AnyFloat)
     return arith.ConstantOp(FloatAttr(float(number), type))
+
+
+def tensor_type(value: SSAValue) -> TensorType[Attribute]:
+    """The type of a tensor value."""
+    assert isa(value.type, TensorType[Attribute])
+    return value.type
 
 
 class Emitter:
@@ -59,21 +69,20 @@ class Emitter:
         self.block.add_op(op)
         return op
 
-    def constant(self, values: Lanes, element_type: Attribute) -> SSAValue:
+    def constant(self, values: Array, element_type: Attribute) -> SSAValue:
         """A dense constant of `element_type`, in row-major order."""
         data = np.ascontiguousarray(values, dtype_of(element_type))
         type = TensorType(element_type, data.shape)
+        assert isa(type, TensorType[AnyDenseElement])
         dense = DenseIntOrFPElementsAttr(type, BytesAttr(data.tobytes()))
         return self.add(arith.ConstantOp(dense)).result
 
     def empty(self, shape: Sequence[int], element_type: Attribute) -> SSAValue:
         """A tensor whose elements are unspecified."""
-        return self.add(
-            tensor.EmptyOp((), TensorType(element_type, shape))
-        ).tensor
+        return self.add(tensor.EmptyOp((), TensorType(element_type, shape))).tensor
 
     def filled(
-        self, shape: Sequence[int], element_type: Attribute, value: int | float
+        self, shape: Sequence[int], element_type: Attribute, value: float
     ) -> SSAValue:
         """A tensor of one value."""
         init = self.empty(shape, element_type)
@@ -111,12 +120,10 @@ class Nest:
 
     def input(self, value: SSAValue, indices: Sequence[Index]) -> BlockArgument:
         """Read a tensor: element `indices` at each iteration. Returns the scalar."""
-        type = value.type
-        assert isinstance(type, TensorType)
         self._operands.append(value)
         self._maps.append(self._map(indices))
         count = len(self._operands) - 1
-        return self._block.insert_arg(type.element_type, count)
+        return self._block.insert_arg(tensor_type(value).element_type, count)
 
     def window(self, loops: Sequence[int]) -> None:
         """Give loops their trip counts where no tensor does: an operand never read."""
@@ -125,9 +132,10 @@ class Nest:
         self.input(self.emitter.empty(shape, i8), loops)
 
     def constant(
-        self, values: Lanes, type: Attribute, loops: Sequence[int] | None = None
+        self, values: Array, type: Attribute, loops: Sequence[int] | None = None
     ) -> SSAValue:
-        """A compile-time scalar, or array along `loops` (default: the last parallel ones).
+        """A compile-time scalar, or array along `loops` (default: the last parallel
+        ones).
 
         What is the same everywhere becomes a constant of the body, the rest an input.
         """
@@ -169,11 +177,9 @@ class Nest:
         combine: Combine,
     ) -> tuple[SSAValue, ...]:
         """Finish a reducing nest: `combine` maps the accumulators to the next ones."""
-        accumulators: list[BlockArgument] = []
-        for init in inits:
-            type = init.type
-            assert isinstance(type, TensorType)
-            accumulators.append(self._output(init, type.element_type))
+        accumulators = [
+            self._output(init, tensor_type(init).element_type) for init in inits
+        ]
         results = combine(accumulators)
         return self._finish(results, inits, [range(self.parallel)] * len(inits))
 

@@ -1,9 +1,9 @@
 """Inline a contract's rule into a loop nest, computing at once what is constant.
 
 The rule is written from the real scales to the result. Whatever depends on compile-time
-values alone is evaluated here by the interpreter, for all channels together; the rest is
-copied into the nest. So the derivation of multipliers and shifts is part of the contract's
-text, and the lowered model holds the steps that remain, each an operation.
+values alone is evaluated here by the interpreter, for all channels together; the rest
+is copied into the nest. So the derivation of multipliers and shifts is part of the
+contract's text, and the lowered model holds the steps that remain, each an operation.
 """
 
 from __future__ import annotations
@@ -13,31 +13,34 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith, cf, func
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import SymbolTable
 
-from qlower.contracts import Lanes, Rule
+from qlower.contracts import Rule
 from qlower.diagnostics import QlowerError
 from qlower.interp import make_interpreter
+from qlower.interp.values import Array
 from qlower.transforms.lower_qnn.emit import Nest
 
-Value: TypeAlias = SSAValue | Lanes
+Value: TypeAlias = SSAValue | Array
 """A value of the rule: already in the nest, or known now."""
 
 
 def inline_rule(
     rule: Rule,
     runtime: Mapping[str, SSAValue],
-    constants: Mapping[str, Lanes],
+    constants: Mapping[str, Array],
     nest: Nest,
 ) -> tuple[SSAValue, ...]:
     """Append `rule` to the body of `nest` and return its results.
 
-    `runtime` values are scalars of the nest; `constants` are scalars or arrays along its
-    last parallel loops. Raises `QlowerError` where an assertion of the rule fails.
+    `runtime` values are scalars of the nest; `constants` are scalars or arrays along
+    its last parallel loops. Raises `QlowerError` where an assertion of the rule fails.
     """
-    module = rule.function.get_toplevel_object()
-    assert isinstance(module, Operation)
+    module = rule.function.parent_op()
+    assert isinstance(module, ModuleOp)
     inliner = _Inliner(make_interpreter(module), nest)
     arguments: list[Value] = [
         runtime[name] if name in runtime else constants[name] for name in rule.values
@@ -58,9 +61,7 @@ class _Inliner:
     def call(self, function: func.FuncOp, arguments: Sequence[Value]) -> list[Value]:
         """Inline a call, with its own bindings of the function's values."""
         block = function.body.block
-        bindings: dict[SSAValue, Value] = dict(
-            zip(block.args, arguments, strict=True)
-        )
+        bindings: dict[SSAValue, Value] = dict(zip(block.args, arguments, strict=True))
         for op in block.ops:
             operands = [bindings[operand] for operand in op.operands]
             if isinstance(op, func.ReturnOp):
@@ -69,7 +70,7 @@ class _Inliner:
             bindings.update(zip(op.results, results, strict=True))
         raise AssertionError("a verified function returns")
 
-    def materialize(self, value: Value, type: object) -> SSAValue:
+    def materialize(self, value: Value, type: Attribute) -> SSAValue:
         """A value of the nest that holds `value`."""
         if isinstance(value, SSAValue):
             return value
@@ -99,10 +100,7 @@ class _Inliner:
 
 
 def _callee(op: func.CallOp) -> func.FuncOp:
-    name = op.callee.root_reference.data
-    module = op.get_toplevel_object()
-    assert isinstance(module, Operation)
-    for candidate in module.walk():
-        if isinstance(candidate, func.FuncOp) and candidate.sym_name.data == name:
-            return candidate
-    raise QlowerError(f"a rule calls {name}, which is not defined", op.location)
+    """The function that a call of a checked contract names."""
+    function = SymbolTable.lookup_symbol(op, op.callee)
+    assert isinstance(function, func.FuncOp)
+    return function

@@ -18,12 +18,19 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.utils.hints import isa
 
-from qlower.contracts import Contract, Lanes
+from qlower.contracts import Contract
 from qlower.dialects import fixed, qnn
 from qlower.dialects.quant import QuantizedType
-from qlower.interp.values import dtype_of
-from qlower.transforms.lower_qnn.emit import Emitter, Nest, scalar_constant
+from qlower.interp.values import Array, dtype_of
+from qlower.transforms.lower_qnn.emit import (
+    Emitter,
+    Index,
+    Nest,
+    scalar_constant,
+    tensor_type,
+)
 from qlower.transforms.lower_qnn.inline_rule import inline_rule
 
 ContractOf: TypeAlias = Callable[[Operation], Contract]
@@ -31,34 +38,29 @@ ContractOf: TypeAlias = Callable[[Operation], Contract]
 
 def storage_type(type: Attribute) -> Attribute:
     """A type with quantized elements replaced by their stored, signless integers."""
-    if isinstance(type, TensorType):
+    if isa(type, TensorType[Attribute]):
         return TensorType(storage_type(type.element_type), type.get_shape())
     return type.storage_type if isinstance(type, QuantizedType) else type
 
 
 def quantization(value: SSAValue) -> QuantizedType:
     """The quantized element type of a tensor value of the qnn level."""
-    type = value.type
-    assert isinstance(type, TensorType)
-    assert isinstance(type.element_type, QuantizedType)
-    return type.element_type
+    element = lowered_element(value)
+    assert isinstance(element, QuantizedType)
+    return element
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The shape of a tensor value."""
-    type = value.type
-    assert isinstance(type, TensorType)
-    return type.get_shape()
+    return tensor_type(value).get_shape()
 
 
 def lowered_element(value: SSAValue) -> Attribute:
     """The element type of a tensor value."""
-    type = value.type
-    assert isinstance(type, TensorType)
-    return type.element_type
+    return tensor_type(value).element_type
 
 
-def constant_of(value: SSAValue) -> Lanes | None:
+def constant_of(value: SSAValue) -> Array | None:
     """The elements of a tensor constant, or None if `value` isn't one."""
     owner = value.owner
     if not isinstance(owner, arith.ConstantOp | qnn.ConstantOp):
@@ -103,7 +105,7 @@ class Lowering:
         """The contract that gives the operation at hand its arithmetic."""
         return self._contract_of(self.op)
 
-    def read(self, nest: Nest, source: SSAValue, indices: Sequence[int]) -> SSAValue:
+    def read(self, nest: Nest, source: SSAValue, indices: Sequence[Index]) -> SSAValue:
         """Read a quantized tensor in a nest: its stored integer as i32."""
         scalar = nest.input(self.value(source), indices)
         return self.widen(nest, scalar, quantization(source))
@@ -115,9 +117,7 @@ class Lowering:
 
     def narrow(self, nest: Nest, scalar: SSAValue, type: QuantizedType) -> SSAValue:
         """An i32 that the storage can hold, as a stored integer."""
-        saturate = fixed.SaturateOp(
-            scalar, type.storage_type, unsigned=not type.signed
-        )
+        saturate = fixed.SaturateOp(scalar, type.storage_type, unsigned=not type.signed)
         return nest.add(saturate).result
 
     def finish_with_rule(
@@ -125,7 +125,7 @@ class Lowering:
         nest: Nest,
         name: str,
         runtime: Mapping[str, SSAValue],
-        constants: Mapping[str, Lanes],
+        constants: Mapping[str, Array],
         type: QuantizedType,
     ) -> SSAValue:
         """Finish a map whose result is what rule `name` gives, stored as `type`."""
@@ -138,16 +138,15 @@ class Lowering:
         """`value` surrounded by the stored integer (`value` itself if by nothing)."""
         if not any((*low, *high)):
             return value
-        type = value.type
-        assert isinstance(type, TensorType)
+        element_type = lowered_element(value)
         shape = [
             before + size + after
-            for before, size, after in zip(low, type.get_shape(), high, strict=True)
+            for before, size, after in zip(low, shape_of(value), high, strict=True)
         ]
         block = Block(arg_types=[IndexType()] * len(shape))
-        constant = scalar_constant(stored, type.element_type)
+        constant = scalar_constant(stored, element_type)
         block.add_ops([constant, tensor.YieldOp(constant.result)])
-        result_type = TensorType(type.element_type, shape)
+        result_type = TensorType(element_type, shape)
         pad = tensor.PadOp(value, (), (), Region(block), low, high, result_type)
         return self.emit.add(pad).result
 
@@ -188,7 +187,7 @@ Groups: TypeAlias = Sequence[Sequence[int]]
 
 
 def _grouping(large: Sequence[int], small: Sequence[int]) -> Groups | None:
-    """How runs of `large` dimensions multiply to `small` ones, or None if they don't."""
+    """How runs of `large` dimensions multiply to `small` ones; None if they don't."""
     groups: list[list[int]] = []
     index = 0
     for size in small:

@@ -1,4 +1,4 @@
-"""Operations that move stored integers: constants, shapes, slices, resizing, arg_max."""
+"""Operations that move stored integers: constants, shapes, slices, resizing."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import BlockArgument, SSAValue
 
-from qlower.contracts import Lanes
 from qlower.contracts.values import operand_values, output_values
 from qlower.dialects import qnn, quant
+from qlower.interp.values import Array
 from qlower.transforms.lower_qnn.emit import Nest
 from qlower.transforms.lower_qnn.lowering import (
     Lowering,
@@ -117,13 +117,12 @@ def lower_resize(lowering: Lowering, op: qnn.ResizeOp) -> Sequence[SSAValue]:
     nearest = op.mode == "nearest"
     rule = "resize_nearest_position" if nearest else "resize_bilinear_position"
     rows, columns = (
-        lowering.contract.rule(rule).evaluate(_axis_values(op, axis))
-        for axis in (1, 2)
+        lowering.contract.rule(rule).evaluate(_axis_values(op, axis)) for axis in (1, 2)
     )
     nest = Nest(lowering.emit, shape_of(op.result))
     batch, channel = (nest.add(linalg.IndexOp(loop)).result for loop in (0, 3))
 
-    def position(values: Lanes, loop: int) -> SSAValue:
+    def position(values: Array, loop: int) -> SSAValue:
         return to_index(nest, nest.constant(values, i32, (loop,)))
 
     def pixel(row: SSAValue, column: SSAValue) -> SSAValue:
@@ -156,7 +155,7 @@ def lower_resize(lowering: Lowering, op: qnn.ResizeOp) -> Sequence[SSAValue]:
     return [lowering.finish_with_rule(nest, rule, runtime, constants, target)]
 
 
-def _axis_values(op: qnn.ResizeOp, axis: int) -> dict[str, Lanes]:
+def _axis_values(op: qnn.ResizeOp, axis: int) -> dict[str, Array]:
     """What a position rule may ask for, along rows (axis 1) or columns (axis 2)."""
     output_size = shape_of(op.result)[axis]
     return {

@@ -10,9 +10,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 from xdsl.ir import BlockArgument, SSAValue
 
-from qlower.contracts import Lanes
 from qlower.contracts.values import activation_values, operand_values, output_values
 from qlower.dialects import qnn
+from qlower.interp.values import Array
 from qlower.transforms.lower_qnn.contraction import pad_image, window_indices
 from qlower.transforms.lower_qnn.emit import Combine, Nest
 from qlower.transforms.lower_qnn.lowering import Lowering, quantization, shape_of
@@ -109,7 +109,7 @@ def _add(nest: Nest, value: SSAValue) -> Combine:
     return combine
 
 
-def _tap_counts(op: qnn.AvgPool2DOp) -> Lanes:
+def _tap_counts(op: qnn.AvgPool2DOp) -> Array:
     """How many taps count for each (y, x, 1) of the result."""
     if op.count_include_pad:
         return np.array(math.prod(op.kernel), np.int32)
@@ -117,7 +117,7 @@ def _tap_counts(op: qnn.AvgPool2DOp) -> Lanes:
     _, rows, columns, _ = shape_of(op.result)
     top, _, left, _ = op.pad
 
-    def inside(count: int, stride: int, before: int, taps: int, size: int) -> Lanes:
+    def inside(count: int, stride: int, before: int, taps: int, size: int) -> Array:
         first = np.arange(count) * stride - before
         return np.minimum(first + taps, size) - np.maximum(first, 0)
 

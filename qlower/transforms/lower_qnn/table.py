@@ -10,9 +10,9 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import SSAValue
 
-from qlower.contracts import Lanes
 from qlower.contracts.values import operand_values, output_values
 from qlower.dialects import qnn
+from qlower.interp.values import Array
 from qlower.transforms.lower_qnn.emit import Nest
 from qlower.transforms.lower_qnn.lowering import (
     Lowering,
@@ -31,7 +31,7 @@ def lower_tabulated(lowering: Lowering, op: Tabulated) -> Sequence[SSAValue]:
     source, target = quantization(op.input), quantization(op.result)
     codes = np.arange(256, dtype=np.uint8)
     stored = codes.view(np.int8) if source.signed else codes
-    values: dict[str, Lanes] = {
+    values: dict[str, Array] = {
         "input": stored.astype(np.int32),
         **operand_values("input", op.input.type),
         **output_values(lowering.contract, op.result.type),
@@ -54,7 +54,7 @@ def _look_up(lowering: Lowering, source: SSAValue, table: SSAValue) -> SSAValue:
     nest = Nest(lowering.emit, shape_of(source))
     stored = nest.input(lowering.value(source), range(nest.parallel))
     code = nest.add(arith.ExtUIOp(stored, i32)).result
-    return nest.build([extract(nest, table, [to_index(nest, code)])])
+    return nest.build([extract(nest, table, [to_index(nest, code)])])[0]
 
 
 def to_index(nest: Nest, value: SSAValue) -> SSAValue:
