@@ -1,0 +1,146 @@
+"""Reading contract files: what is accepted, and how mistakes are reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qlower.contracts import contract_names, load_contract, parse_contract
+from qlower.contracts.rules import RULES
+from qlower.diagnostics import QlowerError
+
+HALVE = """\
+module attributes {contract.summary = "halves everything"} {
+func.func @requantize(%x: i32 {contract.value = "input"}) -> i32 {
+  %one = arith.constant 1 : i32
+  %y = arith.shrsi %x, %one : i32
+  return %y : i32
+}
+}
+"""
+
+
+def parse(text: str):
+    return parse_contract(text, "mine", "mine.mlir")
+
+
+def test_a_contract_has_its_rules_and_summary():
+    contract = parse(HALVE)
+    assert contract.summary == "halves everything"
+    assert list(contract.rules) == ["requantize"]
+    (result,) = contract.rule("requantize").evaluate(
+        {"input": np.array([7, -7], np.int32)}
+    )
+    assert result.tolist() == [3, -4]
+
+
+def test_rules_are_inherited_from_the_base():
+    text = HALVE.replace(
+        "contract.summary =", 'contract.base = "tflite", contract.summary ='
+    )
+    contract = parse(text)
+    assert set(contract.rules) == set(load_contract("tflite").rules)
+    assert contract.rule("requantize").values == ("input",)
+    assert contract.rule("add") is load_contract("tflite").rule("add")
+
+
+def test_tflite_defines_every_rule():
+    assert "tflite" in contract_names()
+    assert set(load_contract("tflite").rules) == set(RULES)
+
+
+def test_a_contract_is_loaded_from_a_path(tmp_path: Path):
+    path = tmp_path / "halve.mlir"
+    path.write_text(HALVE)
+    contract = load_contract(str(path))
+    assert contract.name == "halve"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            "@requantize(",
+            "@requantise(",
+            "mine.mlir:2:1: error: there is no rule requantise",
+        ),
+        (
+            '{contract.value = "input"}',
+            "",
+            "mine.mlir:2:1: error: argument 0 of rule requantize lacks the attribute "
+            "contract.value",
+        ),
+        (
+            '"input"',
+            '"inptu"',
+            "mine.mlir:2:1: error: rule requantize is not given a value 'inptu'",
+        ),
+        (
+            '%x: i32 {contract.value = "input"}',
+            '%x: i32, %s: f64 {contract.value = "input_scale"}',
+            "argument 0 of rule requantize lacks the attribute",
+        ),
+        (
+            '%x: i32 {contract.value = "input"}',
+            '%x: i32 {contract.value = "input"}, '
+            '%s: f64 {contract.value = "input_scale"}',
+            "wants input_scale as f64, it is given as f32",
+        ),
+        (
+            "-> i32 {\n  %one = arith.constant 1 : i32\n"
+            "  %y = arith.shrsi %x, %one : i32\n  return %y : i32",
+            "-> (i32, i32) {\n  return %x, %x : i32, i32",
+            "rule requantize returns (i32, i32), it must return (i32)",
+        ),
+        (
+            "%y = arith.shrsi %x, %one : i32",
+            "%y = func.call @helper(%x) : (i32) -> i32",
+            "mine.mlir:4:8: error: func.call: '@helper' could not be found",
+        ),
+        (
+            "%y = arith.shrsi %x, %one : i32",
+            "%y = func.call @requantize(%x) : (i32) -> i32",
+            "function requantize calls itself",
+        ),
+        (
+            "%one = arith.constant 1 : i32",
+            "%one = arith.constant 1 : i3",
+            "mine.mlir:4",
+        ),
+        ("arith.shrsi", "arith.shrs", "mine.mlir:4:8: error"),
+        ("func.func @requantize", "func.func private @requantize", None),
+        (
+            "func.func @requantize",
+            "%c = arith.constant 1 : i32\nfunc.func @requantize",
+            "mine.mlir:2:6: error: a contract holds function definitions only, "
+            "not arith.constant",
+        ),
+    ],
+)
+def test_mistakes_point_at_their_line(old: str, new: str, expected: str | None):
+    text = HALVE.replace(old, new)
+    assert text != HALVE
+    if expected is None:
+        assert parse(text).rules == {}
+        return
+    with pytest.raises(QlowerError) as error:
+        parse(text)
+    assert expected in str(error.value)
+
+
+def test_an_unknown_contract_lists_the_known_ones():
+    with pytest.raises(QlowerError, match="there is no contract 'tflit'") as error:
+        load_contract("tflit")
+    assert "did you mean tflite?" in str(error.value)
+
+
+def test_a_missing_rule_is_refused_by_name():
+    with pytest.raises(QlowerError, match="contract mine has no rule conv2d"):
+        parse(HALVE).rule("conv2d")
+
+
+def test_a_missing_file_is_refused():
+    with pytest.raises(QlowerError, match=r"contract nowhere/x\.mlir can't be read"):
+        load_contract("nowhere/x.mlir")
