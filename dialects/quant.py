@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     TensorType,
     f32,
+    f64,
 )
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import (
@@ -64,14 +65,21 @@ def to_float32(value: float) -> float:
     return rounded
 
 
-def format_float(value: float, *, single: bool) -> str:
+def _held(scale: float, expressed: AnyFloat) -> float:
+    """The precision that a scale is held in: float32, or double for f64."""
+    return scale if isinstance(expressed, Float64Type) else to_float32(scale)
+
+
+def format_float(value: float, expressed: AnyFloat) -> str:
     """
-    Upstream's text of a floating point parameter: `%.6e` when that reads back as the
-    same value (as float32 if `single`), else 17 digits of the double, else its bits.
+    Upstream's text of a parameter: `%.6e` when that is in the range of the expressed
+    type and reads back as the same value, else 17 digits of the double, else its bits.
     """
     text = f"{value:.6e}"
+    short = float(text)
+    too_small = 0 < short < _SCALE_RANGES[type(expressed)][0]
     # Upstream takes the long form for every negative number.
-    if value >= 0 and (to_float32(float(text)) if single else float(text)) == value:
+    if value >= 0 and not too_small and _held(short, expressed) == value:
         return text
     digits, exponent = f"{value:.16e}".split("e")
     if (power := int(exponent)) < -3:
@@ -408,9 +416,8 @@ class QuantizedType(Data[Quantization], TypeAttribute):
         )
 
     def print_parameter(self, printer: Printer) -> None:
-        single = not isinstance(self.expressed_type, Float64Type)
         parameters = [
-            format_float(scale, single=single) + (f":{zero}" if zero else "")
+            format_float(scale, self.expressed_type) + (f":{zero}" if zero else "")
             for scale, zero in zip(self.scales, self.zero_points, strict=True)
         ]
 
@@ -471,7 +478,7 @@ def _checked_scale(scale: float, expressed: AnyFloat) -> float:
         raise VerifyException(
             f"scale {scale:.6e} out of expressed type range [{low:.6e}, {high:.6e}]"
         )
-    return scale if isinstance(expressed, Float64Type) else to_float32(scale)
+    return _held(scale, expressed)
 
 
 def _checked(
@@ -552,8 +559,8 @@ class CalibratedType(Data[tuple[AnyFloat, float, float]], TypeAttribute):
 
     def print_parameter(self, printer: Printer) -> None:
         expressed, low, high = self.data
-        low_text = format_float(low, single=False)
-        high_text = format_float(high, single=False)
+        low_text = format_float(low, f64)
+        high_text = format_float(high, f64)
         with printer.in_angle_brackets():
             printer.print_string(f"{expressed}<{low_text}:{high_text}>")
 

@@ -31,6 +31,7 @@ from xdsl.irdl import (
     AttrConstraint,
     IntConstraint,
     IRDLOperation,
+    MessageConstraint,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -302,7 +303,9 @@ class QnnOp(IRDLOperation, ABC):
     properties that have their default value are not written.
     """
 
-    contract_attr = opt_prop_def(StringAttr, prop_name="contract")
+    contract_attr = opt_prop_def(
+        MessageConstraint(StringAttr, "contract is not a string"), prop_name="contract"
+    )
 
     traits = traits_def(Pure())
 
@@ -425,4 +428,4 @@ def check_same_quantization(
 
 def check_axis(axis: int, rank: int) -> None:
     if not 0 <= axis < rank:
-        raise VerifyException(f"axis {axis} is outside [0, {rank - 1}]")
+        raise VerifyException(f"axis {axis} is outside [0, {rank})")

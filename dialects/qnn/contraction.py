@@ -119,8 +119,8 @@ class Conv2DOp(ConvolutionOp):
             )
         if depth != input[3] // self.groups:
             raise VerifyException(
-                f"weight depth {depth} does not match {input[3]} input channels "
-                f"in {self.groups} groups: expected {input[3] // self.groups}"
+                f"weight depth {depth} does not follow from {input[3]} input channels, "
+                f"groups {self.groups}: expected {input[3] // self.groups}"
             )
         check_window(self, input, kernel, self.dilation, result)
         check_output_channels(result[3], outputs, self.bias)

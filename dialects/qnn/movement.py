@@ -159,10 +159,14 @@ class ConcatOp(QnnOp):
         total = 0
         for index, value in enumerate(self.inputs):
             shape = value.type.get_shape()
-            size = shape[axis] if axis < len(shape) else 0
-            expected = (*result[:axis], size, *result[axis + 1 :])
+            if len(shape) != len(result):
+                raise VerifyException(
+                    f"rank {len(shape)} of input {index} does not match "
+                    f"the result's {len(result)}"
+                )
+            expected = (*result[:axis], shape[axis], *result[axis + 1 :])
             check_shape(f"input {index}", shape, expected)
-            total += size
+            total += shape[axis]
         check_shape("result", result, (*result[:axis], total, *result[axis + 1 :]))
 
 

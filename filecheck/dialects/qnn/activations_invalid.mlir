@@ -1,0 +1,89 @@
+// RUN: %qopt %s --split-input-file --verify-diagnostics --parsing-diagnostics | %filecheck
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @relu_shape(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.relu: shape [5] of result does not match the expected [4]
+  %x = qnn.relu %0 : (tensor<4x!a>) -> tensor<5x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @clamp_bounds(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.clamp: min 1.0 is not at most max -1.0
+  %x = qnn.clamp %0 {min = 1.0, max = -1.0} : (tensor<4x!a>) -> tensor<4x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @leaky_relu_alpha(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.leaky_relu: alpha inf is not finite
+  %x = qnn.leaky_relu %0 {alpha = 0x7F800000 : f32} : (tensor<4x!a>) -> tensor<4x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @lut_length(%0: tensor<4x!a>, %1: tensor<255xi8>) {
+  // CHECK: error: qnn.lut: shape [255] of table does not match the expected [256]
+  %x = qnn.lut %0, %1 : (tensor<4x!a>, tensor<255xi8>) -> tensor<4x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @lut_type(%0: tensor<4x!a>, %1: tensor<256xi16>) {
+  // CHECK: error: qnn.lut: operand 'table' at position 1 does not verify: element type i16 is not i8
+  %x = qnn.lut %0, %1 : (tensor<4x!a>, tensor<256xi16>) -> tensor<4x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @lut_shape(%0: tensor<4x!a>, %1: tensor<256xi8>) {
+  // CHECK: error: qnn.lut: shape [5] of result does not match the expected [4]
+  %x = qnn.lut %0, %1 : (tensor<4x!a>, tensor<256xi8>) -> tensor<5x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @softmax_axis(%0: tensor<4x5x!a>) {
+  // CHECK: error: qnn.softmax: axis 0 of an input of rank 2 is not its last dimension
+  %x = qnn.softmax %0 {axis = 0} : (tensor<4x5x!a>) -> tensor<4x5x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @softmax_scalar(%0: tensor<!a>) {
+  // CHECK: error: qnn.softmax: axis -1 of an input of rank 0 is not its last dimension
+  %x = qnn.softmax %0 : (tensor<!a>) -> tensor<!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @softmax_beta(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.softmax: beta 0.0 is not positive and finite
+  %x = qnn.softmax %0 {beta = 0.0} : (tensor<4x!a>) -> tensor<4x!a>
+  return
+}

@@ -1,0 +1,70 @@
+// RUN: %qopt %s --split-input-file --verify-diagnostics --parsing-diagnostics | %filecheck
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @no_broadcast(%0: tensor<2x3x!a>, %1: tensor<2x1x4x!a>) {
+  // CHECK: error: qnn.add: shapes [2, 3] of lhs and [2, 1, 4] of rhs do not broadcast
+  %x = qnn.add %0, %1 : (tensor<2x3x!a>, tensor<2x1x4x!a>) -> tensor<2x2x3x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @broadcast_result(%0: tensor<2x3x!a>, %1: tensor<3x!a>) {
+  // CHECK: error: qnn.mul: shape [3] of result does not match the expected [2, 3]
+  %x = qnn.mul %0, %1 : (tensor<2x3x!a>, tensor<3x!a>) -> tensor<3x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!b = !quant.uniform<i8:f32, 0.25>
+
+func.func @requantize_shape(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.requantize: shape [2, 2] of result does not match the expected [4]
+  %x = qnn.requantize %0 : (tensor<4x!a>) -> tensor<2x2x!b>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @quantize_integers(%0: tensor<4xi32>) {
+  // CHECK: error: qnn.quantize: operand 'input' at position 0 does not verify: element type i32 is not f32
+  %x = qnn.quantize %0 : (tensor<4xi32>) -> tensor<4x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @quantize_shape(%0: tensor<4xf32>) {
+  // CHECK: error: qnn.quantize: shape [5] of result does not match the expected [4]
+  %x = qnn.quantize %0 : (tensor<4xf32>) -> tensor<5x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @dequantize_type(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.dequantize: result 'result' at position 0 does not verify: element type f64 is not f32
+  %x = qnn.dequantize %0 : (tensor<4x!a>) -> tensor<4xf64>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @dequantize_shape(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.dequantize: shape [5] of result does not match the expected [4]
+  %x = qnn.dequantize %0 : (tensor<4x!a>) -> tensor<5xf32>
+  return
+}
