@@ -1,1 +1,60 @@
-"""qlower: a compiler for quantized neural networks whose arithmetic is a contract."""
+"""qlower: a compiler for quantized neural networks whose arithmetic is a contract.
+
+import qlower
+model = qlower.load("model.tflite")
+run = qlower.jit(model, contract="tflite")  # numpy in, numpy out
+assert (run(x) == qlower.interpret(model, x, contract="tflite")).all()
+qlower.compile(model).save("out/")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from qlower.version import __version__
+
+if TYPE_CHECKING:
+    from qlower.api import Compiled, compile, interpret, jit, lower
+    from qlower.diagnostics import QlowerError
+    from qlower.executors import JitFunction
+    from qlower.model import Model, load
+    from qlower.signature import TensorSpec
+
+__all__ = [
+    "Compiled",
+    "JitFunction",
+    "Model",
+    "QlowerError",
+    "TensorSpec",
+    "__version__",
+    "compile",
+    "interpret",
+    "jit",
+    "load",
+    "lower",
+]
+
+_HOME = {
+    "Compiled": "qlower.api",
+    "JitFunction": "qlower.executors",
+    "Model": "qlower.model",
+    "QlowerError": "qlower.diagnostics",
+    "TensorSpec": "qlower.signature",
+    "compile": "qlower.api",
+    "interpret": "qlower.api",
+    "jit": "qlower.api",
+    "load": "qlower.model",
+    "lower": "qlower.api",
+}
+"""Where each name comes from; `import qlower` alone loads none of them."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'qlower' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

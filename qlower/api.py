@@ -29,10 +29,11 @@ from qlower.executors import (
 )
 from qlower.output import replacing_files
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.printing import exact_module
 from qlower.signature import Array, Signature
 
 if TYPE_CHECKING:
-    from qlower.codegen import CompiledObject
+    from qlower.codegen.module import CompiledObject
     from qlower.codegen.target import Target
 
 EMITTED = {"obj": ".o", "asm": ".s", "llvm": ".ll", "mlir": ".mlir"}
@@ -113,7 +114,7 @@ class Compiled:
         """One stage as text: "mlir" (the arith level), "llvm" or "asm"."""
         match kind:
             case "mlir":
-                return str(self.arith) + "\n"
+                return exact_module(self.arith)
             case "llvm":
                 return self.object.llvm_text
             case "asm":
@@ -131,14 +132,18 @@ class Compiled:
         check_emitted(emit)
         folder = Path(directory)
         with replacing_files(folder) as temporary:
-            for kind in emit:
-                data = (
-                    self.object.object_bytes
-                    if kind == "obj"
-                    else self.text(kind).encode()
-                )
-                (temporary / f"{self.name}{EMITTED[kind]}").write_bytes(data)
-        return [folder / f"{self.name}{EMITTED[kind]}" for kind in emit]
+            names = self.write(temporary, emit)
+        return [folder / name for name in names]
+
+    def write(self, folder: Path, emit: Sequence[str]) -> list[str]:
+        """Write the files into an existing folder; returns their names."""
+        names: list[str] = []
+        for kind in emit:
+            obj = kind == "obj"
+            data = self.object.object_bytes if obj else self.text(kind).encode()
+            names.append(f"{self.name}{EMITTED[kind]}")
+            (folder / names[-1]).write_bytes(data)
+        return names
 
 
 def compile(
@@ -163,6 +168,8 @@ def compile(
 
 def check_emitted(emit: Sequence[str]) -> None:
     """Refuse a kind of output that `Compiled.save` doesn't know."""
+    if not emit:
+        raise QlowerError(f"nothing to emit: choose of {', '.join(EMITTED)}")
     for kind in emit:
         if kind not in EMITTED:
             raise QlowerError(

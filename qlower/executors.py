@@ -17,11 +17,11 @@ from xdsl.dialects.builtin import ModuleOp
 from qlower.diagnostics import QlowerError
 from qlower.layers import expose_layers
 from qlower.model import Model, load
-from qlower.pipeline import lower_to_arith, lower_to_kernel
+from qlower.pipeline import lower_to_arith, lower_to_kernel, module_contract
 from qlower.signature import Array, Signature, TensorSpec, main_function
 
 if TYPE_CHECKING:
-    from qlower.runtime import Executable
+    from qlower.runtime.jit import Executable
 
 ModelOrPath: TypeAlias = Model | str | PathLike[str]
 
@@ -96,6 +96,8 @@ class ModelInterpreter:
                 f"nothing runs at level {at!r}: choose qnn, arith or kernel"
             )
         loaded = as_model(model)
+        self._at: Level = at
+        self._contract = contract
         self._module, self._variant = make_variant(loaded, with_layers)
         if at != "qnn":
             self._module = lower_to_arith(self._module, contract)
@@ -114,12 +116,18 @@ class ModelInterpreter:
 
     def run(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> Results:
         """The outputs, and the results of the layers if they are wanted."""
-        from qlower.interp import run_function
-
         bound = self._variant.signature.bind(inputs, named)
         name = main_function(self._module).sym_name.data
-        results = run_function(self._module, name, bound)
-        return self._variant.split(results)
+        if self._at == "qnn":
+            from qlower.interp.qnn import run_qnn_function
+
+            contract = self._contract or module_contract(self._module)
+            return self._variant.split(
+                run_qnn_function(self._module, name, bound, contract=contract)
+            )
+        from qlower.interp import run_function
+
+        return self._variant.split(run_function(self._module, name, bound))
 
 
 class JitFunction:

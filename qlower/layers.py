@@ -17,17 +17,18 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import ConstantLike, IsTerminator
 
 from qlower.diagnostics import layer_name
+from qlower.dialects import qnn
 from qlower.signature import NAME, main_function
 
 
 def layers(module: ModuleOp) -> Iterator[Operation]:
     """The operations of the entry function that compute something, in order."""
     for op in main_function(module).body.block.ops:
-        if op.results and not _is_constant(op) and not op.has_trait(IsTerminator):
+        if op.results and not is_constant(op) and not op.has_trait(IsTerminator):
             yield op
 
 
@@ -43,7 +44,7 @@ def name_layers(module: ModuleOp) -> None:
         kind = op.name.split(".")[-1]
         given = layer_name(op)
         name = given or op.results[0].name_hint or f"{kind}_{index}"
-        if not _is_constant(op):
+        if not is_constant(op):
             while name in taken:
                 name = f"{name}#{index}"
             taken.add(name)
@@ -90,5 +91,8 @@ def expose_layers(module: ModuleOp) -> tuple[ModuleOp, dict[str, int]]:
     return exposed, names
 
 
-def _is_constant(op: Operation) -> bool:
-    return op.has_trait(ConstantLike) or op.name == "qnn.constant"
+def is_constant(owner: Operation | Block) -> bool:
+    """Whether a value's owner is a constant operation."""
+    return isinstance(owner, Operation) and (
+        owner.has_trait(ConstantLike) or isinstance(owner, qnn.ConstantOp)
+    )

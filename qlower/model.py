@@ -73,7 +73,7 @@ def load(path: str | PathLike[str]) -> Model:
     if file.suffix == ".tflite":
         from qlower.frontends.tflite import import_tflite
 
-        module = import_tflite(file)
+        module = import_tflite(file, name=str(file))
     else:
         module = parse_file(file)
     name_layers(module)

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -82,13 +82,13 @@ def writing(path: Path) -> Generator[None]:
         raise QlowerError(f"cannot write {path}: {error.strerror}") from error
 
 
-def write_text(path: str, text: str) -> None:
-    """Write `text` to a file, or to standard output for `-`."""
+def write_text(path: str, make: Callable[[], str]) -> None:
+    """Write the text that `make` gives to a file, or to standard output for `-`."""
     if path == "-":
-        sys.stdout.write(text)
+        sys.stdout.write(make())
         return
     with replacing(Path(path)) as stream:
-        stream.write(text.encode())
+        stream.write(make().encode())
 
 
 def _give_default_mode(path: Path) -> None:

@@ -5,20 +5,26 @@ qnn --lower-qnn--> arith --form-kernels, plan-memory--> kernel --> LLVM IR, obje
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from qlower.context import make_context
 from qlower.diagnostics import LOGGER, QlowerError
+from qlower.dialects.quant import QuantizedType, element_type
 from qlower.parsing import verify_module
+from qlower.signature import main_function
 
 if TYPE_CHECKING:
-    from qlower.codegen import CompiledObject
+    from qlower.codegen.module import CompiledObject
     from qlower.codegen.target import Target
+
+
+CONTRACT = "qnn.contract"
+"""The module attribute that names the contract of all its operations."""
 
 
 class CompilerBug(Exception):
@@ -39,10 +45,13 @@ def lower_to_arith(
     )
     from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
+    from qlower.contracts import load_contract
     from qlower.transforms.lower_qnn import LowerQnnPass
 
+    if contract is not None:
+        load_contract(contract)  # refuse an unknown one here, not at the first layer
     passes: list[ModulePass] = [
-        LowerQnnPass(contract=contract),
+        *([LowerQnnPass(contract=contract)] if _is_quantized(module) else []),
         CanonicalizePass(),
         CommonSubexpressionElimination(),
         DeadCodeElimination(),
@@ -59,15 +68,44 @@ def lower_to_kernel(module: ModuleOp) -> ModuleOp:
     from qlower.transforms.form_kernels import FormKernelsPass
     from qlower.transforms.plan_memory import PlanMemoryPass
 
-    return _run(module, [FormKernelsPass(), PlanMemoryPass()])
+    lowered = _run(module, [FormKernelsPass(), PlanMemoryPass()])
+    # The native entry point is made of @main; a lone function may be called anything.
+    main_function(lowered).sym_name = StringAttr("main")
+    return lowered
 
 
 def generate_code(module: ModuleOp, target: Target) -> CompiledObject:
     """Machine code for a kernel-level module."""
-    from qlower.codegen import compile_module
+    from qlower.codegen.module import compile_module
 
-    LOGGER.info("generate code for %s", target)
+    LOGGER.info("generate code for %s", target.cpu)
     return compile_module(module, target)
+
+
+def module_contract(module: ModuleOp) -> str | None:
+    """The contract that a module names, if it does."""
+    name = module.attributes.get(CONTRACT)
+    return name.data if isinstance(name, StringAttr) else None
+
+
+def _is_quantized(module: ModuleOp) -> bool:
+    """Whether anything is left for lower-qnn to do."""
+    return any(
+        op.dialect_name() in ("qnn", "quant")
+        or any(isinstance(element_type(type), QuantizedType) for type in _types(op))
+        for op in module.walk()
+    )
+
+
+def _types(op: Operation) -> Sequence[Attribute]:
+    """The types of the values that an operation or its blocks define."""
+    arguments = (
+        argument.type
+        for region in op.regions
+        for block in region.blocks
+        for argument in block.args
+    )
+    return (*op.result_types, *arguments)
 
 
 def _run(module: ModuleOp, passes: Sequence[ModulePass]) -> ModuleOp:
@@ -75,7 +113,7 @@ def _run(module: ModuleOp, passes: Sequence[ModulePass]) -> ModuleOp:
     context = make_context()
     result = module.clone()
     for step in passes:
-        LOGGER.log(logging.INFO, "%s", step.name)
+        LOGGER.info("%s", step.name)
         step.apply(context, result)
         try:
             verify_module(result)

@@ -12,10 +12,13 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     ModuleOp,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.printer import Printer
 
+from qlower.diagnostics import layer_name
 from qlower.dialects.quant import QuantizedType
+from qlower.layers import is_constant
 
 LONGEST_CONSTANT = 16
 """Constants of up to this many elements are printed in full."""
@@ -31,6 +34,18 @@ class ElidingPrinter(Printer):
     aliases: dict[QuantizedType, str] = field(
         default_factory=dict[QuantizedType, str], init=False
     )
+
+    _layer: str | None = field(default=None, init=False)
+
+    def print_op(self, op: Operation) -> None:
+        # A comment wherever the next layer begins; constants belong to none.
+        if isinstance(op.parent_op(), FuncOp) and not is_constant(op):
+            layer = layer_name(op)
+            if layer is not None and layer != self._layer:
+                self.print_string(f"// {layer}")
+                self._print_new_line()
+                self._layer = layer
+        super().print_op(op)
 
     def print_attribute(self, attribute: Attribute) -> None:
         match attribute:
@@ -55,6 +70,13 @@ class ElidingPrinter(Printer):
 def readable_module(module: ModuleOp) -> str:
     """The whole module with constants elided and quantized types named above it."""
     return _readable([module])
+
+
+def exact_module(module: ModuleOp) -> str:
+    """The module as text that parses to the same, locations included."""
+    stream = StringIO()
+    Printer(stream=stream, print_debuginfo=True).print_op(module)
+    return stream.getvalue() + "\n"
 
 
 def readable_operations(ops: Iterable[Operation]) -> str:

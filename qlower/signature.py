@@ -64,7 +64,7 @@ class TensorSpec:
         """The zero point, or None when the tensor isn't quantized."""
         return self.zero_points[0] if self.zero_points else None
 
-    def dequantize(self, stored: Array) -> Array:
+    def dequantize(self, stored: Array) -> NDArray[np.float64]:
         """The real numbers that stored elements stand for, as float64."""
         values = stored.astype(np.float64)
         if self.scale is None or self.zero_point is None:

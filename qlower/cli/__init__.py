@@ -1,1 +1,105 @@
-""""""
+"""The command `qlower`: one file a sub-command, each with `register` and a runner."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+from qlower.diagnostics import LOGGER, QlowerError
+from qlower.version import __version__
+
+EXAMPLE = """example:
+  qlower run model.tflite --input image.npy
+  qlower inspect model.tflite --at arith --layer conv_1
+  qlower COMMAND --help
+"""
+
+INPUT_ERROR, OUR_BUG, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+"""Exit codes besides 0. A wrong command line is the user's input as well."""
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """A parser whose errors look like all our errors."""
+
+    def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        raise QlowerError(message, help=f"see {self.prog} --help")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    handler = _log_to_stderr()
+    try:
+        options = make_parser().parse_args(given)
+        code = options.run(options)
+        sys.stdout.flush()
+        return code
+    except SystemExit as error:  # --help and --version
+        return error.code if isinstance(error.code, int) else INPUT_ERROR
+    except QlowerError as error:
+        if debug:
+            raise
+        _show(error)
+        return INPUT_ERROR
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone, which is its right; Python must not flush into it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except MemoryError:
+        print("error: the model needs more memory than there is", file=sys.stderr)
+        return INPUT_ERROR
+    except Exception as error:
+        if debug:
+            raise
+        from qlower.cli.crash import report_crash
+
+        report_crash(error, given)
+        return OUR_BUG
+    finally:
+        LOGGER.removeHandler(handler)
+
+
+def make_parser() -> ArgumentParser:
+    """The parser of the whole command line."""
+    from qlower.cli import compile, import_, inspect, run
+
+    parser = ArgumentParser(
+        prog="qlower",
+        description="A compiler for quantized neural networks whose arithmetic is a "
+        "contract.",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"qlower {__version__}")
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, dest="command"
+    )
+    common = ArgumentParser(add_help=False)
+    common.add_argument(
+        "--debug", action="store_true", help="show a traceback for every error"
+    )
+    for command in (import_, inspect, run, compile):
+        command.register(commands, common)
+    return parser
+
+
+def _show(error: QlowerError) -> None:
+    sys.stdout.flush()
+    print(error, file=sys.stderr)
+
+
+def _log_to_stderr() -> logging.Handler:
+    """Warnings always; what is being done, on a terminal only."""
+    from qlower.cli.progress import StatusHandler
+
+    handler = StatusHandler()
+    LOGGER.addHandler(handler)
+    LOGGER.propagate = False
+    LOGGER.setLevel(logging.INFO if sys.stderr.isatty() else logging.WARNING)
+    return handler

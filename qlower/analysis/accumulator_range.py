@@ -1,0 +1,150 @@
+"""The values that a layer's accumulator can take, from its real weights and bias.
+
+Each input element lies anywhere in its type's storage range, on its own. The bounds of
+the sum are then the sums of the bounds, and both are reached: for a contraction
+
+    min = bias + sum(min((x - zx) * (w - zw) for x in {x_min, x_max}))
+
+for every output channel, and likewise the maximum. Where a window may hang over the
+image, a tap may also contribute nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType, element_type
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class AccumulatorRange:
+    """The smallest and largest accumulator, over all output channels."""
+
+    minimum: int
+    maximum: int
+
+    @property
+    def bits(self) -> int:
+        """The width of the narrowest signed integer that holds every value."""
+        extreme = max(self.maximum, ~self.minimum)
+        return extreme.bit_length() + 1
+
+    def __str__(self) -> str:
+        return f"[{self.minimum}, {self.maximum}]"
+
+
+def accumulator_range(op: Operation) -> AccumulatorRange | None:
+    """The range of a layer's exact accumulator, bias included.
+
+    None for layers that don't sum, and where weights or bias aren't constants. Pools
+    and means sum stored integers, contractions differences from the zero points.
+    """
+    match op:
+        case qnn.Conv2DOp():
+            return _contraction(op.input, op.weight, op.bias, 0, any(op.pad))
+        case qnn.DepthwiseConv2DOp():
+            return _contraction(op.input, op.weight, op.bias, 3, any(op.pad))
+        case qnn.LinearOp():
+            return _contraction(op.input, op.weight, op.bias, 0, False)
+        case qnn.MatMulOp():
+            return _product(op)
+        case qnn.AvgPool2DOp():
+            partial = any(op.pad) and not op.count_include_pad
+            return _sum(op.input, math.prod(op.kernel), partial)
+        case qnn.MeanOp():
+            shape = op.input.type.get_shape()
+            return _sum(op.input, math.prod(shape[axis] for axis in op.axes), False)
+        case _:
+            return None
+
+
+def _contraction(
+    input: SSAValue, weight: SSAValue, bias: SSAValue | None, axis: int, partial: bool
+) -> AccumulatorRange | None:
+    weights = constant_integers(weight)
+    offsets = None if bias is None else constant_integers(bias)
+    if weights is None or (bias is not None and offsets is None):
+        return None
+    weights = _without_zero_point(weights, _quantization(weight))
+    # One row for each output channel.
+    rows = np.moveaxis(weights, axis, 0).reshape(weights.shape[axis], -1)
+    low, high = _difference_bounds(_quantization(input))
+    products = np.stack([rows * low, rows * high])
+    least, most = products.min(axis=0), products.max(axis=0)
+    if partial:
+        least, most = np.minimum(least, 0), np.maximum(most, 0)
+    start = 0 if offsets is None else offsets
+    return AccumulatorRange(
+        int((least.sum(axis=1) + start).min()), int((most.sum(axis=1) + start).max())
+    )
+
+
+def _product(op: qnn.MatMulOp) -> AccumulatorRange:
+    depth = op.lhs.type.get_shape()[-1]
+    products = [
+        left * right
+        for left in _difference_bounds(_quantization(op.lhs))
+        for right in _difference_bounds(_quantization(op.rhs))
+    ]
+    return AccumulatorRange(depth * min(products), depth * max(products))
+
+
+def _sum(input: SSAValue, count: int, partial: bool) -> AccumulatorRange:
+    type = _quantization(input)
+    counts = (1, count) if partial else (count,)
+    return AccumulatorRange(
+        min(type.storage_min * taps for taps in counts),
+        max(type.storage_max * taps for taps in counts),
+    )
+
+
+def constant_integers(value: SSAValue) -> Integers | None:
+    """The stored integers of a constant tensor, or None if it isn't constant."""
+    match value.owner:
+        case qnn.ConstantOp() as op:
+            dense = op.value
+            signed = _quantization(value).signed
+        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as dense):
+            signed = True
+        case _:
+            return None
+    size = dense.get_element_type().compile_time_size
+    stored = np.frombuffer(dense.data.data, f"<{'i' if signed else 'u'}{size}")
+    return stored.astype(np.int64).reshape(dense.get_shape())
+
+
+def _without_zero_point(weights: Integers, type: QuantizedType) -> Integers:
+    points = np.array(type.zero_points, np.int64)
+    if type.axis is None:
+        return weights - points[0]
+    shape: Sequence[int] = [1] * weights.ndim
+    shape[type.axis] = len(points)
+    return weights - points.reshape(shape)
+
+
+def _difference_bounds(type: QuantizedType) -> tuple[int, int]:
+    """The bounds of stored - zero point."""
+    return type.storage_min - type.zero_point, type.storage_max - type.zero_point
+
+
+def _quantization(value: SSAValue) -> QuantizedType:
+    element = element_type(value.type)
+    assert isinstance(element, QuantizedType), "the verifier admits nothing else"
+    return element
+
+
+def tensor_shape(type: Attribute) -> tuple[int, ...]:
+    """The shape of a tensor type; () for anything else."""
+    return type.get_shape() if isa(type, TensorType[Attribute]) else ()

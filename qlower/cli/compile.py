@@ -1,0 +1,65 @@
+"""`qlower compile`: a model to native code on disk."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from qlower.cli.options import (
+    Commands,
+    add_command,
+    add_contract,
+    add_machine,
+    add_model,
+)
+
+EXAMPLE = """  qlower compile model.tflite -o out/
+  qlower compile model.mlir -o out/ --cpu x86-64-v3 --emit obj,asm,llvm,mlir"""
+
+
+def register(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands, common, "compile", "compile a model to native code", EXAMPLE
+    )
+    add_model(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", required=True, help="the folder to write"
+    )
+    parser.add_argument(
+        "--target",
+        default="host",
+        metavar="TRIPLE",
+        help="host (default) or a triple, such as x86_64-unknown-linux-gnu",
+    )
+    add_machine(parser)
+    parser.add_argument(
+        "--emit",
+        default="obj",
+        metavar="LIST",
+        help="what to write, of obj (default), asm, llvm and mlir (the arith level)",
+    )
+    add_contract(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compile, write everything or nothing, and list the files."""
+    from qlower.api import check_emitted, compile
+    from qlower.output import replacing_files
+
+    emit = [kind.strip() for kind in options.emit.split(",") if kind.strip()]
+    check_emitted(emit)
+    folder = Path(options.output)
+    with replacing_files(folder) as temporary:
+        compiled = compile(
+            options.model,
+            options.target,
+            options.cpu,
+            options.features,
+            options.contract,
+        )
+        names = compiled.write(temporary, emit)
+    for name in names:
+        print(folder / name)
+    return 0

@@ -1,0 +1,174 @@
+"""`qlower inspect`: read a model at any level, or a table of its layers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from qlower.cli.options import (
+    Commands,
+    add_command,
+    add_contract,
+    add_machine,
+    add_model,
+)
+from qlower.cli.progress import clear_status
+from qlower.diagnostics import QlowerError, layer_name
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from qlower.model import Model
+
+EXAMPLE = """  qlower inspect model.tflite --stats
+  qlower inspect model.tflite --at arith --layer conv_1
+  qlower inspect model.tflite --at asm --cpu x86-64-v3"""
+
+LEVELS = ("qnn", "arith", "kernel", "llvm", "asm")
+
+
+def register(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands, common, "inspect", "show a model at any level", EXAMPLE
+    )
+    add_model(parser)
+    parser.add_argument(
+        "--at", choices=LEVELS, default="qnn", help="the level (default: qnn)"
+    )
+    parser.add_argument("--layer", metavar="NAME", help="show this layer only")
+    parser.add_argument(
+        "--stats",
+        action="store_true",
+        help="a table of layers: shapes, scales, accumulator range, work and bytes",
+    )
+    add_contract(parser)
+    add_machine(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Lower as far as asked for, and print."""
+    from qlower.model import load
+
+    model = load(options.model)
+    if options.layer is not None:
+        check_layer(model, options.layer)
+    text = _table(model, options) if options.stats else _text(model, options)
+    clear_status()
+    print(text.rstrip("\n"))
+    return 0
+
+
+def check_layer(model: Model, name: str) -> None:
+    """Refuse a layer that the model doesn't have, with the names closest to it."""
+    from qlower.layers import layers
+
+    names = [known for op in layers(model.module) if (known := layer_name(op))]
+    if name in names:
+        return
+    parts = [known for known in names if name.lower() in known.lower()]
+    close = get_close_matches(name, names, n=3, cutoff=0.4) or parts[:3]
+    raise QlowerError(
+        f"the model has no layer {name!r}",
+        help=f"did you mean {', '.join(map(repr, close))}?"
+        if close
+        else f"it has {len(names)} layers, see qlower inspect --stats",
+    )
+
+
+def _table(model: Model, options: argparse.Namespace) -> str:
+    from qlower.analysis.statistics import format_statistics, layer_statistics
+
+    rows = layer_statistics(model.module)
+    if options.layer is not None:
+        rows = [row for row in rows if row.name == options.layer]
+    return format_statistics(rows)
+
+
+def _text(model: Model, options: argparse.Namespace) -> str:
+    from qlower.pipeline import lower_to_arith, lower_to_kernel
+
+    if options.at == "qnn":
+        return _ir(model.module, options.layer)
+    arith = lower_to_arith(model.module, options.contract)
+    if options.at == "arith":
+        return _ir(arith, options.layer)
+    kernel = lower_to_kernel(arith)
+    if options.at == "kernel":
+        return _ir(kernel, options.layer)
+    return _native(kernel, options)
+
+
+def _ir(module: ModuleOp, layer: str | None) -> str:
+    from qlower.printing import readable_module, readable_operations
+    from qlower.signature import main_function
+
+    if layer is None:
+        return readable_module(module)
+    ops = [op for op in main_function(module).body.block.ops if layer_name(op) == layer]
+    if not ops:
+        raise QlowerError(f"nothing is left of layer {layer!r} at this level")
+    return readable_operations(ops)
+
+
+def _native(kernel: ModuleOp, options: argparse.Namespace) -> str:
+    from qlower.codegen.target import resolve_target
+    from qlower.pipeline import generate_code
+
+    target = resolve_target(None, options.cpu, options.features)
+    compiled = generate_code(kernel, target)
+    llvm = options.at == "llvm"
+    text = compiled.llvm_text if llvm else compiled.assembly()
+    if options.layer is not None:
+        names = _function_names(kernel, options.layer)
+        text = _llvm_functions(text, names) if llvm else _asm_functions(text, names)
+        if not text:
+            raise QlowerError(f"layer {options.layer!r} has no code of its own")
+    return text
+
+
+def _function_names(kernel: ModuleOp, layer: str) -> list[str]:
+    """The native functions of a layer: one a loop nest or copy, numbered in order."""
+    from qlower.codegen.module import function_name
+    from qlower.dialects.kernel import CopyOp, NestOp
+    from qlower.signature import main_function
+
+    ops = main_function(kernel).body.block.ops
+    compiled = [op for op in ops if isinstance(op, NestOp | CopyOp)]
+    return [
+        function_name(number, op)
+        for number, op in enumerate(compiled)
+        if layer_name(op) == layer
+    ]
+
+
+def _llvm_functions(text: str, names: Sequence[str]) -> str:
+    """The definitions of some functions in LLVM IR."""
+    shown: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        if line.startswith("define"):
+            inside = any(f"@{name}(" in line or f'@"{name}"(' in line for name in names)
+        if inside:
+            shown.append(line)
+        if line == "}":
+            inside = False
+    return "\n".join(shown)
+
+
+def _asm_functions(text: str, names: Sequence[str]) -> str:
+    """The code of some functions in assembly text: label to end of function."""
+    shown: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        label = line.split(":")[0].strip('"')
+        if not line.startswith(("\t", ".", " ")) and ":" in line:
+            inside = label in names
+        if line.startswith(".Lfunc_end"):
+            inside = False
+        if inside:
+            shown.append(line)
+    return "\n".join(shown)

@@ -1,0 +1,54 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Protocol, TypeAlias
+
+
+class Command(Protocol):
+    """What a sub-command's file offers, besides its runner."""
+
+    def register(self, commands: Commands, common: argparse.ArgumentParser) -> None: ...
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
+
+
+def add_command(
+    commands: Commands,
+    common: argparse.ArgumentParser,
+    name: str,
+    summary: str,
+    example: str,
+) -> argparse.ArgumentParser:
+    """A sub-command with the common options and an example below its help."""
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog=f"example:\n{example}",
+        parents=[common],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a .tflite or .mlir file")
+
+
+def add_contract(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--contract",
+        metavar="NAME",
+        help="whose arithmetic: a name, or an .mlir file (default: the model's own)",
+    )
+
+
+def add_machine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cpu", help="generate code for this CPU, such as x86-64-v3 (default: host)"
+    )
+    parser.add_argument(
+        "--features", metavar="LIST", help="refine the CPU, such as +avx512vnni,-fma"
+    )

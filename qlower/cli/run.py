@@ -1,0 +1,185 @@
+"""`qlower run`: a model on arrays from files."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from qlower.cli.options import (
+    Commands,
+    add_command,
+    add_contract,
+    add_machine,
+    add_model,
+)
+from qlower.cli.progress import clear_status, progress
+from qlower.diagnostics import QlowerError
+
+if TYPE_CHECKING:
+    from qlower.executors import Executor
+    from qlower.signature import Array, TensorSpec
+
+EXAMPLE = """  qlower run model.tflite --input image.npy
+  qlower run model.mlir --input images.npz --output y.npz --save-layers layers.npz
+  qlower run model.mlir --input left=a.npy --input right=b.npy --executor interp"""
+
+TOP = 3
+"""How many of the largest values a summary shows."""
+
+
+def register(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add the command to the parser."""
+    parser = add_command(commands, common, "run", "run a model on arrays", EXAMPLE)
+    add_model(parser)
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE",
+        help="an .npy file, or an .npz file with one array, of stored values; one more "
+        "leading dimension than the model's input makes it a set, run in turn",
+    )
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        help="the .npz file to write, with one array an output, stacked for a set "
+        "(default: print a summary)",
+    )
+    parser.add_argument(
+        "--save-layers",
+        metavar="FILE",
+        help="the .npz file to write with the result of every layer, by name",
+    )
+    parser.add_argument(
+        "--executor",
+        choices=("jit", "interp"),
+        default="jit",
+        help="native code (default), or the reference interpreter",
+    )
+    add_contract(parser)
+    add_machine(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the model on every example, then write or show the outputs."""
+    from qlower.batches import input_set
+    from qlower.model import check_model_path
+
+    check_model_path(options.model)
+    given = _read_inputs(options.input)
+    with ExitStack() as stack:
+        output = _open(stack, options.output)
+        layers_output = _open(stack, options.save_layers)
+        executor = _make_executor(options)
+        inputs = input_set(executor.inputs, _assign(executor.inputs, given))
+        results = [executor.run((), run) for run in progress(inputs.runs, "run")]
+        outputs = {
+            spec.name: inputs.join([arrays[index] for arrays, _ in results])
+            for index, spec in enumerate(executor.outputs)
+        }
+        if output is not None:
+            _write(output, outputs)
+        if layers_output is not None:
+            names = results[0][1]
+            layers = {n: inputs.join([found[n] for _, found in results]) for n in names}
+            _write(layers_output, layers)
+    if output is None:
+        clear_status()
+        for number, (arrays, _) in enumerate(results):
+            if inputs.is_set:
+                print(f"input {number}:")
+            for spec, array in zip(executor.outputs, arrays, strict=True):
+                print(summarize(spec, array))
+    return 0
+
+
+def summarize(spec: TensorSpec, array: Array) -> str:
+    """One output in a few words: its largest values, as real numbers."""
+    import numpy as np
+
+    real = spec.dequantize(array).ravel()
+    order = np.argsort(-real, kind="stable")[:TOP]
+    values = ", ".join(f"[{index}] {real[index]:.4g}" for index in order)
+    shape = "x".join(str(extent) for extent in array.shape)
+    kind = f"{shape} {array.dtype}" if shape else str(array.dtype)
+    what = "largest" if real.size > TOP else "values"
+    return f"{spec.name} ({kind}): {what} {values}"
+
+
+def _make_executor(options: argparse.Namespace) -> Executor:
+    from qlower.api import jit
+    from qlower.executors import ModelInterpreter
+
+    with_layers = options.save_layers is not None
+    if options.executor == "interp":
+        if options.cpu is not None or options.features is not None:
+            raise QlowerError("--cpu and --features are for --executor jit")
+        return ModelInterpreter(
+            options.model, contract=options.contract, with_layers=with_layers
+        )
+    return jit(
+        options.model,
+        options.contract,
+        options.cpu,
+        options.features,
+        with_layers=with_layers,
+    )
+
+
+def _read_inputs(arguments: Sequence[str]) -> list[tuple[str | None, Array]]:
+    """The arrays of `--input`, each with the name that it was given."""
+    from qlower.arrays import read_array
+
+    arrays: list[tuple[str | None, Array]] = []
+    for argument in arguments:
+        name, separator, file = argument.rpartition("=")
+        if not separator or Path(argument).exists():
+            arrays.append((None, read_array(Path(argument))))
+        else:
+            arrays.append((name, read_array(Path(file))))
+    return arrays
+
+
+def _assign(
+    specs: Sequence[TensorSpec], given: Sequence[tuple[str | None, Array]]
+) -> dict[str, Array]:
+    """Every input's array by name; those without a name fill the rest in order."""
+    known = [spec.name for spec in specs]
+    expected = f"its inputs are {', '.join(map(str, specs))}"
+    arrays: dict[str, Array] = {}
+    for name, array in given:
+        if name is None:
+            continue
+        if name not in known:
+            raise QlowerError(f"the model has no input {name!r}", help=expected)
+        if name in arrays:
+            raise QlowerError(f"input {name!r} is given twice")
+        arrays[name] = array
+    rest = [name for name in known if name not in arrays]
+    unnamed = [array for name, array in given if name is None]
+    if len(unnamed) != len(rest):
+        raise QlowerError(
+            f"the model takes {len(known)} inputs, {len(given)} are given",
+            help=f"{expected}; give each with --input NAME=FILE",
+        )
+    return {**arrays, **dict(zip(rest, unnamed, strict=True))}
+
+
+def _open(stack: ExitStack, path: str | None) -> BinaryIO | None:
+    from qlower.output import replacing
+
+    if path is None:
+        return None
+    if Path(path).suffix != ".npz" and not Path(path).is_char_device():
+        raise QlowerError(f"{path}: arrays are written to .npz files")
+    return stack.enter_context(replacing(Path(path)))
+
+
+def _write(stream: BinaryIO, arrays: Mapping[str, Array]) -> None:
+    from qlower.arrays import write_arrays
+
+    write_arrays(stream, arrays)
