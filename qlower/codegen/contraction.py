@@ -51,8 +51,8 @@ class Contraction:
     """A recognised nest, its loops by the part they play.
 
     `lane`: the output channels. `run`: the reduction loop along which x is contiguous,
-    None if there is none (one tap). `taps`: the other reduction loops. `groups`: parallel
-    loops that choose weights. `pixels`: the others, the last one is tiled.
+    None if there is none (one tap). `taps`: the other reduction loops. `groups`: the
+    parallel loops that choose weights. `pixels`: the others, the last one is tiled.
     """
 
     nest: Nest

@@ -84,7 +84,7 @@ class DotStep:
         word = _load_word(f, address, size)
         if self._bytes:
             if signed:
-                # before the splat: LLVM 22 hangs on the vector form, which it moves there
+                # LLVM 22 hangs when it lowers what it makes of a vector xor here
                 word = f.binary("xor", word, constant(I32, 0x80808080))
             lanes = f.splat(word, self.lanes)
             return [f.bitcast(lanes, Type("i8", 4 * self.lanes))]

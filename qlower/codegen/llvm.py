@@ -1,4 +1,4 @@
-"""LLVM IR as text, and the one place that talks to llvmlite.
+"""LLVM IR as text.
 
 `Function` is a small typed builder: every value is a scalar or a vector of `lanes`
 scalars, loops are structured (`Function.loop`), addresses are bytes after a pointer.
@@ -11,8 +11,6 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-
-POINTER_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +106,14 @@ class Module:
 
     triple: str
     attributes: str
-    _globals: list[str] = field(default_factory=list[str])
-    _functions: list[str] = field(default_factory=list[str])
-    _declarations: dict[str, str] = field(default_factory=dict[str, str])
+    globals: list[str] = field(default_factory=list[str])
+    functions: list[str] = field(default_factory=list[str])
+    declarations: dict[str, str] = field(default_factory=dict[str, str])
 
     def add_constant(self, data: bytes, alignment: int = 64) -> Value:
         """Read-only bytes; gives their address."""
-        name = f"constant_{len(self._globals)}"
-        self._globals.append(
+        name = f"constant_{len(self.globals)}"
+        self.globals.append(
             f"@{name} = private unnamed_addr constant [{len(data)} x i8] "
             f'c"{escape_bytes(data)}", align {alignment}'
         )
@@ -123,18 +121,18 @@ class Module:
 
     def declare(self, name: str, result: Type, arguments: Iterable[Type]) -> None:
         types = ", ".join(map(str, arguments))
-        self._declarations[name] = f"declare {result} @{name}({types})"
+        self.declarations[name] = f"declare {result} @{name}({types})"
 
     def add_function(self, function: Function) -> None:
-        self._functions.append(str(function))
+        self.functions.append(str(function))
 
     def __str__(self) -> str:
         return "\n".join(
             (
                 f'target triple = "{self.triple}"',
-                *self._globals,
-                *self._declarations.values(),
-                *self._functions,
+                *self.globals,
+                *self.declarations.values(),
+                *self.functions,
                 f"attributes #0 = {{ {self.attributes} }}",
                 "",
             )
@@ -293,7 +291,7 @@ class Function:
 
     def _memory(self, kind: str, arguments: str, types: str) -> None:
         name = f"llvm.{kind}.p0.i64" if kind == "memset" else f"llvm.{kind}.p0.p0.i64"
-        self.module._declarations[name] = f"declare void @{name}({types})"  # pyright: ignore[reportPrivateUsage]
+        self.module.declarations[name] = f"declare void @{name}({types})"
         self._lines.append(f"  call void @{name}({arguments}, i1 false)")
 
     # ----------------------------------------------------- integers of indices
@@ -357,23 +355,6 @@ class Function:
         ]
         self._block = f"{label}.end"
         return after
-
-    def when(
-        self, condition: Value, then: Callable[[], None], otherwise: Callable[[], None]
-    ) -> None:
-        """Run one of two pieces of code."""
-        self._names += 1
-        label = f"if{self._names}"
-        self._lines.append(
-            f"  br {condition}, label %{label}.then, label %{label}.else"
-        )
-        for name, code in (("then", then), ("else", otherwise)):
-            self._block = f"{label}.{name}"
-            self._lines.append(f"{self._block}:")
-            code()
-            self._lines.append(f"  br label %{label}.end")
-        self._block = f"{label}.end"
-        self._lines.append(f"{self._block}:")
 
     def finish(self, value: Value | None = None) -> None:
         self._lines.append("  ret void" if value is None else f"  ret {value}")

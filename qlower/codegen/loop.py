@@ -1,9 +1,9 @@
 """The general loop skeleton: any nest, vectorised along the results' contiguous loop.
 
-Lanes are neighbours in the results. With reductions, several columns (steps of the next
-loop) are in flight, so that their accumulators stay in registers and share operands; the
-reduction loops are inside. What is left over at the end of the contiguous loop runs with
-half, a quarter ... of the lanes, so nothing beyond a buffer's end is touched.
+Lanes are neighbours in the results. With reductions, several columns (steps of the
+next loop) are in flight, so that their accumulators stay in registers and share
+operands; the reduction loops are inside. What is left over at the end of the contiguous
+loop runs with half, a quarter ... of the lanes: nothing beyond a buffer is touched.
 
 It serves elementwise maps, lookups, transposes, windows (depthwise convolution, pools),
 row reductions, and whatever else a nest can say.

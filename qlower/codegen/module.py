@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -27,7 +27,7 @@ from qlower.codegen.llvmlite_binding import BINDING, ModuleRef, TargetMachine
 from qlower.codegen.loop import emit_loops
 from qlower.codegen.movement import emit_copy
 from qlower.codegen.nest import analyse, constant_bytes
-from qlower.codegen.region import scalar_type, storage_bytes
+from qlower.codegen.region import scalar_type, storage_bytes, tensor_type
 from qlower.codegen.target import Target
 from qlower.diagnostics import QlowerError, layer_name
 from qlower.dialects.kernel import ArenaAttr, CopyOp, NestOp, OutputAttr
@@ -276,6 +276,5 @@ def function_name(number: int, op: Operation) -> str:
 
 def byte_size(value: SSAValue) -> int:
     """Bytes of a tensor in memory."""
-    assert isinstance(value.type, TensorType)
-    type: TensorType[Attribute] = value.type
+    type = tensor_type(value)
     return prod(type.get_shape()) * storage_bytes(scalar_type(type.element_type))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 
 from qlower.codegen.llvm import I64, Function, Type, Value, constant
 from qlower.codegen.region import (
@@ -14,6 +14,7 @@ from qlower.codegen.region import (
     scalar_type,
     storage_bytes,
     store_scalars,
+    tensor_type,
 )
 from qlower.dialects.kernel import CopyOp
 
@@ -39,8 +40,6 @@ class _Fill:
     value: float
 
     def bytes_of(self) -> bytes:
-        import struct
-
         if self.scalar in ("float", "double"):
             return struct.pack("<f" if self.scalar == "float" else "<d", self.value)
         size = storage_bytes(self.scalar)
@@ -50,12 +49,12 @@ class _Fill:
 
 def emit_copy(f: Function, op: CopyOp, source: Value, result: Value) -> None:
     """The box of `op`, and its fill value around it."""
-    scalar = scalar_type(_tensor(op.result).element_type)
+    scalar = scalar_type(tensor_type(op.result).element_type)
     element = storage_bytes(scalar)
     axes, first, source_first = _axes(op, element)
     fill = None if op.fill is None else _Fill(scalar, _number(op.fill))
     if fill is not None and any(s != 1 for s in op.strides.get_values()):
-        _emit_fill(f, fill, result, prod(_tensor(op.result).get_shape()) * element)
+        _emit_fill(f, fill, result, prod(tensor_type(op.result).get_shape()) * element)
         fill = None
     if fill is None:
         result = f.at(result, constant(I64, first))
@@ -80,8 +79,8 @@ def _axes(op: CopyOp, element: int) -> tuple[list[_Axis], int, int]:
         *(
             reversed(tuple(values))
             for values in (
-                _tensor(op.result).get_shape(),
-                _tensor(op.source).get_shape(),
+                tensor_type(op.result).get_shape(),
+                tensor_type(op.source).get_shape(),
                 op.sizes.get_values(),
                 op.offsets.get_values(),
                 op.strides.get_values(),
@@ -129,7 +128,7 @@ def _emit_axes(
     source: Value,
     result: Value,
 ) -> None:
-    """Copy the box; with a fill value, `result` is where the border before it starts."""
+    """Copy the box; with a fill value, `result` is where the border before it is."""
     element = storage_bytes(scalar)
     if not axes:
         store_scalars(f, load_scalars(f, source, scalar, 1), result)
@@ -174,11 +173,6 @@ def _emit_fill(f: Function, fill: _Fill, target: Value, size: int) -> None:
         return carried
 
     f.loop(size // len(pattern), [], step)
-
-
-def _tensor(value: SSAValue) -> TensorType:
-    assert isinstance(value.type, TensorType)
-    return value.type
 
 
 def _number(attribute: IntegerAttr | FloatAttr) -> float:

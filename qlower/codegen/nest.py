@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineMap
 
 from qlower.codegen.llvm import I64, Function, Value, constant
 from qlower.codegen.region import (
@@ -23,6 +25,7 @@ from qlower.codegen.region import (
     load_scalars,
     scalar_type,
     storage_bytes,
+    tensor_type,
 )
 from qlower.dialects.kernel import NestOp, linear_form
 
@@ -145,9 +148,8 @@ def constant_bytes(value: SSAValue) -> bytes | None:
         if isinstance(attribute, DenseIntOrFPElementsAttr):
             return dense_bytes(attribute)
         return None
-    name = getattr(owner, "name", "")
-    if name in ("tensor.expand_shape", "tensor.collapse_shape"):
-        return constant_bytes(owner.operands[0])  # pyright: ignore
+    if isinstance(owner, ExpandShapeOp | CollapseShapeOp):
+        return constant_bytes(owner.operands[0])
     return None
 
 
@@ -165,12 +167,8 @@ def lanes_of(scalar: str, data: bytes) -> np.ndarray:
     return np.frombuffer(data, names.get(scalar, f"<i{storage_bytes(scalar)}"))
 
 
-def _operand(value: SSAValue, pointer: Value, map: object, loops: int) -> Operand:
-    from xdsl.ir.affine import AffineMap
-
-    assert isinstance(value.type, TensorType)
-    assert isinstance(map, AffineMap)
-    type: TensorType[Attribute] = value.type
+def _operand(value: SSAValue, pointer: Value, map: AffineMap, loops: int) -> Operand:
+    type = tensor_type(value)
     strides, offset, step = [0] * loops, 0, 1
     for expression, size in zip(
         reversed(map.results), reversed(type.get_shape()), strict=True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -26,6 +27,7 @@ from qlower.codegen import rounding
 from qlower.codegen.llvm import I1, I64, Function, Type, Value, constant, zero
 from qlower.codegen.target import Target
 from qlower.diagnostics import QlowerError
+from qlower.dialects.fixed import ConvertOp, ShiftRightOp
 
 
 def scalar_type(type: Attribute) -> str:
@@ -43,11 +45,18 @@ def scalar_type(type: Attribute) -> str:
             raise QlowerError(f"no native code for values of type {type}")
 
 
+def tensor_type(value: SSAValue) -> TensorType[Attribute]:
+    """The type of a tensor value."""
+    type = cast("TensorType[Attribute]", value.type)
+    assert isinstance(type, TensorType)
+    return type
+
+
 @dataclass(frozen=True)
 class Context:
     """What a region sees around it.
 
-    `index` gives the current index of a loop, `tables` the address of a captured tensor.
+    `index` gives the current index of a loop, `tables` the addresses of whole tensors.
     """
 
     function: Function
@@ -235,8 +244,7 @@ def _extract(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     Indices are clamped into the table, so that no lane can read outside of it.
     """
     table = op.operands[0]
-    assert isinstance(table.type, TensorType)
-    type: TensorType[Attribute] = table.type
+    type = tensor_type(table)
     scalar = scalar_type(type.element_type)
     offset = constant(I64, 0)
     for index, size in zip(v, type.get_shape(), strict=True):
@@ -292,7 +300,8 @@ def _saturate(e: _Emitter, op: Operation, v: list[Value]) -> Value:
 
 
 def _mode(op: Operation) -> str:
-    return str(op.properties["rounding"].data)
+    assert isinstance(op, ShiftRightOp | ConvertOp)
+    return op.rounding.data.value
 
 
 def largest_magnitude(value: SSAValue) -> int:

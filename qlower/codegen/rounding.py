@@ -53,8 +53,8 @@ def fused_multiply_add(
     """a * b + c with one rounding.
 
     Without an instruction for it, binary32 is computed in binary64: the product is
-    exact, the sum is rounded to odd, and what has 53 bits rounded to odd rounds on to 24
-    bits correctly (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
+    exact, the sum is rounded to odd, and what is rounded to odd in 53 bits rounds on to
+    24 correctly (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
     """
     if target.fuses:
         return f.intrinsic("fma", a, b, c)

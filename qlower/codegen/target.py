@@ -107,14 +107,14 @@ _CPUS = {
         "goldmont-plus tremont",
         "avx": "sandybridge corei7-avx ivybridge core-avx-i btver2 bdver1",
         "avx fma": "bdver2 bdver3",
-        "avx2 fma": "x86-64-v3 haswell core-avx2 broadwell skylake bdver4 znver1 znver2 "
-        "znver3 knl knm",
-        "avxvnni fma": "alderlake raptorlake meteorlake arrowlake arrowlake-s lunarlake "
-        "pantherlake wildcatlake novalake gracemont sierraforest grandridge "
-        "clearwaterforest",
+        "avx2 fma": "x86-64-v3 haswell core-avx2 broadwell skylake bdver4 znver1 "
+        "znver2 znver3 knl knm",
+        "avxvnni fma": "alderlake raptorlake meteorlake arrowlake arrowlake-s "
+        "lunarlake pantherlake wildcatlake novalake gracemont sierraforest "
+        "grandridge clearwaterforest",
         "avx512bw avx512dq avx512vl": "x86-64-v4 skylake-avx512 skx cannonlake",
-        "avx512bw avx512dq avx512vl avx512vnni": "cascadelake cooperlake icelake-client "
-        "icelake-server tigerlake rocketlake sapphirerapids emeraldrapids "
+        "avx512bw avx512dq avx512vl avx512vnni": "cascadelake cooperlake "
+        "icelake-client icelake-server tigerlake rocketlake sapphirerapids emeraldrapids "
         "graniterapids graniterapids-d diamondrapids znver4 znver5",
     }.items()
     for name in names.split()
