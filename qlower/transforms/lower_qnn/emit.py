@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-from xdsl.dialects import arith, linalg, tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     AnyDenseElement,
@@ -20,6 +20,8 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     TensorType,
 )
+from xdsl.dialects.linalg.attrs import IteratorTypeAttr
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.utils.hints import isa
@@ -87,7 +89,7 @@ class Emitter:
         """A tensor of one value."""
         init = self.empty(shape, element_type)
         scalar = self.add(scalar_constant(value, element_type)).result
-        fill = linalg.FillOp((scalar,), (init,), (init.type,))
+        fill = FillOp((scalar,), (init,), (init.type,))
         return self.add(fill).res[0]
 
 
@@ -199,12 +201,12 @@ class Nest:
         inits: Sequence[SSAValue],
         output_maps: Sequence[Sequence[Index]],
     ) -> tuple[SSAValue, ...]:
-        self._block.add_op(linalg.YieldOp(*results))
+        self._block.add_op(YieldOp(*results))
         maps = [*self._maps, *(self._map(indices) for indices in output_maps)]
         reductions = len(self.bounds) - self.parallel
-        iterators = [linalg.IteratorTypeAttr.parallel()] * self.parallel
-        iterators += [linalg.IteratorTypeAttr.reduction()] * reductions
-        generic = linalg.GenericOp(
+        iterators = [IteratorTypeAttr.parallel()] * self.parallel
+        iterators += [IteratorTypeAttr.reduction()] * reductions
+        generic = GenericOp(
             self._operands,
             inits,
             Region(self._block),

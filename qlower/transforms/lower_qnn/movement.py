@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects import arith, linalg, tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
-    IntegerType,
     TensorType,
     i32,
 )
+from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import BlockArgument, SSAValue
 
 from qlower.contracts.values import operand_values, output_values
@@ -120,7 +120,7 @@ def lower_resize(lowering: Lowering, op: qnn.ResizeOp) -> Sequence[SSAValue]:
         lowering.contract.rule(rule).evaluate(_axis_values(op, axis)) for axis in (1, 2)
     )
     nest = Nest(lowering.emit, shape_of(op.result))
-    batch, channel = (nest.add(linalg.IndexOp(loop)).result for loop in (0, 3))
+    batch, channel = (nest.add(IndexOp(loop)).result for loop in (0, 3))
 
     def position(values: Array, loop: int) -> SSAValue:
         return to_index(nest, nest.constant(values, i32, (loop,)))
@@ -168,35 +168,37 @@ def _axis_values(op: qnn.ResizeOp, axis: int) -> dict[str, Array]:
 
 
 def lower_arg_max(lowering: Lowering, op: qnn.ArgMaxOp) -> Sequence[SSAValue]:
-    """The first position of the largest element along `axis`."""
+    """The largest element along `axis`, then the first position that holds it."""
     source = shape_of(op.input)
-    axis = op.axis
-    kept = [dimension for dimension in range(len(source)) if dimension != axis]
-    bounds = [source[dimension] for dimension in (*kept, axis)]
+    kept = [axis for axis in range(len(source)) if axis != op.axis]
+    order = [*kept, op.axis]
+    bounds = [source[axis] for axis in order]
+    indices = [order.index(axis) for axis in range(len(source))]
+    rows = range(len(kept))
+    largest_nest = Nest(lowering.emit, bounds, reductions=1)
+    value = lowering.read(largest_nest, op.input, indices)
+
+    def larger(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        return [largest_nest.add(arith.MaxSIOp(accumulators[0], value)).result]
+
+    smallest = np.iinfo(np.int32).min
+    init = lowering.emit.filled(largest_nest.output_shape, i32, smallest)
+    (largest,) = largest_nest.reduce([init], larger)
+
     nest = Nest(lowering.emit, bounds, reductions=1)
-    order = [*kept, axis]
-    indices = [order.index(dimension) for dimension in range(len(source))]
     value = lowering.read(nest, op.input, indices)
-    result = op.result.type
-    assert isinstance(result, TensorType)
-    assert isinstance(result.element_type, IntegerType)
-    index_type = result.element_type
+    equal = nest.add(arith.CmpiOp(value, nest.input(largest, rows), "eq")).result
+    position = nest.add(IndexOp(len(kept))).result
+    index_type = lowered_element(op.result)
+    position = nest.add(arith.IndexCastOp(position, index_type)).result
+    beyond = nest.constant(np.array(bounds[-1]), index_type)
+    candidate = nest.add(arith.SelectOp(equal, position, beyond)).result
 
-    def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-        best, best_index = accumulators
-        larger = nest.add(arith.CmpiOp(value, best, "sgt")).result
-        here = nest.add(linalg.IndexOp(nest.parallel)).result
-        here = nest.add(arith.IndexCastOp(here, index_type)).result
-        next_best = nest.add(arith.SelectOp(larger, value, best)).result
-        next_index = nest.add(arith.SelectOp(larger, here, best_index)).result
-        return [next_best, next_index]
+    def first(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        return [nest.add(arith.MinSIOp(accumulators[0], candidate)).result]
 
-    shape = nest.output_shape
-    inits = [
-        lowering.emit.filled(shape, i32, np.iinfo(np.int32).min),
-        lowering.emit.filled(shape, index_type, 0),
-    ]
-    _, positions = nest.reduce(inits, combine)
+    init = lowering.emit.filled(nest.output_shape, index_type, bounds[-1])
+    (positions,) = nest.reduce([init], first)
     return [lowering.reshape(positions, shape_of(op.result))]
 
 
