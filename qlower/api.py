@@ -82,21 +82,20 @@ def jit(
     features: str | None = None,
     *,
     with_layers: bool = False,
-    use_cache: bool = True,
 ) -> JitFunction:
     """Compile a model to native code for this machine, and load it.
 
     `cpu` and `features` restrict the instructions ("x86-64-v3", "+avx512vnni,-fma"),
-    by default all that the machine has. The object is cached on disk, keyed by the
-    model's content, the contract's text, the target and qlower's own code.
+    by default all that the machine has. The object is cached (in $QLOWER_CACHE_DIR,
+    empty for no cache), keyed by the model's content, the contract's text, the target
+    and qlower's own code.
     With `with_layers` the function also gives every layer's result, through `run`.
     """
     from qlower.codegen.target import resolve_target
-    from qlower.objects import ObjectRequest, build_or_fetch
+    from qlower.objects import jit_function
 
     target = resolve_target(None, cpu, features)
-    request = ObjectRequest(model, contract, target, with_layers)
-    return build_or_fetch(request, use_cache=use_cache)
+    return jit_function(model, contract, target, with_layers)
 
 
 @dataclass(frozen=True)

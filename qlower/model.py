@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -13,9 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qlower.diagnostics import QlowerError
 from qlower.layers import name_layers
 from qlower.parsing import parse_file
-from qlower.signature import Signature, TensorSpec
-
-LARGEST_FLATBUFFER = 1 << 31
+from qlower.signature import Signature, TensorSpec, name_tensors
 
 KNOWN_UNSUPPORTED = {
     ".onnx": "ONNX models can't be read yet",
@@ -49,13 +46,6 @@ class Model:
         """What the model gives: name, shape, dtype, scale and zero point of each."""
         return self.signature.outputs
 
-    @property
-    def digest(self) -> str:
-        """A hash of the module's present content: code, constants and layer names."""
-        from qlower.printing import fingerprint
-
-        return fingerprint(self.module)
-
     def __str__(self) -> str:
         lines = [f"model {self.path or ''}".rstrip()]
         lines += [f"  input {spec}" for spec in self.inputs]
@@ -77,9 +67,8 @@ def load(path: str | PathLike[str]) -> Model:
     else:
         module = parse_file(file)
     name_layers(module)
-    model = Model(module, file)
-    _ = model.signature  # refuse a module without an entry point now, not later
-    return model
+    name_tensors(module)
+    return Model(module, file)
 
 
 def check_model_path(path: str | PathLike[str]) -> Path:
@@ -97,14 +86,3 @@ def check_model_path(path: str | PathLike[str]) -> Path:
             help="models are .mlir or .tflite files",
         )
     return file
-
-
-def file_digest(path: Path) -> str:
-    """A hash of a model file's bytes and name, which its locations contain."""
-    try:
-        with path.open("rb") as stream:
-            content = hashlib.file_digest(stream, "sha256")
-    except OSError as error:
-        raise QlowerError(f"cannot read {path}: {error.strerror}") from error
-    content.update(str(path).encode())
-    return content.hexdigest()

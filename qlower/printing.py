@@ -84,32 +84,6 @@ def readable_operations(ops: Iterable[Operation]) -> str:
     return _readable(ops)
 
 
-def fingerprint(module: ModuleOp) -> str:
-    """A hash of everything in the module, locations included.
-
-    Constants enter by the hash of their bytes, so this takes milliseconds.
-    """
-    digest = hashlib.sha256()
-    stream = StringIO()
-    printer = _FingerprintPrinter(
-        stream=stream, print_generic_format=True, print_debuginfo=True
-    )
-    printer.print_op(module)
-    digest.update(stream.getvalue().encode())
-    return digest.hexdigest()
-
-
-@dataclass(eq=False, repr=False)
-class _FingerprintPrinter(Printer):
-    def print_attribute(self, attribute: Attribute) -> None:
-        if isinstance(attribute, DenseIntOrFPElementsAttr):
-            content = hashlib.sha256(attribute.data.data).hexdigest()
-            self.print_string(f"dense<{content}> : ")
-            super().print_attribute(attribute.get_type())
-        else:
-            super().print_attribute(attribute)
-
-
 def _readable(ops: Iterable[Operation]) -> str:
     stream = StringIO()
     printer = ElidingPrinter(stream=stream)

@@ -164,6 +164,27 @@ class Signature:
         return arrays
 
 
+def name_tensors(module: ModuleOp) -> None:
+    """Write the name of every input and output into the entry function's attributes.
+
+    Raises `QlowerError` for an entry function that isn't a model.
+    """
+    function = main_function(module)
+    signature = Signature.of_module(module)
+    function.arg_attrs = _with_names(function.arg_attrs, signature.inputs)
+    function.res_attrs = _with_names(function.res_attrs, signature.outputs)
+
+
+def _with_names(
+    attributes: ArrayAttr[DictionaryAttr] | None, specs: Sequence[TensorSpec]
+) -> ArrayAttr[DictionaryAttr]:
+    given = attributes or [DictionaryAttr({})] * len(specs)
+    return ArrayAttr(
+        DictionaryAttr({**entries.data, NAME: StringAttr(spec.name)})
+        for entries, spec in zip(given, specs, strict=True)
+    )
+
+
 def main_function(module: ModuleOp) -> FuncOp:
     """The entry point: `@main`, or the only function there is."""
     functions = [op for op in module.body.ops if isinstance(op, FuncOp)]
