@@ -4,8 +4,8 @@ lit configuration: `lit filecheck` runs every test here.
 Tests call tools by substitution only, so that they find this environment's whether or
 not it is activated:
 
-    %qlower, %qopt, %filecheck    our tools, and FileCheck on the test file itself
-    %roundtrip                    text is read and printed twice, and checked
+    %qlower, %qopt, %filecheck    our tools, and FileCheck: `%qopt %s | %filecheck %s`
+    %roundtrip                    the test's text is read and printed twice, and checked
     %generic_roundtrip            the same, through the generic form
     %mlir_opt                     upstream's mlir-opt, LLVM 22 or newer, where found;
                                   tests that need it say `REQUIRES: mlir-opt`
@@ -29,7 +29,7 @@ OLDEST_MLIR_OPT = 22
 def find_mlir_opt() -> str | None:
     """QLOWER_MLIR_OPT, else the mlir-opt on the path if it is new enough."""
     if path := os.environ.get("QLOWER_MLIR_OPT"):
-        return path
+        return str(Path(path).resolve())
     if (path := shutil.which("mlir-opt", path=config.environment["PATH"])) is None:
         return None
     version = subprocess.run([path, "--version"], capture_output=True, text=True)
@@ -50,7 +50,7 @@ for name in ("QLOWER_MODELS", "QLOWER_CACHE_DIR", "HOME"):
         config.environment[name] = os.environ[name]
 
 qlower_opt = f"'{scripts / 'qlower-opt'}'"
-filecheck = f"'{scripts / 'filecheck'}' %s"
+filecheck = f"'{scripts / 'filecheck'}'"
 config.substitutions += [
     ("%qlower", f"'{scripts / 'qlower'}'"),
     ("%qopt", qlower_opt),
@@ -58,12 +58,12 @@ config.substitutions += [
     (
         "%roundtrip",
         f"{qlower_opt} %s --split-input-file"
-        f" | {qlower_opt} --split-input-file | {filecheck}",
+        f" | {qlower_opt} --split-input-file | {filecheck} %s",
     ),
     (
         "%generic_roundtrip",
         f"{qlower_opt} %s --split-input-file --print-op-generic"
-        f" | {qlower_opt} --split-input-file | {filecheck}",
+        f" | {qlower_opt} --split-input-file | {filecheck} %s",
     ),
 ]
 if mlir_opt := find_mlir_opt():

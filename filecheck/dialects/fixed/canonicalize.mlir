@@ -1,4 +1,4 @@
-// RUN: %qopt %s -p canonicalize | %filecheck
+// RUN: %qopt %s -p canonicalize | %filecheck %s
 
 // A shift by 0 does nothing; others of constants are computed.
 // CHECK-LABEL: func.func @shift_right

@@ -1,4 +1,4 @@
-// RUN: %qopt %s --split-input-file --verify-diagnostics --parsing-diagnostics | %filecheck
+// RUN: %qopt %s --split-input-file --verify-diagnostics --parsing-diagnostics | %filecheck %s
 
 func.func @shift_amount_of_another_type(%x: i64, %n: i32) {
   // CHECK: error: fixed.shift_right: operand 'amount' at position 1 does not verify: attribute i64 expected from variable 'T', but got i32

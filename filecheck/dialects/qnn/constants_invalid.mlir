@@ -1,4 +1,4 @@
-// RUN: %qopt %s --split-input-file --verify-diagnostics --parsing-diagnostics | %filecheck
+// RUN: %qopt %s --split-input-file --verify-diagnostics --parsing-diagnostics | %filecheck %s
 
 !a = !quant.uniform<i8:f32, 0.5>
 

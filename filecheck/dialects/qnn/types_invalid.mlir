@@ -1,4 +1,4 @@
-// RUN: %qopt %s --split-input-file --verify-diagnostics --parsing-diagnostics | %filecheck
+// RUN: %qopt %s --split-input-file --verify-diagnostics --parsing-diagnostics | %filecheck %s
 
 func.func @real_values(%0: tensor<4xf32>) {
   // CHECK: error: qnn.relu: operand 'input' at position 0 does not verify: element type f32 is not !quant.uniform

@@ -1,4 +1,4 @@
-// RUN: %qopt %s -p canonicalize | %filecheck
+// RUN: %qopt %s -p canonicalize | %filecheck %s
 
 !q = !quant.uniform<i8:f32, 0.5:-3>
 !r = !quant.uniform<i8:f32, 0.25>

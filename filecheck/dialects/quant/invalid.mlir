@@ -1,4 +1,4 @@
-// RUN: %qopt %s --split-input-file --verify-diagnostics --parsing-diagnostics | %filecheck
+// RUN: %qopt %s --split-input-file --verify-diagnostics --parsing-diagnostics | %filecheck %s
 
 func.func @not_quantized(%x: tensor<4xf32>) {
   // CHECK: error: quant.qcast: i8 is not a !quant.uniform type

@@ -1,5 +1,5 @@
-// RUN: %qopt %s | %filecheck
-// RUN: %qopt %s | %qopt | %filecheck
+// RUN: %qopt %s | %filecheck %s
+// RUN: %qopt %s | %qopt | %filecheck %s
 
 // Types as upstream writes them, and how they are written back.
 

@@ -1,4 +1,4 @@
-// RUN: %qopt %s --split-input-file --verify-diagnostics --parsing-diagnostics | %filecheck
+// RUN: %qopt %s --split-input-file --verify-diagnostics --parsing-diagnostics | %filecheck %s
 
 // CHECK: error: unexpected decimal integer literal for a floating point value; write a decimal point
 "test.op"() {type = !quant.uniform<i8:f32, 1>} : () -> ()
