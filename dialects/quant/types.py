@@ -1,205 +1,38 @@
-"""
-The `quant` dialect: types that carry quantization parameters, and the casts between
-real values and their quantized storage.
-
-The text of types and ops is that of upstream MLIR
-(https://mlir.llvm.org/docs/Dialects/QuantDialect/), in both directions.
-"""
+"""The types of quantized values."""
 
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     AnyFloat,
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     IntegerType,
     TensorType,
     f32,
     f64,
 )
-from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import (
     Attribute,
     Data,
-    Dialect,
-    Operation,
-    SSAValue,
     TypeAttribute,
 )
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_attr_definition,
-    irdl_op_definition,
-    operand_def,
-    result_def,
-    traits_def,
 )
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-_SCALE_RANGES: dict[type[Attribute], tuple[float, float]] = {
-    Float16Type: (2.0**-24, 65504.0),
-    BFloat16Type: (2.0**-133, (2.0 - 2.0**-7) * 2.0**127),
-    Float32Type: (2.0**-149, (2.0 - 2.0**-23) * 2.0**127),
-    Float64Type: (5e-324, (2.0 - 2.0**-52) * 2.0**1023),
-}
-"""Smallest and largest positive value of every expressed type."""
-
-_MAX_STORAGE_WIDTH = 32
-
-
-def to_float32(value: float) -> float:
-    """The float32 nearest to `value`, widened; the value must be in float32's range."""
-    (rounded,) = struct.unpack("<f", struct.pack("<f", value))
-    return rounded
-
-
-def _held(scale: float, expressed: AnyFloat) -> float:
-    """The precision that a scale is held in: float32, or double for f64."""
-    return scale if isinstance(expressed, Float64Type) else to_float32(scale)
-
-
-def format_float(value: float, expressed: AnyFloat) -> str:
-    """
-    Upstream's text of a parameter: `%.6e` when that is in the range of the expressed
-    type and reads back as the same value, else 17 digits of the double, else its bits.
-    """
-    text = f"{value:.6e}"
-    short = float(text)
-    too_small = 0 < short < _SCALE_RANGES[type(expressed)][0]
-    # Upstream takes the long form for every negative number.
-    if value >= 0 and not too_small and _held(short, expressed) == value:
-        return text
-    digits, exponent = f"{value:.16e}".split("e")
-    if (power := int(exponent)) < -3:
-        whole, fraction = digits.split(".")
-        return f"{whole}.{fraction.rstrip('0') or '0'}E{power}"
-    text = f"{value:.{max(16 - power, 0)}f}".rstrip("0")
-    if "." in text and not text.endswith("."):
-        return text
-    return f"0x{struct.pack('>d', value).hex().upper()}"
-
-
-@dataclass(frozen=True)
-class Storage:
-    """
-    The integers a quantized value is stored as: `i8`, `u8`, `i8<-127:127>` ...
-
-    Signed storage is two's complement; the bounds narrow the full range of the width.
-    """
-
-    width: int
-    signed: bool
-    minimum: int
-    maximum: int
-
-    @staticmethod
-    def full_range(width: int, signed: bool) -> tuple[int, int]:
-        """The smallest and largest integer of `width` bits."""
-        if signed:
-            return -(1 << (width - 1)), (1 << (width - 1)) - 1
-        return 0, (1 << width) - 1
-
-    @property
-    def name(self) -> str:
-        return f"{'i' if self.signed else 'u'}{self.width}"
-
-    def check(self) -> None:
-        if not 1 <= self.width <= _MAX_STORAGE_WIDTH:
-            raise VerifyException(
-                f"illegal storage type size: {self.width}, "
-                f"expected 1 to {_MAX_STORAGE_WIDTH} bits"
-            )
-        low, high = self.full_range(self.width, self.signed)
-        if self.minimum < low:
-            raise VerifyException(
-                f"illegal storage type minimum: {self.minimum}, "
-                f"the range of {self.name} is [{low}, {high}]"
-            )
-        if self.maximum > high:
-            raise VerifyException(
-                f"illegal storage type maximum: {self.maximum}, "
-                f"the range of {self.name} is [{low}, {high}]"
-            )
-        if self.minimum >= self.maximum:
-            raise VerifyException(
-                f"illegal storage range [{self.minimum}, {self.maximum}]: "
-                "the minimum must be below the maximum"
-            )
-
-    def __str__(self) -> str:
-        if (self.minimum, self.maximum) == self.full_range(self.width, self.signed):
-            return self.name
-        return f"{self.name}<{self.minimum}:{self.maximum}>"
-
-    @classmethod
-    def parse(cls, parser: AttrParser) -> Storage:
-        """
-        storage ::= (`i` | `si` | `u` | `ui`) width (`<` minimum `:` maximum `>`)?
-        """
-        start = parser.pos
-        name = parser.parse_identifier(" of the storage type")
-        prefix = name.rstrip("0123456789")
-        digits = name[len(prefix) :]
-        if prefix not in ("i", "si", "u", "ui") or not digits:
-            parser.raise_error(
-                f"illegal storage type {name}: expected i or u and a width", start
-            )
-        width, signed = int(digits), prefix in ("i", "si")
-        # An illegal width is reported here: its range could not even be computed.
-        if not 1 <= width <= _MAX_STORAGE_WIDTH:
-            parser.raise_error(f"illegal storage type size: {width}", start)
-        minimum, maximum = cls.full_range(width, signed)
-        if parser.parse_optional_punctuation("<") is not None:
-            minimum = parser.parse_integer(allow_boolean=False)
-            parser.parse_punctuation(":")
-            maximum = parser.parse_integer(allow_boolean=False)
-            parser.parse_punctuation(">")
-        storage = cls(width, signed, minimum, maximum)
-        try:
-            storage.check()
-        except VerifyException as error:
-            parser.raise_error(str(error), start)
-        return storage
-
-
-def _parse_expressed_type(parser: AttrParser) -> AnyFloat:
-    start = parser.pos
-    expressed = parser.parse_type()
-    if not isinstance(
-        expressed, Float16Type | BFloat16Type | Float32Type | Float64Type
-    ):
-        parser.raise_error(
-            f"illegal expressed type {expressed}: expected f16, bf16, f32 or f64", start
-        )
-    return expressed
-
-
-def _parse_float(parser: AttrParser) -> float:
-    """A float literal, or the bits of a double in hexadecimal."""
-    start = parser.pos
-    value = parser.parse_number(context_msg=" for a scale")
-    if isinstance(value, float):
-        return value
-    if parser.lexer.input.content[start : start + 2] == "0x" and value < 1 << 64:
-        (value,) = struct.unpack(">d", value.to_bytes(8, "big"))
-        return value
-    parser.raise_error(
-        "unexpected decimal integer literal for a floating point value; "
-        "write a decimal point",
-        start,
-    )
+from .parameters import (
+    Storage,
+    check_scale,
+    format_float,
+    parse_expressed_type,
+    parse_float,
+)
 
 
 @dataclass(frozen=True)
@@ -368,15 +201,15 @@ class QuantizedType(Data[Quantization], TypeAttribute):
         with parser.in_angle_brackets():
             storage = Storage.parse(parser)
             parser.parse_punctuation(":")
-            expressed = _parse_expressed_type(parser)
+            expressed = parse_expressed_type(parser)
             scales: list[float] = []
             zero_points: list[int] = []
 
             def parse_parameter() -> tuple[int, ...]:
                 start = parser.pos
-                scale = _parse_float(parser)
+                scale = parse_float(parser)
                 try:
-                    scales.append(_checked_scale(scale, expressed))
+                    scales.append(check_scale(scale, expressed))
                 except VerifyException as error:
                     parser.raise_error(str(error), start)
                 has_zero_point = parser.parse_optional_punctuation(":") is not None
@@ -471,16 +304,6 @@ def _parse_blocks(parser: AttrParser) -> tuple[tuple[int, int], ...]:
     return tuple(blocks)
 
 
-def _checked_scale(scale: float, expressed: AnyFloat) -> float:
-    """The scale as it is held; refuses what `expressed` cannot represent."""
-    low, high = _SCALE_RANGES[type(expressed)]
-    if not low <= scale <= high:
-        raise VerifyException(
-            f"scale {scale:.6e} out of expressed type range [{low:.6e}, {high:.6e}]"
-        )
-    return _held(scale, expressed)
-
-
 def _checked(
     storage: Storage,
     expressed: AnyFloat,
@@ -498,7 +321,7 @@ def _checked(
         raise VerifyException("a quantized type needs at least one scale")
     if blocks and blocks[0][0] < 0:
         raise VerifyException(f"illegal quantized dimension: {blocks[0][0]}")
-    checked_scales = tuple(_checked_scale(scale, expressed) for scale in scales)
+    checked_scales = tuple(check_scale(scale, expressed) for scale in scales)
     return QuantizedType(
         Quantization(storage, expressed, blocks, shape, checked_scales, zero_points)
     )
@@ -522,7 +345,7 @@ class AnyQuantizedType(Data[tuple[Storage, AnyFloat | None]], TypeAttribute):
         with parser.in_angle_brackets():
             storage = Storage.parse(parser)
             has_expressed = parser.parse_optional_punctuation(":") is not None
-            return storage, _parse_expressed_type(parser) if has_expressed else None
+            return storage, parse_expressed_type(parser) if has_expressed else None
 
     def print_parameter(self, printer: Printer) -> None:
         storage, expressed = self.data
@@ -547,12 +370,12 @@ class CalibratedType(Data[tuple[AnyFloat, float, float]], TypeAttribute):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> tuple[AnyFloat, float, float]:
         with parser.in_angle_brackets():
-            expressed = _parse_expressed_type(parser)
+            expressed = parse_expressed_type(parser)
             with parser.in_angle_brackets():
                 start = parser.pos
-                low = _parse_float(parser)
+                low = parse_float(parser)
                 parser.parse_punctuation(":")
-                high = _parse_float(parser)
+                high = parse_float(parser)
             if not low < high:
                 parser.raise_error(f"illegal range: {low}:{high}", start)
             return expressed, low, high
@@ -584,139 +407,3 @@ def element_type(type: Attribute) -> Attribute:
     if isa(type, TensorType[Attribute]):
         return type.element_type
     return type
-
-
-def _verify_cast(real: Attribute, quantized: Attribute, storage: bool) -> None:
-    """
-    Checks that `quantized` is a quantized form of `real`, or with `storage`, that
-    `real` is its stored form: same shape, matching elements, a scale for each index.
-    """
-    quantization = element_type(quantized)
-    if not isinstance(quantization, QuantizedType):
-        raise VerifyException(f"{quantization} is not a !quant.uniform type")
-    expected = quantization.storage_type if storage else quantization.expressed_type
-    if element_type(real) != expected:
-        raise VerifyException(
-            f"element type {element_type(real)} does not match the "
-            f"{'storage' if storage else 'expressed'} type {expected}"
-        )
-    shapes = [
-        type.get_shape() if isa(type, TensorType[Attribute]) else None
-        for type in (real, quantized)
-    ]
-    if shapes[0] != shapes[1]:
-        raise VerifyException(f"shapes of {real} and {quantized} differ")
-    if quantization.is_per_tensor:
-        return
-    if shapes[1] is None:
-        raise VerifyException("a scalar may only use per-tensor quantization")
-    if (axis := quantization.axis) is None:
-        return
-    if axis >= len(shapes[1]):
-        raise VerifyException(
-            f"quantized dimension {axis} is outside the rank {len(shapes[1])}"
-        )
-    if shapes[1][axis] not in (DYNAMIC_INDEX, len(quantization.scales)):
-        raise VerifyException(
-            f"quantized dimension size {shapes[1][axis]} does not match "
-            f"number of scales {len(quantization.scales)}"
-        )
-
-
-@irdl_op_definition
-class QuantizeCastOp(IRDLOperation):
-    """
-    From real to quantized: `clamp(round(real / scale) + zero_point)`. How to round is a
-    numerics contract; `qnn.quantize` carries one.
-
-    ```mlir
-    %q = quant.qcast %x : tensor<4xf32> to tensor<4x!quant.uniform<i8:f32, 0.5:-3>>
-    ```
-    """
-
-    name = "quant.qcast"
-
-    input = operand_def()
-    result = result_def()
-
-    traits = traits_def(Pure())
-
-    assembly_format = "$input attr-dict `:` type($input) `to` type($result)"
-
-    def __init__(self, input: SSAValue | Operation, result_type: Attribute):
-        super().__init__(operands=[input], result_types=[result_type])
-
-    def verify_(self) -> None:
-        _verify_cast(self.input.type, self.result.type, storage=False)
-
-
-@irdl_op_definition
-class DequantizeCastOp(IRDLOperation):
-    """
-    From quantized to real: `scale * (stored - zero_point)`.
-
-    ```mlir
-    %x = quant.dcast %q : tensor<4x!quant.uniform<i8:f32, 0.5:-3>> to tensor<4xf32>
-    ```
-    """
-
-    name = "quant.dcast"
-
-    input = operand_def()
-    result = result_def()
-
-    traits = traits_def(Pure())
-
-    assembly_format = "$input attr-dict `:` type($input) `to` type($result)"
-
-    def __init__(self, input: SSAValue | Operation, result_type: Attribute):
-        super().__init__(operands=[input], result_types=[result_type])
-
-    def verify_(self) -> None:
-        _verify_cast(self.result.type, self.input.type, storage=False)
-
-
-@irdl_op_definition
-class StorageCastOp(IRDLOperation, HasFolderInterface):
-    """
-    The stored integers of a quantized value, or back: no bit changes. Two inverse casts
-    fold away.
-
-    ```mlir
-    %i = quant.scast %q : tensor<4x!quant.uniform<i8:f32, 0.5:-3>> to tensor<4xi8>
-    ```
-    """
-
-    name = "quant.scast"
-
-    input = operand_def()
-    result = result_def()
-
-    traits = traits_def(Pure())
-
-    assembly_format = "$input attr-dict `:` type($input) `to` type($result)"
-
-    def __init__(self, input: SSAValue | Operation, result_type: Attribute):
-        super().__init__(operands=[input], result_types=[result_type])
-
-    def verify_(self) -> None:
-        input_type, result_type = self.input.type, self.result.type
-        if isinstance(element_type(input_type), QuantizedType):
-            _verify_cast(result_type, input_type, storage=True)
-        else:
-            _verify_cast(input_type, result_type, storage=True)
-
-    def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        inverse = self.input.owner
-        if isinstance(inverse, StorageCastOp) and (
-            inverse.input.type == self.result.type
-        ):
-            return (inverse.input,)
-        return None
-
-
-QUANT = Dialect(
-    "quant",
-    [QuantizeCastOp, DequantizeCastOp, StorageCastOp],
-    [QuantizedType, AnyQuantizedType, CalibratedType, QuantileType],
-)
