@@ -374,35 +374,34 @@ class _Tile(PointCode):
                 offset = row * row_bytes + vector * lanes * 4
                 f.store(value, f.at(scratch, constant(I64, offset)), lanes * 4)
 
-        def finish(row: Value, carried: list[Value]) -> list[Value]:
+        channel = f.scale(first_vector, lanes)
+
+        def finish_row(row: Value, carried: list[Value]) -> list[Value]:
             point = list(indices)
             if pixel is not None:
                 point[pixel] = f.add(indices[pixel], row)
             line = f.at(scratch, f.scale(row, row_bytes))
-            channel = f.scale(first_vector, lanes)
             for segment in split(valid, lanes):
-
-                def step(index: Value, carried: list[Value]) -> list[Value]:
-                    start = constant(I64, segment.start)  # noqa: B023
-                    local = f.add(f.scale(index, segment.width), start)  # noqa: B023
-                    now = list(point)
-                    now[self.contraction.lane] = f.add(channel, local)
-                    self.finish(now, f.at(line, f.scale(local, 4)), segment.width)  # noqa: B023
-                    return carried
-
-                f.loop(segment.repeat, [], step)
+                code = partial(self.finish, line, channel, segment.width)
+                walk(f, self.contraction.lane, segment, point, code)
             return carried
 
-        f.loop(height, [], finish)
+        f.loop(height, [], finish_row)
 
-    def finish(self, point: list[Value], scratch: Value, lanes: int) -> None:
-        """Add the initial accumulator to the sum, run the epilogue, store."""
-        f, nest = self.f, self.nest
-        total = f.load(Type("i32", lanes), scratch, 4)
+    def finish(
+        self, line: Value, channel: Value, lanes: int, point: list[Value]
+    ) -> None:
+        """Add the initial accumulators to the sums, run the epilogue, store.
+
+        `line` holds a pixel's sums from `channel` on; `point` counts from there.
+        """
+        f, nest, loop = self.f, self.nest, self.contraction.lane
+        address = f.at(line, f.scale(point[loop], 4))
+        point[loop] = f.add(channel, point[loop])
+        total = f.load(Type("i32", lanes), address, 4)
         (initial,) = self.run(nest.op.init, point, [], lanes)
-        stored = self.run(
-            nest.op.epilogue, point, [f.binary("add", total, initial)], lanes
-        )
+        accumulator = f.binary("add", total, initial)
+        stored = self.run(nest.op.epilogue, point, [accumulator], lanes)
         for result, value in zip(nest.results, stored, strict=True):
             store_scalars(f, value, result.address(f, point))
 

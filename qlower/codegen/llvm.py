@@ -231,7 +231,8 @@ class Function:
     # --------------------------------------------------------------- vectors
 
     def splat(self, a: Value, lanes: int) -> Value:
-        if lanes == 1:
+        """A scalar in all lanes; nothing when `a` has that many already."""
+        if a.type.lanes == lanes:
             return a
         type = Type(a.type.scalar, lanes)
         if a.text[0] not in "%@":

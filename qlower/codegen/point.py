@@ -119,7 +119,4 @@ class PointCode:
 
         context = Context(self.f, self.target, index, self.nest.tables)
         yielded = emit_region(context, region, [*inputs, *accumulators])
-        return [
-            self.f.splat(value, lanes) if value.type.lanes < lanes else value
-            for value in yielded
-        ]
+        return [self.f.splat(value, lanes) for value in yielded]

@@ -130,10 +130,7 @@ class _Emitter:
             if not isinstance(operand.type, TensorType)
         ]
         lanes = max((value.type.lanes for value in operands), default=1)
-        operands = [
-            self.f.splat(value, lanes) if value.type.lanes < lanes else value
-            for value in operands
-        ]
+        operands = [self.f.splat(value, lanes) for value in operands]
         self.values[op.results[0]] = builder(self, op, operands)
 
 

@@ -114,8 +114,8 @@ _CPUS = {
         "grandridge clearwaterforest",
         "avx512bw avx512dq avx512vl": "x86-64-v4 skylake-avx512 skx cannonlake",
         "avx512bw avx512dq avx512vl avx512vnni": "cascadelake cooperlake "
-        "icelake-client icelake-server tigerlake rocketlake sapphirerapids emeraldrapids "
-        "graniterapids graniterapids-d diamondrapids znver4 znver5",
+        "icelake-client icelake-server tigerlake rocketlake sapphirerapids "
+        "emeraldrapids graniterapids graniterapids-d diamondrapids znver4 znver5",
     }.items()
     for name in names.split()
 }

@@ -1,9 +1,9 @@
 """Compiled objects on disk, found again by what they were made of.
 
 An entry is one file, named by a SHA-256 of everything that decides its content: what
-was compiled, the target, and the versions of qlower and llvmlite. It carries a checksum,
-so one that was cut short or damaged is a miss; it appears by an atomic rename. A cache
-that can't be written is no error: there is none then.
+was compiled, the target, and the versions of qlower and llvmlite. It has a checksum, so
+one that was cut short or damaged is a miss. It appears by an atomic rename. A cache that
+can't be written is no error: there is none then.
 """
 
 from __future__ import annotations
