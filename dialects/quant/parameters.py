@@ -35,19 +35,19 @@ def to_float32(value: float) -> float:
     return rounded
 
 
-def _held(scale: float, expressed: AnyFloat) -> float:
-    """The precision that a scale is held in: float32, or double for f64."""
+def in_expressed_precision(scale: float, expressed: AnyFloat) -> float:
+    """The number that a written scale stands for: a float32, or a double for f64."""
     return scale if isinstance(expressed, Float64Type) else to_float32(scale)
 
 
 def check_scale(scale: float, expressed: AnyFloat) -> float:
-    """The scale as it is held; refuses what `expressed` cannot represent."""
+    """The scale as written; refuses what is out of the range of `expressed`."""
     low, high = _SCALE_RANGES[type(expressed)]
     if not low <= scale <= high:
         raise VerifyException(
             f"scale {scale:.6e} out of expressed type range [{low:.6e}, {high:.6e}]"
         )
-    return _held(scale, expressed)
+    return scale
 
 
 def format_float(value: float, expressed: AnyFloat) -> str:
@@ -59,7 +59,7 @@ def format_float(value: float, expressed: AnyFloat) -> str:
     short = float(text)
     too_small = 0 < short < _SCALE_RANGES[type(expressed)][0]
     # Upstream takes the long form for every negative number.
-    if value >= 0 and not too_small and _held(short, expressed) == value:
+    if value >= 0 and not too_small and short == value:
         return text
     digits, exponent = f"{value:.16e}".split("e")
     if (power := int(exponent)) < -3:

@@ -30,6 +30,7 @@ from .parameters import (
     Storage,
     check_scale,
     format_float,
+    in_expressed_precision,
     parse_expressed_type,
     parse_float,
 )
@@ -59,8 +60,8 @@ class QuantizedType(Data[Quantization], TypeAttribute):
     A real number stored as an integer: `real = scale * (stored - zero_point)`.
 
     Storage is 1 to 32 bits wide, `i` signed or `u` unsigned, with an optional narrowed
-    range. Scales are positive and finite, and held in float32 precision (double
-    precision for an f64 expressed type). The zero point is not bound to the storage
+    range. Scales are positive and finite; types are equal if their scales are written
+    alike, to the last digit of a double, as upstream. The zero point is not bound to the storage
     range here, as upstream; the ops that compute with the type check it.
 
     ```
@@ -153,8 +154,14 @@ class QuantizedType(Data[Quantization], TypeAttribute):
 
     @property
     def scales(self) -> tuple[float, ...]:
-        """All scales; one when per tensor, one per index of `axis` when per axis."""
-        return self.data.scales
+        """
+        All scales; one when per tensor, one per index of `axis` when per axis. They
+        are float32 numbers (doubles for an f64 expressed type).
+        """
+        expressed = self.expressed_type
+        return tuple(
+            in_expressed_precision(scale, expressed) for scale in self.data.scales
+        )
 
     @property
     def zero_points(self) -> tuple[int, ...]:
@@ -251,7 +258,7 @@ class QuantizedType(Data[Quantization], TypeAttribute):
     def print_parameter(self, printer: Printer) -> None:
         parameters = [
             format_float(scale, self.expressed_type) + (f":{zero}" if zero else "")
-            for scale, zero in zip(self.scales, self.zero_points, strict=True)
+            for scale, zero in zip(self.data.scales, self.zero_points, strict=True)
         ]
 
         def nested(shape: tuple[int, ...], items: list[str]) -> str:

@@ -17,7 +17,7 @@ func.func @unknown_rounding(%x: i64) {
 // -----
 
 func.func @no_rounding(%x: i64) {
-  // CHECK: error: fixed.shift_right: property 'rounding' expected in operation 'fixed.shift_right'
+  // CHECK: error: property 'rounding' expected in operation 'fixed.shift_right'
   %y = "fixed.shift_right"(%x, %x) : (i64, i64) -> i64
   return
 }

@@ -3,7 +3,7 @@
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @missing(%0: tensor<4x!a>) {
-  // CHECK: error: qnn.mean: property 'axes' expected in operation 'qnn.mean'
+  // CHECK: error: property 'axes' expected in operation 'qnn.mean'
   %x = qnn.mean %0 : (tensor<4x!a>) -> tensor<!a>
   return
 }

@@ -17,7 +17,7 @@
 "test.op"() {type = !quant.uniform<i8:f32, 0.05:-3>} : () -> ()
 
 // Unsigned storage.
-// CHECK: type = !quant.uniform<u8:f32, 3.921569e-03:128>{{[}]}}
+// CHECK: type = !quant.uniform<u8:f32, 0.0039215688593685627:128>{{[}]}}
 "test.op"() {type = !quant.uniform<u8:f32, 0.0039215688593685627:128>} : () -> ()
 // CHECK: type = !quant.uniform<u8:f32, 5.000000e-02:128>{{[}]}}
 "test.op"() {type = !quant.uniform<u8<0:255>:f32, 0.05:128>} : () -> ()
