@@ -90,7 +90,7 @@ class _Skeleton(PointCode):
             moved(self.f, indices, column_loop, column) for column in range(columns)
         ]
         accumulators: list[list[Value]] = [[] for _ in points]
-        if self.nest.reduction:
+        if self.nest.op.reduction_bounds:
             init = self.nest.op.init
             accumulators = [self.run(init, point, [], lanes) for point in points]
             accumulators = self.reduce(points, accumulators, lanes)

@@ -2,8 +2,8 @@
 
 An entry is one file, named by a SHA-256 of everything that decides its content: what
 was compiled, the target, and the versions of qlower and llvmlite. It has a checksum, so
-one that was cut short or damaged is a miss. It appears by an atomic rename. A cache that
-can't be written is no error: there is none then.
+one that was cut short or damaged is a miss. It appears by an atomic rename. A cache
+that can not be written is no error: there is none then.
 """
 
 from __future__ import annotations

@@ -272,10 +272,11 @@ def test_float_operations(level: str, bits: int):
 
     def add(text: str, values: np.ndarray) -> None:
         """Compare bits, so that the sign of a zero counts; any NaN is one NaN."""
-        nan = (
-            "%n = arith.cmpf une, %f, %f : {0}\n%z = arith.constant 77 : {1}\n"
-            "%s = arith.bitcast %f : {0} to {1}\n%r = arith.select %n, %z, %s : {1}"
-        ).format(type, integer)
+        nan = f"""
+            %n = arith.cmpf une, %f, %f : {type}
+            %z = arith.constant 77 : {integer}
+            %s = arith.bitcast %f : {type} to {integer}
+            %r = arith.select %n, %z, %s : {integer}"""
         bodies.append((integer, f"{text}\n{nan}"))
         bits_of = values.astype(a.dtype).view(f"i{bits // 8}")
         want.append(np.where(np.isnan(values), 77, bits_of).astype(bits_of.dtype))

@@ -1,0 +1,111 @@
+"""Strided boxes, padding and concatenation against numpy, between guard pages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qlower.runtime.jit import Executable
+from qlower.signature import Array
+from qlower.testing.native import compile_text, guarded_copies, host_target
+
+NAMES = {"int8": "i8", "int32": "i32", "int64": "i64", "float32": "f32"}
+
+
+def tensor(array: Array) -> str:
+    sizes = "".join(f"{size}x" for size in array.shape)
+    return f"tensor<{sizes}{NAMES[array.dtype.name]}>"
+
+
+def check(text: str, inputs: list[Array], want: Array) -> None:
+    run = Executable(compile_text(text, host_target()))
+    for *given, result in zip(
+        *map(guarded_copies, inputs), guarded_copies(np.zeros_like(want)), strict=True
+    ):
+        run.run(given, [result])
+        np.testing.assert_array_equal(result, want)
+
+
+@pytest.mark.parametrize("dtype", sorted(NAMES))
+@pytest.mark.parametrize("seed", range(20))
+def test_box_with_a_border(dtype: str, seed: int):
+    """A strided box of the source in a strided box of a filled result."""
+    rng = np.random.default_rng(seed)
+    rank = int(rng.integers(1, 5))
+    sizes = rng.integers(1, 6, rank)
+    source_strides, strides = rng.integers(1, 3, (2, rank))
+    source_offsets, offsets = rng.integers(0, 3, (2, rank)) * (rng.random(rank) < 0.6)
+    if seed % 2:
+        strides = np.ones_like(strides)
+    source_shape = source_offsets + (sizes - 1) * source_strides + 1
+    shape = offsets + (sizes - 1) * strides + 1 + rng.integers(0, 3, rank)
+    x = rng.integers(-100, 100, source_shape).astype(dtype)
+    fill = int(rng.choice([0, -1, 3]))
+    want = np.full(shape, fill, dtype)
+    target, source = (
+        tuple(
+            slice(start, start + (size - 1) * step + 1, step)
+            for start, size, step in zip(o, sizes, s, strict=True)
+        )
+        for o, s in ((offsets, strides), (source_offsets, source_strides))
+    )
+    want[target] = x[source]
+    element = NAMES[dtype]
+    number = f"{fill}.0" if element == "f32" else str(fill)
+    text = f"""
+    func.func @main(%x: {tensor(x)}) -> {tensor(want)} {{
+      %y = kernel.copy %x{source_offsets.tolist()} {sizes.tolist()}
+          {source_strides.tolist()} into fill({number} : {element}){offsets.tolist()}
+          {strides.tolist()} : {tensor(x)} into {tensor(want)} in [#kernel.output<0>]
+      return %y : {tensor(want)}
+    }}"""
+    check(text, [x], want)
+
+
+def test_concatenation_in_place_and_slices():
+    """A chain of copies into one buffer, then a slice of it."""
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-9, 9, (3, n, 5)).astype(np.int8) for n in (2, 4))
+    whole = "tensor<3x6x5xi8>"
+    text = f"""
+    func.func @main(%a: tensor<3x2x5xi8>, %b: tensor<3x4x5xi8>) -> tensor<2x3x5xi8>
+        attributes {{kernel.arena_bytes = 128 : i64}} {{
+      %p = kernel.copy %a[0, 0, 0] [3, 2, 5] [1, 1, 1] into empty[0, 0, 0] [1, 1, 1]
+          : tensor<3x2x5xi8> into {whole} in [#kernel.arena<0>]
+      %q = kernel.copy %b[0, 0, 0] [3, 4, 5] [1, 1, 1] into %p[0, 2, 0] [1, 1, 1]
+          : tensor<3x4x5xi8> into {whole} in [#kernel.arena<0>]
+      %s = kernel.copy %q[1, 1, 0] [2, 3, 5] [1, 2, 1] into empty[0, 0, 0] [1, 1, 1]
+          : {whole} into tensor<2x3x5xi8> in [#kernel.output<0>]
+      return %s : tensor<2x3x5xi8>
+    }}"""
+    check(text, [a, b], np.concatenate([a, b], axis=1)[1:, 1::2])
+
+
+def test_insertion_into_a_copy():
+    """A destination that lives elsewhere is copied first."""
+    x = np.arange(12, dtype=np.int8).reshape(3, 4)
+    y = np.full((3, 2), -1, np.int8)
+    want = x.copy()
+    want[:, 1:3] = y
+    text = """
+    func.func @main(%x: tensor<3x4xi8>, %y: tensor<3x2xi8>) -> tensor<3x4xi8> {
+      %z = kernel.copy %y[0, 0] [3, 2] [1, 1] into %x[0, 1] [1, 1]
+          : tensor<3x2xi8> into tensor<3x4xi8> in [#kernel.output<0>]
+      return %z : tensor<3x4xi8>
+    }"""
+    check(text, [x, y], want)
+
+
+def test_values_that_do_not_live_in_an_output():
+    """An argument, a constant, a view and a value given twice are copied."""
+    x = np.arange(6, dtype=np.int8).reshape(2, 3)
+    text = """
+    func.func @main(%x: tensor<2x3xi8>)
+        -> (tensor<2x3xi8>, tensor<2xi32>, tensor<6xi8>, tensor<6xi8>) {
+      %c = arith.constant dense<[5, -7]> : tensor<2xi32>
+      %f = tensor.collapse_shape %x [[0, 1]] : tensor<2x3xi8> into tensor<6xi8>
+      return %x, %c, %f, %f : tensor<2x3xi8>, tensor<2xi32>, tensor<6xi8>, tensor<6xi8>
+    }"""
+    got = Executable(compile_text(text, host_target()))([x])
+    for have, want in zip(got, (x, [5, -7], x.ravel(), x.ravel()), strict=True):
+        np.testing.assert_array_equal(have, want)

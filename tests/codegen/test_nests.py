@@ -1,0 +1,359 @@
+"""Loop skeletons against numpy over odd shapes, at every level, between guard pages."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from qlower.codegen.contraction import recognise
+from qlower.codegen.llvm import POINTER, Value
+from qlower.codegen.nest import analyse
+from qlower.codegen.target import Target
+from qlower.dialects.kernel import NestOp
+from qlower.parsing import parse_module
+from qlower.runtime.jit import Executable
+from qlower.signature import Array
+from qlower.testing.native import (
+    compile_text,
+    dense,
+    external_symbols,
+    guarded_copies,
+    machine_levels,
+)
+
+LEVELS = sorted(machine_levels())
+
+
+@dataclass(frozen=True)
+class Window:
+    """A convolution without padding; `multiplier` is None for a full one."""
+
+    height: int
+    width: int
+    channels: int
+    outputs: int
+    kernel: tuple[int, int] = (1, 1)
+    stride: tuple[int, int] = (1, 1)
+    dilation: tuple[int, int] = (1, 1)
+    groups: int = 1
+    depthwise: bool = False
+    unsigned_x: bool = False
+    unsigned_w: bool = False
+    zero_x: int = 0
+    zero_w: int | None = 0
+    """None: one zero point a channel."""
+
+    @property
+    def spatial(self) -> tuple[int, int]:
+        sizes = zip(
+            (self.height, self.width),
+            self.kernel,
+            self.stride,
+            self.dilation,
+            strict=True,
+        )
+        height, width = ((n - (k - 1) * d - 1) // s + 1 for n, k, s, d in sizes)
+        return height, width
+
+
+def numbers(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Random bytes, as signed numbers; some of the extremes."""
+    values = rng.integers(-128, 128, shape).astype(np.int8)
+    extremes = rng.random(shape) < 0.1
+    return np.where(extremes, np.where(values < 0, -128, 127), values).astype(np.int8)
+
+
+def build(case: Window, seed: int) -> tuple[str, Array, Array]:
+    """Text, input and expected output of a case."""
+    rng = np.random.default_rng(seed)
+    (kh, kw), (sh, sw), (dh, dw) = case.kernel, case.stride, case.dilation
+    oh, ow = case.spatial
+    per_group = case.outputs // case.groups
+    depth = 1 if case.depthwise else case.channels // case.groups
+    x = numbers(rng, (case.height, case.width, case.channels))
+    bias = rng.integers(-(1 << 31), 1 << 31, case.outputs).astype(np.int32)
+    zero_w = (
+        rng.integers(-128, 128, case.outputs)
+        if case.zero_w is None
+        else np.full(case.outputs, case.zero_w)
+    )
+
+    # the definition: loops (y, x, group, o | kh, kw, c)
+    weight = numbers(rng, (case.groups, per_group, kh, kw, depth))
+    wide_x = (x.view(np.uint8) if case.unsigned_x else x).astype(np.int64)
+    wide_w = (weight.view(np.uint8) if case.unsigned_w else weight).astype(np.int64)
+    wide_x = wide_x - case.zero_x
+    wide_w = wide_w - zero_w.reshape(case.groups, per_group, 1, 1, 1)
+    total = np.zeros((oh, ow, case.groups, per_group), np.int64)
+    for i, j in itertools.product(range(kh), range(kw)):
+        taps = wide_x[i * dh :, j * dw :][: (oh - 1) * sh + 1 : sh]
+        taps = taps[:, : (ow - 1) * sw + 1 : sw].reshape(oh, ow, case.groups, depth)
+        total += np.einsum("yxgc,goc->yxgo", taps, wide_w[:, :, i, j])
+    total = total.reshape(oh, ow, case.outputs) + bias
+    total = ((total + (1 << 31)) % (1 << 32)) - (1 << 31)
+    want = np.clip(total >> 9, -128, 127).astype(np.int8)
+
+    if case.depthwise:
+        stored = np.ascontiguousarray(weight[:, 0, :, :, 0].transpose(1, 2, 0))
+        loops, reduction = [oh, ow, case.channels], [kh, kw]
+        rows = f"d0 * {sh} + d3 * {dh}, d1 * {sw} + d4 * {dw}, d2"
+        maps = [rows, "d3, d4, d2", "d2", "d2", "d0, d1, d2"]
+        shape, channel_shape = stored.shape, (case.outputs,)
+        result = f"{oh}x{ow}x{case.outputs}"
+    else:
+        stored = weight
+        loops, reduction = [oh, ow, case.groups, per_group], [kh, kw, depth]
+        rows = f"d0 * {sh} + d4 * {dh}, d1 * {sw} + d5 * {dw}, d2 * {depth} + d6"
+        maps = [rows, "d2, d3, d4, d5, d6", "d2, d3", "d2, d3", "d0, d1, d2, d3"]
+        shape, channel_shape = stored.shape, (case.groups, per_group)
+        result = f"{oh}x{ow}x{case.groups}x{per_group}"
+    dims = ", ".join(f"d{i}" for i in range(len(loops) + len(reduction)))
+    maps_text = ", ".join(f"affine_map<({dims}) -> ({m})>" for m in maps)
+    w_type = f"tensor<{'x'.join(map(str, shape))}xi8>"
+    c_type = f"tensor<{'x'.join(map(str, channel_shape))}xi32>"
+    x_type = f"tensor<{case.height}x{case.width}x{case.channels}xi8>"
+    per_channel = case.zero_w is None
+    subtrahend = "%zc" if per_channel else "%zw"
+    text = f"""
+    func.func @main(%x: {x_type}) -> tensor<{result}xi8> {{
+      %w = arith.constant {dense(stored)}
+      %b = arith.constant {dense(bias.reshape(channel_shape))}
+      %z = arith.constant {dense(zero_w.astype(np.int32).reshape(channel_shape))}
+      %y = kernel.nest loop parallel {loops} reduction {reduction} maps [{maps_text}]
+          ins(%x, %w, %b, %z : {x_type}, {w_type}, {c_type}, {c_type})
+          init {{
+          ^bb0(%xs: i8, %ws: i8, %bs: i32, %zc: i32):
+            kernel.yield %bs : i32
+          }} body {{
+          ^bb0(%xs: i8, %ws: i8, %bs: i32, %zc: i32, %acc: i32):
+            %x1 = arith.{"extui" if case.unsigned_x else "extsi"} %xs : i8 to i32
+            %zx = arith.constant {case.zero_x} : i32
+            %x2 = arith.subi %x1, %zx : i32
+            %w1 = arith.{"extui" if case.unsigned_w else "extsi"} %ws : i8 to i32
+            %zw = arith.constant {case.zero_w or 0} : i32
+            %w2 = arith.subi %w1, {subtrahend} : i32
+            %p = arith.muli %x2, %w2 : i32
+            %s = arith.addi %acc, %p : i32
+            kernel.yield %s : i32
+          }} epilogue {{
+          ^bb0(%xs: i8, %ws: i8, %bs: i32, %zc: i32, %acc: i32):
+            %n = arith.constant 9 : i32
+            %r = arith.shrsi %acc, %n : i32
+            %q = fixed.saturate %r : i32 to i8
+            kernel.yield %q : i8
+          }} -> tensor<{result}xi8> in [#kernel.output<0>]
+      return %y : tensor<{result}xi8>
+    }}"""
+    return text, x, want
+
+
+def check(text: str, x: Array, want: Array, target: Target) -> None:
+    """The same bits, with nothing touched outside of input and output."""
+    compiled = compile_text(text, target)
+    assert external_symbols(compiled.object_bytes) <= {"memcpy", "memset"}
+    run = Executable(compiled)
+    shape = compiled.signature.outputs[0].shape
+    for given, result in zip(
+        guarded_copies(x), guarded_copies(np.zeros_like(want)), strict=True
+    ):
+        run.run([given], [result])
+        np.testing.assert_array_equal(result.reshape(want.shape), want)
+    assert shape == want.shape or len(shape) == 4
+
+
+def sampled(seed: int, *, depthwise: bool) -> Window:
+    rng = np.random.default_rng(seed)
+
+    def pick(*choices: int) -> int:
+        return int(rng.choice(choices))
+
+    groups = 1 if depthwise or rng.random() < 0.7 else pick(2, 3)
+    channels = int(rng.integers(1, 71)) if groups == 1 else groups * pick(1, 4, 5, 16)
+    outputs = int(rng.integers(1, 71)) if groups == 1 else groups * pick(1, 7, 17)
+    kernel = pick(1, 2, 3), pick(1, 1, 2, 3)
+    dilation = pick(1, 1, 2), pick(1, 1, 2)
+    least = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    height, width = (n + int(rng.integers(0, 9)) for n in least)
+    if depthwise:
+        groups = outputs = channels
+    unsigned_x, unsigned_w = (bool(rng.random() < 0.5) for _ in range(2))
+    return Window(
+        height,
+        width,
+        channels,
+        outputs,
+        kernel,
+        (pick(1, 1, 2, 3), pick(1, 1, 2)),
+        dilation,
+        groups,
+        depthwise,
+        unsigned_x,
+        unsigned_w,
+        zero_x=int(rng.integers(0, 256)) - (0 if unsigned_x else 128),
+        zero_w=None if rng.random() < 0.2 else pick(0, 0, 3, 128, -128),
+    )
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("depthwise", [False, True])
+def test_windows(level: str, depthwise: bool):
+    target = machine_levels()[level]
+    for seed in range(24):
+        case = sampled(seed, depthwise=depthwise)
+        text, x, want = build(case, seed)
+        try:
+            check(text, x, want, target)
+        except AssertionError as error:
+            raise AssertionError(f"{case}: {error}") from error
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("outputs", [1, 15, 16, 17, 33, 64, 70, 130])
+def test_matrix_products(level: str, outputs: int):
+    for rows, depth in ((1, 3), (2, 64), (7, 70), (13, 33), (29, 5)):
+        case = Window(rows, 1, depth, outputs, zero_x=-128)
+        text, x, want = build(case, rows)
+        check(text, x, want, machine_levels()[level])
+
+
+def test_what_is_a_contraction():
+    """Convolutions, grouped ones and products are; depthwise ones are not."""
+    target = machine_levels()["host"]
+    for case, expected in (
+        (Window(5, 5, 8, 16), True),
+        (Window(5, 5, 8, 16, (3, 3), dilation=(2, 2)), True),
+        (Window(5, 5, 8, 16, (3, 3), groups=2), True),
+        (Window(5, 5, 8, 16, zero_w=None), True),
+        (Window(5, 5, 8, 8, (3, 3), groups=8, depthwise=True), False),
+    ):
+        text, _, _ = build(case, 0)
+        module = parse_module(text, "test.mlir")
+        (nest,) = (op for op in module.walk() if isinstance(op, NestOp))
+        pointers = [Value(POINTER, f"%a{i}") for i in range(5)]
+        found = recognise(analyse(nest, pointers), target)
+        assert (found is not None) is expected
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("channels", [1, 3, 16, 37, 70, 130])
+def test_pools_reduce_bytes(level: str, channels: int):
+    rng = np.random.default_rng(channels)
+    x = numbers(rng, (7, 5, channels))
+    text = f"""
+    func.func @main(%x: tensor<7x5x{channels}xi8>) -> tensor<3x2x{channels}xi8> {{
+      %y = kernel.nest window parallel [3, 2, {channels}] reduction [3, 2]
+          maps [affine_map<(d0, d1, d2, d3, d4) -> (d0 * 2 + d3, d1 * 2 + d4, d2)>,
+                affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>]
+          ins(%x : tensor<7x5x{channels}xi8>)
+          init {{
+          ^bb0(%a: i8):
+            %low = arith.constant -128 : i8
+            kernel.yield %low : i8
+          }} body {{
+          ^bb0(%a: i8, %acc: i8):
+            %m = arith.maxsi %a, %acc : i8
+            kernel.yield %m : i8
+          }} epilogue {{
+          ^bb0(%a: i8, %acc: i8):
+            kernel.yield %acc : i8
+          }} -> tensor<3x2x{channels}xi8> in [#kernel.output<0>]
+      return %y : tensor<3x2x{channels}xi8>
+    }}"""
+    windows = [x[i : i + 5 : 2, j : j + 3 : 2] for i in range(3) for j in range(2)]
+    check(text, x, np.max(windows, axis=0), machine_levels()[level])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_reductions_of_rows_and_several_accumulators(level: str):
+    """Sum and first position of the maximum of each row, as argmax and mean need."""
+    rng = np.random.default_rng(3)
+    x = numbers(rng, (9, 21))
+    text = """
+    func.func @main(%x: tensor<9x21xi8>) -> (tensor<9xi32>, tensor<9xi64>) {
+      %s, %i = kernel.nest row parallel [9] reduction [21]
+          maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>,
+                affine_map<(d0, d1) -> (d0)>]
+          ins(%x : tensor<9x21xi8>)
+          init {
+          ^bb0(%a: i8):
+            %zero = arith.constant 0 : i32
+            %none = arith.constant 0 : i64
+            %low = arith.constant -129 : i32
+            kernel.yield %zero, %low, %none : i32, i32, i64
+          } body {
+          ^bb0(%a: i8, %sum: i32, %best: i32, %at: i64):
+            %w = arith.extsi %a : i8 to i32
+            %next = arith.addi %sum, %w : i32
+            %more = arith.cmpi sgt, %w, %best : i32
+            %d = kernel.index 1 : index
+            %j = arith.index_cast %d : index to i64
+            %b = arith.select %more, %w, %best : i32
+            %p = arith.select %more, %j, %at : i64
+            kernel.yield %next, %b, %p : i32, i32, i64
+          } epilogue {
+          ^bb0(%a: i8, %sum: i32, %best: i32, %at: i64):
+            kernel.yield %sum, %at : i32, i64
+          } -> tensor<9xi32>, tensor<9xi64>
+          in [#kernel.output<0>, #kernel.output<1>]
+      return %s, %i : tensor<9xi32>, tensor<9xi64>
+    }"""
+    total, position = Executable(compile_text(text, machine_levels()[level]))([x])
+    np.testing.assert_array_equal(total, x.sum(axis=1, dtype=np.int32))
+    np.testing.assert_array_equal(position, x.argmax(axis=1))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 7), (2, 17, 16), (4, 1, 70)])
+def test_transpose_and_broadcast(level: str, shape: tuple[int, int, int]):
+    """Every order of the axes, plus a row that is broadcast."""
+    rng = np.random.default_rng(4)
+    x = numbers(rng, shape)
+    row = rng.integers(-9, 9, shape[2]).astype(np.int8)
+    sizes = "x".join(map(str, shape))
+    for order in itertools.permutations(range(3)):
+        out = "x".join(str(shape[axis]) for axis in order)
+        names = ", ".join(f"d{axis}" for axis in order)
+        text = f"""
+        func.func @main(%x: tensor<{sizes}xi8>) -> tensor<{out}xi8> {{
+          %c = arith.constant {dense(row)}
+          %y = kernel.nest map parallel {list(shape)}
+              maps [affine_map<(d0, d1, d2) -> (d0, d1, d2)>,
+                    affine_map<(d0, d1, d2) -> (d2)>,
+                    affine_map<(d0, d1, d2) -> ({names})>]
+              ins(%x, %c : tensor<{sizes}xi8>, tensor<{shape[2]}xi8>)
+              epilogue {{
+              ^bb0(%a: i8, %b: i8):
+                %s = arith.addi %a, %b : i8
+                kernel.yield %s : i8
+              }} -> tensor<{out}xi8> in [#kernel.output<0>]
+          return %y : tensor<{out}xi8>
+        }}"""
+        check(text, x, (x + row).transpose(order), machine_levels()[level])
+
+
+def test_work_in_place():
+    """A result may have the buffer of an input that is read by the same map."""
+    x = np.arange(-100, 100, dtype=np.int8)
+    identity = "affine_map<(d0) -> (d0)>"
+    steps = "\n".join(
+        f"""%y{i + 1} = kernel.nest map parallel [200] maps [{identity}, {identity}]
+        ins(%y{i} : tensor<200xi8>) epilogue {{
+        ^bb0(%a: i8):
+          %c = arith.constant {i + 1} : i8
+          %s = arith.addi %a, %c : i8
+          kernel.yield %s : i8
+        }} -> tensor<200xi8> in [#kernel.arena<64>]"""
+        for i in range(3)
+    )
+    text = f"""
+    func.func @main(%y0: tensor<200xi8>) -> tensor<200xi8>
+        attributes {{kernel.arena_bytes = 320 : i64}} {{
+      {steps}
+      return %y3 : tensor<200xi8>
+    }}"""
+    for target in machine_levels().values():
+        (got,) = Executable(compile_text(text, target))([x])
+        np.testing.assert_array_equal(got, x + np.int8(6))
