@@ -60,18 +60,18 @@
 // CHECK: type = !quant.uniform<i8:f64, 123456789.125>{{[}]}}
 "test.op"() {type = !quant.uniform<i8:f64, 123456789.125>} : () -> ()
 
-// Scales in f32 precision: what reads back as the same float32 is written short.
+// A scale is the double that is written, whatever the expressed type, as upstream.
 // CHECK: type = !quant.uniform<i8:f32, 0.33333333999999998>{{[}]}}
 "test.op"() {type = !quant.uniform<i8:f32, 0.33333334>} : () -> ()
-// CHECK: type = !quant.uniform<i8:f32, 1.0000001192092896>{{[}]}}
+// CHECK: type = !quant.uniform<i8:f32, 1.0000001199999999>{{[}]}}
 "test.op"() {type = !quant.uniform<i8:f32, 1.00000012>} : () -> ()
-// CHECK: type = !quant.uniform<i8:f32, 9.803922e-04>{{[}]}}
+// CHECK: type = !quant.uniform<i8:f32, 9.8039221484214067E-4>{{[}]}}
 "test.op"() {type = !quant.uniform<i8:f32, 0.00098039221484214067>} : () -> ()
-// CHECK: type = !quant.uniform<i8:f32, 1.1754943508222875E-38>{{[}]}}
+// CHECK: type = !quant.uniform<i8:f32, 1.1754944000000001E-38>{{[}]}}
 "test.op"() {type = !quant.uniform<i8:f32, 1.1754944e-38>} : () -> ()
 // CHECK: type = !quant.uniform<i8:f32, 0x4170000020000000>{{[}]}}
 "test.op"() {type = !quant.uniform<i8:f32, 16777218.0>} : () -> ()
-// CHECK: type = !quant.uniform<i8:f32, 1.4012984643248171E-45>{{[}]}}
+// CHECK: type = !quant.uniform<i8:f32, 2.000000e-45>{{[}]}}
 "test.op"() {type = !quant.uniform<i8:f32, 2.0e-45>} : () -> ()
 // CHECK: type = !quant.uniform<i8:f16, 5.9604644775390625E-8>{{[}]}}
 "test.op"() {type = !quant.uniform<i8:f16, 5.9604644775390625e-08>} : () -> ()
