@@ -34,7 +34,9 @@ VALUE = "contract.value"
 
 SUMMARY = "contract.summary"
 BASE = "contract.base"
-"""The module attribute that names the contract whose rules are taken where missing."""
+"""The module attribute that names the contract whose functions, rules and private
+helpers alike, are taken where the file defines none of the name. A helper that the file
+defines replaces the base's in the inherited rules too."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Contract:
     source: str
     summary: str
     rules: Mapping[str, Rule] = field(repr=False)
+    module: ModuleOp = field(repr=False)
 
     def rule(self, name: str) -> Rule:
         """The rule of that name; a `QlowerError` if the contract doesn't define it."""
@@ -111,14 +114,14 @@ def _load_shipped_contract(name: str) -> Contract:
 def parse_contract(text: str, name: str, filename: str) -> Contract:
     """Read a contract from its text; errors point into `filename`."""
     module = parse_module(text, filename)
-    verify_module(module)
     rules: dict[str, Rule] = {}
     source = text
     base = _module_string(module, BASE)
     if base:
         inherited = load_contract(base)
-        rules.update(inherited.rules)
+        _inherit(module, inherited.module)
         source += inherited.source
+    verify_module(module)
     for op in module.body.ops:
         if not isinstance(op, FuncOp) or op.is_declaration:
             raise QlowerError(
@@ -128,7 +131,15 @@ def parse_contract(text: str, name: str, filename: str) -> Contract:
         _check_calls(op, ())
         if not _is_private(op):
             rules[op.sym_name.data] = _check_rule(op)
-    return Contract(name, source, _module_string(module, SUMMARY), rules)
+    return Contract(name, source, _module_string(module, SUMMARY), rules, module)
+
+
+def _inherit(module: ModuleOp, base: ModuleOp) -> None:
+    """Copy the functions that `module` doesn't define from `base`."""
+    own = {op.sym_name.data for op in module.body.ops if isinstance(op, FuncOp)}
+    for op in base.body.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data not in own:
+            module.body.block.add_op(op.clone())
 
 
 def _module_string(module: ModuleOp, key: str) -> str:
