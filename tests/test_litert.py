@@ -1,0 +1,49 @@
+"""Every imported TFLite operator against LiteRT's reference kernels."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.executors import Executor, ModelInterpreter
+from qlower.testing.litert import run_litert
+from qlower.testing.tflite_cases import (
+    CASES,
+    WITHOUT_REFERENCE_KERNEL,
+    random_inputs,
+)
+
+pytestmark = pytest.mark.skipif(
+    find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
+)
+
+SEEDS = 4
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_executor_gives_the_bits_of_litert(case: str, tmp_path: Path):
+    path = tmp_path / f"{case}.tflite"
+    path.write_bytes(CASES[case]())
+    model = qlower.load(path)
+    executors: dict[str, Executor] = {
+        "qnn": ModelInterpreter(model, at="qnn"),
+        "arith": ModelInterpreter(model, at="arith"),
+        "kernel": ModelInterpreter(model, at="kernel"),
+        "jit": qlower.jit(model),
+        "baseline": qlower.jit(model, cpu="x86-64"),
+    }
+    kernels = "opt" if case in WITHOUT_REFERENCE_KERNEL else "ref"
+    types = [(spec.shape, spec.dtype) for spec in model.inputs]
+    for seed in range(SEEDS):
+        inputs = random_inputs(types, seed)
+        expected = run_litert(path.read_bytes(), inputs, kernels=kernels)
+        for name, executor in executors.items():
+            outputs, _ = executor.run(inputs, {})
+            assert len(outputs) == len(expected)
+            for output, reference in zip(outputs, expected, strict=True):
+                assert output.dtype == reference.dtype, name
+                np.testing.assert_array_equal(output, reference, err_msg=name)

@@ -1,0 +1,108 @@
+"""Real quantized models give the bits of LiteRT's reference kernels, everywhere."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.executors import ModelInterpreter
+from qlower.interp.values import Array
+from qlower.testing import models_directory
+from qlower.testing.native import machine_levels
+from qlower.testing.tflite_tensors import tensor_names
+
+MODELS = models_directory()
+NAMES = sorted(path.parent.name for path in MODELS.glob("*/model.tflite"))
+
+pytestmark = pytest.mark.skipif(not NAMES, reason=f"no models in {MODELS}")
+
+
+@cache
+def load(name: str) -> qlower.Model:
+    return qlower.load(MODELS / name / "model.tflite")
+
+
+def inputs_of(name: str) -> list[Array]:
+    """The inputs of a model with one input, in the shape that it takes."""
+    (spec,) = load(name).inputs
+    with np.load(MODELS / name / "inputs.npz") as arrays:
+        return [x.reshape(spec.shape) for x in arrays["x"]]
+
+
+def references_of(name: str) -> list[list[Array]]:
+    """For each input the reference outputs."""
+    with np.load(MODELS / name / "golden.npz") as arrays:
+        keys = [key for key in arrays.files if re.fullmatch(r"ref(_\d+)?", key)]
+        outputs = [arrays[key] for key in sorted(keys)]
+    return [list(results) for results in zip(*outputs, strict=True)]
+
+
+def check(outputs: tuple[Array, ...], references: list[Array]) -> None:
+    assert len(outputs) == len(references)
+    for output, reference in zip(outputs, references, strict=True):
+        assert output.dtype == reference.dtype
+        np.testing.assert_array_equal(output.reshape(reference.shape), reference)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_native_code_for_this_machine(name: str):
+    function = qlower.jit(load(name))
+    for x, expected in zip(inputs_of(name), references_of(name), strict=True):
+        check(function.run([x], {})[0], expected)
+
+
+@pytest.mark.parametrize("level", [name for name in machine_levels() if name != "host"])
+@pytest.mark.parametrize("name", NAMES)
+def test_native_code_at_every_level(name: str, level: str):
+    target = machine_levels()[level]
+    function = qlower.jit(load(name), cpu=target.cpu, features=target.features)
+    inputs, references = inputs_of(name)[:3], references_of(name)[:3]
+    for x, expected in zip(inputs, references, strict=True):
+        check(function.run([x], {})[0], expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_interpreter(name: str):
+    """Every input at the arith level, the first at the others."""
+    inputs, references = inputs_of(name), references_of(name)
+    interpreter = ModelInterpreter(load(name), at="arith")
+    for x, expected in zip(inputs, references, strict=True):
+        check(interpreter.run([x], {})[0], expected)
+    for level in ("qnn", "kernel"):
+        interpreter = ModelInterpreter(load(name), at=level)
+        check(interpreter.run([inputs[0]], {})[0], references[0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_layer(name: str):
+    """For input 0, what every operator of the source model computes."""
+    layers: dict[str, dict[str, Array]] = {"interp": {}}
+    x = inputs_of(name)[0]
+    qlower.interpret(load(name), x, layers=layers["interp"])
+    layers["jit"] = qlower.jit(load(name), with_layers=True).run([x], {})[1]
+    names = tensor_names((MODELS / name / "model.tflite").read_bytes())
+    with np.load(MODELS / name / "layers_ref_input0.npz") as references:
+        for index in references.files:
+            expected = references[index]
+            for executor, results in layers.items():
+                layer = results[names[int(index)]]
+                assert layer.dtype == expected.dtype
+                np.testing.assert_array_equal(
+                    layer.reshape(expected.shape), expected, err_msg=executor
+                )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_import_to_text_keeps_the_bits(name: str, tmp_path: Path):
+    from qlower.cli import main
+
+    text = tmp_path / "model.mlir"
+    source = MODELS / name / "model.tflite"
+    assert main(["import", str(source), "-o", str(text)]) == 0
+    x = inputs_of(name)[0]
+    check(qlower.jit(text).run([x], {})[0], references_of(name)[0])
