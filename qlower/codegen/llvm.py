@@ -109,15 +109,19 @@ class Module:
     globals: list[str] = field(default_factory=list[str])
     functions: list[str] = field(default_factory=list[str])
     declarations: dict[str, str] = field(default_factory=dict[str, str])
+    _addresses: dict[bytes, Value] = field(default_factory=dict[bytes, Value])
 
     def add_constant(self, data: bytes, alignment: int = 64) -> Value:
-        """Read-only bytes; gives their address."""
+        """The address of read-only bytes; equal ones are shared."""
+        if data in self._addresses:
+            return self._addresses[data]
         name = f"constant_{len(self.globals)}"
         self.globals.append(
             f"@{name} = private unnamed_addr constant [{len(data)} x i8] "
             f'c"{escape_bytes(data)}", align {alignment}'
         )
-        return symbol(name)
+        self._addresses[data] = symbol(name)
+        return self._addresses[data]
 
     def declare(self, name: str, result: Type, arguments: Iterable[Type]) -> None:
         types = ", ".join(map(str, arguments))

@@ -201,6 +201,8 @@ class _Program:
         for value, buffer in zip(op.res, op.buffers, strict=True):
             self.place(value, buffer)
         function, pointers = self.begin(op, (*op.inputs, *op.tables), op.res)
+        for position, table in enumerate(op.tables, len(op.inputs)):
+            pointers[position] = pointers[position] or self.pointer(table)
         nest = analyse(op, pointers)
         contraction = recognise(nest, self.target)
         if contraction is not None:
@@ -218,44 +220,36 @@ class _Program:
                 self.pointer(op.result), self.pointer(op.destination), target.size
             )
         function, (source, result) = self.begin(op, (op.source,), (op.result,))
-        emit_copy(function, op, source, result)
+        assert result is not None
+        emit_copy(function, op, source or self.pointer(op.source), result)
         function.finish()
 
     def begin(
         self, op: Operation, inputs: Sequence[SSAValue], results: Sequence[SSAValue]
-    ) -> tuple[Function, list[Value]]:
+    ) -> tuple[Function, list[Value | None]]:
         """A function for `op`, called from main; gives its pointers to the values.
 
-        Constants are no arguments: their address is the same everywhere.
+        Constants are no arguments: their address is the same everywhere. Their entry is
+        None.
         """
         name = function_name(self.nests, op)
         self.nests += 1
+        read = [self.buffers[value] for value in inputs if value in self.buffers]
         written = [self.buffers[value] for value in results]
-        passed: list[Value] = []
-        attributes: list[str] = []
-        positions: dict[int, int] = {}
-        for position, value in enumerate((*inputs, *results)):
-            if value not in self.buffers:
-                continue
-            own = self.buffers[value]
-            others = (
-                [self.buffers[v] for v in inputs if v in self.buffers]
-                if position >= len(inputs)
-                else written
+        passed = [value for value in (*inputs, *results) if value in self.buffers]
+        attributes = [
+            "nonnull"
+            if any(
+                self.buffers[value].overlaps(other)
+                for other in (read if value in results else written)
             )
-            alone = not any(own.overlaps(other) for other in others)
-            positions[position] = len(passed)
-            passed.append(self.pointer(value))
-            attributes.append("noalias nonnull" if alone else "nonnull")
-        function = Function(self.module, name, [POINTER] * len(passed), attributes)
-        self.main.call_function(name, passed)
-        pointers = [
-            function.arguments[positions[position]]
-            if position in positions
-            else self.pointer(value)
-            for position, value in enumerate((*inputs, *results))
+            else "noalias nonnull"
+            for value in passed
         ]
-        return function, pointers
+        function = Function(self.module, name, [POINTER] * len(passed), attributes)
+        self.main.call_function(name, [self.pointer(value) for value in passed])
+        arguments = dict(zip(passed, function.arguments, strict=False))
+        return function, [arguments.get(value) for value in (*inputs, *results)]
 
     def finish(self, op: ReturnOp) -> None:
         for index, value in enumerate(op.operands):

@@ -18,7 +18,7 @@ from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
-from qlower.codegen.llvm import I64, Function, Value, constant
+from qlower.codegen.llvm import I64, Function, Type, Value, constant
 from qlower.codegen.region import (
     indexed_loops,
     load_lanes,
@@ -34,16 +34,18 @@ from qlower.dialects.kernel import NestOp, linear_form
 class Operand:
     """A tensor that the nest reads or writes, and how.
 
-    `value` is the SSA value, `pointer` its address inside the nest's function, `data`
-    the bytes of a constant.
+    `pointer` is its address inside the nest's function, None for a constant, whose
+    bytes are `data`. `scalar` is the type in memory, `loaded` the one in the regions;
+    no element is greater than `magnitude`.
     """
 
-    value: SSAValue
-    pointer: Value
+    pointer: Value | None
     scalar: str
+    loaded: str
     strides: tuple[int, ...]
     offset: int
     data: bytes | None
+    magnitude: int
 
     @property
     def element_bytes(self) -> int:
@@ -54,7 +56,11 @@ class Operand:
         offset = constant(I64, self.offset)
         for stride, index in zip(self.strides, indices, strict=True):
             offset = f.add(offset, f.scale(index, stride))
-        return f.at(self.pointer, f.scale(offset, self.element_bytes))
+        pointer = self.pointer
+        if pointer is None:
+            assert self.data is not None
+            pointer = f.module.add_constant(self.data)
+        return f.at(pointer, f.scale(offset, self.element_bytes))
 
     def load(
         self, f: Function, indices: Sequence[Value], loop: int | None, lanes: int
@@ -63,6 +69,11 @@ class Operand:
 
         An operand that does not move with the loop gives a scalar.
         """
+        return f.cast("sext", self._load(f, indices, loop, lanes), self.loaded)
+
+    def _load(
+        self, f: Function, indices: Sequence[Value], loop: int | None, lanes: int
+    ) -> Value:
         address = self.address(f, indices)
         stride = 0 if loop is None else self.strides[loop]
         if stride == 0 or lanes == 1:
@@ -106,8 +117,12 @@ class Nest:
         return constant(I64, 0) if position is None else indices[position]
 
 
-def analyse(op: NestOp, pointers: Sequence[Value]) -> Nest:
-    """The nest of `op`; `pointers` are those of inputs, tables and results in order."""
+def analyse(op: NestOp, pointers: Sequence[Value | None]) -> Nest:
+    """The nest of `op`.
+
+    `pointers` are those of inputs, tables and results in order, None for constants
+    among the inputs.
+    """
     inputs, tables = len(op.inputs), len(op.tables)
     values = (*op.inputs, *op.res)
     addresses = (*pointers[:inputs], *pointers[inputs + tables :])
@@ -132,7 +147,13 @@ def analyse(op: NestOp, pointers: Sequence[Value]) -> Nest:
         tuple(bounds[split:]),
         tuple(merged[:inputs]),
         tuple(merged[inputs:]),
-        dict(zip(op.tables, pointers[inputs : inputs + tables], strict=True)),
+        {
+            table: pointer
+            for table, pointer in zip(
+                op.tables, pointers[inputs : inputs + tables], strict=True
+            )
+            if pointer is not None
+        },
         tuple(loop_of.get(d) for d in range(len(op.bounds))),
     )
 
@@ -167,7 +188,9 @@ def lanes_of(scalar: str, data: bytes) -> np.ndarray:
     return np.frombuffer(data, names.get(scalar, f"<i{storage_bytes(scalar)}"))
 
 
-def _operand(value: SSAValue, pointer: Value, map: AffineMap, loops: int) -> Operand:
+def _operand(
+    value: SSAValue, pointer: Value | None, map: AffineMap, loops: int
+) -> Operand:
     type = tensor_type(value)
     strides, offset, step = [0] * loops, 0, 1
     for expression, size in zip(
@@ -177,10 +200,16 @@ def _operand(value: SSAValue, pointer: Value, map: AffineMap, loops: int) -> Ope
         strides = [s + step * c for s, c in zip(strides, coefficients, strict=True)]
         offset += step * first
         step *= size
-    scalar = scalar_type(type.element_type)
-    return Operand(
-        value, pointer, scalar, tuple(strides), offset, constant_bytes(value)
-    )
+    loaded = scalar = scalar_type(type.element_type)
+    data = constant_bytes(value) if pointer is None else None
+    magnitude = 1 << (Type(scalar).bits - 1)
+    if data is not None and not Type(scalar).is_float:
+        numbers = lanes_of(scalar, data).astype(object)
+        magnitude = max(-int(numbers.min()), int(numbers.max()))
+        if scalar == "i64" and magnitude < 1 << 31:
+            # multiplying sign-extended halves is a cheaper instruction
+            scalar, data = "i32", lanes_of(scalar, data).astype(np.int32).tobytes()
+    return Operand(pointer, scalar, loaded, tuple(strides), offset, data, magnitude)
 
 
 def _merged_loops(op: NestOp, operands: Sequence[Operand]) -> list[list[int]]:

@@ -118,5 +118,6 @@ class PointCode:
             return self.f.binary("add", self.f.splat(value, lanes), steps)
 
         context = Context(self.f, self.target, index, self.nest.tables)
-        yielded = emit_region(context, region, [*inputs, *accumulators])
+        bounds = [operand.magnitude for operand in self.nest.inputs]
+        yielded = emit_region(context, region, [*inputs, *accumulators], bounds)
         return [self.f.splat(value, lanes) for value in yielded]

@@ -66,11 +66,15 @@ class Context:
 
 
 def emit_region(
-    context: Context, region: Region, arguments: Sequence[Value | None]
+    context: Context,
+    region: Region,
+    arguments: Sequence[Value | None],
+    magnitudes: Sequence[int],
 ) -> list[Value]:
     """The values that the region yields for `arguments`.
 
-    An argument that the region does not use may be None.
+    An argument that the region does not use may be None. No integer among the first
+    arguments is greater than its entry of `magnitudes`.
     """
     block = region.block
     values: dict[SSAValue, Value] = {
@@ -78,7 +82,11 @@ def emit_region(
         for argument, value in zip(block.args, arguments, strict=True)
         if value is not None
     }
-    emitter = _Emitter(context, values)
+    bounds: dict[SSAValue, int] = {
+        argument: magnitude
+        for argument, magnitude in zip(block.args, magnitudes, strict=False)
+    }
+    emitter = _Emitter(context, values, bounds)
     terminator = block.last_op
     assert terminator is not None
     for op in block.ops:
@@ -112,10 +120,16 @@ def widest_scalar(block: Block) -> int:
 
 
 class _Emitter:
-    def __init__(self, context: Context, values: dict[SSAValue, Value]):
+    def __init__(
+        self,
+        context: Context,
+        values: dict[SSAValue, Value],
+        bounds: Mapping[SSAValue, int],
+    ):
         self.context = context
         self.f = context.function
         self.values = values
+        self.bounds = bounds
 
     def emit(self, op: Operation) -> None:
         builder = BUILDERS.get(op.name)
@@ -283,7 +297,7 @@ def store_scalars(f: Function, value: Value, pointer: Value) -> None:
 
 
 def _shift_right(e: _Emitter, op: Operation, v: list[Value]) -> Value:
-    magnitude = largest_magnitude(op.operands[0])
+    magnitude = largest_magnitude(op.operands[0], e.bounds)
     return rounding.shift_right(e.f, _mode(op), v[0], v[1], magnitude)
 
 
@@ -293,7 +307,11 @@ def _convert(e: _Emitter, op: Operation, v: list[Value]) -> Value:
 
 def _saturate(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     unsigned = isinstance(op.properties.get("unsigned"), UnitAttr)
-    return rounding.saturate(e.f, v[0], _scalar(op), unsigned=unsigned)
+    scalar = _scalar(op)
+    limit = 1 << (Type(scalar).bits - 1)
+    if not unsigned and largest_magnitude(op.operands[0], e.bounds) < limit:
+        return e.f.cast("trunc", v[0], scalar)
+    return rounding.saturate(e.f, v[0], scalar, unsigned=unsigned)
 
 
 def _mode(op: Operation) -> str:
@@ -301,26 +319,44 @@ def _mode(op: Operation) -> str:
     return op.rounding.data.value
 
 
-def largest_magnitude(value: SSAValue) -> int:
-    """A bound on |value|, from how it is computed."""
+def largest_magnitude(value: SSAValue, bounds: Mapping[SSAValue, int]) -> int:
+    """A bound on |value|, from how it is computed and `bounds` on the arguments."""
     limit = 1 << (Type(scalar_type(value.type)).bits - 1)
     if isinstance(value, BlockArgument):
-        return limit
+        return bounds.get(value, limit)
     op = value.owner
     assert isinstance(op, Operation)
+
+    def operands() -> list[int]:
+        return [largest_magnitude(operand, bounds) for operand in op.operands]
+
     match op.name:
         case "arith.extsi":
-            return largest_magnitude(op.operands[0])
+            return operands()[0]
         case "arith.extui":
-            return 2 * largest_magnitude(op.operands[0])
+            return 2 * operands()[0]
         case "arith.muli":
-            a, b = (largest_magnitude(operand) for operand in op.operands)
+            a, b = operands()
             bound = a * b
         case "arith.addi" | "arith.subi":
-            bound = sum(largest_magnitude(operand) for operand in op.operands)
+            bound = sum(operands())
+        case "fixed.shift_right":
+            shift = constant_value(op.operands[1])
+            half = 1 << shift >> 1
+            bound = (operands()[0] + half) >> shift
+        case "arith.constant":
+            bound = abs(constant_value(value))
         case _:
             return limit
     return min(bound, limit)  # a bound beyond the type says that it may wrap
+
+
+def constant_value(value: SSAValue) -> int:
+    """The integer of a constant, 0 of anything else."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return 0
 
 
 BUILDERS: dict[str, Builder] = {

@@ -232,7 +232,8 @@ def test_what_is_a_contraction():
         text, _, _ = build(case, 0)
         module = parse_module(text, "test.mlir")
         (nest,) = (op for op in module.walk() if isinstance(op, NestOp))
-        pointers = [Value(POINTER, f"%a{i}") for i in range(5)]
+        image, result = (Value(POINTER, name) for name in ("%a0", "%a1"))
+        pointers = [image, None, None, None, result]
         found = recognise(analyse(nest, pointers), target)
         assert (found is not None) is expected
 
