@@ -21,12 +21,13 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qlower.codegen.contraction import emit_contraction, recognise
+from qlower.codegen.contraction import emit_contraction
 from qlower.codegen.llvm import I32, I64, POINTER, Function, Module, Value, constant
 from qlower.codegen.llvmlite_binding import BINDING, ModuleRef, TargetMachine
 from qlower.codegen.loop import emit_loops
 from qlower.codegen.movement import emit_copy
 from qlower.codegen.nest import analyse, constant_bytes
+from qlower.codegen.recognise import recognise
 from qlower.codegen.region import scalar_type, storage_bytes, tensor_type
 from qlower.codegen.target import Target
 from qlower.diagnostics import QlowerError, layer_name
@@ -204,7 +205,7 @@ class _Program:
         for position, table in enumerate(op.tables, len(op.inputs)):
             pointers[position] = pointers[position] or self.pointer(table)
         nest = analyse(op, pointers)
-        contraction = recognise(nest, self.target)
+        contraction = recognise(nest)
         if contraction is not None:
             emit_contraction(function, self.target, contraction)
         else:

@@ -1,1 +1,1 @@
-""""""
+"""Native code in this process, and kept on disk."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from qlower.codegen.contraction import recognise
 from qlower.codegen.llvm import POINTER, Value
 from qlower.codegen.nest import analyse
+from qlower.codegen.recognise import recognise
 from qlower.codegen.target import Target
 from qlower.dialects.kernel import NestOp
 from qlower.parsing import parse_module
@@ -221,7 +221,6 @@ def test_matrix_products(level: str, outputs: int):
 
 def test_what_is_a_contraction():
     """Convolutions, grouped ones and products are; depthwise ones are not."""
-    target = machine_levels()["host"]
     for case, expected in (
         (Window(5, 5, 8, 16), True),
         (Window(5, 5, 8, 16, (3, 3), dilation=(2, 2)), True),
@@ -234,7 +233,7 @@ def test_what_is_a_contraction():
         (nest,) = (op for op in module.walk() if isinstance(op, NestOp))
         image, result = (Value(POINTER, name) for name in ("%a0", "%a1"))
         pointers = [image, None, None, None, result]
-        found = recognise(analyse(nest, pointers), target)
+        found = recognise(analyse(nest, pointers))
         assert (found is not None) is expected
 
 

@@ -1,0 +1,104 @@
+"""Constant weights in the order in which a dot product reads them.
+
+With x' = x - x0 + x1 and w' = w - w0 + w1 in the ranges that the dot product takes,
+
+    sum (x - x0) (w - w0) = sum x' w' - x1 sum w' - w1 sum x' + K x1 w1
+
+modulo 2^32. Everything but the first sum, and the third where w1 is not 0, is known at
+compile time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from qlower.codegen.dot import DotStep, Integers
+from qlower.codegen.llvm import Module, Value
+from qlower.codegen.nest import Operand, lanes_of
+from qlower.codegen.recognise import Contraction
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Weights as the dot product wants them.
+
+    `weights`: bytes [group][vector][tap][chunk] of the dot step's chunks of four
+    products a lane. `correction`: i32 [group][vector][lane], what the sum starts from.
+    `row_factor`: None, or w1 in the same layout.
+    """
+
+    weights: Value
+    correction: Value
+    row_factor: Value | None
+    vectors: int
+    chunks: int
+    taps: int
+
+
+def pack_weights(module: Module, contraction: Contraction, dot: DotStep) -> Packed:
+    nest, weight = contraction.nest, contraction.weight
+    run = [] if contraction.run is None else [contraction.run]
+    order = (*contraction.groups, contraction.lane, *contraction.taps, *run)
+    shape = [nest.bounds[loop] for loop in order]
+    channel_axis = len(contraction.groups)
+    groups, channels = prod(shape[:channel_axis]), shape[channel_axis]
+    taps = prod(shape[channel_axis + 1 : channel_axis + 1 + len(contraction.taps)])
+    length = shape[-1] if run else 1
+
+    stored = _gather(weight.operand, order, shape)
+    if not weight.signed:
+        stored = stored & 0xFF
+    offset: Integers | int = 0
+    if isinstance(weight.offset, Operand):
+        offset = _gather(weight.offset, order, shape)
+    else:
+        offset = weight.offset
+    centred = (stored - offset).reshape(groups, channels, taps, length)
+
+    low, high = dot.weight_range
+    row = np.zeros((groups, channels), np.int64)
+    if centred.min() < low or centred.max() > high:
+        # back to the stored numbers, as s8: w' = w - 128 or w, so w1 = w' - (w - w0)
+        shift = 0 if weight.signed else 128
+        moved_by = stored.reshape(centred.shape) - shift - centred
+        row = moved_by[:, :, 0, 0]
+        centred = centred + moved_by
+    x0 = contraction.activation.offset
+    assert isinstance(x0, int)
+    x1 = x0 + dot.activation_bias(contraction.activation.signed)
+    correction = -x1 * centred.sum(axis=(2, 3)) + taps * length * x1 * row
+
+    lanes = dot.lanes
+    vectors, chunks = -(-channels // lanes), -(-length // 4)
+    padded = np.zeros((groups, vectors * lanes, taps, chunks * 4), np.int64)
+    padded[:, :channels, :, :length] = centred
+    tiled = padded.reshape(groups, vectors, lanes, taps, chunks, 4)
+    return Packed(
+        module.add_constant(dot.pack(tiled.transpose(0, 1, 3, 4, 2, 5))),
+        module.add_constant(_padded_i32(correction, vectors * lanes)),
+        module.add_constant(_padded_i32(row, vectors * lanes)) if row.any() else None,
+        vectors,
+        chunks,
+        taps,
+    )
+
+
+def _gather(operand: Operand, order: Sequence[int], shape: Sequence[int]) -> Integers:
+    """The constant's elements over the loops in `order`."""
+    assert operand.data is not None
+    elements = lanes_of(operand.scalar, operand.data)[operand.offset :]
+    step = elements.itemsize
+    view = np.lib.stride_tricks.as_strided(
+        elements, shape, [operand.strides[loop] * step for loop in order]
+    )
+    return view.astype(np.int64)
+
+
+def _padded_i32(values: Integers, columns: int) -> bytes:
+    padded = np.zeros((values.shape[0], columns), np.int64)
+    padded[:, : values.shape[1]] = values
+    return padded.astype(np.uint64).astype(np.uint32).tobytes()
