@@ -68,11 +68,13 @@ def read_arrays(path: Path) -> dict[str, Array]:
 
 def write_arrays(stream: BinaryIO, arrays: Mapping[str, Array]) -> None:
     """Write an uncompressed `.npz`; equal arrays give equal bytes."""
-    with zipfile.ZipFile(stream, "w") as archive:
+    content = io.BytesIO()  # a zip archive needs to seek, which a pipe can't
+    with zipfile.ZipFile(content, "w") as archive:
         for name, array in arrays.items():
             entry = zipfile.ZipInfo(f"{name}.npy")
             with archive.open(entry, "w", force_zip64=True) as member:
                 npy_format.write_array(member, np.asanyarray(array), allow_pickle=False)
+    stream.write(content.getbuffer())
 
 
 def _read_one(stream: BinaryIO, size: int) -> Array:

@@ -147,6 +147,8 @@ def _quote_source(place: FileLineColLoc, source_line: str | None) -> list[str]:
     if source_line is None or not 1 <= column <= len(source_line) + 1:
         return []
     text = source_line.rstrip().replace("\t", " ")
+    if not text:
+        return []
     offset = column - 1
     start = 0
     if len(text) > WIDEST_SOURCE_LINE:

@@ -69,15 +69,13 @@ def _contracts(names: list[str | None]) -> Iterator[bytes]:
 
     The contracts that come with qlower are part of its own code.
     """
-    from qlower.contracts import load_contract
+    from qlower.contracts import contract_names, load_contract
 
     yield _own_code()
     for name in names:
         yield (name or "").encode()
-        if name is not None:
-            contract = load_contract(name)
-            if name.endswith(".mlir"):
-                yield contract.source.encode()
+        if name is not None and name not in contract_names():
+            yield load_contract(name).source.encode()
 
 
 def _named_contracts(module: ModuleOp) -> list[str]:

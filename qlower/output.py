@@ -50,6 +50,8 @@ def replacing_files(directory: Path) -> Generator[Path]:
     `directory` is created if need be, and removed again when the block fails.
     """
     created = not directory.exists()
+    if not created and not directory.is_dir():
+        raise QlowerError(f"cannot write into {directory}: it is not a directory")
     with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=".qlower-", dir=directory))

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -28,15 +29,15 @@ from xdsl.dialects.builtin import (
     RankedStructure,
     UnknownLoc,
 )
-from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, TypeAttribute
+from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import (
     MultipleSpansParseError,
     ParseError,
     VerifyException,
 )
-from xdsl.utils.lexer import Span
-from xdsl.utils.mlir_lexer import MLIRTokenKind
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
 from qlower.context import make_context
 from qlower.diagnostics import QlowerError, make_file_location
@@ -47,10 +48,23 @@ LARGEST_CONSTANT = 1 << 30
 LARGEST_SOURCE = 1 << 31
 """Bytes that one file of text may have."""
 
+WIDEST_INTEGER = 1 << 16
+"""Bits of the widest integer type; native code has far fewer."""
+
+_INTEGER_TYPE = re.compile(r"[su]?i([0-9]+)")
+
 TypeT = TypeVar("TypeT", bound=Attribute)
 
 _NUMBER_LIST = re.compile(r"\s*(\[[-+0-9.eE,\s\[\]]{1024,}\])\s*>")
 """A decimal list long enough to be worth reading in one go."""
+
+
+class _Lexer(MLIRLexer):
+    """xDSL's lexer, without exponential time for a string that isn't closed."""
+
+    _unescaped_characters_regex = re.compile(
+        r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
+    )
 
 
 class LocatingParser(Parser):
@@ -64,7 +78,13 @@ class LocatingParser(Parser):
         self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self._operation_starts: list[int] = []
         self._first_uses: dict[str, Span] = {}
-        super().__init__(context, text, filename)
+        # Parser's own constructor would make xDSL's lexer.
+        lexer = _Lexer(Input(text, filename))
+        super(Parser, self).__init__(ParserState(lexer), context)
+        self.ssa_values = {}
+        self.blocks = {}
+        self.forward_block_references = defaultdict(list)
+        self.forward_ssa_references = {}
 
     def line_and_column(self, position: int) -> tuple[int, int]:
         """The line and column, counted from 1, of a position in the text."""
@@ -118,6 +138,17 @@ class LocatingParser(Parser):
         if operand.operand_name not in self.ssa_values:
             self._first_uses.setdefault(operand.operand_name, operand.span)
         return super().resolve_operand(operand, type)
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        # Python would compute the range of a type of any width, in gigabytes.
+        token = self._current_token
+        if token.kind == MLIRTokenKind.BARE_IDENT:
+            integer = _INTEGER_TYPE.fullmatch(token.text)
+            if integer is not None and int(integer[1]) > WIDEST_INTEGER:
+                self.raise_error(
+                    f"integer width {integer[1]} is larger than {WIDEST_INTEGER}"
+                )
+        return super().parse_optional_type()
 
     def _parse_dense_literal_type(self) -> RankedStructure[AnyDenseElement]:
         position = self.pos
@@ -200,6 +231,8 @@ def parse_module(
 ) -> ModuleOp:
     """Parse MLIR text; errors point into `filename`. The result isn't verified yet."""
     source = _decode(text, filename)
+    if not source.strip():
+        raise QlowerError("there is no MLIR text", make_file_location(filename, 1, 1))
     parser: LocatingParser | None = None
     try:
         parser = LocatingParser(
@@ -264,7 +297,9 @@ def _verify_operation(op: Operation) -> None:
     except Exception as error:
         # Besides VerifyException: attribute accessors of operations whose attributes
         # are missing or malformed raise whatever they like.
-        raise QlowerError(f"{op.name}: {_first_line(error)}", op.location) from error
+        reason = _first_line(error)
+        subject = "" if op.name in reason else f"{op.name}: "
+        raise QlowerError(f"{subject}{reason}", op.location) from error
 
 
 def _verify_region(region: Region) -> None:

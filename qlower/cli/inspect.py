@@ -70,7 +70,7 @@ def check_layer(model: Model, name: str) -> None:
     if name in names:
         return
     parts = [known for known in names if name.lower() in known.lower()]
-    close = get_close_matches(name, names, n=3, cutoff=0.4) or parts[:3]
+    close = parts[:3] or get_close_matches(name, names, n=3, cutoff=0.4)
     raise QlowerError(
         f"the model has no layer {name!r}",
         help=f"did you mean {', '.join(map(repr, close))}?"

@@ -1,0 +1,208 @@
+"""import, inspect and compile, and what all commands do about errors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.cli import inspect, main
+from qlower.testing.small_model import SMALL_MODEL
+
+Capture = pytest.CaptureFixture[str]
+
+
+def output(capsys: Capture, *arguments: str) -> str:
+    assert main(arguments) == 0
+    out, error = capsys.readouterr()
+    assert error == ""
+    return out
+
+
+def refused(capsys: Capture, *arguments: str) -> str:
+    assert main(arguments) == 1
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert "Traceback" not in error
+    return error
+
+
+@pytest.mark.parametrize("command", ["import", "inspect", "run", "compile"])
+def test_help_shows_an_example(command: str, capsys: Capture):
+    assert f"example:\n  qlower {command} " in output(capsys, command, "--help")
+
+
+def test_import_round_trip(model: str, capsys: Capture):
+    assert main(["import", model, "-o", "again.mlir"]) == 0
+    text = Path("again.mlir").read_text()
+    assert 'loc("conv"("model.mlir":12:13))' in text
+    assert main(["import", "again.mlir", "-o", "third.mlir"]) == 0
+    assert Path("third.mlir").read_text() == text
+    assert output(capsys, "import", model) == text
+    x = np.array([[[[-128], [5]], [[77], [127]]]], np.int8)
+    assert np.array_equal(qlower.interpret(model, x), qlower.interpret("again.mlir", x))
+
+
+def test_inspect_levels(model: str, capsys: Capture):
+    qnn = output(capsys, "inspect", model)
+    assert "!w0 = !quant.uniform<i8<-127:127>:f32:0, {3.906250e-03" in qnn
+    assert "// conv" in qnn
+    assert "dense<24 x i8, sha1:" in qnn
+    arith = output(capsys, "inspect", model, "--at", "arith")
+    assert "fixed.shift_right" in arith
+    assert "qnn.conv2d" not in arith
+    assert "kernel.nest" in output(capsys, "inspect", model, "--at", "kernel")
+    assert "define " in output(capsys, "inspect", model, "--at", "llvm")
+    assert "qlower_main:" in output(capsys, "inspect", model, "--at", "asm")
+
+
+def test_inspect_layer(model: str, capsys: Capture):
+    layer = ["--layer", "scores"]
+    qnn = output(capsys, "inspect", model, *layer)
+    assert "qnn.linear" in qnn
+    assert "qnn.conv2d" not in qnn
+    assert "linalg.generic" in output(capsys, "inspect", model, "--at", "arith", *layer)
+    for level in ("llvm", "asm"):
+        text = output(capsys, "inspect", model, "--at", level, *layer)
+        assert "scores" in text
+        assert "nest_0_conv" not in text
+    error = refused(capsys, "inspect", model, "--layer", "score")
+    assert "the model has no layer 'score'" in error
+    assert "did you mean 'scores'?" in error
+
+
+def test_inspect_statistics(model: str, capsys: Capture):
+    lines = output(capsys, "inspect", model, "--stats").splitlines()
+    conv = next(line for line in lines if line.endswith("conv"))
+    # Channel 0: 100 + 64 * [0, 255]; channel 1: -200 - 32 * [0, 255].
+    assert "[-8360, 16420]" in conv
+    assert "1x2x2x1 i8 (0.0078125, -128)" in conv
+    assert " 16 " in conv  # bits
+    assert " 8 " in conv  # 4 positions, 2 channels
+    assert lines[-1].startswith("3 layers")
+
+
+def test_every_level_is_listed():
+    assert inspect.LEVELS == ("qnn", "arith", "kernel", "llvm", "asm")
+
+
+def test_compile(model: str, capsys: Capture):
+    names = ["model.o", "model.s", "model.ll", "model.mlir"]
+    emit = ["--emit", "obj,asm,llvm,mlir"]
+    listed = output(capsys, "compile", model, "-o", "out/deep", *emit)
+    assert listed.split() == [f"out/deep/{name}" for name in names]
+    assert sorted(os.listdir("out/deep")) == sorted(names)
+    assert Path("out/deep/model.o").read_bytes()[:4] == b"\x7fELF"
+    x = np.zeros((1, 2, 2, 1), np.int8)
+    lowered = qlower.interpret("out/deep/model.mlir", x)
+    assert np.array_equal(lowered, qlower.interpret(model, x))
+    assert np.array_equal(qlower.jit("out/deep/model.mlir")(x), lowered)
+
+
+def test_compile_refusals(model: str, capsys: Capture):
+    Path("file").write_text("")
+    for arguments, message in (
+        (["-o", "out", "--emit", "obj,pdf"], "cannot emit 'pdf': known are obj, asm"),
+        (["-o", "out", "--emit", ""], "nothing to emit"),
+        (["-o", "out", "--cpu", "z80"], "unknown cpu 'z80'"),
+        (["-o", "out", "--features", "+mmxx"], "unknown feature 'mmxx'"),
+        (["-o", "out", "--target", "z80-none-elf"], "architecture 'z80'"),
+        (["-o", "out", "--contract", "none"], "there is no contract 'none'"),
+        (["-o", "file"], "cannot write into file: it is not a directory"),
+        (["-o", "file/out"], "cannot write file/out: Not a directory"),
+        ([], "the following arguments are required: -o/--output"),
+    ):
+        assert message in refused(capsys, "compile", model, *arguments)
+        assert not Path("out").exists()
+
+
+def test_models_that_cannot_be_read(capsys: Capture):
+    Path("folder.mlir").mkdir()
+    Path("net.onnx").write_bytes(b"")
+    Path("net.xyz").write_bytes(b"")
+    Path("empty.mlir").write_bytes(b"")
+    Path("empty.tflite").write_bytes(b"")
+    Path("binary.mlir").write_bytes(b"ML\xefR\x01")
+    Path("unknown.mlir").write_text(SMALL_MODEL.replace("qnn.conv2d", "qnn.conv3d"))
+    for name, message in {
+        "folder.mlir": "cannot read folder.mlir: it is a directory",
+        "net.onnx": "net.onnx: ONNX models can't be read yet",
+        "net.xyz": "unknown kind of model '.xyz'",
+        "missing.mlir": "cannot read missing.mlir: no such file",
+        "empty.mlir": "empty.mlir:1:1: error: there is no MLIR text",
+        "empty.tflite": "not a TFLite file",
+        "binary.mlir": "binary.mlir:1:3: error: not MLIR text",
+        "unknown.mlir": "unknown.mlir:12:13: error: operation qnn.conv3d is not "
+        "registered; did you mean qnn.conv2d?",
+    }.items():
+        assert message in refused(capsys, "inspect", name)
+
+
+def test_verification_points_at_the_source(capsys: Capture):
+    Path("bad.mlir").write_text(
+        SMALL_MODEL.replace("stride = [1, 1]", "stride = [0, 1]")
+    )
+    lines = refused(capsys, "inspect", "bad.mlir").splitlines()
+    assert lines[0].startswith("bad.mlir:12:13: error: ")
+    assert "0 is outside [1," in lines[0]
+    assert lines[1] == "      %conv = qnn.conv2d %image, %w, %b"
+    assert lines[2] == " " * 14 + "^"
+
+
+def test_unwritable_import(model: str, capsys: Capture):
+    assert "it is a directory" in refused(capsys, "import", model, "-o", ".")
+    assert not list(Path.cwd().glob(".*.mlir*"))
+
+
+def test_wrong_command_line(capsys: Capture):
+    assert "required: COMMAND" in refused(capsys)
+    assert "invalid choice: 'fly'" in refused(capsys, "fly")
+    assert "help: see qlower run --help" in refused(capsys, "run")
+    assert "unrecognized arguments: --fast" in refused(capsys, "inspect", "m", "--fast")
+
+
+def test_our_own_bug(model: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch):
+    def fail(options: object) -> int:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(inspect, "run", fail)
+    assert main(["inspect", model]) == 2
+    error = capsys.readouterr().err
+    assert "qlower itself failed: ZeroDivisionError: oh" in error
+    folder = Path(error.split("what reproduces it is in ")[1].splitlines()[0])
+    assert (folder / "model.mlir").read_text() == SMALL_MODEL
+    assert "inspect model.mlir --debug" in (folder / "command.sh").read_text()
+    assert "in fail" in (folder / "report.txt").read_text()
+    with pytest.raises(ZeroDivisionError):
+        main(["inspect", model, "--debug"])
+
+
+def test_interrupt(model: str, monkeypatch: pytest.MonkeyPatch):
+    def interrupt(options: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(inspect, "run", interrupt)
+    assert main(["inspect", model]) == 130
+
+
+def test_closed_pipe_and_module_entry(model: str):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "qlower", "inspect", model]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert done.returncode == 141
+    assert done.stderr == b""
+
+
+def test_import_loads_nothing_heavy():
+    code = "import sys, qlower, qlower.cli; print('numpy' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,153 @@
+"""`qlower run`: outputs, sets, layers, and every kind of wrong input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.cli import main
+
+Capture = pytest.CaptureFixture[str]
+
+
+def refused(capsys: Capture, *arguments: str) -> str:
+    """Standard error of a command that must fail politely and leave nothing behind."""
+    before = sorted(Path.cwd().iterdir())
+    assert main(["run", *arguments]) == 1
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert "Traceback" not in error
+    assert sorted(path for path in Path.cwd().iterdir()) == before
+    return error
+
+
+@pytest.mark.parametrize("executor", ["jit", "interp"])
+def test_output_and_layers(model: str, image: str, executor: str):
+    command = ["run", model, "--input", image, "--executor", executor]
+    assert main([*command, "--output", "y.npz", "--save-layers", "l.npz"]) == 0
+    expected = qlower.interpret(model, np.load(image), at="qnn")
+    outputs, layers = np.load("y.npz"), np.load("l.npz")
+    assert list(outputs) == ["scores"]
+    assert outputs["scores"].dtype == np.uint8
+    np.testing.assert_array_equal(outputs["scores"], expected)
+    assert list(layers) == ["conv", "flat", "scores"]
+    assert layers["conv"].shape == (1, 2, 2, 2)
+    np.testing.assert_array_equal(layers["conv"].ravel(), layers["flat"].ravel())
+    np.testing.assert_array_equal(layers["scores"], expected)
+
+
+@pytest.mark.parametrize(
+    ("shape", "result"),
+    [
+        ((5, 1, 2, 2, 1), (5, 1, 3)),  # one more leading dimension
+        ((5, 2, 2, 1), (5, 3)),  # the leading dimension of 1 counts
+        ((2, 2, 1), (1, 3)),  # the leading dimension of 1 is left out
+    ],
+)
+def test_sets(model: str, shape: tuple[int, ...], result: tuple[int, ...]):
+    images = np.random.default_rng(0).integers(-128, 128, shape).astype(np.int8)
+    np.savez("images.npz", x=images)
+    command = ["run", model, "--input", "image=images.npz", "--output", "y.npz"]
+    assert main([*command, "--save-layers", "l.npz"]) == 0
+    scores = np.load("y.npz")["scores"]
+    assert scores.shape == result
+    run = qlower.jit(model)
+    for image, given in zip(
+        images.reshape(-1, 1, 2, 2, 1), scores.reshape(-1, 1, 3), strict=True
+    ):
+        np.testing.assert_array_equal(run(image), given)
+    assert np.load("l.npz")["conv"].size == scores.size // 3 * 8
+
+
+def test_summary_of_a_set(model: str, capsys: Capture):
+    np.save("images.npy", np.zeros((2, 1, 2, 2, 1), np.int8))
+    assert main(["run", model, "--input", "images.npy"]) == 0
+    out, error = capsys.readouterr()
+    assert out.count("scores (1x3 uint8): values [") == 2
+    assert error == ""
+
+
+def test_outputs_are_reproducible(model: str, image: str):
+    for name in ("a.npz", "b.npz"):
+        assert main(["run", model, "--input", image, "--output", name]) == 0
+    assert Path("a.npz").read_bytes() == Path("b.npz").read_bytes()
+
+
+@pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3"])
+def test_cpu(model: str, image: str, cpu: str):
+    command = ["run", model, "--input", image, "--output", "y.npz", "--cpu", cpu]
+    assert main(command) == 0
+    expected = qlower.interpret(model, np.load(image))
+    np.testing.assert_array_equal(np.load("y.npz")["scores"], expected)
+
+
+def test_wrong_arrays(model: str, capsys: Capture):
+    np.save("float.npy", np.zeros((1, 2, 2, 1), np.float32))
+    np.save("shape.npy", np.zeros((1, 3, 2, 1), np.int8))
+    np.save("empty.npy", np.zeros((0, 1, 2, 2, 1), np.int8))
+    np.save("objects.npy", np.array([{}]), allow_pickle=True)
+    np.savez("two.npz", a=np.zeros(1), b=np.zeros(1))
+    Path("text.txt").write_text("0")
+    Path("broken.npy").write_bytes(Path("shape.npy").read_bytes()[:-3])
+    Path("broken.npz").write_bytes(Path("two.npz").read_bytes()[:-20])
+    Path("random.npy").write_bytes(bytes(range(256)))
+    for name, message in {
+        "float.npy": "input 'image' has type float32, the model takes int8",
+        "shape.npy": "input 'image' has shape [1, 3, 2, 1], the model takes",
+        "empty.npy": "the set of inputs is empty",
+        "objects.npy": "it holds pickled Python objects",
+        "two.npz": "two.npz holds 2 arrays (a, b), 1 is needed",
+        "text.txt": "arrays are read from .npy and .npz files",
+        "broken.npy": "shape (1, 3, 2, 1) of int8 needs 6",
+        "broken.npz": "cannot read broken.npz",
+        "random.npy": "cannot read random.npy",
+        "missing.npy": "cannot read missing.npy: No such file",
+        "other=shape.npy": "the model has no input 'other'",
+        "image=missing.npy": "cannot read missing.npy: No such file",
+    }.items():
+        error = refused(capsys, model, "--input", name, "--output", "y.npz")
+        assert error.startswith("error: ")
+        assert message in error
+
+
+def test_number_of_inputs(model: str, image: str, capsys: Capture):
+    assert "takes 1 inputs, 0 are given" in refused(capsys, model)
+    twice = ["--input", image, "--input", image]
+    assert "takes 1 inputs, 2 are given" in refused(capsys, model, *twice)
+
+
+def test_wrong_output(model: str, image: str, capsys: Capture):
+    given = [model, "--input", image]
+    Path("folder.npz").mkdir()
+    for name, message in {
+        "missing/y.npz": "cannot write missing/y.npz: No such file or directory",
+        "folder.npz": "cannot write folder.npz: it is a directory",
+        "y.txt": "arrays are written to .npz files",
+    }.items():
+        assert message in refused(capsys, *given, "--output", name)
+        assert message in refused(capsys, *given, "--save-layers", name)
+
+
+def test_failure_keeps_the_old_output(model: str, capsys: Capture):
+    Path("y.npz").write_bytes(b"old")
+    np.save("bad.npy", np.zeros((1, 1), np.int8))
+    refused(capsys, model, "--input", "bad.npy", "--output", "y.npz")
+    assert Path("y.npz").read_bytes() == b"old"
+
+
+def test_device_output(model: str, image: str):
+    assert main(["run", model, "--input", image, "--output", "/dev/null"]) == 0
+    assert Path("/dev/null").is_char_device()
+
+
+def test_unknown_contract_and_cpu(model: str, image: str, capsys: Capture):
+    given = [model, "--input", image]
+    error = refused(capsys, *given, "--contract", "tflight")
+    assert "there is no contract 'tflight'" in error
+    assert "did you mean tflite?" in error
+    assert "unknown cpu 'z80'" in refused(capsys, *given, "--cpu", "z80")
+    interp = ["--executor", "interp", "--cpu", "x86-64"]
+    assert "for --executor jit" in refused(capsys, *given, *interp)

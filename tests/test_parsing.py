@@ -1,0 +1,185 @@
+"""Locations of operations, and clean errors for text of every kind."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FileLineColLoc,
+    ModuleOp,
+    NameLoc,
+)
+from xdsl.ir import Operation
+
+from qlower.diagnostics import QlowerError, layer_name
+from qlower.parsing import parse_file, parse_module, verify_module
+from qlower.testing.small_model import SMALL_MODEL
+
+
+def parse(text: str | bytes) -> ModuleOp:
+    module = parse_module(text, "m.mlir")
+    verify_module(module)
+    return module
+
+
+def refused(text: str | bytes) -> str:
+    with pytest.raises(QlowerError) as caught:
+        parse(text)
+    return str(caught.value)
+
+
+def body(*lines: str) -> str:
+    """A function around some lines, which are lines 2, 3 ... of the text."""
+    return "\n".join(["func.func @main(%x: i32) {", *lines, "  return", "}"])
+
+
+def place(op: Operation) -> tuple[int, int]:
+    assert isinstance(op.location, FileLineColLoc)
+    return op.location.line.data, op.location.column.data
+
+
+def test_operations_have_places():
+    module = parse(body("  %y = arith.addi %x,", "    %x : i32"))
+    assert [(op.name, place(op)) for op in module.walk()] == [
+        ("builtin.module", (1, 1)),
+        ("func.func", (1, 1)),
+        ("arith.addi", (2, 8)),
+        ("func.return", (4, 3)),
+    ]
+
+
+def test_explicit_locations_are_kept():
+    module = parse(body('  %y = arith.addi %x, %x : i32 loc("l"("a.tflite":7:0))'))
+    op = next(op for op in module.walk() if op.name == "arith.addi")
+    assert isinstance(op.location, NameLoc)
+    assert layer_name(op) == "l"
+
+
+def test_line_offset():
+    module = parse_module("func.func @f() { return }", "m.mlir", line_offset=10)
+    assert [place(op)[0] for op in module.walk()] == [1, 11, 11]
+
+
+@pytest.mark.parametrize(
+    ("line", "position", "message"),
+    [
+        ("%y = arith.addi %z, %x : i32", "2:17", "value %z is used but never defined"),
+        ("%y = arith.addi %y, %x : i32", "2:6", "operand %y is used before it is def"),
+        ("%y = arith.addi %x, %x : i8", "2:17", "operand is used with type i8"),
+        ("%y = arith.ad %x, %x : i32", "2:6", "operation arith.ad is not registered"),
+        (
+            "%y = arith.constant dense<300> : tensor<2xi8>",
+            "2:26",
+            "value 300 is out of",
+        ),
+        ("%y = arith.constant dense<[1, 2]> : tensor<3xi8>", "2:26", "shape mismatch"),
+        (
+            "%y = arith.constant dense<0> : tensor<9999999999xi8>",
+            "2:32",
+            "is larger tha",
+        ),
+        ("%y = arith.constant 1 : i3000000000", "2:25", "width 3000000000 is larger"),
+        ("cf.br ^nowhere", "4:2", "region ends with missing block declarations"),
+        ('%y = arith.constant dense<"0xZZ"> : tensor<1xi8>', "2:26", "hex string"),
+    ],
+)
+def test_mistakes_point_at_their_place(line: str, position: str, message: str):
+    error = refused(body(line))
+    assert error.startswith(f"m.mlir:{position}")
+    assert message in error.splitlines()[0]
+
+
+@pytest.mark.parametrize("element", ["i8", "i32", "f32", "f64"])
+def test_long_decimal_lists(element: str):
+    suffix = ".5" if element.startswith("f") else ""
+    rows = [
+        [f"{(7 * i + j) % 200 - 100}{suffix}" for j in range(50)] for i in range(30)
+    ]
+    text = "[" + ", ".join(f"[{', '.join(row)}]" for row in rows) + "]"
+    module = parse(body(f"%y = arith.constant dense<{text}> : tensor<30x50x{element}>"))
+    constant = next(op for op in module.walk() if op.name == "arith.constant")
+    dense = constant.properties["value"]
+    assert isinstance(dense, DenseIntOrFPElementsAttr)
+    assert list(dense.get_values()) == [float(item) for row in rows for item in row]
+
+
+@pytest.mark.parametrize(
+    ("text", "type", "message"),
+    [
+        ("[" + "1, " * 999 + "1]", "tensor<999xi8>", "dense literal has shape [1000]"),
+        ("[" + "1, " * 999 + "300]", "tensor<1000xi8>", "outside of the range of i8"),
+        ("[" + "1, " * 999 + "1.5]", "tensor<1000xi8>", "element of the wrong kind"),
+        ("[[1], " + "1, " * 999 + "1]", "tensor<1001xi8>", "invalid dense literal"),
+        ("[" + "1, " * 999 + "-]", "tensor<1000xi8>", "invalid dense literal"),
+    ],
+)
+def test_bad_long_lists(text: str, type: str, message: str):
+    error = refused(body(f"%y = arith.constant dense<{text}> : {type}"))
+    assert error.startswith("m.mlir:2:27: error: ")
+    assert message in error.splitlines()[0]
+
+
+def test_a_million_elements_are_quick():
+    numbers = ", ".join(str(i % 256 - 128) for i in range(1 << 20))
+    parse(body(f"%y = arith.constant dense<[{numbers}]> : tensor<{1 << 20}xi8>"))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  \n// nothing\n", "{", "a", "!", '"', "%", "\0"]
+)
+def test_scraps(text: str):
+    assert refused(text).startswith("m.mlir:")
+
+
+def test_binary_text():
+    assert refused(b"module {\n\xff}").startswith("m.mlir:2:1: error: not MLIR text")
+    assert "print" in refused(b"ML\xefR\x00")
+
+
+@pytest.mark.parametrize(
+    "unit", ["module {", "tensor<", "dense<[", "[", "func.func @f("]
+)
+def test_deep_nesting(unit: str):
+    refused(unit * 5000)
+    refused("[" * 5000 + "]" * 5000)
+
+
+def test_files(tmp_path: Path):
+    path = tmp_path / "model.mlir"
+    path.write_text(SMALL_MODEL)
+    assert isinstance(parse_file(path), ModuleOp)
+    with pytest.raises(QlowerError, match=r"cannot read .*: Is a directory"):
+        parse_file(tmp_path)
+    with pytest.raises(QlowerError, match=r"cannot read .*: No such file"):
+        parse_file(tmp_path / "none.mlir")
+
+
+def test_damaged_text_is_refused_or_understood():
+    """Flip, drop, repeat and cut bytes: a module or a `QlowerError`, nothing else."""
+    source = SMALL_MODEL.encode()
+    choices = random.Random(7)
+    understood = 0
+    for _ in range(4000):
+        damaged = bytearray(source)
+        for _ in range(choices.randint(1, 3)):
+            start = choices.randrange(len(damaged))
+            end = min(len(damaged), start + choices.randint(1, 30))
+            match choices.randrange(5):
+                case 0:
+                    damaged[start] ^= 1 << choices.randrange(8)
+                case 1:
+                    damaged[start] = choices.choice(b'0123456789-<>{}[]()%!#:,. "x')
+                case 2:
+                    del damaged[start:end]
+                case 3:
+                    damaged[start:start] = damaged[start:end]
+                case _:
+                    del damaged[choices.randrange(len(damaged) // 2, len(damaged)) :]
+        with suppress(QlowerError):
+            parse(bytes(damaged))
+            understood += 1
+    assert 0 < understood < 3000
