@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from qlower.codegen.dot import DotStep, dot_step
+from qlower.codegen.elements import store_scalars
 from qlower.codegen.llvm import I64, Function, Type, Value, constant, zero
 from qlower.codegen.packing import Packed, pack_weights
 from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.recognise import Contraction
-from qlower.codegen.region import store_scalars
 from qlower.codegen.target import Target
 
 _MAXIMUM_CHANNELS_IN_FLIGHT = 8

@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from qlower.codegen.elements import store_scalars
 from qlower.codegen.llvm import I64, Function, Value, constant
 from qlower.codegen.nest import Nest
 from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
-from qlower.codegen.region import store_scalars, widest_scalar
+from qlower.codegen.region import widest_scalar
 from qlower.codegen.target import Target
 
 COLUMNS = 4

@@ -22,13 +22,13 @@ from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qlower.codegen.contraction import emit_contraction
+from qlower.codegen.elements import scalar_type, storage_bytes, tensor_type
 from qlower.codegen.llvm import I32, I64, POINTER, Function, Module, Value, constant
 from qlower.codegen.llvmlite_binding import BINDING, ModuleRef, TargetMachine
 from qlower.codegen.loop import emit_loops
 from qlower.codegen.movement import emit_copy
 from qlower.codegen.nest import analyse, constant_bytes
 from qlower.codegen.recognise import recognise
-from qlower.codegen.region import scalar_type, storage_bytes, tensor_type
 from qlower.codegen.target import Target
 from qlower.diagnostics import QlowerError, layer_name
 from qlower.dialects.kernel import ArenaAttr, CopyOp, NestOp, OutputAttr

@@ -8,14 +8,14 @@ from math import prod
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 
-from qlower.codegen.llvm import I64, Function, Type, Value, constant
-from qlower.codegen.region import (
+from qlower.codegen.elements import (
     load_scalars,
     scalar_type,
     storage_bytes,
     store_scalars,
     tensor_type,
 )
+from qlower.codegen.llvm import I64, Function, Type, Value, constant
 from qlower.dialects.kernel import CopyOp
 
 

@@ -18,15 +18,15 @@ from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
-from qlower.codegen.llvm import I64, Function, Type, Value, constant
-from qlower.codegen.region import (
-    indexed_loops,
+from qlower.codegen.elements import (
     load_lanes,
     load_scalars,
     scalar_type,
     storage_bytes,
     tensor_type,
 )
+from qlower.codegen.llvm import I64, Function, Type, Value, constant
+from qlower.codegen.region import indexed_loops
 from qlower.dialects.kernel import NestOp, linear_form
 
 

@@ -8,48 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    Float32Type,
-    Float64Type,
     FloatAttr,
     IndexType,
     IntegerAttr,
-    IntegerType,
     TensorType,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from qlower.codegen import rounding
+from qlower.codegen.bounds import largest_magnitude
+from qlower.codegen.elements import load_lanes, scalar_type, tensor_type
 from qlower.codegen.llvm import I1, I64, Function, Type, Value, constant, zero
 from qlower.codegen.target import Target
 from qlower.diagnostics import QlowerError
 from qlower.dialects.fixed import ConvertOp, ShiftRightOp
-
-
-def scalar_type(type: Attribute) -> str:
-    """LLVM's name of a scalar type; raises QlowerError for one we have no code for."""
-    match type:
-        case IntegerType() if type.width.data <= 64:
-            return f"i{type.width.data}"
-        case IndexType():
-            return "i64"
-        case Float32Type():
-            return "float"
-        case Float64Type():
-            return "double"
-        case _:
-            raise QlowerError(f"no native code for values of type {type}")
-
-
-def tensor_type(value: SSAValue) -> TensorType[Attribute]:
-    """The type of a tensor value."""
-    type = cast("TensorType[Attribute]", value.type)
-    assert isinstance(type, TensorType)
-    return type
 
 
 @dataclass(frozen=True)
@@ -266,36 +242,6 @@ def _extract(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     return load_lanes(e.f, e.context.tables[table], offset, scalar)
 
 
-def load_lanes(f: Function, base: Value, elements: Value, scalar: str) -> Value:
-    """The numbers at the element offsets `elements` after `base`, one a lane."""
-    size = storage_bytes(scalar)
-    loaded: list[Value] = []
-    for lane in range(elements.type.lanes):
-        offset = f.scale(f.extract(elements, lane), size)
-        loaded.append(load_scalars(f, f.at(base, offset), scalar, 1))
-    return f.join(loaded)
-
-
-def storage_bytes(scalar: str) -> int:
-    """Bytes of an element in memory; a bit takes one."""
-    return max(Type(scalar).bits, 8) // 8
-
-
-def load_scalars(f: Function, pointer: Value, scalar: str, lanes: int) -> Value:
-    """`lanes` consecutive elements."""
-    size = storage_bytes(scalar)
-    if scalar == "i1":
-        return f.cast("trunc", f.load(Type("i8", lanes), pointer, 1), "i1")
-    return f.load(Type(scalar, lanes), pointer, size)
-
-
-def store_scalars(f: Function, value: Value, pointer: Value) -> None:
-    """Consecutive elements."""
-    if value.type.scalar == "i1":
-        value = f.cast("zext", value, "i8")
-    f.store(value, pointer, storage_bytes(value.type.scalar))
-
-
 def _shift_right(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     magnitude = largest_magnitude(op.operands[0], e.bounds)
     return rounding.shift_right(e.f, _mode(op), v[0], v[1], magnitude)
@@ -317,46 +263,6 @@ def _saturate(e: _Emitter, op: Operation, v: list[Value]) -> Value:
 def _mode(op: Operation) -> str:
     assert isinstance(op, ShiftRightOp | ConvertOp)
     return op.rounding.data.value
-
-
-def largest_magnitude(value: SSAValue, bounds: Mapping[SSAValue, int]) -> int:
-    """A bound on |value|, from how it is computed and `bounds` on the arguments."""
-    limit = 1 << (Type(scalar_type(value.type)).bits - 1)
-    if isinstance(value, BlockArgument):
-        return bounds.get(value, limit)
-    op = value.owner
-    assert isinstance(op, Operation)
-
-    def operands() -> list[int]:
-        return [largest_magnitude(operand, bounds) for operand in op.operands]
-
-    match op.name:
-        case "arith.extsi":
-            return operands()[0]
-        case "arith.extui":
-            return 2 * operands()[0]
-        case "arith.muli":
-            a, b = operands()
-            bound = a * b
-        case "arith.addi" | "arith.subi":
-            bound = sum(operands())
-        case "fixed.shift_right":
-            shift = constant_value(op.operands[1])
-            half = 1 << shift >> 1
-            bound = (operands()[0] + half) >> shift
-        case "arith.constant":
-            bound = abs(constant_value(value))
-        case _:
-            return limit
-    return min(bound, limit)  # a bound beyond the type says that it may wrap
-
-
-def constant_value(value: SSAValue) -> int:
-    """The integer of a constant, 0 of anything else."""
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return 0
 
 
 BUILDERS: dict[str, Builder] = {
