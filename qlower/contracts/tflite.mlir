@@ -138,8 +138,8 @@ func.func @depthwise_conv2d(
   return %result : i32
 }
 
-// internal/reference/integer_ops/fully_connected.h: int8 multiplies in float64 and rounds
-// once, half away from zero (LiteRT since April 2025); uint8 is fixed point.
+// internal/reference/integer_ops/fully_connected.h and fully_connected.h: multiplies in
+// float64 and rounds once, half away from zero (LiteRT since April 2025).
 func.func @linear(
     %accumulator: i32 {contract.value = "accumulator"},
     %input_scale: f32 {contract.value = "input_scale"},
@@ -147,14 +147,12 @@ func.func @linear(
     %output_scale: f32 {contract.value = "output_scale"},
     %zero_point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
-  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %unsigned) : (f32, f32, f32, i1) -> f64
-  %fixed_point = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %wide = arith.constant false
+  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
   %accumulator64 = arith.sitofp %accumulator : i32 to f64
   %product = arith.mulf %accumulator64, %real : f64
-  %floating_point = fixed.convert %product {rounding = half_away} : f64 to i32
-  %scaled = arith.select %unsigned, %fixed_point, %floating_point : i32
+  %scaled = fixed.convert %product {rounding = half_away} : f64 to i32
   %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
@@ -502,7 +500,9 @@ func.func @elu(
   return %result : i32
 }
 
-// internal/reference/leaky_relu.h: one multiplier for each sign, derived in float32.
+// internal/reference/leaky_relu.h: one multiplier for each sign, derived in float32. Where
+// alpha is negative, LiteRT's answers are those of |alpha| with the sign changed after the
+// roundings.
 func.func @leaky_relu(
     %input: i32 {contract.value = "input"},
     %alpha: f32 {contract.value = "alpha"},
@@ -520,7 +520,12 @@ func.func @leaky_relu(
   %x = arith.subi %input, %input_zero_point : i32
   %zero = arith.constant 0 : i32
   %identity = func.call @multiply_by_real(%x, %identity_real) : (i32, f64) -> i32
-  %sloped = func.call @multiply_by_real(%x, %alpha_real) : (i32, f64) -> i32
+  %alpha_magnitude = math.absf %alpha_real : f64
+  %steep = func.call @multiply_by_real(%x, %alpha_magnitude) : (i32, f64) -> i32
+  %mirrored = arith.subi %zero, %steep : i32
+  %none = arith.constant 0.0 : f64
+  %falling = arith.cmpf olt, %alpha_real, %none : f64
+  %sloped = arith.select %falling, %mirrored, %steep : i32
   %non_negative = arith.cmpi sge, %x, %zero : i32
   %scaled = arith.select %non_negative, %identity, %sloped : i32
   %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
