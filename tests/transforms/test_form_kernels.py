@@ -97,6 +97,7 @@ FAMILIES = {
     "avg_pool": ["window"],
     "conv2d": ["contraction"],
     "depthwise": ["window"],
+    "depthwise_multiplier": ["contraction"],
     "linear": ["contraction", "map", "contraction"],
     "lookup": ["map"],
     "max_pool": ["window"],

@@ -25,6 +25,7 @@ from qlower.transforms.form_kernels.regions import (
     build_region,
     inline,
     scalar_constant,
+    substitute,
     uniform_value,
 )
 
@@ -103,10 +104,7 @@ def convert_generic(op: linalg.GenericOp) -> NestOp:
     reduction = [d for d, kind in enumerate(kinds) if kind is not IteratorType.PARALLEL]
     position = {d: i for i, d in enumerate((*parallel, *reduction))}
     loops = [AffineExpr.dimension(position[d]) for d in range(len(kinds))]
-    maps = [
-        attr.data.replace_dims_and_symbols(loops, (), len(loops), 0)
-        for attr in op.indexing_maps
-    ]
+    maps = [substitute(attr.data, loops, len(loops)) for attr in op.indexing_maps]
 
     body = op.body.block
     arguments = dict(zip(body.args, zip(op.operands, maps, strict=True), strict=True))

@@ -2,7 +2,8 @@
 
 Both rules keep every scalar computation and compute it exactly once:
 - an elementwise nest moves into the `init` or `epilogue` of the nest that reads it,
-- an elementwise nest that reads the results of a reduction becomes its `epilogue`.
+- an elementwise nest that reads the results of a reduction becomes its `epilogue`,
+  through a collapse of axes (of groups, of a depthwise multiplier) if need be.
 A nest that stores one constant moves wherever it is read.
 """
 
@@ -10,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import LocationAttr
+from xdsl.dialects.tensor import CollapseShapeOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineConstantExpr,
@@ -19,19 +20,21 @@ from xdsl.ir.affine import (
     AffineExpr,
     AffineMap,
 )
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from qlower.diagnostics import layer_name
-from qlower.dialects.kernel import IndexOp, NestOp, tensor_type
+from qlower.dialects.kernel import NestOp, tensor_type
 from qlower.transforms.form_kernels.regions import (
+    ZERO,
     build_region,
     inline,
     pair,
-    uniform_value,
+    substitute,
+    uses_index,
 )
-
-ZERO = AffineExpr.constant(0)
+from qlower.transforms.form_kernels.simplify import simplify
+from qlower.transforms.form_kernels.uncollapse import read_uncollapsed
 
 
 def fuse_nests(block: Block) -> None:
@@ -54,6 +57,10 @@ def fuse_one(nest: NestOp) -> NestOp | None:
     """Merges `nest` with one of its producers, or gives None."""
     for index, value in enumerate(nest.inputs):
         producer = value.owner
+        if isinstance(producer, CollapseShapeOp) and _same_layer(producer, nest):
+            expanded = read_uncollapsed(nest, index, producer)
+            if expanded is not None:
+                return expanded
         if not isinstance(producer, NestOp):
             continue
         if _can_move_into(producer, nest, index):
@@ -91,11 +98,7 @@ def _merged_location(producer: NestOp, consumer: NestOp) -> LocationAttr:
 
 def _is_constant(nest: NestOp) -> bool:
     """Whether every element of the result is the same, and known."""
-    return not nest.inputs and not nest.tables and not _uses_index(nest.epilogue.block)
-
-
-def _uses_index(block: Block) -> bool:
-    return any(isinstance(op, IndexOp) for op in block.walk())
+    return not nest.inputs and not nest.tables and not uses_index(nest.epilogue.block)
 
 
 def _can_move_into(producer: NestOp, consumer: NestOp, index: int) -> bool:
@@ -131,7 +134,7 @@ def _move_into(producer: NestOp, consumer: NestOp, index: int) -> NestOp:
             loops[expression.position] = read[axis]
     own = len(producer.inputs)
     inputs = [*producer.inputs, *consumer.inputs]
-    maps = [_substitute(m, loops, count) for m in producer.input_maps]
+    maps = [substitute(m, loops, count) for m in producer.input_maps]
     identity = [AffineExpr.dimension(d) for d in range(count)]
 
     def merge(region: Region) -> Region:
@@ -168,10 +171,6 @@ def _move_into(producer: NestOp, consumer: NestOp, index: int) -> NestOp:
     )
     # The moved input is now unused and goes when the nest is simplified.
     return _replace(consumer, merged, location)
-
-
-def _substitute(map: AffineMap, loops: Sequence[AffineExpr], count: int) -> AffineMap:
-    return map.replace_dims_and_symbols(loops, (), count, 0)
 
 
 def _loops_of_consumer(
@@ -256,8 +255,8 @@ def _extend(producer: NestOp, consumer: NestOp, loops: Sequence[AffineExpr]) -> 
         producer.reduction_bounds,
         [
             *producer.input_maps,
-            *(_substitute(consumer.input_maps[i], loops, count) for i in added),
-            *(_substitute(m, loops, count) for m in consumer.result_maps),
+            *(substitute(consumer.input_maps[i], loops, count) for i in added),
+            *(substitute(m, loops, count) for m in consumer.result_maps),
         ],
         widen(producer.init, producer_code),
         widen(producer.body, producer_code),
@@ -265,80 +264,3 @@ def _extend(producer: NestOp, consumer: NestOp, loops: Sequence[AffineExpr]) -> 
         consumer.res.types,
     )
     return _replace(consumer, merged, _merged_location(producer, consumer))
-
-
-def simplify(nest: NestOp) -> NestOp:
-    """Leaves out unused inputs, tables and results, and repeated inputs.
-
-    A constant tensor of equal elements that only `init` and `epilogue` read becomes a
-    scalar constant.
-    """
-    keep = [i for i, result in enumerate(nest.res) if result.uses] or [0]
-    regions = [region for region in nest.regions if region.blocks]
-    reads = list(zip(nest.inputs, nest.input_maps, strict=True))
-    used = [
-        any(region.block.args[i].uses for region in regions)
-        for i in range(len(nest.inputs))
-    ]
-    scalars = {
-        i: value
-        for i, tensor in enumerate(nest.inputs)
-        if used[i]
-        and not (nest.body.blocks and nest.body.block.args[i].uses)
-        and (value := uniform_value(tensor)) is not None
-    }
-    kept_reads = list(
-        dict.fromkeys(
-            read for i, read in enumerate(reads) if used[i] and i not in scalars
-        )
-    )
-    types = [tensor_type(value).element_type for value, _ in kept_reads]
-    identity = [AffineExpr.dimension(d) for d in range(len(nest.bounds))]
-    own = len(nest.inputs)
-
-    def rebuild(region: Region, kept: Sequence[int] | None) -> Region:
-        if not region.blocks:
-            return Region()
-        old = region.block
-
-        def code(into: Block) -> Sequence[SSAValue]:
-            values = pair(old.args[own:], into.args[len(types) :])
-            for i, argument in enumerate(old.args[:own]):
-                if i in scalars and argument.uses:
-                    constant = arith.ConstantOp(scalars[i])
-                    into.add_op(constant)
-                    values[argument] = constant.result
-                elif reads[i] in kept_reads:
-                    values[argument] = into.args[kept_reads.index(reads[i])]
-            return inline(old, values, into, identity, kept)
-
-        return build_region([*types, *old.arg_types[own:]], code)
-
-    init, body = rebuild(nest.init, None), rebuild(nest.body, None)
-    epilogue = rebuild(nest.epilogue, keep)
-    captured = {
-        operand
-        for region in (init, body, epilogue)
-        for op in region.walk()
-        for operand in op.operands
-    }
-    result_maps = nest.result_maps
-    new = NestOp(
-        [value for value, _ in kept_reads],
-        [table for table in nest.tables if table in captured],
-        nest.family.data,
-        nest.parallel_bounds,
-        nest.reduction_bounds,
-        [*(map for _, map in kept_reads), *(result_maps[i] for i in keep)],
-        init,
-        body,
-        epilogue,
-        [nest.res[i].type for i in keep],
-    )
-    new.location = nest.location
-    Rewriter.insert_op(new, InsertPoint.before(nest))
-    for i, result in zip(keep, new.res, strict=True):
-        result.name_hint = nest.res[i].name_hint
-        nest.res[i].replace_all_uses_with(result)
-    Rewriter.erase_op(nest)
-    return new

@@ -1,4 +1,4 @@
-"""Building the regions of nests by cloning scalar code."""
+"""Building the regions of nests by cloning scalar code, and the maps beside them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,22 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import IndexOp, YieldOp
+
+ZERO = AffineExpr.constant(0)
+
+
+def substitute(map: AffineMap, loops: Sequence[AffineExpr], count: int) -> AffineMap:
+    """The map over `count` new loops, where `loops[d]` takes the place of loop d."""
+    return map.replace_dims_and_symbols(loops, (), count, 0)
+
+
+def uses_index(block: Block) -> bool:
+    """Whether a region's value depends on the counter of a loop."""
+    return any(isinstance(op, IndexOp) for op in block.walk())
 
 
 def pair(old: Iterable[SSAValue], new: Iterable[SSAValue]) -> dict[SSAValue, SSAValue]:
