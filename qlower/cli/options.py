@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Protocol, TypeAlias
-
-
-class Command(Protocol):
-    """What a sub-command's file offers, besides its runner."""
-
-    def register(self, commands: Commands, common: argparse.ArgumentParser) -> None: ...
-
+from typing import TypeAlias
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
 

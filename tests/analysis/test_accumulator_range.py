@@ -1,0 +1,68 @@
+"""Accumulator ranges: reached exactly, found by trying the extreme inputs."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from qlower.analysis.accumulator_range import AccumulatorRange, accumulator_range
+from qlower.analysis.statistics import layer_statistics
+from qlower.dialects import qnn
+from qlower.parsing import parse_module, verify_module
+
+LINEAR = """
+!x = !quant.uniform<i8<-3:4>:f32, 5.000000e-01:1>
+!w = !quant.uniform<u8:f32, 5.000000e-01:5>
+!y = !quant.uniform<i8:f32, 5.000000e-01>
+func.func @main(%x: tensor<1x3x!x>) -> tensor<1x2x!y> {
+  %w = qnn.constant dense<[[0, 9, 255], [5, 5, 4]]> : tensor<2x3xi8> -> tensor<2x3x!w>
+  %b = arith.constant dense<[10, -2000]> : tensor<2xi32>
+  %y = qnn.linear %x, %w, %b
+    : (tensor<1x3x!x>, tensor<2x3x!w>, tensor<2xi32>) -> tensor<1x2x!y>
+  return %y : tensor<1x2x!y>
+}
+"""
+
+CONV = """
+!x = !quant.uniform<u8:f32, 5.000000e-01:PADDING>
+!w = !quant.uniform<i8:f32, 5.000000e-01>
+func.func @main(%x: tensor<1x2x2x1x!x>) -> tensor<1x2x2x1x!x> {
+  %w = qnn.constant dense<[[[[1], [2]]]]> : tensor<1x1x2x1xi8> -> tensor<1x1x2x1x!w>
+  %y = qnn.conv2d %x, %w {stride = [1, 1], pad = [0, 0, 0, 1], dilation = [1, 1]}
+    : (tensor<1x2x2x1x!x>, tensor<1x1x2x1x!w>) -> tensor<1x2x2x1x!x>
+  return %y : tensor<1x2x2x1x!x>
+}
+"""
+
+
+def test_linear_against_all_extreme_inputs():
+    module = parse_module(LINEAR)
+    verify_module(module)
+    (op,) = (op for op in module.walk() if isinstance(op, qnn.LinearOp))
+    weights = np.array([[0, 9, 255], [5, 5, 4]]) - 5
+    sums = [
+        weights @ (np.array(x) - 1) + [10, -2000] for x in product((-3, 4), repeat=3)
+    ]
+    expected = AccumulatorRange(int(np.min(sums)), int(np.max(sums)))
+    assert accumulator_range(op) == expected
+    (row,) = layer_statistics(module)
+    assert (row.work, row.constant_bytes, row.result_bytes) == (6, 14, 2)
+
+
+@pytest.mark.parametrize(
+    ("zero_point", "expected"), [(0, (0, 765)), (255, (-765, 0)), (100, (-300, 465))]
+)
+def test_padding_adds_nothing(zero_point: int, expected: tuple[int, int]):
+    module = parse_module(CONV.replace("PADDING", str(zero_point)))
+    (op,) = (op for op in module.walk() if isinstance(op, qnn.Conv2DOp))
+    assert accumulator_range(op) == AccumulatorRange(*expected)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bits"),
+    [(0, 0, 1), (-1, 0, 1), (0, 1, 2), (-128, 127, 8), (-129, 0, 9), (0, 128, 9)],
+)
+def test_bits(low: int, high: int, bits: int):
+    assert AccumulatorRange(low, high).bits == bits
