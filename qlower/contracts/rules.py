@@ -60,6 +60,8 @@ _CONTRACTION = RuleSignature(
     {
         "bias": i32,
         "per_channel": i1,
+        # More than 1 in grouped convolutions only.
+        "groups": i32,
         **_INPUT,
         **_operand("weight"),
         **_OUTPUT,
@@ -87,7 +89,11 @@ RULES: Mapping[str, RuleSignature] = {
         {"accumulator": i32}, {**_operand("lhs"), **_operand("rhs"), **_OUTPUT}
     ),
     "avg_pool2d": _SUM,
-    "mean": _SUM,
+    "mean": RuleSignature(
+        _SUM.runtime,
+        # Whether the mean is that of an image [N, H, W, C] over rows and columns.
+        {**_SUM.constants, "keep_dims": i1, "over_image": i1},
+    ),
     "add": _BINARY,
     "sub": _BINARY,
     "mul": _BINARY,

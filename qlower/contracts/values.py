@@ -7,12 +7,15 @@ channels, which are the last dimension of every output.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from qlower.contracts import Contract
+from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, element_type
 from qlower.interp.values import Array
 
@@ -72,6 +75,19 @@ def activation_values(
     """`output_values` within the bounds of a fused activation, if there is one."""
     bounds = (None, None) if activation is None else ACTIVATION_BOUNDS[activation]
     return output_values(contract, type, bounds)
+
+
+def mean_values(op: qnn.MeanOp) -> Values:
+    """How many values a mean is of, and which of the source's dimensions."""
+    type = op.input.type
+    assert isinstance(type, TensorType)
+    shape = type.get_shape()
+    over_image = len(shape) == 4 and sorted(op.axes) == [1, 2]
+    return {
+        "count": np.array(math.prod(shape[axis] for axis in op.axes), np.int32),
+        "keep_dims": np.array(op.keep_dims),
+        "over_image": np.array(over_image),
+    }
 
 
 def _bound(contract: Contract, real: float, output: Values) -> int:

@@ -100,6 +100,9 @@ class ContractionFunctions(RuleFunctions):
             "accumulator": total.astype(np.int32),
             "bias": bias,
             "per_channel": np.array(quantized_element(op.weight.type).is_per_axis),
+            "groups": np.array(
+                op.groups if isinstance(op, qnn.Conv2DOp) else 1, np.int32
+            ),
             **operand_values("input", op.input.type),
             **operand_values("weight", op.weight.type),
             **activation_values(contract, op.result.type, op.activation),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from xdsl.interpreter import (
     Interpreter,
@@ -14,6 +12,7 @@ from xdsl.interpreter import (
 
 from qlower.contracts.values import (
     activation_values,
+    mean_values,
     operand_values,
     output_values,
     quantized_element,
@@ -70,10 +69,9 @@ class PoolingFunctions(RuleFunctions):
         self, interpreter: Interpreter, op: qnn.MeanOp, args: PythonValues
     ) -> PythonValues:
         sums = args[0].astype(np.int64).sum(axis=op.axes, keepdims=op.keep_dims)
-        count = math.prod(args[0].shape[axis] for axis in op.axes)
         values = {
             "accumulator": sums.astype(np.int32),
-            "count": np.array(count, np.int32),
+            **mean_values(op),
             **operand_values("input", op.input.type),
             **output_values(self.contract(op), op.result.type),
         }

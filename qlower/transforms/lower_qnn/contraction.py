@@ -258,6 +258,7 @@ def _requantize(
         **operand_values("weight", op.weight.type),
         **activation_values(contract, op.result.type, op.activation),
         "per_channel": np.array(quantization(op.weight).is_per_axis),
+        "groups": np.array(op.groups if isinstance(op, qnn.Conv2DOp) else 1, np.int32),
     }
     if "bias" in contract.rule(rule).values:
         constants["bias"] = _constant_bias(op)

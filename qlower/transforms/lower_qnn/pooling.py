@@ -10,7 +10,12 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 from xdsl.ir import BlockArgument, SSAValue
 
-from qlower.contracts.values import activation_values, operand_values, output_values
+from qlower.contracts.values import (
+    activation_values,
+    mean_values,
+    operand_values,
+    output_values,
+)
 from qlower.dialects import qnn
 from qlower.interp.values import Array
 from qlower.transforms.lower_qnn.contraction import pad_image, window_indices
@@ -88,11 +93,10 @@ def lower_mean(lowering: Lowering, op: qnn.MeanOp) -> Sequence[SSAValue]:
     init = lowering.emit.filled(nest.output_shape, i32, 0)
     (total,) = nest.reduce([init], _add(nest, wide))
     nest = Nest(lowering.emit, [source[axis] for axis in kept])
-    count = math.prod(source[axis] for axis in op.axes)
     constants = {
         **operand_values("input", op.input.type),
         **output_values(lowering.contract, op.result.type),
-        "count": np.array(count, np.int32),
+        **mean_values(op),
     }
     scalar = nest.input(total, range(len(kept)))
     type = quantization(op.result)
