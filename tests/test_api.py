@@ -1,0 +1,148 @@
+"""The Python interface on a small model."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.executors import Level
+from qlower.signature import Array
+from qlower.testing.small_model import SMALL_MODEL
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("QLOWER_CACHE_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "model.mlir"
+    path.write_text(SMALL_MODEL)
+    return path
+
+
+def image(seed: int) -> Array:
+    pixels = np.random.default_rng(seed).integers(-128, 128, (1, 2, 2, 1))
+    return pixels.astype(np.int8)
+
+
+def test_a_model_tells_what_it_takes_and_gives(path: Path):
+    model = qlower.load(path)
+    run = qlower.jit(model)
+    for source in (model, run, qlower.jit(path)):
+        (given,), (scores,) = source.inputs, source.outputs
+        assert (given.name, given.shape, given.dtype) == ("image", (1, 2, 2, 1), "int8")
+        assert (given.scale, given.zero_point) == (2**-7, -128)
+        assert (scores.name, scores.shape, scores.dtype) == ("scores", (1, 3), "uint8")
+        assert (scores.scale, scores.zero_point) == (2**-4, 128)
+    assert "image: 1x2x2x1xint8, scale 0.0078125, zero point -128" in str(model)
+
+
+@pytest.mark.parametrize("level", ["qnn", "arith", "kernel"])
+def test_all_executors_agree(path: Path, level: Level):
+    run = qlower.jit(path)
+    for seed in range(10):
+        expected = run(image(seed))
+        assert isinstance(expected, np.ndarray)
+        assert expected.dtype == np.uint8
+        found = qlower.interpret(path, image(seed), at=level)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_inputs_by_name_and_without_copies(path: Path):
+    run = qlower.jit(path)
+    x = image(0)
+    np.testing.assert_array_equal(run(image=x), run(x))
+    strided = np.repeat(x, 2, axis=1)[:, ::2]
+    assert not strided.flags.c_contiguous
+    np.testing.assert_array_equal(run(strided), run(x))
+    x.flags.writeable = False
+    run(x)
+    for inputs, named, message in (
+        ((), {}, "input 'image' is missing"),
+        ((x, x), {}, "2 inputs given, the model takes 1"),
+        ((x,), {"image": x}, "input 'image' is given twice"),
+        ((x,), {"other": x}, "the model has no input 'other'"),
+        ((x.view(np.uint8),), {}, "has type uint8, the model takes int8"),
+        ((x[0],), {}, r"has shape \[2, 2, 1\]"),
+    ):
+        with pytest.raises(qlower.QlowerError, match=message):
+            run(*inputs, **named)
+
+
+def test_layers(path: Path):
+    layers: dict[str, Array] = {}
+    scores = qlower.interpret(path, image(3), layers=layers)
+    assert list(layers) == ["conv", "flat", "scores"]
+    np.testing.assert_array_equal(layers["scores"], scores)
+    outputs, native = qlower.jit(path, with_layers=True).run([image(3)], {})
+    assert len(outputs) == 1
+    for name, expected in layers.items():
+        np.testing.assert_array_equal(native[name], expected)
+
+
+def test_threads_and_several_models(path: Path, tmp_path: Path):
+    other_path = tmp_path / "other.mlir"
+    other_path.write_text(SMALL_MODEL.replace("[100, -200]", "[900, 700]"))
+    runs = [qlower.jit(path), qlower.jit(other_path)]
+    images = [image(seed) for seed in range(200)]
+    expected = [[run(x) for x in images] for run in runs]
+    assert not np.array_equal(expected[0], expected[1])
+    with ThreadPoolExecutor(8) as pool:
+        for run, results in zip(runs, expected, strict=True):
+            for found, result in zip(pool.map(run, images), results, strict=True):
+                np.testing.assert_array_equal(found, result)
+
+
+def test_the_cache_is_used_and_notices_every_change(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    cache = tmp_path / "cache"
+    run = qlower.jit(path)
+    assert len(list(cache.iterdir())) == 1
+    with monkeypatch.context() as patch:
+        patch.setattr("qlower.objects.lower_to_arith", None)  # must not be called
+        np.testing.assert_array_equal(qlower.jit(path)(image(0)), run(image(0)))
+    qlower.jit(path, cpu="x86-64")
+    qlower.jit(path, contract="tflite")
+    path.write_text(SMALL_MODEL.replace("[1, 2, 3]>", "[4, 2, 3]>"))
+    qlower.jit(path)
+    assert len(list(cache.iterdir())) == 4
+    for entry in cache.iterdir():
+        entry.write_bytes(entry.read_bytes()[:100])
+    qlower.jit(path)
+
+
+def test_a_users_contract_file_is_part_of_the_key(path: Path, tmp_path: Path):
+    contract = tmp_path / "mine.mlir"
+    contract.write_text('module attributes {contract.base = "tflite"} {}')
+    path.write_text(SMALL_MODEL.replace('"tflite"', f'"{contract}"'))
+    qlower.jit(path)
+    contract.write_text('module attributes {contract.base = "tflite"} {}\n// changed\n')
+    qlower.jit(path)
+    assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+def test_compile(path: Path, tmp_path: Path):
+    compiled = qlower.compile(path, cpu="x86-64-v3")
+    assert compiled.target.vector_bits == 256
+    (saved,) = compiled.save(tmp_path / "out")
+    assert saved == tmp_path / "out" / "model.o"
+    assert saved.read_bytes() == compiled.object.object_bytes
+    with pytest.raises(qlower.QlowerError, match="cannot emit 'exe'"):
+        compiled.save(tmp_path / "other", emit=["exe"])
+    assert not (tmp_path / "other").exists()
+
+
+def test_lower(path: Path):
+    dialects = {op.dialect_name() for op in qlower.lower(path).walk()}
+    assert "qnn" not in dialects
+    assert "fixed" in dialects
+
+
+def test_public_names():
+    for name in qlower.__all__:
+        assert getattr(qlower, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = qlower.nothing
