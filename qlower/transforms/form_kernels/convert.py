@@ -121,8 +121,7 @@ def convert_generic(op: linalg.GenericOp) -> NestOp:
         for argument, (operand, _) in arguments.items()
         if not isinstance(operand.type, TensorType)
     }
-    types = [argument.type for argument in read]
-    accumulator_types = [argument.type for argument in accumulators]
+    both = [*read, *accumulators]
 
     def constants(into: Block) -> dict[SSAValue, SSAValue]:
         return {a: _clone_constant(v, op, into) for a, v in scalars.items()}
@@ -143,11 +142,11 @@ def convert_generic(op: linalg.GenericOp) -> NestOp:
         [bounds[d] for d in parallel],
         [bounds[d] for d in reduction],
         [arguments[argument][1] for argument in read] + maps[len(op.inputs) :],
-        build_region(types, start) if reduction else Region(),
-        build_region(types + accumulator_types, step) if reduction else Region(),
-        build_region(types + accumulator_types, lambda into: into.args[len(types) :])
+        build_region(read, start) if reduction else Region(),
+        build_region(both, step) if reduction else Region(),
+        build_region(both, lambda into: into.args[len(read) :])
         if reduction
-        else build_region(types, step),
+        else build_region(read, step),
         op.res.types,
     )
 

@@ -24,7 +24,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from qlower.diagnostics import layer_name
-from qlower.dialects.kernel import NestOp, tensor_type
+from qlower.dialects.kernel import NestOp
 from qlower.transforms.form_kernels.regions import (
     ZERO,
     build_region,
@@ -150,7 +150,7 @@ def _move_into(producer: NestOp, consumer: NestOp, index: int) -> NestOp:
                 (values[old.args[index]],) = inline(source, scalars, into, loops)
             return inline(old, values, into, identity)
 
-        return build_region([*producer.epilogue.block.arg_types, *old.arg_types], code)
+        return build_region([*producer.epilogue.block.args, *old.args], code)
 
     merged = NestOp(
         inputs,
@@ -225,12 +225,12 @@ def _extend(producer: NestOp, consumer: NestOp, loops: Sequence[AffineExpr]) -> 
     count = len(producer.bounds)
     own = len(producer.inputs)
     added = [i for i, v in enumerate(consumer.inputs) if v.owner is not producer]
-    types = [tensor_type(consumer.inputs[i]).element_type for i in added]
+    scalars_added = [consumer.epilogue.block.args[i] for i in added]
     identity = [AffineExpr.dimension(d) for d in range(count)]
 
     def widen(region: Region, code: Callable[[Block, Block], Sequence[SSAValue]]):
         old = region.block
-        arguments = [*old.arg_types[:own], *types, *old.arg_types[own:]]
+        arguments = [*old.args[:own], *scalars_added, *old.args[own:]]
         return build_region(arguments, lambda into: code(old, into))
 
     def producer_code(old: Block, into: Block) -> Sequence[SSAValue]:

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from qlower.diagnostics import QlowerError
@@ -41,10 +41,16 @@ def pair(old: Iterable[SSAValue], new: Iterable[SSAValue]) -> dict[SSAValue, SSA
 
 
 def build_region(
-    arguments: Iterable[Attribute], code: Callable[[Block], Sequence[SSAValue]]
+    arguments: Iterable[SSAValue], code: Callable[[Block], Sequence[SSAValue]]
 ) -> Region:
-    """A region with one block: `code` fills it and gives what it yields."""
-    block = Block(arg_types=tuple(arguments))
+    """A region with one block: `code` fills it and gives what it yields.
+
+    Its arguments have the types and names of `arguments`.
+    """
+    models = tuple(arguments)
+    block = Block(arg_types=[model.type for model in models])
+    for argument, model in zip(block.args, models, strict=True):
+        argument.name_hint = model.name_hint
     block.add_op(YieldOp(*code(block)))
     return Region(block)
 
@@ -69,8 +75,6 @@ def inline(
     if keep is not None:
         results = tuple(results[index] for index in keep)
     mapped = dict(values)
-    for old, new in values.items():
-        new.name_hint = new.name_hint or old.name_hint
     for op in _needed(source, results):
         for operand in op.operands:
             _bring(operand, mapped, into)

@@ -9,7 +9,7 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from qlower.dialects.kernel import NestOp, tensor_type
+from qlower.dialects.kernel import NestOp
 from qlower.transforms.form_kernels.regions import (
     build_region,
     inline,
@@ -43,7 +43,7 @@ def simplify(nest: NestOp) -> NestOp:
             read for i, read in enumerate(reads) if used[i] and i not in scalars
         )
     )
-    types = [tensor_type(value).element_type for value, _ in kept_reads]
+    first_reads = [reads.index(read) for read in kept_reads]
     identity = [AffineExpr.dimension(d) for d in range(len(nest.bounds))]
     own = len(nest.inputs)
 
@@ -53,7 +53,7 @@ def simplify(nest: NestOp) -> NestOp:
         old = region.block
 
         def code(into: Block) -> Sequence[SSAValue]:
-            values = pair(old.args[own:], into.args[len(types) :])
+            values = pair(old.args[own:], into.args[len(kept_reads) :])
             for i, argument in enumerate(old.args[:own]):
                 if i in scalars and argument.uses:
                     constant = arith.ConstantOp(scalars[i])
@@ -63,7 +63,9 @@ def simplify(nest: NestOp) -> NestOp:
                     values[argument] = into.args[kept_reads.index(reads[i])]
             return inline(old, values, into, identity, kept)
 
-        return build_region([*types, *old.arg_types[own:]], code)
+        return build_region(
+            [*(old.args[i] for i in first_reads), *old.args[own:]], code
+        )
 
     init, body = rebuild(nest.init, None), rebuild(nest.body, None)
     epilogue = rebuild(nest.epilogue, keep)

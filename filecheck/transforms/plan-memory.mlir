@@ -1,0 +1,60 @@
+// RUN: %qopt %s -p plan-memory | %filecheck %s
+
+// CHECK-LABEL: func.func @chain
+// CHECK-SAME:    attributes {kernel.arena_bytes = 4160 : i64}
+func.func @chain(%x: tensor<64x64xi8>) -> (tensor<64x64xi8>, tensor<64xi8>) {
+  // The largest comes first.
+  // CHECK: kernel.copy %x{{.*}} in [#kernel.arena<0>]
+  %a = kernel.copy %x[0, 0] [64, 64] [1, 1] into empty[0, 0] [1, 1] : tensor<64x64xi8> into tensor<64x64xi8>
+  // CHECK: kernel.copy %a{{.*}} in [#kernel.arena<4096>]
+  %b = kernel.copy %a[3, 0] [1, 50] [1, 1] into fill(0 : i8)[0, 3] [1, 1] : tensor<64x64xi8> into tensor<1x64xi8>
+  // A chain of copies stays in place: here in the caller's buffer.
+  // CHECK: kernel.copy %a{{.*}} in [#kernel.output<0>]
+  %c = kernel.copy %a[0, 0] [32, 64] [1, 1] into fill(1 : i8)[32, 0] [1, 1] : tensor<64x64xi8> into tensor<64x64xi8>
+  // CHECK: kernel.copy %b{{.*}} into %c{{.*}} in [#kernel.output<0>]
+  %d = kernel.copy %b[0, 0] [1, 64] [1, 1] into %c[7, 0] [1, 1] : tensor<1x64xi8> into tensor<64x64xi8>
+  // %a is dead.
+  // CHECK: kernel.copy %d{{.*}} in [#kernel.arena<0>]
+  %e = kernel.copy %d[0, 0] [1, 64] [1, 1] into empty[0, 0] [1, 1] : tensor<64x64xi8> into tensor<1x64xi8>
+  // A reshape has no memory of its own.
+  %flat = tensor.collapse_shape %e [[0, 1]] : tensor<1x64xi8> into tensor<64xi8>
+  // CHECK: kernel.copy %{{.*}} in [#kernel.output<1>]
+  %f = kernel.copy %flat[0] [64] [1] into empty[0] [1] : tensor<64xi8> into tensor<64xi8>
+  return %d, %f : tensor<64x64xi8>, tensor<64xi8>
+}
+
+// CHECK-LABEL: func.func @in_place
+// CHECK-SAME:    attributes {kernel.arena_bytes = 128 : i64}
+func.func @in_place(%x: tensor<8x8xi8>) -> tensor<8x8xi8> {
+  // CHECK: %a = {{.*}} in [#kernel.arena<0>]
+  %a = kernel.copy %x[0, 0] [8, 8] [1, 1] into empty[0, 0] [1, 1] : tensor<8x8xi8> into tensor<8x8xi8>
+  // Each element of %a is read where it is overwritten.
+  // CHECK: } -> tensor<8x8xi8> in [#kernel.arena<0>]
+  %b = kernel.nest map parallel [8, 8] maps [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>] ins(%a : tensor<8x8xi8>) epilogue {
+  ^bb0(%v: i8):
+    %r = arith.addi %v, %v : i8
+    kernel.yield %r : i8
+  } -> tensor<8x8xi8>
+  // Here not.
+  // CHECK: } -> tensor<8x8xi8> in [#kernel.arena<64>]
+  %c = kernel.nest map parallel [8, 8] maps [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>] ins(%b : tensor<8x8xi8>) epilogue {
+  ^bb0(%v: i8):
+    %r = arith.addi %v, %v : i8
+    kernel.yield %r : i8
+  } -> tensor<8x8xi8>
+  // CHECK: in [#kernel.output<0>]
+  %d = kernel.copy %c[0, 0] [8, 8] [1, 1] into empty[0, 0] [1, 1] : tensor<8x8xi8> into tensor<8x8xi8>
+  return %d : tensor<8x8xi8>
+}
+
+// A copy whose destination is needed afterwards, or isn't ours, gets memory of its own.
+// CHECK-LABEL: func.func @out_of_place
+// CHECK-SAME:    attributes {kernel.arena_bytes = 0 : i64}
+func.func @out_of_place(%x: tensor<8xi8>, %y: tensor<2xi8>) -> (tensor<8xi8>, tensor<8xi8>, tensor<8xi8>) {
+  // CHECK: %a = {{.*}} in [#kernel.output<0>]
+  %a = kernel.copy %y[0] [2] [1] into %x[0] [1] : tensor<2xi8> into tensor<8xi8>
+  // CHECK: %b = {{.*}} in [#kernel.output<1>]
+  %b = kernel.copy %y[0] [2] [1] into %a[2] [1] : tensor<2xi8> into tensor<8xi8>
+  // A value that is returned twice lives in one of its outputs.
+  return %a, %b, %b : tensor<8xi8>, tensor<8xi8>, tensor<8xi8>
+}
