@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     ModuleOp,
     StringAttr,
+    SymbolRefAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute
@@ -35,8 +36,12 @@ VALUE = "contract.value"
 SUMMARY = "contract.summary"
 BASE = "contract.base"
 """The module attribute that names the contract whose functions, rules and private
-helpers alike, are taken where the file defines none of the name. A helper that the file
-defines replaces the base's in the inherited rules too."""
+helpers alike, are taken where the file defines none of the name.
+
+A private helper that the file defines replaces the base's in the inherited functions
+too. What it replaces can still be called, by the base's name: `@tflite.add` where the
+base is tflite; inherited functions that call a rule mean that one.
+"""
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,7 @@ def parse_contract(text: str, name: str, filename: str) -> Contract:
     base = _module_string(module, BASE)
     if base:
         inherited = load_contract(base)
-        _inherit(module, inherited.module)
+        _inherit(module, inherited)
         source += inherited.source
     verify_module(module)
     for op in module.body.ops:
@@ -134,12 +139,21 @@ def parse_contract(text: str, name: str, filename: str) -> Contract:
     return Contract(name, source, _module_string(module, SUMMARY), rules, module)
 
 
-def _inherit(module: ModuleOp, base: ModuleOp) -> None:
-    """Copy the functions that `module` doesn't define from `base`."""
+def _inherit(module: ModuleOp, base: Contract) -> None:
+    """Copy the functions of `base`; those that `module` redefines under a new name."""
     own = {op.sym_name.data for op in module.body.ops if isinstance(op, FuncOp)}
-    for op in base.body.ops:
-        if isinstance(op, FuncOp) and op.sym_name.data not in own:
-            module.body.block.add_op(op.clone())
+    replaced_rules = own & base.rules.keys()
+    for op in base.module.body.ops:
+        copy = op.clone()
+        assert isinstance(copy, FuncOp)
+        name = copy.sym_name.data
+        if name in own:
+            copy.sym_name = StringAttr(f"{base.name}.{name}")
+            copy.sym_visibility = StringAttr("private")
+        for call in copy.body.block.ops:
+            if isinstance(call, CallOp) and call.callee.string_value() in replaced_rules:
+                call.callee = SymbolRefAttr(f"{base.name}.{call.callee.string_value()}")
+        module.body.block.add_op(copy)
 
 
 def _module_string(module: ModuleOp, key: str) -> str:

@@ -197,9 +197,15 @@ func.func @avg_pool2d(
 
 // internal/reference/reduce.h, QuantizedMeanOrSum: 1/count is folded into the multiplier
 // by a truncating division.
-func.func private @reference_mean(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func @mean(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
   %input64 = arith.extf %input_scale : f32 to f64
   %output64 = arith.extf %output_scale : f32 to f64
   %real = arith.divf %input64, %output64 : f64
@@ -223,19 +229,6 @@ func.func private @reference_mean(
   %sum = arith.subi %accumulator, %offset : i32
   %scaled = func.call @multiply_by_quantized_multiplier(%sum, %mean_multiplier, %mean_exponent) : (i32, i32, i32) -> i32
   %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @mean(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @reference_mean(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 

@@ -82,6 +82,33 @@ def test_a_contract_is_loaded_from_a_path(tmp_path: Path):
     assert contract.name == "halve"
 
 
+def test_what_a_contract_replaces_can_be_called():
+    text = """\
+module attributes {contract.base = "tflite"} {
+func.func @avg_pool2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %mean = func.call @tflite.avg_pool2d(%accumulator, %count, %min, %max)
+    : (i32, i32, i32, i32) -> i32
+  %zero = arith.constant 0 : i32
+  %result = arith.subi %zero, %mean : i32
+  return %result : i32
+}
+}
+"""
+    contract = parse(text)
+    assert set(contract.rules) == set(load_contract("tflite").rules)
+    values = {
+        "accumulator": np.array([7, -7], np.int32),
+        "count": np.array(2, np.int32),
+        "output_min": np.array(-128, np.int32),
+        "output_max": np.array(127, np.int32),
+    }
+    assert contract.rule("avg_pool2d").evaluate(values)[0].tolist() == [-4, 4]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
