@@ -1,75 +1,22 @@
-"""The kernel level: one op is one native loop nest.
-
-A function at the kernel level is a straight line of
-
-- `arith.constant` (dense): read-only data of the program,
-- `tensor.expand_shape`, `tensor.collapse_shape`: the same bytes seen as another shape,
-  no code,
-- `kernel.nest`: a loop nest with the arithmetic of the arith level, unchanged,
-- `kernel.copy`: data movement (slice, concatenation, padding),
-- `func.return`.
-
-All shapes are static and every tensor is stored densely in row-major order, iN in the
-next larger power of two of bytes (i1 in one byte), index in eight bytes.
-
-**Nest.** The loops are the `parallel` ones followed by the `reduction` ones, counted
-from zero to their trip count; dimension d of all maps and of `kernel.index d` is the
-d-th loop in that order. For every point of the parallel loops
-
-```
-    scalars      = input[map(point)]                      for each input
-    accumulators = init(scalars)
-    for every point of the reduction loops, in row-major order:
-        accumulators = body(scalars, accumulators)
-    result[map(point)] = epilogue(scalars, accumulators)  for each result
-```
-
-Without reduction loops there are no accumulators: `init` and `body` are absent (regions
-without a block) and `epilogue` gets the scalars only. The accumulators are scalars of
-any number and types, independent of the results.
-
-**Copy.** A strided box of the source is written into a strided box of the same sizes of
-the result; the elements of the result outside the box are those of the destination
-operand, or all one fill value, or unspecified.
-
-**Buffers.** `buffers`, written by the pass plan-memory, tells where each result lives:
-`#kernel.arena<n>`: n bytes after the start of the arena, `#kernel.output<k>`: the
-caller's buffer of the function's k-th result. Values that share a buffer are never live
-at the same time, except where an op may work in place:
-- the result of a copy has either the buffer of its destination (only the box is
-  written) or one that overlaps no live buffer (all of the result is written);
-- a result of a nest without reduction loops may have the buffer of an input that is
-  only read by the result's map and has elements of the same size, so that each element
-  is read before it is overwritten.
-Offsets in the arena are multiples of 64; nothing is known of the alignment of outputs.
-
-A returned value that does not live in its output (an argument, a constant, a value that
-is returned twice) is copied there at the return. Outputs overlap neither inputs nor
-each other.
-"""
+"""The loop nest and what stands in its regions."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, TypeAlias, cast
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     DenseArrayBase,
-    FixedBitwidthType,
-    FloatAttr,
     IndexType,
-    IntAttr,
     IntegerAttr,
-    IntegerType,
     StringAttr,
     TensorType,
     i64,
 )
 from xdsl.dialects.utils import AbstractYieldOperation
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, Region, SSAValue
+from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -82,12 +29,8 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
     base,
-    irdl_attr_definition,
     irdl_op_definition,
-    operand_def,
-    opt_operand_def,
     opt_prop_def,
-    param_def,
     prop_def,
     region_def,
     result_def,
@@ -95,73 +38,13 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-AnyTensor: TypeAlias = TensorType[Attribute]
-
-
-@irdl_attr_definition
-class ArenaAttr(ParametrizedAttribute):
-    """A buffer `offset` bytes after the start of the arena: `#kernel.arena<64>`."""
-
-    name = "kernel.arena"
-    offset: IntAttr = param_def(converter=IntAttr.get)
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        return _parse_natural(parser)
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.offset.data}>")
-
-
-@irdl_attr_definition
-class OutputAttr(ParametrizedAttribute):
-    """The caller's buffer of the function's result `index`: `#kernel.output<0>`."""
-
-    name = "kernel.output"
-    index: IntAttr = param_def(converter=IntAttr.get)
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        return _parse_natural(parser)
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.index.data}>")
-
-
-def _parse_natural(parser: AttrParser) -> Sequence[Attribute]:
-    with parser.in_angle_brackets():
-        return (IntAttr(parser.parse_integer(allow_negative=False)),)
-
-
-Buffer: TypeAlias = ArenaAttr | OutputAttr
-
-
-def tensor_type(value: SSAValue) -> AnyTensor:
-    """The type of a value that is known to be a tensor, for the type checker."""
-    return cast(AnyTensor, value.type)
-
-
-def byte_size(tensor: AnyTensor) -> int:
-    """Bytes that a tensor of static shape occupies in memory."""
-    return math.prod(tensor.get_shape()) * element_byte_size(tensor.element_type)
-
-
-def element_byte_size(element: Attribute) -> int:
-    """Bytes of one integer, index or float element of a tensor in memory."""
-    match element:
-        case IndexType():
-            return 8
-        case IntegerType():
-            return 1 << max(0, (element.width.data - 1).bit_length() - 3)
-        case FixedBitwidthType():
-            return element.bitwidth // 8
-        case _:
-            raise ValueError(f"tensors of {element} have no layout in memory")
+from .memory import element_type_of, shape_of, verify_buffers
+from .text import parse_integers, parse_operands, parse_tail, print_tail
 
 
 def linear_form(expression: AffineExpr, dims: int) -> tuple[tuple[int, ...], int]:
@@ -325,22 +208,20 @@ class NestOp(IRDLOperation):
                 printer.print_region(region)
         printer.print_string(" -> ")
         printer.print_list(self.res.types, printer.print_attribute)
-        _print_tail(self, printer, self.buffers)
+        print_tail(self, printer, self.buffers)
 
     @classmethod
     def parse(cls, parser: Parser) -> NestOp:
         family = parser.parse_identifier(" of the nest's family")
         parser.parse_keyword("parallel")
-        parallel = _parse_integers(parser)
+        parallel = parse_integers(parser)
         reduction = (
-            _parse_integers(parser)
-            if parser.parse_optional_keyword("reduction")
-            else []
+            parse_integers(parser) if parser.parse_optional_keyword("reduction") else []
         )
         parser.parse_keyword("maps")
         maps = parser.parse_attribute()
-        inputs = _parse_operands(parser, "ins")
-        tables = _parse_operands(parser, "tables")
+        inputs = parse_operands(parser, "ins")
+        tables = parse_operands(parser, "tables")
         init, body = (
             parser.parse_region() if parser.parse_optional_keyword(word) else Region()
             for word in ("init", "body")
@@ -364,7 +245,7 @@ class NestOp(IRDLOperation):
             result_types,
         )
         op.properties["indexing_maps"] = maps
-        _parse_tail(op, parser)
+        parse_tail(op, parser)
         return op
 
     def verify_(self) -> None:
@@ -376,7 +257,7 @@ class NestOp(IRDLOperation):
             raise VerifyException(f"trip counts {list(self.bounds)} must be positive")
         if not self.res:
             raise VerifyException("a nest has at least one result")
-        _verify_buffers(self, self.buffers)
+        verify_buffers(self, self.buffers)
         self._verify_maps()
         self._verify_regions()
 
@@ -389,7 +270,7 @@ class NestOp(IRDLOperation):
         for index, (value, attr) in enumerate(
             zip(shaped, self.indexing_maps, strict=True)
         ):
-            shape = _shape(value)
+            shape = shape_of(value)
             map = attr.data
             if map.num_dims != len(self.bounds) or map.num_symbols:
                 raise VerifyException(
@@ -413,7 +294,7 @@ class NestOp(IRDLOperation):
         for index, (value, map) in enumerate(
             zip(self.res, self.result_maps, strict=True)
         ):
-            self._verify_written_once(index, _shape(value), map)
+            self._verify_written_once(index, shape_of(value), map)
 
     def _range(self, expression: AffineExpr, index: int) -> tuple[int, int]:
         """The least and the greatest value of an index over the whole nest."""
@@ -451,8 +332,8 @@ class NestOp(IRDLOperation):
             )
 
     def _verify_regions(self) -> None:
-        scalars = tuple(_element_type(value) for value in self.inputs)
-        results = tuple(_element_type(value) for value in self.res)
+        scalars = tuple(element_type_of(value) for value in self.inputs)
+        results = tuple(element_type_of(value) for value in self.res)
         accumulators = self.accumulator_types
         if self.reduction_bounds:
             for name, region in (("init", self.init), ("body", self.body)):
@@ -535,193 +416,6 @@ class IndexOp(IRDLOperation):
             )
 
 
-@irdl_op_definition
-class CopyOp(IRDLOperation):
-    """Copies a strided box of the source into a strided box of the result.
-
-    With i over the box, `0 <= i < sizes`:
-
-        result[offsets + i * strides] = source[source_offsets + i * source_strides]
-
-    The other elements of the result are those of the destination, or `fill`, or
-    unspecified:
-
-    ```mlir
-    // extract_slice: the box is the whole result
-    %s = kernel.copy %x[0, 4] [2, 8] [1, 2] into empty[0, 0] [1, 1]
-        : tensor<2x32xi8> into tensor<2x8xi8>
-    // insert_slice, concatenation: a chain of copies that plan-memory keeps in place
-    %c = kernel.copy %x[0, 0] [2, 8] [1, 1] into %d[0, 8] [1, 1]
-        : tensor<2x8xi8> into tensor<2x16xi8>
-    // pad
-    %p = kernel.copy %x[0, 0] [2, 8] [1, 1] into fill(-128 : i8)[1, 1] [1, 1]
-        : tensor<2x8xi8> into tensor<4x10xi8>
-    ```
-
-    In brackets: offsets, sizes, strides of the source, then offsets and strides of the
-    destination. All ranks are equal.
-    """
-
-    name = "kernel.copy"
-
-    source = operand_def(base(TensorType[Attribute]))
-    destination = opt_operand_def(base(TensorType[Attribute]))
-    fill = opt_prop_def(IntegerAttr.constr() | base(FloatAttr))
-    source_offsets = prop_def(DenseArrayBase.constr(i64))
-    source_strides = prop_def(DenseArrayBase.constr(i64))
-    sizes = prop_def(DenseArrayBase.constr(i64))
-    offsets = prop_def(DenseArrayBase.constr(i64))
-    strides = prop_def(DenseArrayBase.constr(i64))
-    buffers = opt_prop_def(ArrayAttr[Attribute])
-    result = result_def(base(TensorType[Attribute]))
-
-    traits = traits_def(Pure())
-
-    def __init__(
-        self,
-        source: SSAValue,
-        destination: SSAValue | IntegerAttr | FloatAttr | None,
-        source_offsets: Sequence[int],
-        sizes: Sequence[int],
-        source_strides: Sequence[int],
-        offsets: Sequence[int],
-        strides: Sequence[int],
-        result_type: Attribute,
-    ):
-        """`destination` is a tensor, a fill value or, for unspecified, None."""
-        into = destination if isinstance(destination, SSAValue) else None
-        super().__init__(
-            operands=[source, into],
-            result_types=[result_type],
-            properties={
-                "fill": None if isinstance(destination, SSAValue) else destination,
-                "source_offsets": DenseArrayBase.from_list(i64, source_offsets),
-                "source_strides": DenseArrayBase.from_list(i64, source_strides),
-                "sizes": DenseArrayBase.from_list(i64, sizes),
-                "offsets": DenseArrayBase.from_list(i64, offsets),
-                "strides": DenseArrayBase.from_list(i64, strides),
-            },
-        )
-
-    @property
-    def covers_result(self) -> bool:
-        """Whether the box is the whole result."""
-        return self.sizes.get_values() == _shape(self.result)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        for values in (self.source_offsets, self.sizes, self.source_strides):
-            printer.print_string(f"{list(values.get_values())} ")
-        printer.print_string("into ")
-        if self.destination is not None:
-            printer.print_ssa_value(self.destination)
-        elif self.fill is not None:
-            printer.print_string("fill(")
-            printer.print_attribute(self.fill)
-            printer.print_string(")")
-        else:
-            printer.print_string("empty")
-        printer.print_string(f"{list(self.offsets.get_values())} ")
-        printer.print_string(f"{list(self.strides.get_values())} : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" into ")
-        printer.print_attribute(self.result.type)
-        _print_tail(self, printer, self.buffers)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> CopyOp:
-        source = parser.parse_unresolved_operand()
-        source_offsets, sizes, source_strides = (
-            _parse_integers(parser) for _ in range(3)
-        )
-        parser.parse_keyword("into")
-        fill = None
-        destination = parser.parse_optional_unresolved_operand()
-        if destination is None and parser.parse_optional_keyword("fill"):
-            with parser.in_parens():
-                fill = parser.parse_attribute()
-        elif destination is None:
-            parser.parse_keyword("empty")
-        offsets, strides = _parse_integers(parser), _parse_integers(parser)
-        parser.parse_punctuation(":")
-        source_type = parser.parse_type()
-        parser.parse_keyword("into")
-        result_type = parser.parse_type()
-        op = cls(
-            parser.resolve_operand(source, source_type),
-            None
-            if destination is None
-            else parser.resolve_operand(destination, result_type),
-            source_offsets,
-            sizes,
-            source_strides,
-            offsets,
-            strides,
-            result_type,
-        )
-        if fill is not None:
-            op.properties["fill"] = fill
-        _parse_tail(op, parser)
-        return op
-
-    def verify_(self) -> None:
-        if self.destination is not None and self.fill is not None:
-            raise VerifyException("a copy has a destination or a fill value, not both")
-        if self.destination is not None and self.destination.type != self.result.type:
-            raise VerifyException(
-                f"destination type {self.destination.type} differs from the result's "
-                f"{self.result.type}"
-            )
-        element_type = _element_type(self.result)
-        if _element_type(self.source) != element_type:
-            raise VerifyException(
-                f"source and result have element types {_element_type(self.source)} "
-                f"and {element_type}"
-            )
-        if self.fill is not None and self.fill.type != element_type:
-            raise VerifyException(
-                f"fill value of type {self.fill.type} for elements of {element_type}"
-            )
-        _verify_buffers(self, self.buffers)
-        for name, shape, offsets, strides in (
-            ("source", _shape(self.source), self.source_offsets, self.source_strides),
-            ("result", _shape(self.result), self.offsets, self.strides),
-        ):
-            self._verify_box(name, shape, offsets.get_values(), strides.get_values())
-
-    def _verify_box(
-        self,
-        name: str,
-        shape: Sequence[int],
-        offsets: Sequence[int],
-        strides: Sequence[int],
-    ) -> None:
-        sizes = self.sizes.get_values()
-        if not len(shape) == len(offsets) == len(strides) == len(sizes):
-            raise VerifyException(f"the box has not the {name}'s rank {len(shape)}")
-        for axis, (extent, offset, stride, size) in enumerate(
-            zip(shape, offsets, strides, sizes, strict=True)
-        ):
-            last = offset + (size - 1) * stride
-            if offset < 0 or stride < 1 or size < 1 or last >= extent:
-                raise VerifyException(
-                    f"offset {offset}, size {size}, stride {stride} leave axis {axis} "
-                    f"of the {name}, which has {extent} elements"
-                )
-
-
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    shape = tensor_type(value).get_shape()
-    if any(size < 1 for size in shape):
-        raise VerifyException(f"{value.type} must be static and without empty axes")
-    return shape
-
-
-def _element_type(value: SSAValue) -> Attribute:
-    return tensor_type(value).element_type
-
-
 def _verify_region(
     name: str,
     region: Region,
@@ -745,56 +439,3 @@ def _verify_region(
 
 def _join(types: Sequence[Attribute]) -> str:
     return ", ".join(str(type) for type in types)
-
-
-def _verify_buffers(op: NestOp | CopyOp, buffers: ArrayAttr[Attribute] | None) -> None:
-    if buffers is None:
-        return
-    if len(buffers) != len(op.results):
-        raise VerifyException(f"{len(buffers)} buffers for {len(op.results)} results")
-    for buffer in buffers:
-        if not isinstance(buffer, Buffer):
-            raise VerifyException(
-                f"buffer {buffer} is neither #kernel.arena nor #kernel.output"
-            )
-
-
-def _parse_integers(parser: Parser) -> list[int]:
-    return parser.parse_comma_separated_list(
-        parser.Delimiter.SQUARE, parser.parse_integer
-    )
-
-
-def _parse_operands(parser: Parser, keyword: str) -> Sequence[SSAValue]:
-    if parser.parse_optional_keyword(keyword) is None:
-        return ()
-    position = parser.pos
-    with parser.in_parens():
-        values = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_unresolved_operand
-        )
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_type
-        )
-    return parser.resolve_operands(values, types, position)
-
-
-def _print_tail(
-    op: NestOp | CopyOp, printer: Printer, buffers: ArrayAttr[Attribute] | None
-) -> None:
-    if buffers is not None:
-        printer.print_string(" in ")
-        printer.print_attribute(buffers)
-    printer.print_op_attributes(op.attributes, print_keyword=True)
-
-
-def _parse_tail(op: NestOp | CopyOp, parser: Parser) -> None:
-    if parser.parse_optional_keyword("in"):
-        op.properties["buffers"] = parser.parse_attribute()
-    attributes = parser.parse_optional_attr_dict_with_keyword()
-    if attributes is not None:
-        op.attributes = dict(attributes.data)
-
-
-KERNEL = Dialect("kernel", [NestOp, YieldOp, IndexOp, CopyOp], [ArenaAttr, OutputAttr])

@@ -1,0 +1,81 @@
+"""The kernel level: one op is one native loop nest.
+
+A function at the kernel level is a straight line of
+
+- `arith.constant` (dense): read-only data of the program,
+- `tensor.expand_shape`, `tensor.collapse_shape`: the same bytes seen as another shape,
+  no code,
+- `kernel.nest`: a loop nest with the arithmetic of the arith level, unchanged,
+- `kernel.copy`: data movement (slice, concatenation, padding),
+- `func.return`.
+
+All shapes are static and every tensor is stored densely in row-major order, iN in the
+next larger power of two of bytes (i1 in one byte), index in eight bytes.
+
+**Nest.** The loops are the `parallel` ones followed by the `reduction` ones, counted
+from zero to their trip count; dimension d of all maps and of `kernel.index d` is the
+d-th loop in that order. For every point of the parallel loops
+
+```
+    scalars      = input[map(point)]                      for each input
+    accumulators = init(scalars)
+    for every point of the reduction loops, in row-major order:
+        accumulators = body(scalars, accumulators)
+    result[map(point)] = epilogue(scalars, accumulators)  for each result
+```
+
+Without reduction loops there are no accumulators: `init` and `body` are absent (regions
+without a block) and `epilogue` gets the scalars only. The accumulators are scalars of
+any number and types, independent of the results.
+
+**Copy.** A strided box of the source is written into a strided box of the same sizes of
+the result; the elements of the result outside the box are those of the destination
+operand, or all one fill value, or unspecified.
+
+**Buffers.** `buffers`, written by the pass plan-memory, tells where each result lives:
+`#kernel.arena<n>`: n bytes after the start of the arena, `#kernel.output<k>`: the
+caller's buffer of the function's k-th result. Values that share a buffer are never live
+at the same time, except where an op may work in place:
+- the result of a copy has either the buffer of its destination (only the box is
+  written) or one that overlaps no live buffer (all of the result is written);
+- a result of a nest without reduction loops may have the buffer of an input that is
+  only read by the result's map and has elements of the same size, so that each element
+  is read before it is overwritten.
+Offsets in the arena are multiples of 64; nothing is known of the alignment of outputs.
+
+A returned value that does not live in its output (an argument, a constant, a value that
+is returned twice) is copied there at the return. Outputs overlap neither inputs nor
+each other.
+"""
+
+from xdsl.ir import Dialect
+
+from .copy import CopyOp
+from .memory import (
+    AnyTensor,
+    ArenaAttr,
+    Buffer,
+    OutputAttr,
+    byte_size,
+    element_byte_size,
+    tensor_type,
+)
+from .nest import IndexOp, NestOp, YieldOp, linear_form
+
+__all__ = [
+    "KERNEL",
+    "AnyTensor",
+    "ArenaAttr",
+    "Buffer",
+    "CopyOp",
+    "IndexOp",
+    "NestOp",
+    "OutputAttr",
+    "YieldOp",
+    "byte_size",
+    "element_byte_size",
+    "linear_form",
+    "tensor_type",
+]
+
+KERNEL = Dialect("kernel", [NestOp, YieldOp, IndexOp, CopyOp], [ArenaAttr, OutputAttr])

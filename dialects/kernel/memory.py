@@ -1,0 +1,110 @@
+"""Tensors in memory: their size, and the buffers that plan-memory gives them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FixedBitwidthType,
+    IndexType,
+    IntAttr,
+    IntegerType,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
+from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+AnyTensor: TypeAlias = TensorType[Attribute]
+
+
+@irdl_attr_definition
+class ArenaAttr(ParametrizedAttribute):
+    """A buffer `offset` bytes after the start of the arena: `#kernel.arena<64>`."""
+
+    name = "kernel.arena"
+    offset: IntAttr = param_def(converter=IntAttr.get)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        return _parse_natural(parser)
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.offset.data}>")
+
+
+@irdl_attr_definition
+class OutputAttr(ParametrizedAttribute):
+    """The caller's buffer of the function's result `index`: `#kernel.output<0>`."""
+
+    name = "kernel.output"
+    index: IntAttr = param_def(converter=IntAttr.get)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        return _parse_natural(parser)
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.index.data}>")
+
+
+def _parse_natural(parser: AttrParser) -> Sequence[Attribute]:
+    with parser.in_angle_brackets():
+        return (IntAttr(parser.parse_integer(allow_negative=False)),)
+
+
+Buffer: TypeAlias = ArenaAttr | OutputAttr
+
+
+def tensor_type(value: SSAValue) -> AnyTensor:
+    """The type of a value that is known to be a tensor, for the type checker."""
+    return cast(AnyTensor, value.type)
+
+
+def byte_size(tensor: AnyTensor) -> int:
+    """Bytes that a tensor of static shape occupies in memory."""
+    return math.prod(tensor.get_shape()) * element_byte_size(tensor.element_type)
+
+
+def element_byte_size(element: Attribute) -> int:
+    """Bytes of one integer, index or float element of a tensor in memory."""
+    match element:
+        case IndexType():
+            return 8
+        case IntegerType():
+            return 1 << max(0, (element.width.data - 1).bit_length() - 3)
+        case FixedBitwidthType():
+            return element.bitwidth // 8
+        case _:
+            raise ValueError(f"tensors of {element} have no layout in memory")
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a tensor, which must be static and not empty."""
+    shape = tensor_type(value).get_shape()
+    if any(size < 1 for size in shape):
+        raise VerifyException(f"{value.type} must be static and without empty axes")
+    return shape
+
+
+def element_type_of(value: SSAValue) -> Attribute:
+    """The element type of a tensor."""
+    return tensor_type(value).element_type
+
+
+def verify_buffers(op: Operation, buffers: ArrayAttr[Attribute] | None) -> None:
+    """An op that has buffers has one for each result."""
+    if buffers is None:
+        return
+    if len(buffers) != len(op.results):
+        raise VerifyException(f"{len(buffers)} buffers for {len(op.results)} results")
+    for buffer in buffers:
+        if not isinstance(buffer, Buffer):
+            raise VerifyException(
+                f"buffer {buffer} is neither #kernel.arena nor #kernel.output"
+            )

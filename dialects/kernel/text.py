@@ -1,0 +1,52 @@
+"""Text that the ops of the dialect have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+
+def parse_integers(parser: Parser) -> list[int]:
+    """`[1, 2, 3]`."""
+    return parser.parse_comma_separated_list(
+        parser.Delimiter.SQUARE, parser.parse_integer
+    )
+
+
+def parse_operands(parser: Parser, keyword: str) -> Sequence[SSAValue]:
+    """`keyword(%a, %b : type, type)`, or nothing."""
+    if parser.parse_optional_keyword(keyword) is None:
+        return ()
+    position = parser.pos
+    with parser.in_parens():
+        values = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_unresolved_operand
+        )
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_type
+        )
+    return parser.resolve_operands(values, types, position)
+
+
+def print_tail(
+    op: Operation, printer: Printer, buffers: ArrayAttr[Attribute] | None
+) -> None:
+    """` in [buffers]` and ` attributes {...}`, each if there are any."""
+    if buffers is not None:
+        printer.print_string(" in ")
+        printer.print_attribute(buffers)
+    printer.print_op_attributes(op.attributes, print_keyword=True)
+
+
+def parse_tail(op: Operation, parser: Parser) -> None:
+    """What `print_tail` prints."""
+    if parser.parse_optional_keyword("in"):
+        op.properties["buffers"] = parser.parse_attribute()
+    attributes = parser.parse_optional_attr_dict_with_keyword()
+    if attributes is not None:
+        op.attributes = dict(attributes.data)
