@@ -49,11 +49,28 @@ _OUTPUT = {
     "output_min": i32,
     "output_max": i32,
 }
-_UNARY = RuleSignature({"input": i32}, {**_INPUT, **_OUTPUT})
-_BINARY = RuleSignature(
+
+
+def _placed(
+    runtime: Values, constants: Values, result: Attribute = i32
+) -> RuleSignature:
+    """A rule that may ask where in the tensor its result is, because a vector body and
+    a scalar tail differ. For concat the tensor is the input that is rescaled."""
+    return RuleSignature(
+        # The position in row-major order.
+        {**runtime, "element": i32},
+        # The position along the last dimension, the dimension, the product of all.
+        {**constants, "channel": i32, "channel_count": i32, "element_count": i32},
+        (result,),
+    )
+
+
+_TABULATED = RuleSignature({"input": i32}, {**_INPUT, **_OUTPUT})
+_UNARY = _placed(_TABULATED.runtime, _TABULATED.constants)
+_BINARY = _placed(
     {"lhs": i32, "rhs": i32}, {**_operand("lhs"), **_operand("rhs"), **_OUTPUT}
 )
-_CONTRACTION = RuleSignature(
+_CONTRACTION = _placed(
     # sum((x - x_zero_point) * (w - w_zero_point)) over the taps inside the image, and
     # the bias unless the rule asks for that by itself; wraps at 32 bits.
     {"accumulator": i32},
@@ -67,7 +84,7 @@ _CONTRACTION = RuleSignature(
         **_OUTPUT,
     },
 )
-_SUM = RuleSignature(
+_SUM = _placed(
     # The sum of the stored integers inside the image, zero point not subtracted, and
     # how many there are.
     {"accumulator": i32},
@@ -85,7 +102,7 @@ RULES: Mapping[str, RuleSignature] = {
     "conv2d": _CONTRACTION,
     "depthwise_conv2d": _CONTRACTION,
     "linear": _CONTRACTION,
-    "matmul": RuleSignature(
+    "matmul": _placed(
         {"accumulator": i32}, {**_operand("lhs"), **_operand("rhs"), **_OUTPUT}
     ),
     "avg_pool2d": _SUM,
@@ -101,17 +118,17 @@ RULES: Mapping[str, RuleSignature] = {
     "bound": RuleSignature(
         {}, {"real": f32, "output_scale": f32, "output_zero_point": i32}
     ),
-    "quantize": RuleSignature({"input": f32}, _OUTPUT),
-    "dequantize": RuleSignature({"input": i32}, _INPUT, (f32,)),
+    "quantize": _placed({"input": f32}, _OUTPUT),
+    "dequantize": _placed({"input": i32}, _INPUT, f32),
     "requantize": _UNARY,
     # relu, relu6 and clamp on their own: output_min and output_max carry the bounds.
     "clamp": _UNARY,
     "concat": _UNARY,
     # Functions of one 8-bit value: the lowering tabulates them.
-    "sigmoid": _UNARY,
-    "tanh": _UNARY,
-    "hard_swish": _UNARY,
-    "elu": _UNARY,
+    "sigmoid": _TABULATED,
+    "tanh": _TABULATED,
+    "hard_swish": _TABULATED,
+    "elu": _TABULATED,
     "leaky_relu": RuleSignature({"input": i32}, {"alpha": f32, **_INPUT, **_OUTPUT}),
     # The row maximum is taken from the stored integers; `difference` is at most 0 and
     # term and addend are tabulated. The type of terms and sums is the contract's

@@ -8,7 +8,7 @@ channels, which are the last dimension of every output.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -75,6 +75,18 @@ def activation_values(
     """`output_values` within the bounds of a fused activation, if there is one."""
     bounds = (None, None) if activation is None else ACTIVATION_BOUNDS[activation]
     return output_values(contract, type, bounds)
+
+
+def position_values(shape: Sequence[int]) -> Values:
+    """Where each result of a tensor of `shape` is, as far as it doesn't change with the
+    other dimensions: the index along the last one."""
+    channels = shape[-1] if shape else 1
+    channel = np.arange(channels, dtype=np.int32)
+    return {
+        "channel": channel if channels > 1 else channel.reshape(()),
+        "channel_count": np.array(channels, np.int32),
+        "element_count": np.array(math.prod(shape), np.int32),
+    }
 
 
 def mean_values(op: qnn.MeanOp) -> Values:

@@ -46,7 +46,7 @@ class MovementFunctions(RuleFunctions):
                 **operand_values("input", source.type),
                 **output_values(self.contract(op), op.result.type),
             }
-            (rescaled,) = self.contract(op).rule("concat").evaluate(values)
+            rescaled = self.evaluate(op, "concat", values, value.shape)
             parts.append(rescaled.astype(stored_dtype(op.result.type)))
         return (np.concatenate(parts, axis=op.axis),)
 
@@ -95,7 +95,9 @@ class MovementFunctions(RuleFunctions):
         axes = [
             contract.rule(f"resize_{op.mode}_position").evaluate(
                 {
-                    "output_index": np.arange(shape_of(op.result)[axis], dtype=np.int32),
+                    "output_index": np.arange(
+                        shape_of(op.result)[axis], dtype=np.int32
+                    ),
                     "input_size": np.array(shape_of(op.input)[axis], np.int32),
                     "output_size": np.array(shape_of(op.result)[axis], np.int32),
                     "align_corners": np.array(op.align_corners),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from xdsl.interpreter import InterpreterFunctions, PythonValues
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qlower.contracts import Contract, load_contract
-from qlower.contracts.values import quantized_element
+from qlower.contracts.values import position_values, quantized_element
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, element_type
@@ -60,9 +61,25 @@ class RuleFunctions(InterpreterFunctions):
         result: SSAValue,
     ) -> PythonValues:
         """Evaluate a rule, and store what it gives."""
-        (evaluated,) = self.contract(op).rule(rule).evaluate(values)
+        evaluated = self.evaluate(op, rule, values, shape_of(result))
         stored = evaluated.astype(stored_dtype(result.type))
         return (np.broadcast_to(stored, shape_of(result)),)
+
+    def evaluate(
+        self,
+        op: Operation,
+        name: str,
+        values: Mapping[str, Array],
+        shape: Sequence[int],
+    ) -> Array:
+        """What a rule gives for the elements of a tensor of `shape`."""
+        rule = self.contract(op).rule(name)
+        values = {**position_values(shape), **values}
+        if "element" in rule.values:
+            positions = np.arange(math.prod(shape), dtype=np.int32)
+            values["element"] = positions.reshape(shape)
+        (evaluated,) = rule.evaluate(values)
+        return evaluated
 
 
 def centred(stored: Array, source: SSAValue) -> Array:

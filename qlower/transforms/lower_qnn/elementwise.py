@@ -15,7 +15,6 @@ from qlower.contracts.values import (
 )
 from qlower.dialects import qnn, quant
 from qlower.transforms.lower_qnn.emit import Index, Nest
-from qlower.transforms.lower_qnn.inline_rule import inline_rule
 from qlower.transforms.lower_qnn.lowering import Lowering, quantization, shape_of
 
 
@@ -90,9 +89,9 @@ def lower_dequantize(
     """From stored integers to f32."""
     nest = Nest(lowering.emit, shape_of(op.result))
     value = lowering.read(nest, op.input, range(nest.parallel))
-    rule = lowering.contract.rule("dequantize")
     constants = operand_values("input", op.input.type)
-    return nest.build(inline_rule(rule, {"input": value}, constants, nest))
+    result = lowering.apply_rule(nest, "dequantize", {"input": value}, constants)
+    return nest.build([result])
 
 
 def _broadcast(shape: Sequence[int], result: Sequence[int]) -> list[Index]:

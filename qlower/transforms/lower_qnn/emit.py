@@ -19,9 +19,10 @@ from xdsl.dialects.builtin import (
     IntegerType,
     LocationAttr,
     TensorType,
+    i32,
 )
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
-from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.utils.hints import isa
@@ -215,3 +216,20 @@ class Nest:
             [init.type for init in inits],
         )
         return tuple(self.emitter.add(generic).res)
+
+
+def row_major_index(nest: Nest) -> SSAValue:
+    """The position, as i32, in a tensor over the parallel loops of `nest`."""
+    position: SSAValue | None = None
+    for loop, size in enumerate(nest.output_shape):
+        if size == 1:
+            continue
+        index = nest.add(IndexOp(loop)).result
+        if position is not None:
+            bound = nest.add(scalar_constant(size, IndexType())).result
+            outer = nest.add(arith.MuliOp(position, bound)).result
+            index = nest.add(arith.AddiOp(outer, index)).result
+        position = index
+    if position is None:
+        return nest.add(scalar_constant(0, i32)).result
+    return nest.add(arith.IndexCastOp(position, i32)).result

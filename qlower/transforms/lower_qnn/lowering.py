@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.hints import isa
 
 from qlower.contracts import Contract
+from qlower.contracts.values import position_values
 from qlower.dialects import fixed, qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.interp.values import Array, dtype_of
@@ -28,6 +29,7 @@ from qlower.transforms.lower_qnn.emit import (
     Emitter,
     Index,
     Nest,
+    row_major_index,
     scalar_constant,
     tensor_type,
 )
@@ -129,8 +131,24 @@ class Lowering:
         type: QuantizedType,
     ) -> SSAValue:
         """Finish a map whose result is what rule `name` gives, stored as `type`."""
-        (result,) = inline_rule(self.contract.rule(name), runtime, constants, nest)
+        result = self.apply_rule(nest, name, runtime, constants)
         return nest.build([self.narrow(nest, result, type)])[0]
+
+    def apply_rule(
+        self,
+        nest: Nest,
+        name: str,
+        runtime: Mapping[str, SSAValue],
+        constants: Mapping[str, Array],
+    ) -> SSAValue:
+        """What rule `name` gives at each iteration of a map; positions are added to its
+        values."""
+        rule = self.contract.rule(name)
+        constants = {**position_values(nest.output_shape), **constants}
+        if "element" in rule.values:
+            runtime = {**runtime, "element": row_major_index(nest)}
+        (result,) = inline_rule(rule, runtime, constants, nest)
+        return result
 
     def pad(
         self, value: SSAValue, low: Sequence[int], high: Sequence[int], stored: int

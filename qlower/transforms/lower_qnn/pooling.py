@@ -15,6 +15,7 @@ from qlower.contracts.values import (
     mean_values,
     operand_values,
     output_values,
+    position_values,
 )
 from qlower.dialects import qnn
 from qlower.interp.values import Array
@@ -97,6 +98,7 @@ def lower_mean(lowering: Lowering, op: qnn.MeanOp) -> Sequence[SSAValue]:
         **operand_values("input", op.input.type),
         **output_values(lowering.contract, op.result.type),
         **mean_values(op),
+        **position_values(shape_of(op.result)),
     }
     scalar = nest.input(total, range(len(kept)))
     type = quantization(op.result)
