@@ -151,7 +151,10 @@ def _inherit(module: ModuleOp, base: Contract) -> None:
             copy.sym_name = StringAttr(f"{base.name}.{name}")
             copy.sym_visibility = StringAttr("private")
         for call in copy.body.block.ops:
-            if isinstance(call, CallOp) and call.callee.string_value() in replaced_rules:
+            if (
+                isinstance(call, CallOp)
+                and call.callee.string_value() in replaced_rules
+            ):
                 call.callee = SymbolRefAttr(f"{base.name}.{call.callee.string_value()}")
         module.body.block.add_op(copy)
 
