@@ -150,7 +150,8 @@ class Access:
             ends if is_used else whole
             for ends, is_used in zip(box, self._used, strict=True)
         )
-        elements = self._whole[tuple(part)].transpose(self._order)
+        # With the ellipsis it is a view, also of an array without axes.
+        elements = self._whole[(*part, ...)].transpose(self._order)
         reduced = self._reduced
 
         def lanes(point: Point) -> Array:

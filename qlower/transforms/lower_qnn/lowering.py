@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr
 from xdsl.utils.hints import isa
 
 from qlower.contracts import Contract
@@ -173,6 +174,11 @@ class Lowering:
         source, target = shape_of(value), tuple(shape)
         if source == target:
             return value
+        if not source or not target:
+            # xDSL's reshaping ops don't do scalars.
+            nest = Nest(self.emit, target)
+            first = [AffineConstantExpr(0)] * len(source)
+            return nest.build([nest.input(value, first)])[0]
         if (groups := _grouping(source, target)) is not None:
             return self._collapse(value, groups, target)
         if (groups := _grouping(target, source)) is not None:

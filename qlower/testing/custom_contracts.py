@@ -1,0 +1,52 @@
+"""Small contracts of a test's own, and running a layer by them on every executor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+import qlower
+from qlower.interp.values import Array
+
+
+def rule_text(
+    name: str,
+    values: Mapping[str, str],
+    body: str,
+    result: str = "i32",
+    attributes: str = "",
+) -> str:
+    """A rule whose arguments are called as the values they want: name to type."""
+    arguments = ", ".join(
+        f'%{value}: {type} {{contract.value = "{value}"}}'
+        for value, type in values.items()
+    )
+    if attributes:
+        attributes = f"attributes {{{attributes}}} "
+    return f"func.func @{name}({arguments}) -> {result} {attributes}{{\n{body}\n}}\n"
+
+
+def write_contract(folder: Path, *rules: str, name: str = "custom") -> str:
+    """The path of a contract file that holds the rules."""
+    path = folder / f"{name}.mlir"
+    path.write_text(f"module {{\n{''.join(rules)}}}\n")
+    return str(path)
+
+
+def run_everywhere(module: ModuleOp, contract: str, *inputs: Array) -> Array:
+    """The one result of @main, after every executor gave the same bits."""
+    model = qlower.Model(module)
+    result = qlower.interpret(model, *inputs, contract=contract, at="qnn")
+    assert isinstance(result, np.ndarray)
+    others = {
+        "arith": qlower.interpret(model, *inputs, contract=contract, at="arith"),
+        "kernel": qlower.interpret(model, *inputs, contract=contract, at="kernel"),
+        "jit": qlower.jit(model, contract=contract)(*inputs),
+    }
+    for name, other in others.items():
+        assert isinstance(other, np.ndarray)
+        np.testing.assert_array_equal(other, result, err_msg=name)
+    return result
