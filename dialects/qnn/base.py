@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     f32,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -204,6 +205,15 @@ class Integral(LeafConstraint[TensorType[IntegerType]]):
             raise VerifyException(
                 f"element type {element} is not {' or '.join(map(str, legal))}"
             )
+
+
+@dataclass(frozen=True)
+class Bias(LeafConstraint[TensorType[IntegerType | Float32Type]]):
+    """One i32 or f32 for each output channel."""
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if (element := check_static_tensor(attr, 1)) not in (i32, f32):
+            raise VerifyException(f"element type {element} is not i32 or f32")
 
 
 @dataclass(frozen=True)

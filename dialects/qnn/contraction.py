@@ -3,7 +3,8 @@ Ops that multiply and sum: convolutions, linear layers, matrix products.
 
 Their accumulators are exact integers, the sums of
 `(stored input - input zero point) * (stored weight - weight zero point)` plus the
-bias. Bias is in steps of `input scale * weight scale` (of its output channel).
+bias. An i32 bias is in steps of `input scale * weight scale` (of its output channel);
+an f32 bias is a real number, and how that is added is the contract's choice.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, i64
+from xdsl.dialects.builtin import Float32Type, IntegerAttr, IntegerType, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
@@ -22,9 +23,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from .base import (
     ActivatedOp,
+    Bias,
     Integer,
     Integers,
-    Integral,
     Quantized,
     Value,
     Weight,
@@ -70,7 +71,7 @@ class Conv2DOp(ConvolutionOp):
 
     input = operand_of(Quantized(rank=4))
     weight = operand_of(Weight(rank=4, axis=0))
-    bias = optional_operand_of(Integral((32,), rank=1))
+    bias = optional_operand_of(Bias())
     result = result_def(Quantized(rank=4))
 
     groups_attr = prop_def(Integer("groups"), IntegerAttr(1, i64), prop_name="groups")
@@ -147,7 +148,7 @@ class DepthwiseConv2DOp(ConvolutionOp):
 
     input = operand_of(Quantized(rank=4))
     weight = operand_of(Weight(rank=4, axis=3))
-    bias = optional_operand_of(Integral((32,), rank=1))
+    bias = optional_operand_of(Bias())
     result = result_def(Quantized(rank=4))
 
     def __init__(
@@ -214,7 +215,7 @@ class LinearOp(ActivatedOp):
 
     input = operand_of(Quantized())
     weight = operand_of(Weight(rank=2, axis=0))
-    bias = optional_operand_of(Integral((32,), rank=1))
+    bias = optional_operand_of(Bias())
     result = result_def(Quantized())
 
     def __init__(
@@ -297,7 +298,9 @@ class MatMulOp(ActivatedOp):
 
 
 def check_output_channels(
-    result: int, weight: int, bias: SSAValue[TensorType[IntegerType]] | None
+    result: int,
+    weight: int,
+    bias: SSAValue[TensorType[IntegerType | Float32Type]] | None,
 ) -> None:
     """Checks that result and bias have a channel for each filter."""
     if result != weight:

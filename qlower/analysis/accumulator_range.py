@@ -1,5 +1,7 @@
 """The values that a layer's accumulator can take, from its real weights and bias.
 
+A bias in real numbers is no part of the accumulator.
+
 Each input element lies anywhere in its type's storage range, on its own. The bounds of
 the sum are then the sums of the bounds, and both are reached: for a contraction
 
@@ -18,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -73,9 +75,32 @@ def accumulator_range(op: Operation) -> AccumulatorRange | None:
 def _contraction(
     input: SSAValue, weight: SSAValue, bias: SSAValue | None, axis: int, partial: bool
 ) -> AccumulatorRange | None:
+    bounds = _products(input, weight, axis, partial)
+    start: Integers | None = np.zeros((), np.int64)
+    if bias is not None and element_type(bias.type) == i32:
+        start = constant_integers(bias)
+    if bounds is None or start is None:
+        return None
+    least, most = bounds
+    return AccumulatorRange(int((least + start).min()), int((most + start).max()))
+
+
+def product_bounds(
+    op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp,
+) -> tuple[Integers, Integers] | None:
+    """The smallest and the largest sum of products of each output channel, without
+    bias; None if the weights aren't constant."""
+    if isinstance(op, qnn.LinearOp):
+        return _products(op.input, op.weight, 0, False)
+    axis = 0 if isinstance(op, qnn.Conv2DOp) else 3
+    return _products(op.input, op.weight, axis, any(op.pad))
+
+
+def _products(
+    input: SSAValue, weight: SSAValue, axis: int, partial: bool
+) -> tuple[Integers, Integers] | None:
     weights = constant_integers(weight)
-    offsets = None if bias is None else constant_integers(bias)
-    if weights is None or (bias is not None and offsets is None):
+    if weights is None:
         return None
     weights = _without_zero_point(weights, _quantization(weight))
     # One row for each output channel.
@@ -85,10 +110,7 @@ def _contraction(
     least, most = products.min(axis=0), products.max(axis=0)
     if partial:
         least, most = np.minimum(least, 0), np.maximum(most, 0)
-    start = 0 if offsets is None else offsets
-    return AccumulatorRange(
-        int((least.sum(axis=1) + start).min()), int((most.sum(axis=1) + start).max())
-    )
+    return least.sum(axis=1), most.sum(axis=1)
 
 
 def _product(op: qnn.MatMulOp) -> AccumulatorRange:
@@ -122,6 +144,8 @@ def constant_integers(value: SSAValue) -> Integers | None:
             return None
     size = dense.get_element_type().compile_time_size
     stored = np.frombuffer(dense.data.data, f"<{'i' if signed else 'u'}{size}")
+    if dense.is_splat():
+        stored = np.broadcast_to(stored[:1], dense.get_shape())
     return stored.astype(np.int64).reshape(dense.get_shape())
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import f32, i1, i32
+from xdsl.dialects.builtin import f32, i1, i32, i64
 from xdsl.ir import Attribute
 
 Values = Mapping[str, Attribute]
@@ -70,20 +70,50 @@ _UNARY = _placed(_TABULATED.runtime, _TABULATED.constants)
 _BINARY = _placed(
     {"lhs": i32, "rhs": i32}, {**_operand("lhs"), **_operand("rhs"), **_OUTPUT}
 )
+_ACCUMULATOR_RANGE = {
+    # The smallest and largest accumulator of each channel, before it wraps, over all
+    # stored inputs.
+    "accumulator_min": i64,
+    "accumulator_max": i64,
+}
 _CONTRACTION = _placed(
     # sum((x - x_zero_point) * (w - w_zero_point)) over the taps inside the image, and
     # the bias unless the rule asks for that by itself; wraps at 32 bits.
     {"accumulator": i32},
     {
+        # The bias, through the rules quantize_bias and dequantize_bias if the model has
+        # it in the other form; 0 if it has none.
         "bias": i32,
+        "real_bias": f32,
         "per_channel": i1,
+        "input_channels": i32,
         # More than 1 in grouped convolutions only.
         "groups": i32,
+        **_ACCUMULATOR_RANGE,
         **_INPUT,
         **_operand("weight"),
         **_OUTPUT,
     },
 )
+_WINDOW: Values = {
+    f"{name}_{side}": i32
+    for name, sides in {
+        "kernel": ("height", "width"),
+        "stride": ("height", "width"),
+        "pad": ("top", "bottom", "left", "right"),
+    }.items()
+    for side in sides
+}
+_CONVOLUTION = RuleSignature(
+    _CONTRACTION.runtime,
+    {
+        **_CONTRACTION.constants,
+        **_WINDOW,
+        "dilation_height": i32,
+        "dilation_width": i32,
+    },
+)
+_BIAS_SCALES: Values = {"input_scale": f32, "weight_scale": f32}
 _SUM = _placed(
     # The sum of the stored integers inside the image, zero point not subtracted, and
     # how many there are.
@@ -99,12 +129,16 @@ _RESIZE_POSITION: Values = {
 }
 
 RULES: Mapping[str, RuleSignature] = {
-    "conv2d": _CONTRACTION,
-    "depthwise_conv2d": _CONTRACTION,
+    "conv2d": _CONVOLUTION,
+    "depthwise_conv2d": _CONVOLUTION,
     "linear": _CONTRACTION,
     "matmul": _placed(
-        {"accumulator": i32}, {**_operand("lhs"), **_operand("rhs"), **_OUTPUT}
+        {"accumulator": i32},
+        {**_ACCUMULATOR_RANGE, **_operand("lhs"), **_operand("rhs"), **_OUTPUT},
     ),
+    # Between a bias in real numbers and one that can be added to an accumulator.
+    "quantize_bias": RuleSignature({}, {"real_bias": f32, **_BIAS_SCALES}),
+    "dequantize_bias": RuleSignature({}, {"bias": i32, **_BIAS_SCALES}, (f32,)),
     "avg_pool2d": _SUM,
     "mean": RuleSignature(
         _SUM.runtime,

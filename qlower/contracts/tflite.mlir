@@ -173,6 +173,32 @@ func.func @matmul(
   return %result : i32
 }
 
+// tflite/tools/optimize/quantization_utils.cc, SymmetricBiasQuantize: the converter makes
+// the integer bias, with a float32 reciprocal, ties away from zero. -2^31 is not used.
+func.func @quantize_bias(
+    %real: f32 {contract.value = "real_bias"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"}) -> i32 {
+  %one = arith.constant 1.0 : f32
+  %scale = arith.mulf %input_scale, %weight_scale : f32
+  %reciprocal = arith.divf %one, %scale : f32
+  %product = arith.mulf %real, %reciprocal : f32
+  %rounded = fixed.convert %product {rounding = half_away} : f32 to i32
+  %smallest = arith.constant -2147483647 : i32
+  %result = arith.maxsi %rounded, %smallest : i32
+  return %result : i32
+}
+
+func.func @dequantize_bias(
+    %bias: i32 {contract.value = "bias"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"}) -> f32 {
+  %scale = arith.mulf %input_scale, %weight_scale : f32
+  %steps = arith.sitofp %bias : i32 to f32
+  %result = arith.mulf %steps, %scale : f32
+  return %result : f32
+}
+
 // ---------------------------------------------------------------- pooling, mean
 
 // internal/reference/integer_ops/pooling.h: the mean of the *stored* integers, ties away

@@ -8,18 +8,23 @@ channels, which are the last dimension of every output.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
+from qlower.analysis.accumulator_range import accumulator_range, product_bounds
 from qlower.contracts import Contract
+from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, element_type
 from qlower.interp.values import Array
 
 Values = dict[str, Array]
+
+Contraction: TypeAlias = qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp
 
 ACTIVATION_BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
     "relu": (0.0, None),
@@ -75,6 +80,115 @@ def activation_values(
     """`output_values` within the bounds of a fused activation, if there is one."""
     bounds = (None, None) if activation is None else ACTIVATION_BOUNDS[activation]
     return output_values(contract, type, bounds)
+
+
+def window_values(op: qnn.ConvolutionOp | qnn.PoolOp) -> Values:
+    """Steps and padding of a window."""
+    sides = {
+        "stride": (("height", "width"), op.stride),
+        "pad": (("top", "bottom", "left", "right"), op.pad),
+    }
+    if isinstance(op, qnn.ConvolutionOp):
+        sides["dilation"] = (("height", "width"), op.dilation)
+    return {
+        f"{name}_{side}": np.array(number, np.int32)
+        for name, (names, numbers) in sides.items()
+        for side, number in zip(names, numbers, strict=True)
+    }
+
+
+def contraction_values(
+    contract: Contract, op: Contraction, model_bias: Callable[[], Array]
+) -> Values:
+    """All that is constant about a contraction with weights.
+
+    `model_bias` gives the bias as the model has it, as i32 or f32 and 0 for none; it is
+    called only if the contract's rule needs to know it.
+    """
+    values = {
+        **operand_values("input", op.input.type),
+        **operand_values("weight", op.weight.type),
+        **activation_values(contract, op.result.type, op.activation),
+        "per_channel": np.array(quantized_element(op.weight.type).is_per_axis),
+        "input_channels": np.array(op.input.type.get_shape()[-1], np.int32),
+        "groups": np.array(op.groups if isinstance(op, qnn.Conv2DOp) else 1, np.int32),
+    }
+    if not isinstance(op, qnn.LinearOp):
+        values |= window_values(op)
+        kernel = op.weight.type.get_shape()[1:3]
+        values["kernel_height"], values["kernel_width"] = np.array(kernel, np.int32)
+    wanted = contract.rule(contraction_rule(op)).values
+    if "bias" in wanted:
+        values["bias"] = integer_bias(contract, op, model_bias())
+    if "real_bias" in wanted:
+        values["real_bias"] = _real_bias(contract, op, model_bias())
+    if not {"accumulator_min", "accumulator_max"}.isdisjoint(wanted):
+        start = np.zeros((), np.int32)
+        if not takes_bias(contract, op):
+            start = integer_bias(contract, op, model_bias())
+        bounds = product_bounds(op)
+        if bounds is None:
+            raise QlowerError(
+                f"contract {contract.name} needs the range of the accumulator, which "
+                "takes constant weights: they are computed here",
+                op.location,
+            )
+        values["accumulator_min"], values["accumulator_max"] = (
+            bound + start.astype(np.int64) for bound in bounds
+        )
+    return values
+
+
+def contraction_rule(op: Contraction) -> str:
+    """The rule for a contraction with weights."""
+    return op.name.removeprefix("qnn.")
+
+
+def takes_bias(contract: Contract, op: Contraction) -> bool:
+    """Whether the rule asks for the bias by itself: the accumulator is then without."""
+    wanted = contract.rule(contraction_rule(op)).values
+    return "bias" in wanted or "real_bias" in wanted
+
+
+def integer_bias(contract: Contract, op: Contraction, bias: Array) -> Array:
+    """A bias as i32, by the rule quantize_bias if it is real."""
+    if bias.dtype == np.int32:
+        return bias
+    return _other_bias(contract, op, "quantize_bias", {"real_bias": bias})
+
+
+def _real_bias(contract: Contract, op: Contraction, bias: Array) -> Array:
+    if op.bias is None:
+        return np.zeros((), np.float32)
+    if bias.dtype == np.float32:
+        return bias
+    return _other_bias(contract, op, "dequantize_bias", {"bias": bias})
+
+
+def _other_bias(
+    contract: Contract, op: Contraction, rule: str, bias: Mapping[str, Array]
+) -> Array:
+    (converted,) = contract.rule(rule).evaluate(
+        {
+            **bias,
+            **operand_values("input", op.input.type),
+            **operand_values("weight", op.weight.type),
+        }
+    )
+    return converted
+
+
+def matmul_values(contract: Contract, op: qnn.MatMulOp) -> Values:
+    """All that is constant about a product of matrices."""
+    reach = accumulator_range(op)
+    assert reach is not None
+    return {
+        **operand_values("lhs", op.lhs.type),
+        **operand_values("rhs", op.rhs.type),
+        **activation_values(contract, op.result.type, op.activation),
+        "accumulator_min": np.array(reach.minimum, np.int64),
+        "accumulator_max": np.array(reach.maximum, np.int64),
+    }
 
 
 def position_values(shape: Sequence[int]) -> Values:

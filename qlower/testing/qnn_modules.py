@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ModuleOp,
     TensorType,
+    f32,
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.hints import isa
@@ -46,7 +47,9 @@ def quantized_per_axis(
 
 def constant(values: Array, type: Attribute | None = None) -> SSAValue:
     """A constant in the module under construction; quantized if `type` is given."""
-    storage = TensorType(IntegerType(8 * values.itemsize), values.shape)
+    is_real = values.dtype == np.float32
+    element = f32 if is_real else IntegerType(8 * values.itemsize)
+    storage = TensorType(element, values.shape)
     assert isa(storage, TensorType[AnyDenseElement])
     dense = DenseIntOrFPElementsAttr(storage, BytesAttr(values.tobytes()))
     if type is None:

@@ -125,7 +125,7 @@ func.func @bias_rank(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>, %2: tensor<
 !w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
 
 func.func @bias_type(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>, %2: tensor<2xi64>) {
-  // CHECK: error: qnn.conv2d: operand 'bias' at position 2 does not verify: element type i64 is not i32
+  // CHECK: error: qnn.conv2d: operand 'bias' at position 2 does not verify: element type i64 is not i32 or f32
   %x = qnn.conv2d %0, %1, %2 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]} : (tensor<1x9x9x4x!a>, tensor<2x3x3x4x!w>, tensor<2xi64>) -> tensor<1x7x7x2x!a>
   return
 }

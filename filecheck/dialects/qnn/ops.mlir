@@ -18,7 +18,7 @@ func.func @constants() -> tensor<2x1x!w> {
 }
 
 // CHECK-LABEL: func.func @conv2d
-func.func @conv2d(%x: tensor<1x4x16x2x!a>, %w: tensor<2x3x3x2x!w>, %g: tensor<2x3x3x1x!w>, %b: tensor<2xi32>) -> tensor<1x2x7x2x!b> {
+func.func @conv2d(%x: tensor<1x4x16x2x!a>, %w: tensor<2x3x3x2x!w>, %g: tensor<2x3x3x1x!w>, %b: tensor<2xi32>, %r: tensor<2xf32>) -> tensor<1x2x7x2x!b> {
   // CHECK-NEXT: qnn.conv2d %x, %w, %b {stride = [1, 2], pad = [0, 0, 0, 0], dilation = [1, 1]} : (tensor<1x4x16x2x!quant.uniform<i8:f32, 5.000000e-01:-3>>, tensor<2x3x3x2x!quant.uniform<i8<-127:127>:f32:0, {5.000000e-01,2.500000e-01}>>, tensor<2xi32>) -> tensor<1x2x7x2x!quant.uniform<u8:f32, 2.500000e-01:128>>
   %y = qnn.conv2d %x, %w, %b {stride = [1, 2], pad = [0, 0, 0, 0], dilation = [1, 1]}
      : (tensor<1x4x16x2x!a>, tensor<2x3x3x2x!w>, tensor<2xi32>) -> tensor<1x2x7x2x!b>
@@ -26,6 +26,10 @@ func.func @conv2d(%x: tensor<1x4x16x2x!a>, %w: tensor<2x3x3x2x!w>, %g: tensor<2x
   // CHECK-NEXT: qnn.conv2d %x, %g {stride = [1, 1], pad = [1, 2, 3, 4], dilation = [2, 3], groups = 2, activation = "relu6", contract = "fp32"} :
   %z = qnn.conv2d %x, %g {stride = [1, 1], pad = [1, 2, 3, 4], dilation = [2, 3], groups = 2, activation = "relu6", contract = "fp32"}
      : (tensor<1x4x16x2x!a>, tensor<2x3x3x1x!w>) -> tensor<1x3x17x2x!b>
+  // A bias in real numbers.
+  // CHECK-NEXT: qnn.conv2d %x, %w, %r {{{.*}}} : ({{.*}}, tensor<2xf32>) ->
+  %u = qnn.conv2d %x, %w, %r {stride = [1, 2], pad = [0, 0, 0, 0], dilation = [1, 1]}
+     : (tensor<1x4x16x2x!a>, tensor<2x3x3x2x!w>, tensor<2xf32>) -> tensor<1x2x7x2x!b>
   // Lists are read in upstream's forms as well; defaults are not written, other attributes kept.
   // CHECK-NEXT: qnn.conv2d %x, %w, %b {stride = [1, 2], pad = [0, 0, 0, 0], dilation = [1, 1], note = [1 : i64]} :
   %v = qnn.conv2d %x, %w, %b {stride = array<i64: 1, 2>, pad = [0 : i64, 0, 0, 0], dilation = [1, 1], groups = 1, note = [1 : i64]}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 from xdsl.interpreter import (
     Interpreter,
@@ -13,16 +11,17 @@ from xdsl.interpreter import (
 )
 
 from qlower.contracts.values import (
-    activation_values,
-    operand_values,
-    quantized_element,
+    Contraction,
+    contraction_rule,
+    contraction_values,
+    integer_bias,
+    matmul_values,
+    takes_bias,
 )
 from qlower.dialects import qnn
 
 from ..values import Array
 from .rules import RuleFunctions, centred, padded, shape_of, taps
-
-Contraction: TypeAlias = qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp
 
 
 @register_impls
@@ -78,9 +77,7 @@ class ContractionFunctions(RuleFunctions):
         rhs = centred(args[1], op.rhs).astype(np.float64)
         values = {
             "accumulator": (lhs @ rhs).astype(np.int64).astype(np.int32),
-            **operand_values("lhs", op.lhs.type),
-            **operand_values("rhs", op.rhs.type),
-            **activation_values(self.contract(op), op.result.type, op.activation),
+            **matmul_values(self.contract(op), op),
         }
         return self.finish(op, "matmul", values, op.result)
 
@@ -93,18 +90,10 @@ class ContractionFunctions(RuleFunctions):
         contract = self.contract(op)
         bias: Array = args[2] if op.bias is not None else np.zeros((), np.int32)
         total = sums.astype(np.int64)
-        rule = op.name.removeprefix("qnn.")
-        if "bias" not in contract.rule(rule).values:
-            total = total + bias
+        if not takes_bias(contract, op):
+            total = total + integer_bias(contract, op, bias)
         values = {
             "accumulator": total.astype(np.int32),
-            "bias": bias,
-            "per_channel": np.array(quantized_element(op.weight.type).is_per_axis),
-            "groups": np.array(
-                op.groups if isinstance(op, qnn.Conv2DOp) else 1, np.int32
-            ),
-            **operand_values("input", op.input.type),
-            **operand_values("weight", op.weight.type),
-            **activation_values(contract, op.result.type, op.activation),
+            **contraction_values(contract, op, lambda: bias),
         }
-        return self.finish(op, rule, values, op.result)
+        return self.finish(op, contraction_rule(op), values, op.result)

@@ -11,7 +11,15 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from qlower.contracts.values import activation_values, operand_values
+from qlower.contracts.values import (
+    Contraction,
+    contraction_rule,
+    contraction_values,
+    integer_bias,
+    matmul_values,
+    operand_values,
+    takes_bias,
+)
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.interp.values import Array
@@ -19,11 +27,11 @@ from qlower.transforms.lower_qnn.emit import Combine, Index, Nest
 from qlower.transforms.lower_qnn.lowering import (
     Lowering,
     constant_of,
+    lowered_element,
     quantization,
     shape_of,
 )
 
-Contraction: TypeAlias = qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp
 Window: TypeAlias = (
     qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.AvgPool2DOp | qnn.MaxPool2DOp
 )
@@ -64,7 +72,7 @@ def lower_conv2d(lowering: Lowering, op: qnn.Conv2DOp) -> Sequence[SSAValue]:
         channel_loops=o,
     )
     accumulator = lowering.reshape(accumulator, (batch, height, width, outputs))
-    return [_requantize(lowering, op, accumulator, "conv2d")]
+    return [_requantize(lowering, op, accumulator)]
 
 
 def lower_depthwise_conv2d(
@@ -95,7 +103,7 @@ def lower_depthwise_conv2d(
         channel_loops=o,
     )
     accumulator = lowering.reshape(accumulator, (batch, height, width, outputs))
-    return [_requantize(lowering, op, accumulator, "depthwise_conv2d")]
+    return [_requantize(lowering, op, accumulator)]
 
 
 def lower_linear(lowering: Lowering, op: qnn.LinearOp) -> Sequence[SSAValue]:
@@ -114,7 +122,7 @@ def lower_linear(lowering: Lowering, op: qnn.LinearOp) -> Sequence[SSAValue]:
         weight_indices=(o, k),
         channel_loops=(o,),
     )
-    return [_requantize(lowering, op, accumulator, "linear")]
+    return [_requantize(lowering, op, accumulator)]
 
 
 def lower_matmul(lowering: Lowering, op: qnn.MatMulOp) -> Sequence[SSAValue]:
@@ -124,24 +132,17 @@ def lower_matmul(lowering: Lowering, op: qnn.MatMulOp) -> Sequence[SSAValue]:
     *batch, m, n, k = range(nest.parallel + 1)
     lhs = lowering.read(nest, op.lhs, (*batch, m, k))
     rhs = lowering.read(nest, op.rhs, (*batch, k, n))
-    lhs_values = operand_values("lhs", op.lhs.type)
-    rhs_values = operand_values("rhs", op.rhs.type)
-    lhs = _centre(nest, lhs, lhs_values["lhs_zero_point"], ())
-    rhs = _centre(nest, rhs, rhs_values["rhs_zero_point"], ())
+    values = matmul_values(lowering.contract, op)
+    lhs = _centre(nest, lhs, values["lhs_zero_point"], ())
+    rhs = _centre(nest, rhs, values["rhs_zero_point"], ())
     init = lowering.emit.filled(result, i32, 0)
     (accumulator,) = nest.reduce([init], _multiply_accumulate(nest, lhs, rhs))
-    contract = lowering.contract
-    values = activation_values(contract, op.result.type, op.activation)
     nest = Nest(lowering.emit, result)
     scalar = nest.input(accumulator, range(len(result)))
+    type = quantization(op.result)
+    rule = "matmul"
     return [
-        lowering.finish_with_rule(
-            nest,
-            "matmul",
-            {"accumulator": scalar},
-            {**lhs_values, **rhs_values, **values},
-            quantization(op.result),
-        )
+        lowering.finish_with_rule(nest, rule, {"accumulator": scalar}, values, type)
     ]
 
 
@@ -237,12 +238,16 @@ def _initial_accumulator(
     channel_loops: Sequence[int],
 ) -> SSAValue:
     """The bias of each channel, or zero where there is none or the rule adds it."""
-    rule = lowering.contract.rule(op.name.removeprefix("qnn."))
-    if op.bias is None or "bias" in rule.values:
+    if op.bias is None or takes_bias(lowering.contract, op):
         return lowering.emit.filled(shape, i32, 0)
+    if lowered_element(op.bias) == i32:
+        bias = lowering.value(op.bias)
+    else:
+        quantized = integer_bias(lowering.contract, op, _constant_bias(op))
+        bias = lowering.emit.constant(quantized, i32)
     channels = [shape[loop] for loop in channel_loops]
-    bias = lowering.reshape(lowering.value(op.bias), channels)
     nest = Nest(lowering.emit, shape)
+    bias = lowering.reshape(bias, channels)
     return nest.build([nest.input(bias, channel_loops)])[0]
 
 
@@ -250,33 +255,21 @@ def _requantize(
     lowering: Lowering,
     op: Contraction,
     accumulator: SSAValue,
-    rule: str,
 ) -> SSAValue:
-    contract = lowering.contract
-    constants: dict[str, Array] = {
-        **operand_values("input", op.input.type),
-        **operand_values("weight", op.weight.type),
-        **activation_values(contract, op.result.type, op.activation),
-        "per_channel": np.array(quantization(op.weight).is_per_axis),
-        "groups": np.array(op.groups if isinstance(op, qnn.Conv2DOp) else 1, np.int32),
-    }
-    if "bias" in contract.rule(rule).values:
-        constants["bias"] = _constant_bias(op)
+    constants = contraction_values(lowering.contract, op, lambda: _constant_bias(op))
     nest = Nest(lowering.emit, shape_of(op.result))
     scalar = nest.input(accumulator, range(nest.parallel))
     return lowering.finish_with_rule(
         nest,
-        rule,
+        contraction_rule(op),
         {"accumulator": scalar},
         constants,
         quantization(op.result),
     )
 
 
-def _constant_bias(
-    op: Contraction,
-) -> Array:
-    """The bias for a rule that adds it by itself: zero where there is none."""
+def _constant_bias(op: Contraction) -> Array:
+    """The bias where it must be known now: zero where there is none."""
     if op.bias is None:
         return np.array(0, np.int32)
     bias = constant_of(op.bias)
