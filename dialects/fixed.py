@@ -24,11 +24,14 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     VectorType,
     container_of,
+    i8,
+    i16,
 )
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import (
+    EqAttrConstraint,
     IRDLOperation,
     MessageConstraint,
     ParsePropInAttrDict,
@@ -142,6 +145,8 @@ class RoundingModeAttr(EnumAttribute[RoundingMode]):
 IntegersConstraint = MessageConstraint(
     container_of(SignlessIntegerConstraint), "expected signless integers"
 )
+BytesConstraint = MessageConstraint(container_of(EqAttrConstraint(i8)), "expected i8")
+WordsConstraint = MessageConstraint(container_of(EqAttrConstraint(i16)), "expected i16")
 FloatsConstraint = MessageConstraint(container_of(AnyFloatConstr), "expected floats")
 
 
@@ -409,9 +414,68 @@ class SaturateOp(IRDLOperation, HasFolderInterface):
         return (IntegerAttr(min(max(x, low), high), type, truncate_bits=True),)
 
 
+@irdl_op_definition
+class PairDotOp(IRDLOperation, HasFolderInterface):
+    """
+    Sum of two products, saturated to 16 bits (x86's `vpmaddubsw`, one lane):
+    `min(max(a0 * b0 + a1 * b1, -2^15), 2^15 - 1)`.
+
+    a0 and a1 are unsigned, [0, 255]; b0 and b1 are signed, [-128, 127].
+
+    ```mlir
+    %y = fixed.pair_dot %a0, %b0, %a1, %b1 : i8 -> i16
+    ```
+    """
+
+    name = "fixed.pair_dot"
+
+    _T: ClassVar = VarConstraint("T", BytesConstraint)
+
+    a0 = operand_def(_T)
+    b0 = operand_def(_T)
+    a1 = operand_def(_T)
+    b1 = operand_def(_T)
+    result = result_def(WordsConstraint)
+
+    traits = traits_def(Pure())
+
+    assembly_format = (
+        "$a0 `,` $b0 `,` $a1 `,` $b1 attr-dict `:` type($a0) `->` type($result)"
+    )
+
+    def __init__(
+        self,
+        a0: SSAValue | Operation,
+        b0: SSAValue | Operation,
+        a1: SSAValue | Operation,
+        b1: SSAValue | Operation,
+        result_type: Attribute = i16,
+    ):
+        super().__init__(operands=[a0, b0, a1, b1], result_types=[result_type])
+
+    def verify_(self) -> None:
+        _check_same_shape(self.a0.type, self.result.type)
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        values = [_constant_integer(operand) for operand in self.operands]
+        a0, b0, a1, b1 = values
+        if a0 is None or b0 is None or a1 is None or b1 is None:
+            return None
+        return (IntegerAttr(saturated_pair_dot(a0, b0, a1, b1), 16),)
+
+
+def saturated_pair_dot(a0: int, b0: int, a1: int, b1: int) -> int:
+    """`fixed.pair_dot` of integers modulo 2^8."""
+    total = sum(
+        (a & 0xFF) * (((b & 0xFF) ^ 0x80) - 0x80) for a, b in ((a0, b0), (a1, b1))
+    )
+    low, high = integer_range(16)
+    return min(max(total, low), high)
+
+
 FIXED = Dialect(
     "fixed",
-    [ShiftRightOp, ConvertOp, SaturateOp],
+    [ShiftRightOp, ConvertOp, SaturateOp, PairDotOp],
     [RoundingModeAttr],
     [ArithConstantMaterializationInterface()],
 )

@@ -19,6 +19,7 @@ from qlower.dialects.fixed import (
     integer_range,
     round_float,
     round_shift_right,
+    saturated_pair_dot,
 )
 from qlower.interp import evaluate_function
 from qlower.parsing import parse_module
@@ -211,3 +212,35 @@ def test_saturation_runs_as_defined(
         [np.array(inputs, f"int{source}")],
     )
     np.testing.assert_array_equal(result, expected.astype(f"int{width}"))
+
+
+PAIR_DOT = """
+    func.func @f(%a0: i8, %b0: i8, %a1: i8, %b1: i8) -> i16 {
+      %y = fixed.pair_dot %a0, %b0, %a1, %b1 : i8 -> i16
+      func.return %y : i16
+    }"""
+
+
+@pytest.mark.parametrize("expand", [False, True])
+def test_pair_dot_runs_as_defined(expand: bool) -> None:
+    """Every first product, with second ones of all magnitudes."""
+    codes, weights = np.arange(256, dtype=np.uint8), np.arange(-128, 128)
+    a0, b0 = np.meshgrid(codes, weights.astype(np.int8))
+    for a1, b1 in [(0, 5), (255, 127), (255, -128), (128, -1), (1, 127), (200, 99)]:
+        exact = a0.astype(np.int64) * b0 + a1 * b1
+        (result,) = evaluate_function(
+            function(PAIR_DOT, expand=expand),
+            [a0.view(np.int8), b0, np.uint8(a1).view(np.int8), np.int8(b1)],
+        )
+        assert result.dtype == np.int16
+        np.testing.assert_array_equal(result, np.clip(exact, -32768, 32767))
+
+
+def test_pair_dot_folds_as_defined() -> None:
+    for a0, b0, a1, b1 in [(255, -128, 255, -128), (-1, 127, 3, -4), (-128, 255, 7, 9)]:
+        unsigned, signed = (
+            (a0 % 256, a1 % 256),
+            [(b + 128) % 256 - 128 for b in (b0, b1)],
+        )
+        exact = unsigned[0] * signed[0] + unsigned[1] * signed[1]
+        assert saturated_pair_dot(a0, b0, a1, b1) == min(max(exact, -32768), 32767)

@@ -3,7 +3,7 @@
 
 // What is left is upstream's own.
 // CHECK-LABEL: func.func @all
-func.func @all(%x: i64, %n: i64, %f: f32) -> (i8, i8, i16) {
+func.func @all(%x: i64, %n: i64, %f: f32) -> (i8, i16, i16) {
   %0 = fixed.shift_right %x, %n {rounding = half_up} : i64
   %1 = fixed.shift_right %0, %n {rounding = half_down} : i64
   %2 = fixed.shift_right %1, %n {rounding = half_away} : i64
@@ -14,5 +14,6 @@ func.func @all(%x: i64, %n: i64, %f: f32) -> (i8, i8, i16) {
   %7 = fixed.saturate %6 : i64 to i8
   %8 = fixed.convert %f {rounding = half_toward_zero} : f32 to i8
   %9 = fixed.convert %f {rounding = half_away} : f32 to i16
-  return %7, %8, %9 : i8, i8, i16
+  %10 = fixed.pair_dot %7, %7, %8, %8 : i8 -> i16
+  return %7, %10, %9 : i8, i16, i16
 }

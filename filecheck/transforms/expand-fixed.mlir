@@ -158,6 +158,21 @@ func.func @saturate_unsigned(%x: i32) -> i8 {
   return %y : i8
 }
 
+// CHECK-LABEL: func.func @pair_dot
+// CHECK-NEXT:    %[[A0:.*]] = arith.extui %a : i8 to i32
+// CHECK-NEXT:    %[[B0:.*]] = arith.extsi %b : i8 to i32
+// CHECK-NEXT:    %[[P0:.*]] = arith.muli %[[A0]], %[[B0]] : i32
+// CHECK:         %[[SUM:.*]] = arith.addi %[[P0]], %{{.*}} : i32
+// CHECK-NEXT:    %[[LOW:.*]] = arith.constant -32768 : i32
+// CHECK-NEXT:    arith.maxsi %[[SUM]], %[[LOW]] : i32
+// CHECK-NEXT:    arith.constant 32767 : i32
+// CHECK-NEXT:    arith.minsi
+// CHECK-NEXT:    %y = arith.trunci %{{.*}} : i32 to i16
+func.func @pair_dot(%a: i8, %b: i8, %c: i8, %d: i8) -> i16 {
+  %y = fixed.pair_dot %a, %b, %c, %d : i8 -> i16
+  return %y : i16
+}
+
 // Ops in the regions of loop nests are expanded where they are.
 // CHECK-LABEL: func.func @nest
 // CHECK:         linalg.generic

@@ -260,6 +260,17 @@ def _saturate(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     return rounding.saturate(e.f, v[0], scalar, unsigned=unsigned)
 
 
+def _pair_dot(e: _Emitter, op: Operation, v: list[Value]) -> Value:
+    """Two products of bytes, each exact in 17 bits, summed and saturated to 16."""
+    a0, b0, a1, b1 = v
+    first, second = (
+        e.f.binary("mul", e.f.cast("zext", a, "i32"), e.f.cast("sext", b, "i32"))
+        for a, b in ((a0, b0), (a1, b1))
+    )
+    total = e.f.binary("add", first, second)
+    return rounding.saturate(e.f, total, "i16", unsigned=False)
+
+
 def _mode(op: Operation) -> str:
     assert isinstance(op, ShiftRightOp | ConvertOp)
     return op.rounding.data.value
@@ -317,6 +328,7 @@ BUILDERS: dict[str, Builder] = {
     "fixed.shift_right": _shift_right,
     "fixed.convert": _convert,
     "fixed.saturate": _saturate,
+    "fixed.pair_dot": _pair_dot,
     "kernel.index": _loop_index,
     "tensor.extract": _extract,
 }

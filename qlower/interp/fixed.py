@@ -16,6 +16,7 @@ from xdsl.interpreter import (
 
 from qlower.dialects.fixed import (
     ConvertOp,
+    PairDotOp,
     RoundingMode,
     SaturateOp,
     ShiftRightOp,
@@ -134,4 +135,15 @@ class FixedFunctions(InterpreterFunctions):
     ) -> PythonValues:
         low, high = op.bounds
         clamped = np.clip(as_signed(args[0], op.operand.type), low, high)
+        return (wrap(clamped, op.result.type),)
+
+    @impl(PairDotOp)
+    def run_pair_dot(
+        self, interpreter: Interpreter, op: PairDotOp, args: PythonValues
+    ) -> PythonValues:
+        a0, b0, a1, b1 = (np.asarray(arg).astype(np.int32) for arg in args)
+        products = (
+            np.multiply(np.bitwise_and(a, 0xFF), b) for a, b in ((a0, b0), (a1, b1))
+        )
+        clamped = np.clip(np.add(*products), *integer_range(16))
         return (wrap(clamped, op.result.type),)

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ModuleOp,
     f32,
+    i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -32,6 +33,7 @@ from xdsl.utils.hints import isa
 from qlower.diagnostics import QlowerError
 from qlower.dialects.fixed import (
     ConvertOp,
+    PairDotOp,
     RoundingMode,
     SaturateOp,
     ShiftRightOp,
@@ -220,6 +222,27 @@ class ExpandSaturate(RewritePattern):
         rewriter.replace(op, [], [e.emit(arith.TruncIOp(clamped, narrow))])
 
 
+class ExpandPairDot(RewritePattern):
+    """Multiplies and adds in 32 bits, and saturates to 16."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: PairDotOp, rewriter: PatternRewriter, /):
+        narrow = scalar_integer(op, op.result.type)
+        e = Emitter(op, rewriter)
+
+        def product(a: SSAValue, b: SSAValue) -> SSAValue:
+            wide_a = e.emit(arith.ExtUIOp(a, i32))
+            wide_b = e.emit(arith.ExtSIOp(b, i32))
+            return e.emit(arith.MuliOp(wide_a, wide_b))
+
+        first, second = product(op.a0, op.b0), product(op.a1, op.b1)
+        total = e.emit(arith.AddiOp(first, second))
+        low, high = integer_range(narrow.bitwidth)
+        above_low = e.emit(arith.MaxSIOp(total, e.integer(low, i32)))
+        clamped = e.emit(arith.MinSIOp(above_low, e.integer(high, i32)))
+        rewriter.replace(op, [], [e.emit(arith.TruncIOp(clamped, narrow))])
+
+
 @dataclass(frozen=True)
 class ExpandFixedPass(ModulePass):
     """Expands every `fixed` op, in every region, into upstream's arith and math."""
@@ -229,7 +252,12 @@ class ExpandFixedPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         PatternRewriteWalker(
             GreedyRewritePatternApplier(
-                [ExpandShiftRight(), ExpandConvert(), ExpandSaturate()]
+                [
+                    ExpandShiftRight(),
+                    ExpandConvert(),
+                    ExpandSaturate(),
+                    ExpandPairDot(),
+                ]
             ),
             apply_recursively=False,
         ).rewrite_module(op)

@@ -412,6 +412,20 @@ def test_lookup(level: str):
     check(level, text, [x, table], [table.reshape(256)[x.view(np.uint8)]])
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_saturating_pairs(level: str):
+    """fixed.pair_dot of extremes and of random bytes."""
+    random = np.random.default_rng(5)
+    bytes_ = random.integers(-128, 128, (4, LENGTH)).astype(np.int8)
+    bytes_[:, ::3] = random.choice([-1, -128, 127], bytes_[:, ::3].shape)
+    a0, b0, a1, b1 = bytes_
+    exact = sum(a.view(np.uint8) * b.astype(np.int64) for a, b in ((a0, b0), (a1, b1)))
+    want = np.clip(exact, -32768, 32767).astype(np.int16)
+    assert {-32768, 32767} < set(want.tolist())
+    body = "%r = fixed.pair_dot %a, %b, %c, %d : i8 -> i16"
+    check(level, module(["i8"] * 4, [("i16", body)]), [a0, b0, a1, b1], [want])
+
+
 def test_every_builder_is_tested():
     with open(__file__, encoding="utf-8") as file:
         text = file.read()

@@ -66,3 +66,19 @@ func.func @saturate() -> (i8, i8, i8) {
   %zero = fixed.saturate %negative {unsigned} : i32 to i8
   return %high, %byte, %zero : i8, i8, i8
 }
+
+// Codes 255 are unsigned: 2 * 255 * 127 saturates, 255 * 127 - 255 doesn't.
+// CHECK-LABEL: func.func @pair_dot
+// CHECK-DAG:     %[[HIGH:.*]] = arith.constant 32767 : i16
+// CHECK-DAG:     %[[SUM:.*]] = arith.constant 32130 : i16
+// CHECK-DAG:     %[[LOW:.*]] = arith.constant -32768 : i16
+// CHECK:         func.return %[[HIGH]], %[[SUM]], %[[LOW]]
+func.func @pair_dot() -> (i16, i16, i16) {
+  %a = arith.constant -1 : i8
+  %b = arith.constant 127 : i8
+  %c = arith.constant -128 : i8
+  %high = fixed.pair_dot %a, %b, %a, %b : i8 -> i16
+  %sum = fixed.pair_dot %a, %b, %a, %a : i8 -> i16
+  %low = fixed.pair_dot %a, %c, %a, %c : i8 -> i16
+  return %high, %sum, %low : i16, i16, i16
+}

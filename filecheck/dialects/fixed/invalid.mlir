@@ -69,3 +69,27 @@ func.func @saturate_to_another_shape(%x: tensor<4xi32>) {
   %y = fixed.saturate %x : tensor<4xi32> to vector<4xi8>
   return
 }
+
+// -----
+
+func.func @pair_dot_of_words(%x: i16) {
+  // CHECK: error: expected i8
+  %y = fixed.pair_dot %x, %x, %x, %x : i16 -> i16
+  return
+}
+
+// -----
+
+func.func @pair_dot_to_a_byte(%x: i8) {
+  // CHECK: error: expected i16
+  %y = fixed.pair_dot %x, %x, %x, %x : i8 -> i8
+  return
+}
+
+// -----
+
+func.func @pair_dot_of_other_shapes(%x: vector<4xi8>) {
+  // CHECK: error: fixed.pair_dot: shape of vector<4xi8> differs from that of i16
+  %y = fixed.pair_dot %x, %x, %x, %x : vector<4xi8> -> i16
+  return
+}

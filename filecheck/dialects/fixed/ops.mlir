@@ -43,3 +43,12 @@ func.func @saturate(%x: i64, %v: vector<4xi32>) -> (i8, vector<4xi16>) {
   %w = fixed.saturate %v : vector<4xi32> to vector<4xi16>
   return %z, %w : i8, vector<4xi16>
 }
+
+// CHECK-LABEL: func.func @pair_dot
+func.func @pair_dot(%x: i8, %y: i8, %v: vector<4xi8>) -> (i16, vector<4xi16>) {
+  // CHECK-NEXT: %z = fixed.pair_dot %x, %y, %y, %x : i8 -> i16
+  %z = fixed.pair_dot %x, %y, %y, %x : i8 -> i16
+  // CHECK-NEXT: fixed.pair_dot %v, %v, %v, %v {note = "kept"} : vector<4xi8> -> vector<4xi16>
+  %w = fixed.pair_dot %v, %v, %v, %v {note = "kept"} : vector<4xi8> -> vector<4xi16>
+  return %z, %w : i16, vector<4xi16>
+}
