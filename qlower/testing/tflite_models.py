@@ -136,7 +136,7 @@ def depthwise_conv2d(
     x = model.input((1, 8, 7, 3))
     per_axis = dtype == "int8"
     scales = _scales(channels) if per_axis else 0.02
-    w = model.weights((1, 3, 3, channels), scales, axis=3)
+    w = model.weights((1, 3, 3, channels), scales, axis=3 if per_axis else 0)
     bias_scales = [0.05 * scale for scale in _scales(channels)] if per_axis else 0.001
     return model.finish(
         "DEPTHWISE_CONV_2D",

@@ -1,0 +1,348 @@
+// The arithmetic of LiteRT's *optimized* built-in kernels on x86 (LiteRT 2.3,
+// OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES, one thread): matrix products by ruy,
+// the rest with SSE through NEON_2_SSE.h.
+//
+// They differ from the reference in the second rounding of fixed-point rescaling, which is
+// half up instead of half away from zero; and where a kernel has a vector body, the
+// remainder after the last whole vector is done by reference code. So the rule depends on
+// the channel or on the position in the tensor. What isn't here is as in the reference.
+//
+// Sources are files of the LiteRT repository, below tflite/kernels, unless named otherwise.
+
+module attributes {
+  contract.summary = "LiteRT optimized kernels on x86: half up, tails as the reference",
+  contract.base = "tflite"
+} {
+
+// ---------------------------------------------------------------- fixed-point steps
+
+// ruy, kernel_avx2_fma.cc, and internal/common.h, MultiplyByQuantizedMultiplier4Rows: both
+// roundings are half up. Where `away`, the second one is half away from zero, as in
+// the reference: that is half up of a value that is one less if it is negative (so does
+// gemmlowp's NEON code; without a second shift there is nothing to round).
+func.func private @multiply_by_real_half_up(%x: i32, %real: f64, %away: i1) -> i32 {
+  %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
+  %zero = arith.constant 0 : i32
+  %left = arith.maxsi %exponent, %zero : i32
+  %negated = arith.subi %zero, %exponent : i32
+  %right = arith.maxsi %negated, %zero : i32
+  %shifted = arith.shli %x, %left : i32
+  %high = func.call @saturating_rounding_doubling_high_mul(%shifted, %multiplier) : (i32, i32) -> i32
+  %c31 = arith.constant 31 : i32
+  %sign = arith.shrsi %high, %c31 : i32
+  %nudged = arith.addi %high, %sign : i32
+  %shifts = arith.cmpi sgt, %right, %zero : i32
+  %fix = arith.andi %away, %shifts : i1
+  %fixed = arith.select %fix, %nudged, %high : i32
+  %result = fixed.shift_right %fixed, %right {rounding = half_up} : i32
+  return %result : i32
+}
+
+// Whether an index lies after the last whole vector.
+func.func private @is_in_tail(%index: i32, %count: i32, %lanes: i32) -> i1 {
+  %rest = arith.remsi %count, %lanes : i32
+  %whole = arith.subi %count, %rest : i32
+  %result = arith.cmpi sge, %index, %whole : i32
+  return %result : i1
+}
+
+// ---------------------------------------------------------------- convolution, linear
+
+// internal/optimized/integer_ops/conv.h and optimized_ops.h, Conv: GEMM by ruy. conv.cc
+// gives grouped convolutions to the reference kernel.
+func.func @conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "input_unsigned"},
+    %groups: i32 {contract.value = "groups"}) -> i32 {
+  %one = arith.constant 1 : i32
+  %away = arith.cmpi ne, %groups, %one : i32
+  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %unsigned) : (f32, f32, f32, i1) -> f64
+  %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, %away) : (i32, f64, i1) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// internal/optimized/optimized_ops.h, Quantize, called by integer_ops/depthwise_conv.h:
+// vectors of 8 channels. uint8 (depthwiseconv_uint8.h) rounds as the reference.
+func.func @depthwise_conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %channel: i32 {contract.value = "channel"},
+    %channel_count: i32 {contract.value = "channel_count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
+  %lanes = arith.constant 8 : i32
+  %tail = func.call @is_in_tail(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
+  %away = arith.ori %tail, %unsigned : i1
+  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %unsigned) : (f32, f32, f32, i1) -> f64
+  %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, %away) : (i32, f64, i1) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// internal/optimized/integer_ops/fully_connected.h: GEMM by ruy. With one weight scale for
+// all outputs the input scale is multiplied to it in float32 (kernel_util.cc,
+// GetQuantizedConvolutionMultipler).
+func.func @linear(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %per_channel: i1 {contract.value = "per_channel"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %true = arith.constant true
+  %away = arith.constant false
+  %narrow = arith.xori %per_channel, %true : i1
+  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %narrow) : (f32, f32, f32, i1) -> f64
+  %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, %away) : (i32, f64, i1) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- mean
+
+// internal/optimized/integer_ops/mean.h and optimized/reduce.h, Mean: the mean of an image
+// over its rows and columns that keeps them as dimensions. All scales combine in float32,
+// the zero points are rounded by themselves, and the channels go by vectors of 16. Other
+// means are the reference's.
+func.func @mean(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %over_image: i1 {contract.value = "over_image"},
+    %keep_dims: i1 {contract.value = "keep_dims"},
+    %channel: i32 {contract.value = "channel"},
+    %channel_count: i32 {contract.value = "channel_count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %reference = func.call @tflite.mean(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+
+  %z = arith.sitofp %input_zero_point : i32 to f32
+  %z_scaled = arith.mulf %z, %input_scale : f32
+  %z_ratio = arith.divf %z_scaled, %output_scale : f32
+  %z_rounded = func.call @add_half_and_truncate(%z_ratio) : (f32) -> i32
+  %bias = arith.subi %zero_point, %z_rounded : i32
+  %n = arith.sitofp %count : i32 to f32
+  %n_scale = arith.mulf %n, %output_scale : f32
+  %ratio = arith.divf %input_scale, %n_scale : f32
+  %real = arith.extf %ratio : f32 to f64
+  %lanes = arith.constant 16 : i32
+  %tail = func.call @is_in_tail(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
+  %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, %tail) : (i32, f64, i1) -> i32
+  %image_mean = func.call @offset_and_clamp(%scaled, %bias, %min, %max) : (i32, i32, i32, i32) -> i32
+
+  %is_image_mean = arith.andi %over_image, %keep_dims : i1
+  %result = arith.select %is_image_mean, %image_mean, %reference : i32
+  return %result : i32
+}
+
+// C: x > 0 ? x + 0.5f : x - 0.5f, converted to an integer. In float32, so that the sum
+// itself is rounded.
+func.func private @add_half_and_truncate(%x: f32) -> i32 {
+  %half = arith.constant 0.5 : f32
+  %zero = arith.constant 0.0 : f32
+  %above = arith.addf %x, %half : f32
+  %below = arith.subf %x, %half : f32
+  %positive = arith.cmpf ogt, %x, %zero : f32
+  %nudged = arith.select %positive, %above, %below : f32
+  %result = fixed.convert %nudged {rounding = toward_zero} : f32 to i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- elementwise
+
+// internal/optimized/integer_ops/add.h and optimized_ops.h, AddElementwise. In the vector
+// body an operand is rounded once only: int8 merges the left shift by 20 and the right
+// shift of the multiplier into one left shift, uint8 drops the bits of the second shift.
+// int8 has 16 lanes, uint8 has 8. Operands that broadcast are done run by run in the
+// kernel; here the position is that in the whole result.
+func.func @add(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"},
+    %element: i32 {contract.value = "element"},
+    %element_count: i32 {contract.value = "element_count"}) -> i32 {
+  %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
+  %larger64 = arith.extf %larger : f32 to f64
+  %two = arith.constant 2.0 : f64
+  %twice = arith.mulf %larger64, %two : f64
+  %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
+  %rhs_centred = arith.subi %rhs, %rhs_zero_point : i32
+  %lhs_body, %lhs_tail = func.call @add_operand(%lhs_centred, %lhs_scale, %twice, %unsigned) : (i32, f32, f64, i1) -> (i32, i32)
+  %rhs_body, %rhs_tail = func.call @add_operand(%rhs_centred, %rhs_scale, %twice, %unsigned) : (i32, f32, f64, i1) -> (i32, i32)
+  %body = arith.addi %lhs_body, %rhs_body : i32
+  %tail = arith.addi %lhs_tail, %rhs_tail : i32
+  %c16 = arith.constant 16 : i32
+  %c8 = arith.constant 8 : i32
+  %lanes = arith.select %unsigned, %c8, %c16 : i32
+  %in_tail = func.call @is_in_tail(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
+  %sum = arith.select %in_tail, %tail, %body : i32
+  %result = func.call @add_output(%sum, %twice, %output_scale, %zero_point, %min, %max) : (i32, f64, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// An operand of an addition in the common scale, in the vector body and in the tail.
+func.func private @add_operand(%centred: i32, %scale: f32, %twice: f64, %unsigned: i1) -> (i32, i32) {
+  %scale64 = arith.extf %scale : f32 to f64
+  %real = arith.divf %scale64, %twice : f64
+  %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
+  %zero = arith.constant 0 : i32
+  %right = arith.subi %zero, %exponent : i32
+  %c20 = arith.constant 20 : i32
+  %shifted = arith.shli %centred, %c20 : i32
+  %high = func.call @saturating_rounding_doubling_high_mul(%shifted, %multiplier) : (i32, i32) -> i32
+  %tail = fixed.shift_right %high, %right {rounding = half_away} : i32
+  %dropped = arith.shrsi %high, %right : i32
+  // vshlq_s32 by a negative count shifts right, toward minus infinity
+  %merged_shift = arith.addi %c20, %exponent : i32
+  %merged_left = arith.maxsi %merged_shift, %zero : i32
+  %merged_negated = arith.subi %zero, %merged_shift : i32
+  %merged_right = arith.maxsi %merged_negated, %zero : i32
+  %merged_up = arith.shli %centred, %merged_left : i32
+  %merged_centred = arith.shrsi %merged_up, %merged_right : i32
+  %merged = func.call @saturating_rounding_doubling_high_mul(%merged_centred, %multiplier) : (i32, i32) -> i32
+  %body = arith.select %unsigned, %dropped, %merged : i32
+  return %body, %tail : i32, i32
+}
+
+// ---------------------------------------------------------------- borders, rescaling
+
+// internal/optimized/optimized_ops.h, AffineQuantize: vectors of 8 multiply by the float32
+// reciprocal of the scale and round half to even; the rest divides in float64 and rounds
+// half away from zero.
+func.func @quantize(
+    %input: f32 {contract.value = "input"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %element: i32 {contract.value = "element"},
+    %element_count: i32 {contract.value = "element_count"}) -> i32 {
+  %one = arith.constant 1.0 : f32
+  %reciprocal = arith.divf %one, %output_scale : f32
+  %product = arith.mulf %input, %reciprocal : f32
+  %body = fixed.convert %product {rounding = half_even} : f32 to i32
+  %input64 = arith.extf %input : f32 to f64
+  %scale64 = arith.extf %output_scale : f32 to f64
+  %quotient = arith.divf %input64, %scale64 : f64
+  %tail = fixed.convert %quotient {rounding = half_away} : f64 to i32
+  %lanes = arith.constant 8 : i32
+  %in_tail = func.call @is_in_tail(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
+  %rounded = arith.select %in_tail, %tail, %body : i32
+  %result = func.call @offset_and_clamp(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// internal/optimized/optimized_ops.h, Dequantize: vectors of 8 multiply the stored integer
+// and the zero point by themselves, in float32.
+func.func @dequantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %element: i32 {contract.value = "element"},
+    %element_count: i32 {contract.value = "element_count"}) -> f32 {
+  %stored = arith.sitofp %input : i32 to f32
+  %scaled = arith.mulf %stored, %input_scale : f32
+  %z = arith.sitofp %input_zero_point : i32 to f32
+  %z_negated = arith.negf %z : f32
+  %z_scaled = arith.mulf %z_negated, %input_scale : f32
+  %body = arith.addf %z_scaled, %scaled : f32
+  %tail = func.call @tflite.dequantize(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %lanes = arith.constant 8 : i32
+  %in_tail = func.call @is_in_tail(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
+  %result = arith.select %in_tail, %tail, %body : f32
+  return %result : f32
+}
+
+// internal/optimized/optimized_ops.h, Requantize: vectors of 16.
+func.func @requantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %element: i32 {contract.value = "element"},
+    %element_count: i32 {contract.value = "element_count"}) -> i32 {
+  %input64 = arith.extf %input_scale : f32 to f64
+  %output64 = arith.extf %output_scale : f32 to f64
+  %real = arith.divf %input64, %output64 : f64
+  %centred = arith.subi %input, %input_zero_point : i32
+  %lanes = arith.constant 16 : i32
+  %tail = func.call @is_in_tail(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
+  %scaled = func.call @multiply_by_real_half_up(%centred, %real, %tail) : (i32, f64, i1) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- softmax
+
+// softmax.cc, PopulateSoftmaxLookupTable, and internal/optimized/optimized_ops.h, Softmax:
+// float32 exponentials of the 256 differences, summed in order, and one division a row.
+func.func @softmax_term(
+    %difference: i32 {contract.value = "difference"},
+    %beta: f32 {contract.value = "beta"},
+    %input_scale: f32 {contract.value = "input_scale"}) -> f32 {
+  %scale = arith.mulf %input_scale, %beta : f32
+  %steps = arith.sitofp %difference : i32 to f32
+  %real = arith.mulf %scale, %steps : f32
+  %result = math.exp %real : f32
+  return %result : f32
+}
+
+func.func @softmax_addend(%term: f32 {contract.value = "term"}) -> f32 {
+  return %term : f32
+}
+
+func.func @softmax_output(
+    %term: f32 {contract.value = "term"},
+    %sum: f32 {contract.value = "sum"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %step = arith.constant 0.00390625 : f32
+  %right_scale = arith.cmpf oeq, %output_scale, %step : f32
+  cf.assert %right_scale, "softmax: the output scale must be 1/256, LiteRT refuses others"
+  %right_zero_point = arith.cmpi eq, %zero_point, %min : i32
+  cf.assert %right_zero_point, "softmax: the output zero point must be the storage type's minimum, LiteRT refuses others"
+  %one = arith.constant 1.0 : f32
+  %scaled_sum = arith.mulf %sum, %output_scale : f32
+  %reciprocal = arith.divf %one, %scaled_sum : f32
+  %probability = arith.mulf %term, %reciprocal : f32
+  // uint8 adds a half and truncates
+  %half = arith.constant 0.5 : f32
+  %above = arith.addf %probability, %half : f32
+  %unsigned_steps = fixed.convert %above {rounding = floor} : f32 to i32
+  %signed_steps = fixed.convert %probability {rounding = half_away} : f32 to i32
+  %steps = arith.select %unsigned, %unsigned_steps, %signed_steps : i32
+  %result = func.call @offset_and_clamp(%steps, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+}

@@ -1,0 +1,446 @@
+// The arithmetic of LiteRT with its default delegate XNNPACK on x86 (LiteRT 2.3,
+// OpResolverType.BUILTIN, one thread).
+//
+// The delegate takes an operation or leaves it to the optimized built-in kernels, whose
+// rules are inherited: average pooling, softmax, hard-swish, lone RELUs, and whatever has
+// scales outside the range that the delegate supports.
+//
+// Sources are files of google/XNNPACK and of LiteRT's
+// tflite/delegates/xnnpack/xnnpack_delegate.cc.
+
+module attributes {
+  contract.summary = "LiteRT with the XNNPACK delegate on x86: float32, half to even",
+  contract.base = "tflite-ruy"
+} {
+
+// ---------------------------------------------------------------- steps
+
+// src/xnnpack/requantization.h, xnn_qs8_requantize_fp32: one float32 product, half to
+// even. The kernels clamp before they add the zero point.
+func.func private @requantize_float32(%x: i32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %float = arith.sitofp %x : i32 to f32
+  %product = arith.mulf %float, %scale : f32
+  %result = func.call @round_to_stored(%product, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func private @round_to_stored(%real: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %low = arith.subi %min, %zero_point : i32
+  %high = arith.subi %max, %zero_point : i32
+  %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
+  %above = arith.maxsi %rounded, %low : i32
+  %clamped = arith.minsi %above, %high : i32
+  %result = arith.addi %clamped, %zero_point : i32
+  return %result : i32
+}
+
+// src/operators/convolution-nhwc.c: the scales combine in float32.
+func.func private @float32_scale(%input: f32, %weight: f32, %output: f32) -> f32 {
+  %product = arith.mulf %input, %weight : f32
+  %scale = arith.divf %product, %output : f32
+  return %scale : f32
+}
+
+func.func private @contraction(
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %scale = func.call @float32_scale(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
+  %limit = arith.constant 256.0 : f32
+  %legal = arith.cmpf olt, %scale, %limit : f32
+  cf.assert %legal, "the input scale times the weight scale is 256 times the output scale or more, which XNNPACK refuses"
+  %result = func.call @requantize_float32(%accumulator, %scale, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// Whether the ratio of two scales lies in [low, high].
+func.func private @is_supported_ratio(%scale: f32, %output_scale: f32, %low: f32, %high: f32) -> i1 {
+  %ratio = arith.divf %scale, %output_scale : f32
+  %not_small = arith.cmpf oge, %ratio, %low : f32
+  %not_large = arith.cmpf ole, %ratio, %high : f32
+  %result = arith.andi %not_small, %not_large : i1
+  return %result : i1
+}
+
+// lrintf(x * 2^places)
+func.func private @to_fixed_point(%x: f32, %places: i32) -> i32 {
+  %c127 = arith.constant 127 : i32
+  %c23 = arith.constant 23 : i32
+  %biased = arith.addi %places, %c127 : i32
+  %bits = arith.shli %biased, %c23 : i32
+  %power = arith.bitcast %bits : i32 to f32
+  %scaled = arith.mulf %x, %power : f32
+  %result = fixed.convert %scaled {rounding = half_even} : f32 to i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- convolution, linear
+
+func.func @conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// The delegate leaves a uint8 layer to the built-in kernel if the file gives the weights a
+// quantized dimension other than 0, though they have one scale only. Such a layer is taken
+// here as if the dimension were 0, as it is by default.
+func.func @depthwise_conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @linear(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// The delegate takes products whose right-hand side has zero point 0.
+func.func @matmul(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %builtin = func.call @"tflite-ruy.matmul"(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  %delegated = func.call @contraction(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  %zero = arith.constant 0 : i32
+  %symmetric = arith.cmpi eq, %rhs_zero_point, %zero : i32
+  %result = arith.select %symmetric, %delegated, %builtin : i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- mean
+
+// src/operators/reduce-nd.c: the zero points become one float32 that needn't be whole.
+func.func @mean(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %ratio = arith.divf %input_scale, %output_scale : f32
+  %n = arith.sitofp %count : i32 to f32
+  %scale = arith.divf %ratio, %n : f32
+  %zeros = arith.muli %count, %input_zero_point : i32
+  %zeros_f = arith.sitofp %zeros : i32 to f32
+  %zeros_scaled = arith.mulf %zeros_f, %scale : f32
+  %z = arith.sitofp %zero_point : i32 to f32
+  %offset = arith.subf %z, %zeros_scaled : f32
+  %sum = arith.sitofp %accumulator : i32 to f32
+  %scaled = arith.mulf %sum, %scale : f32
+  %moved = arith.addf %scaled, %offset : f32
+  %rounded = fixed.convert %moved {rounding = half_even} : f32 to i32
+  %low = arith.maxsi %rounded, %min : i32
+  %result = arith.minsi %low, %max : i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- elementwise
+
+// src/microparams-init.c, xnn_init_qs8_add_minmax_params: integer multipliers of about 20
+// bits, one rounding half up. The delegate takes ratios in [2^-10, 2^8).
+func.func private @weighted_sum(
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32, %rhs_zero_point: i32, %rhs_sign: i32,
+    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %lhs_ratio = arith.divf %lhs_scale, %output_scale : f32
+  %rhs_ratio = arith.divf %rhs_scale, %output_scale : f32
+  %larger = arith.maximumf %lhs_ratio, %rhs_ratio : f32
+  // shift = 20 - the exponent of the larger ratio
+  %bits = arith.bitcast %larger : f32 to i32
+  %c23 = arith.constant 23 : i32
+  %biased = arith.shrui %bits, %c23 : i32
+  %c147 = arith.constant 147 : i32
+  %places = arith.subi %c147, %biased : i32
+  %lhs_multiplier = func.call @to_fixed_point(%lhs_ratio, %places) : (f32, i32) -> i32
+  %rhs_magnitude = func.call @to_fixed_point(%rhs_ratio, %places) : (f32, i32) -> i32
+  %rhs_multiplier = arith.muli %rhs_magnitude, %rhs_sign : i32
+  %lhs_offset = arith.muli %lhs_multiplier, %lhs_zero_point : i32
+  %rhs_offset = arith.muli %rhs_multiplier, %rhs_zero_point : i32
+  %offsets = arith.addi %lhs_offset, %rhs_offset : i32
+  %lhs_product = arith.muli %lhs, %lhs_multiplier : i32
+  %rhs_product = arith.muli %rhs, %rhs_multiplier : i32
+  %products = arith.addi %lhs_product, %rhs_product : i32
+  %sum = arith.subi %products, %offsets : i32
+  %c1 = arith.constant 1 : i32
+  %c31 = arith.constant 31 : i32
+  %at_least_1 = arith.maxsi %places, %c1 : i32
+  %shift = arith.minsi %at_least_1, %c31 : i32
+  %scaled = fixed.shift_right %sum, %shift {rounding = half_up} : i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func private @are_supported_terms(%lhs_scale: f32, %rhs_scale: f32, %output_scale: f32) -> i1 {
+  %low = arith.constant 0.0009765625 : f32
+  // the largest float32 below 256
+  %high = arith.constant 255.999985 : f32
+  %lhs = func.call @is_supported_ratio(%lhs_scale, %output_scale, %low, %high) : (f32, f32, f32, f32) -> i1
+  %rhs = func.call @is_supported_ratio(%rhs_scale, %output_scale, %low, %high) : (f32, f32, f32, f32) -> i1
+  %result = arith.andi %lhs, %rhs : i1
+  return %result : i1
+}
+
+func.func @add(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"},
+    %element: i32 {contract.value = "element"},
+    %element_count: i32 {contract.value = "element_count"}) -> i32 {
+  %plus = arith.constant 1 : i32
+  %delegated = func.call @weighted_sum(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %plus, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, i32, f32, i32, i32, f32, i32, i32, i32) -> i32
+  %builtin = func.call @"tflite-ruy.add"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %min, %max, %unsigned, %element, %element_count) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32, i1, i32, i32) -> i32
+  %supported = func.call @are_supported_terms(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> i1
+  %result = arith.select %supported, %delegated, %builtin : i32
+  return %result : i32
+}
+
+func.func @sub(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %minus = arith.constant -1 : i32
+  %delegated = func.call @weighted_sum(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %minus, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, i32, f32, i32, i32, f32, i32, i32, i32) -> i32
+  %builtin = func.call @"tflite-ruy.sub"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %supported = func.call @are_supported_terms(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> i1
+  %result = arith.select %supported, %delegated, %builtin : i32
+  return %result : i32
+}
+
+// src/qs8-vmul: float32. The delegate takes scale products in [2^-16, 2^8) of the output's.
+func.func @mul(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %a = arith.subi %lhs, %lhs_zero_point : i32
+  %b = arith.subi %rhs, %rhs_zero_point : i32
+  %product = arith.muli %a, %b : i32
+  %scale = func.call @float32_scale(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
+  %delegated = func.call @requantize_float32(%product, %scale, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
+  %builtin = func.call @"tflite-ruy.mul"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %scales = arith.mulf %lhs_scale, %rhs_scale : f32
+  %low = arith.constant 1.52587890625e-05 : f32
+  // the largest float32 below 256
+  %high = arith.constant 255.999985 : f32
+  %supported = func.call @is_supported_ratio(%scales, %output_scale, %low, %high) : (f32, f32, f32, f32) -> i1
+  %result = arith.select %supported, %delegated, %builtin : i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- borders, rescaling
+
+// src/f32-qs8-vcvt: multiplies by the reciprocal, in float32.
+func.func @quantize(
+    %input: f32 {contract.value = "input"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %one = arith.constant 1.0 : f32
+  %reciprocal = arith.divf %one, %output_scale : f32
+  %product = arith.mulf %input, %reciprocal : f32
+  %result = func.call @round_to_stored(%product, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// src/qs8-f32-vcvt: the product of scale and centred integer rounds once, as in the
+// reference.
+func.func @dequantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"}) -> f32 {
+  %result = func.call @tflite.dequantize(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  return %result : f32
+}
+
+// src/microparams-init.c, xnn_init_qs8_cvt_params: 8 fractional bits of the ratio, half up.
+// The delegate takes ratios in [2^-8, 2^7] between tensors of one signedness.
+func.func @requantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %input_unsigned: i1 {contract.value = "input_unsigned"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %output_unsigned: i1 {contract.value = "output_unsigned"},
+    %element: i32 {contract.value = "element"},
+    %element_count: i32 {contract.value = "element_count"}) -> i32 {
+  %c8 = arith.constant 8 : i32
+  %centred = arith.subi %input, %input_zero_point : i32
+  %ratio = arith.divf %input_scale, %output_scale : f32
+  %multiplier = func.call @to_fixed_point(%ratio, %c8) : (f32, i32) -> i32
+  %product = arith.muli %centred, %multiplier : i32
+  %scaled = fixed.shift_right %product, %c8 {rounding = half_up} : i32
+  %delegated = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %builtin = func.call @"tflite-ruy.requantize"(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %element, %element_count) : (i32, f32, i32, f32, i32, i32, i32, i32, i32) -> i32
+  %low = arith.constant 0.00390625 : f32
+  %high = arith.constant 128.0 : f32
+  %in_range = func.call @is_supported_ratio(%input_scale, %output_scale, %low, %high) : (f32, f32, f32, f32) -> i1
+  %same_sign = arith.cmpi eq, %input_unsigned, %output_unsigned : i1
+  %supported = arith.andi %in_range, %same_sign : i1
+  %result = arith.select %supported, %delegated, %builtin : i32
+  return %result : i32
+}
+
+// src/operators/lut-elementwise-nc.c: sigmoid, tanh and elu as the built-in tables, but half
+// to even.
+func.func private @table_output(%real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %one = arith.constant 1.0 : f32
+  %inverse = arith.divf %one, %scale : f32
+  %scaled = arith.mulf %real, %inverse : f32
+  %result = func.call @round_to_stored(%scaled, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// src/microparams-init.c, xnn_init_qs8_lrelu_params: as requantize, with a second
+// multiplier for negative values. The delegate takes ratios whose magnitude is in
+// [2^-8, 2^7].
+func.func @leaky_relu(
+    %input: i32 {contract.value = "input"},
+    %alpha: f32 {contract.value = "alpha"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %c8 = arith.constant 8 : i32
+  %zero = arith.constant 0 : i32
+  %x = arith.subi %input, %input_zero_point : i32
+  %ratio = arith.divf %input_scale, %output_scale : f32
+  %alpha_ratio = arith.mulf %ratio, %alpha : f32
+  %multiplier = func.call @to_fixed_point(%ratio, %c8) : (f32, i32) -> i32
+  %alpha_multiplier = func.call @to_fixed_point(%alpha_ratio, %c8) : (f32, i32) -> i32
+  %non_negative = arith.cmpi sge, %x, %zero : i32
+  %factor = arith.select %non_negative, %multiplier, %alpha_multiplier : i32
+  %product = arith.muli %x, %factor : i32
+  %scaled = fixed.shift_right %product, %c8 {rounding = half_up} : i32
+  %delegated = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %builtin = func.call @"tflite-ruy.leaky_relu"(%input, %alpha, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, i32, f32, i32, i32, i32) -> i32
+  %low = arith.constant 0.00390625 : f32
+  %high = arith.constant 128.0 : f32
+  %magnitude = math.absf %alpha : f32
+  %alpha_scale = arith.mulf %input_scale, %magnitude : f32
+  %rising = func.call @is_supported_ratio(%input_scale, %output_scale, %low, %high) : (f32, f32, f32, f32) -> i1
+  %sloped = func.call @is_supported_ratio(%alpha_scale, %output_scale, %low, %high) : (f32, f32, f32, f32) -> i1
+  %supported = arith.andi %rising, %sloped : i1
+  %result = arith.select %supported, %delegated, %builtin : i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- resizing
+
+// src/indirection.c, xnn_indirection_init_resize_bilinear2d_hwc_q11: positions in float32,
+// weights with 11 fractional bits.
+func.func @resize_bilinear_position(
+    %index: i32 {contract.value = "output_index"},
+    %input_size: i32 {contract.value = "input_size"},
+    %output_size: i32 {contract.value = "output_size"},
+    %align_corners: i1 {contract.value = "align_corners"},
+    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> (i32, i32, i32) {
+  %one = arith.constant 1 : i32
+  %several = arith.cmpi ne, %output_size, %one : i32
+  %aligned = arith.andi %align_corners, %several : i1
+  %input_less_1 = arith.subi %input_size, %one : i32
+  %output_less_1 = arith.subi %output_size, %one : i32
+  %numerator = arith.select %aligned, %input_less_1, %input_size : i32
+  %denominator = arith.select %aligned, %output_less_1, %output_size : i32
+  %numerator_f = arith.sitofp %numerator : i32 to f32
+  %denominator_f = arith.sitofp %denominator : i32 to f32
+  %scale = arith.divf %numerator_f, %denominator_f : f32
+  %index_f = arith.sitofp %index : i32 to f32
+  %corner = arith.mulf %index_f, %scale : f32
+  %half = arith.constant 0.5 : f32
+  %zero = arith.constant 0.0 : f32
+  %half_scale = arith.mulf %half, %scale : f32
+  %offset = arith.subf %half_scale, %half : f32
+  %centre = arith.addf %corner, %offset : f32
+  %not_below = arith.maximumf %centre, %zero : f32
+  %last = arith.sitofp %input_less_1 : i32 to f32
+  %inside = arith.minimumf %not_below, %last : f32
+  %position = arith.select %half_pixel_centers, %inside, %corner : f32
+  %lower = fixed.convert %position {rounding = toward_zero} : f32 to i32
+  %next = arith.addi %lower, %one : i32
+  %upper = arith.minsi %next, %input_less_1 : i32
+  %lower_f = arith.sitofp %lower : i32 to f32
+  %fraction = arith.subf %position, %lower_f : f32
+  %c11 = arith.constant 11 : i32
+  %weight = func.call @to_fixed_point(%fraction, %c11) : (f32, i32) -> i32
+  return %lower, %upper, %weight : i32, i32, i32
+}
+
+// src/s8-ibilinear: rows, then columns; one rounding half up of 22 fractional bits.
+func.func @resize_bilinear(
+    %top_left: i32 {contract.value = "top_left"},
+    %top_right: i32 {contract.value = "top_right"},
+    %bottom_left: i32 {contract.value = "bottom_left"},
+    %bottom_right: i32 {contract.value = "bottom_right"},
+    %y_weight: i32 {contract.value = "y_weight"},
+    %x_weight: i32 {contract.value = "x_weight"}) -> i32 {
+  %top = func.call @interpolate(%top_left, %top_right, %x_weight) : (i32, i32, i32) -> i32
+  %bottom = func.call @interpolate(%bottom_left, %bottom_right, %x_weight) : (i32, i32, i32) -> i32
+  %sum = func.call @interpolate(%top, %bottom, %y_weight) : (i32, i32, i32) -> i32
+  %c22 = arith.constant 22 : i32
+  %result = fixed.shift_right %sum, %c22 {rounding = half_up} : i32
+  return %result : i32
+}
+
+func.func private @interpolate(%a: i32, %b: i32, %weight: i32) -> i32 {
+  %c11 = arith.constant 11 : i32
+  %scaled = arith.shli %a, %c11 : i32
+  %difference = arith.subi %b, %a : i32
+  %step = arith.muli %difference, %weight : i32
+  %result = arith.addi %scaled, %step : i32
+  return %result : i32
+}
+
+}

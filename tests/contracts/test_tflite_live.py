@@ -1,0 +1,88 @@
+"""The contracts of the TFLite family against the systems themselves, run side by side.
+
+Over a million outputs a contract: layers with random and tie-seeking scales, any zero
+points and odd channel counts.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.executors import ModelInterpreter
+from qlower.interp.values import Array
+from qlower.testing.litert import run_litert
+from qlower.testing.random_layers import LAYERS, random_layer_inputs
+from qlower.testing.recordings import make_executors
+from qlower.testing.tflite_cases import CASES, random_inputs
+
+pytestmark = pytest.mark.skipif(
+    find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
+)
+
+CONTRACTS = {"ref": "tflite", "opt": "tflite-ruy", "xnn": "tflite-xnnpack"}
+"""The contract of each of LiteRT's sets of kernels."""
+
+SEEDS = 60
+SEEDS_OF_EVERY_EXECUTOR = 2
+
+ONLY_INT8 = {"batch_matmul", "elu"}
+"""Operators that LiteRT has no uint8 kernels for."""
+
+KNOWN_DIFFERENCES = {
+    ("resize_bilinear", "uint8", "ref"),
+    ("resize_bilinear", "uint8", "opt"),
+}
+"""LiteRT interpolates uint8 in float32; the rules here are those of int8."""
+
+
+def check(result: tuple[Array, ...], expected: tuple[Array, ...], message: str) -> None:
+    assert len(result) == len(expected)
+    for output, reference in zip(result, expected, strict=True):
+        assert output.dtype == reference.dtype
+        np.testing.assert_array_equal(output, reference, err_msg=message)
+
+
+@pytest.mark.parametrize("kernels", ["opt", "xnn"])
+@pytest.mark.parametrize("case", CASES)
+def test_every_operator(case: str, kernels: str, tmp_path: Path):
+    path = tmp_path / f"{case}.tflite"
+    path.write_bytes(CASES[case]())
+    model = qlower.load(path)
+    executors = make_executors(model, CONTRACTS[kernels])
+    types = [(spec.shape, spec.dtype) for spec in model.inputs]
+    for seed in range(2):
+        inputs = random_inputs(types, seed)
+        expected = run_litert(path.read_bytes(), inputs, kernels=kernels)
+        for name, executor in executors.items():
+            check(executor.run(inputs, {})[0], expected, name)
+
+
+@pytest.mark.parametrize("kernels", CONTRACTS)
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("layer", LAYERS)
+def test_random_layers(layer: str, dtype: str, kernels: str, tmp_path: Path):
+    if dtype == "uint8" and layer in ONLY_INT8:
+        pytest.skip(f"LiteRT has no uint8 {layer}")
+    if (layer, dtype, kernels) in KNOWN_DIFFERENCES:
+        pytest.skip("LiteRT interpolates uint8 in float32")
+    if (layer, kernels) == ("elu", "ref"):
+        pytest.skip("LiteRT has no reference kernel of elu")
+    path = tmp_path / "layer.tflite"
+    for seed in range(SEEDS):
+        path.write_bytes(LAYERS[layer](seed, dtype))
+        model = qlower.load(path)
+        inputs = random_layer_inputs(model, seed)
+        expected = run_litert(path.read_bytes(), inputs, kernels=kernels)
+        contract = CONTRACTS[kernels]
+        executors = (
+            make_executors(model, contract)
+            if seed < SEEDS_OF_EVERY_EXECUTOR
+            else {"qnn": ModelInterpreter(model, at="qnn", contract=contract)}
+        )
+        for name, executor in executors.items():
+            check(executor.run(inputs, {})[0], expected, f"seed {seed}, {name}")

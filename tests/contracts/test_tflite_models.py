@@ -1,0 +1,53 @@
+"""Real quantized models with LiteRT's optimized kernels and with XNNPACK (recorded)."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.executors import Executor, ModelInterpreter
+from qlower.interp.values import Array
+from qlower.testing import models_directory
+
+MODELS = models_directory()
+NAMES = sorted(path.parent.name for path in MODELS.glob("*/model.tflite"))
+
+CONTRACTS = {"opt": "tflite-ruy", "xnn": "tflite-xnnpack"}
+
+pytestmark = pytest.mark.skipif(not NAMES, reason=f"no models in {MODELS}")
+
+
+def read_answers(name: str, kernels: str) -> list[Array]:
+    """The recorded outputs; where they aren't recorded they are the reference's."""
+    with np.load(MODELS / name / "golden.npz") as arrays:
+        for key in (kernels, "ref"):
+            names = [k for k in arrays.files if re.fullmatch(rf"{key}(_\d+)?", k)]
+            if names:
+                return [arrays[name] for name in sorted(names)]
+    raise AssertionError(f"{name} has no recorded answers")
+
+
+@pytest.mark.parametrize("kernels", CONTRACTS)
+@pytest.mark.parametrize("name", NAMES)
+def test_model(name: str, kernels: str):
+    """Every input in native code, the first one in the interpreter."""
+    model = qlower.load(MODELS / name / "model.tflite")
+    (spec,) = model.inputs
+    with np.load(MODELS / name / "inputs.npz") as arrays:
+        inputs = [x.reshape(spec.shape) for x in arrays["x"]]
+    answers = read_answers(name, kernels)
+    contract = CONTRACTS[kernels]
+    executors: list[tuple[Executor, list[Array]]] = [
+        (qlower.jit(model, contract=contract), inputs),
+        (ModelInterpreter(model, at="qnn", contract=contract), inputs[:1]),
+    ]
+    for executor, images in executors:
+        for index, image in enumerate(images):
+            outputs, _ = executor.run([image], {})
+            for output, answer in zip(outputs, answers, strict=True):
+                expected = answer[index]
+                assert output.dtype == expected.dtype
+                np.testing.assert_array_equal(output.reshape(expected.shape), expected)
