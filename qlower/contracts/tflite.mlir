@@ -675,30 +675,32 @@ func.func @softmax_term(
 
   %shifted = arith.shli %kept, %left : i32
   %fixed_point = func.call @saturating_rounding_doubling_high_mul(%shifted, %multiplier) : (i32, i32) -> i32
-  %exponential = func.call @exp_on_negative_values(%fixed_point) : (i32) -> i32
+  %integer_bits = arith.constant 5 : i32
+  %exponential = func.call @exp_on_negative_values(%fixed_point, %integer_bits) : (i32, i32) -> i32
   %result = arith.select %in_range, %exponential, %zero : i32
   return %result : i32
 }
 
-// gemmlowp fixedpoint.h, exp_on_negative_values: Q5.26 at most 0 to Q0.31. A polynomial on
-// [-1/4, 0), then one factor for each bit of the rest.
-func.func private @exp_on_negative_values(%a: i32) -> i32 {
+// gemmlowp fixedpoint.h, exp_on_negative_values: from at most 0 with `integer_bits` and a sign
+// (Q5.26 if 5) to Q0.31. A polynomial on [-1/4, 0), then one factor for each bit of the rest.
+func.func private @exp_on_negative_values(%a: i32, %integer_bits: i32) -> i32 {
   %zero = arith.constant 0 : i32
-  %quarter_mask = arith.constant 16777215 : i32
-  %quarter = arith.constant 16777216 : i32
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  %c29 = arith.constant 29 : i32
+  %quarter_place = arith.subi %c29, %integer_bits : i32
+  %quarter = arith.shli %one, %quarter_place : i32
+  %quarter_mask = arith.subi %quarter, %one : i32
   %low_bits = arith.andi %a, %quarter_mask : i32
   %fraction = arith.subi %low_bits, %quarter : i32
   %remainder = arith.subi %fraction, %a : i32
   // exp on [-1/4, 0) by its Taylor series about -1/8, in Q0.31
-  %c5 = arith.constant 5 : i32
-  %q31 = arith.shli %fraction, %c5 : i32
+  %q31 = arith.shli %fraction, %integer_bits : i32
   %eighth = arith.constant 268435456 : i32
   %x = arith.addi %q31, %eighth : i32
   %x2 = func.call @saturating_rounding_doubling_high_mul(%x, %x) : (i32, i32) -> i32
   %x3 = func.call @saturating_rounding_doubling_high_mul(%x2, %x) : (i32, i32) -> i32
   %x4 = func.call @saturating_rounding_doubling_high_mul(%x2, %x2) : (i32, i32) -> i32
-  %one = arith.constant 1 : i32
-  %two = arith.constant 2 : i32
   %x4_over_4 = fixed.shift_right %x4, %two {rounding = half_away} : i32
   %x4_over_4_plus_x3 = arith.addi %x4_over_4, %x3 : i32
   %third = arith.constant 715827883 : i32
@@ -710,57 +712,46 @@ func.func private @exp_on_negative_values(%a: i32) -> i32 {
   %scaled = func.call @saturating_rounding_doubling_high_mul(%exp_minus_eighth, %series) : (i32, i32) -> i32
   %base = arith.addi %exp_minus_eighth, %scaled : i32
   // e^-(2^-2)
-  %bit_1 = arith.constant 16777216 : i32
-  %masked_1 = arith.andi %remainder, %bit_1 : i32
-  %set_1 = arith.cmpi ne, %masked_1, %zero : i32
-  %constant_1 = arith.constant 1672461947 : i32
-  %times_1 = func.call @saturating_rounding_doubling_high_mul(%base, %constant_1) : (i32, i32) -> i32
-  %power_1 = arith.select %set_1, %times_1, %base : i32
+  %factor_0 = arith.constant 1672461947 : i32
+  %power_0 = func.call @multiply_if_bit(%base, %factor_0, %remainder, %quarter, %zero) : (i32, i32, i32, i32, i32) -> i32
   // e^-(2^-1)
-  %bit_2 = arith.constant 33554432 : i32
-  %masked_2 = arith.andi %remainder, %bit_2 : i32
-  %set_2 = arith.cmpi ne, %masked_2, %zero : i32
-  %constant_2 = arith.constant 1302514674 : i32
-  %times_2 = func.call @saturating_rounding_doubling_high_mul(%power_1, %constant_2) : (i32, i32) -> i32
-  %power_2 = arith.select %set_2, %times_2, %power_1 : i32
+  %c1 = arith.constant 1 : i32
+  %factor_1 = arith.constant 1302514674 : i32
+  %power_1 = func.call @multiply_if_bit(%power_0, %factor_1, %remainder, %quarter, %c1) : (i32, i32, i32, i32, i32) -> i32
   // e^-(2^0)
-  %bit_3 = arith.constant 67108864 : i32
-  %masked_3 = arith.andi %remainder, %bit_3 : i32
-  %set_3 = arith.cmpi ne, %masked_3, %zero : i32
-  %constant_3 = arith.constant 790015084 : i32
-  %times_3 = func.call @saturating_rounding_doubling_high_mul(%power_2, %constant_3) : (i32, i32) -> i32
-  %power_3 = arith.select %set_3, %times_3, %power_2 : i32
+  %c2 = arith.constant 2 : i32
+  %factor_2 = arith.constant 790015084 : i32
+  %power_2 = func.call @multiply_if_bit(%power_1, %factor_2, %remainder, %quarter, %c2) : (i32, i32, i32, i32, i32) -> i32
   // e^-(2^1)
-  %bit_4 = arith.constant 134217728 : i32
-  %masked_4 = arith.andi %remainder, %bit_4 : i32
-  %set_4 = arith.cmpi ne, %masked_4, %zero : i32
-  %constant_4 = arith.constant 290630308 : i32
-  %times_4 = func.call @saturating_rounding_doubling_high_mul(%power_3, %constant_4) : (i32, i32) -> i32
-  %power_4 = arith.select %set_4, %times_4, %power_3 : i32
+  %c3 = arith.constant 3 : i32
+  %factor_3 = arith.constant 290630308 : i32
+  %power_3 = func.call @multiply_if_bit(%power_2, %factor_3, %remainder, %quarter, %c3) : (i32, i32, i32, i32, i32) -> i32
   // e^-(2^2)
-  %bit_5 = arith.constant 268435456 : i32
-  %masked_5 = arith.andi %remainder, %bit_5 : i32
-  %set_5 = arith.cmpi ne, %masked_5, %zero : i32
-  %constant_5 = arith.constant 39332535 : i32
-  %times_5 = func.call @saturating_rounding_doubling_high_mul(%power_4, %constant_5) : (i32, i32) -> i32
-  %power_5 = arith.select %set_5, %times_5, %power_4 : i32
+  %c4 = arith.constant 4 : i32
+  %factor_4 = arith.constant 39332535 : i32
+  %power_4 = func.call @multiply_if_bit(%power_3, %factor_4, %remainder, %quarter, %c4) : (i32, i32, i32, i32, i32) -> i32
   // e^-(2^3)
-  %bit_6 = arith.constant 536870912 : i32
-  %masked_6 = arith.andi %remainder, %bit_6 : i32
-  %set_6 = arith.cmpi ne, %masked_6, %zero : i32
-  %constant_6 = arith.constant 720401 : i32
-  %times_6 = func.call @saturating_rounding_doubling_high_mul(%power_5, %constant_6) : (i32, i32) -> i32
-  %power_6 = arith.select %set_6, %times_6, %power_5 : i32
+  %c5 = arith.constant 5 : i32
+  %factor_5 = arith.constant 720401 : i32
+  %power_5 = func.call @multiply_if_bit(%power_4, %factor_5, %remainder, %quarter, %c5) : (i32, i32, i32, i32, i32) -> i32
   // e^-(2^4)
-  %bit_7 = arith.constant 1073741824 : i32
-  %masked_7 = arith.andi %remainder, %bit_7 : i32
-  %set_7 = arith.cmpi ne, %masked_7, %zero : i32
-  %constant_7 = arith.constant 242 : i32
-  %times_7 = func.call @saturating_rounding_doubling_high_mul(%power_6, %constant_7) : (i32, i32) -> i32
-  %power_7 = arith.select %set_7, %times_7, %power_6 : i32
+  %c6 = arith.constant 6 : i32
+  %factor_6 = arith.constant 242 : i32
+  %power_6 = func.call @multiply_if_bit(%power_5, %factor_6, %remainder, %quarter, %c6) : (i32, i32, i32, i32, i32) -> i32
   %is_zero = arith.cmpi eq, %a, %zero : i32
   %almost_one = arith.constant 2147483647 : i32
-  %result = arith.select %is_zero, %almost_one, %power_7 : i32
+  %result = arith.select %is_zero, %almost_one, %power_6 : i32
+  return %result : i32
+}
+
+// x times the factor if the bit `place` above `quarter` is set in `bits`.
+func.func private @multiply_if_bit(%x: i32, %factor: i32, %bits: i32, %quarter: i32, %place: i32) -> i32 {
+  %zero = arith.constant 0 : i32
+  %bit = arith.shli %quarter, %place : i32
+  %masked = arith.andi %bits, %bit : i32
+  %set = arith.cmpi ne, %masked, %zero : i32
+  %product = func.call @saturating_rounding_doubling_high_mul(%x, %factor) : (i32, i32) -> i32
+  %result = arith.select %set, %product, %x : i32
   return %result : i32
 }
 
@@ -771,8 +762,16 @@ func.func @softmax_addend(%term: i32 {contract.value = "term"}) -> i32 {
   return %result : i32
 }
 
-// gemmlowp fixedpoint.h, one_over_one_plus_x_for_x_in_0_1: Q0.31, three Newton steps in Q2.29.
+// gemmlowp fixedpoint.h, one_over_one_plus_x_for_x_in_0_1: Q0.31.
 func.func private @one_over_one_plus_x(%x: i32) -> i32 {
+  %twice = func.call @two_over_one_plus_x(%x) : (i32) -> i32
+  %shift = arith.constant 1 : i64
+  %result = func.call @saturating_shift_left(%twice, %shift) : (i32, i64) -> i32
+  return %result : i32
+}
+
+// From Q0.31 to Q2.29 by three Newton steps.
+func.func private @two_over_one_plus_x(%x: i32) -> i32 {
   %x64 = arith.extsi %x : i32 to i64
   %one64 = arith.constant 2147483647 : i64
   %denominator = arith.addi %x64, %one64 : i64
@@ -786,8 +785,7 @@ func.func private @one_over_one_plus_x(%x: i32) -> i32 {
   %first = func.call @newton_step(%guess, %half) : (i32, i32) -> i32
   %second = func.call @newton_step(%first, %half) : (i32, i32) -> i32
   %third = func.call @newton_step(%second, %half) : (i32, i32) -> i32
-  %result = func.call @saturating_shift_left(%third, %shift) : (i32, i64) -> i32
-  return %result : i32
+  return %third : i32
 }
 
 func.func private @newton_step(%guess: i32, %half: i32) -> i32 {

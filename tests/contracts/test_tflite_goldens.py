@@ -27,6 +27,7 @@ LAYER_ENGINES = {
     "litert_opt_haswell": "tflite-ruy",
     "litert_xnn": "tflite-xnnpack",
     "litert_xnn_haswell": "tflite-xnnpack",
+    "tflm": "tflm",
 }
 """The contract of each engine of `layers.npz`."""
 

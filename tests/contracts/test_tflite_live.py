@@ -6,6 +6,7 @@ points and odd channel counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,19 +20,33 @@ from qlower.testing.litert import run_litert
 from qlower.testing.random_layers import LAYERS, random_layer_inputs
 from qlower.testing.recordings import make_executors
 from qlower.testing.tflite_cases import CASES, random_inputs
+from qlower.testing.tflm import run_tflm
 
-pytestmark = pytest.mark.skipif(
+needs_litert = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
 )
+needs_tflm = pytest.mark.skipif(
+    find_spec("tflite_micro") is None, reason="tflite-micro is not installed"
+)
 
-CONTRACTS = {"ref": "tflite", "opt": "tflite-ruy", "xnn": "tflite-xnnpack"}
-"""The contract of each of LiteRT's sets of kernels."""
+CONTRACTS = {
+    "ref": "tflite",
+    "opt": "tflite-ruy",
+    "xnn": "tflite-xnnpack",
+    "tflm": "tflm",
+}
+"""The contract of each of LiteRT's sets of kernels, and of TFLite Micro."""
 
-SEEDS = 60
+SYSTEMS = [
+    *(pytest.param(kernels, marks=needs_litert) for kernels in ("ref", "opt", "xnn")),
+    pytest.param("tflm", marks=needs_tflm),
+]
+
+SEEDS = {"ref": 60, "opt": 60, "xnn": 60, "tflm": 80}
 SEEDS_OF_EVERY_EXECUTOR = 2
 
 ONLY_INT8 = {"batch_matmul", "elu"}
-"""Operators that LiteRT has no uint8 kernels for."""
+"""Operators that LiteRT has no uint8 kernels for. TFLite Micro has none but one."""
 
 KNOWN_DIFFERENCES = {
     ("resize_bilinear", "uint8", "ref"),
@@ -47,6 +62,13 @@ def check(result: tuple[Array, ...], expected: tuple[Array, ...], message: str) 
         np.testing.assert_array_equal(output, reference, err_msg=message)
 
 
+def run(kernels: str, model: bytes, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    if kernels == "tflm":
+        return run_tflm(model, inputs)
+    return run_litert(model, inputs, kernels=kernels)
+
+
+@needs_litert
 @pytest.mark.parametrize("kernels", ["opt", "xnn"])
 @pytest.mark.parametrize("case", CASES)
 def test_every_operator(case: str, kernels: str, tmp_path: Path):
@@ -62,22 +84,24 @@ def test_every_operator(case: str, kernels: str, tmp_path: Path):
             check(executor.run(inputs, {})[0], expected, name)
 
 
-@pytest.mark.parametrize("kernels", CONTRACTS)
+@pytest.mark.parametrize("kernels", SYSTEMS)
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("layer", LAYERS)
 def test_random_layers(layer: str, dtype: str, kernels: str, tmp_path: Path):
     if dtype == "uint8" and layer in ONLY_INT8:
         pytest.skip(f"LiteRT has no uint8 {layer}")
+    if dtype == "uint8" and kernels == "tflm" and layer != "dequantize":
+        pytest.skip("TFLite Micro has no uint8 kernels")
     if (layer, dtype, kernels) in KNOWN_DIFFERENCES:
         pytest.skip("LiteRT interpolates uint8 in float32")
     if (layer, kernels) == ("elu", "ref"):
         pytest.skip("LiteRT has no reference kernel of elu")
     path = tmp_path / "layer.tflite"
-    for seed in range(SEEDS):
+    for seed in range(SEEDS[kernels]):
         path.write_bytes(LAYERS[layer](seed, dtype))
         model = qlower.load(path)
         inputs = random_layer_inputs(model, seed)
-        expected = run_litert(path.read_bytes(), inputs, kernels=kernels)
+        expected = run(kernels, path.read_bytes(), inputs)
         contract = CONTRACTS[kernels]
         executors = (
             make_executors(model, contract)

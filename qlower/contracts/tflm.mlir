@@ -1,0 +1,170 @@
+// The arithmetic of TensorFlow Lite for Microcontrollers with its portable kernels
+// (tflite-micro of October 2026), and of CMSIS-NN, which gives the same bits: fixed point
+// with two roundings everywhere.
+//
+// It shares LiteRT's reference code, so what isn't here is as there. Sources are files of
+// tensorflow/tflite-micro, below tensorflow/lite, unless named otherwise.
+
+module attributes {
+  contract.summary = "TFLite Micro and CMSIS-NN: double rounding everywhere",
+  contract.base = "tflite"
+} {
+
+// micro/kernels/fully_connected_common.cc: fixed point, where LiteRT multiplies in float64.
+// The scales combine in float64 whatever their number.
+func.func @linear(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @scale_product(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// micro/kernels/batch_matmul_common.cc
+func.func @matmul(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @scale_product(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// A product, or sum of products, times the ratio of the scales: all in float64.
+func.func private @scale_product(
+    %product: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %wide = arith.constant false
+  %real = func.call @convolution_scale(%lhs_scale, %rhs_scale, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
+  %scaled = func.call @multiply_by_real(%product, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// micro/kernels/mul_common.cc: LiteRT combines the scales in float32.
+func.func @mul(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %a = arith.subi %lhs, %lhs_zero_point : i32
+  %b = arith.subi %rhs, %rhs_zero_point : i32
+  %product = arith.muli %a, %b : i32
+  %result = func.call @scale_product(%product, %lhs_scale, %rhs_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- sigmoid, tanh
+
+// micro/kernels/logistic_common.cc and tanh.cc: the input in Q4.27, and the radius from which
+// on the function is saturated: floor(15 * 2^27 / 2^left).
+func.func private @activation_input(%input: i32, %scale: f32, %zero_point: i32) -> (i32, i1, i1) {
+  %wide = arith.extf %scale : f32 to f64
+  %two_to_27 = arith.constant 134217728.0 : f64
+  %real = arith.mulf %wide, %two_to_27 : f64
+  %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
+  %x = arith.subi %input, %zero_point : i32
+  %fixed_point = func.call @multiply_by_quantized_multiplier(%x, %multiplier, %exponent) : (i32, i32, i32) -> i32
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %left = arith.maxsi %exponent, %zero : i32
+  %input_range = arith.constant 2013265920 : i32
+  %radius = arith.shrui %input_range, %left : i32
+  %negated = arith.subi %zero, %radius : i32
+  %low = arith.cmpi sle, %x, %negated : i32
+  %high = arith.cmpi sge, %x, %radius : i32
+  return %fixed_point, %low, %high : i32, i1, i1
+}
+
+// The minimum or maximum of int8 where the function is saturated.
+func.func private @activation_output(%value: i32, %low: i1, %high: i1) -> i32 {
+  %min = arith.constant -128 : i32
+  %max = arith.constant 127 : i32
+  %above = arith.maxsi %value, %min : i32
+  %clamped = arith.minsi %above, %max : i32
+  %capped = arith.select %high, %max, %clamped : i32
+  %result = arith.select %low, %min, %capped : i32
+  return %result : i32
+}
+
+// kernels/internal/reference/integer_ops/logistic.h; gemmlowp fixedpoint.h, logistic. The output
+// is 1/256 a step from -128, whatever its quantization says.
+func.func @sigmoid(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
+  func.call @refuse_unsigned(%unsigned) : (i1) -> ()
+  %x, %low, %high = func.call @activation_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> (i32, i1, i1)
+  %zero = arith.constant 0 : i32
+  %negated = arith.subi %zero, %x : i32
+  %at_most_0 = arith.minsi %x, %negated : i32
+  %integer_bits = arith.constant 4 : i32
+  %exponential = func.call @exp_on_negative_values(%at_most_0, %integer_bits) : (i32, i32) -> i32
+  %upper = func.call @one_over_one_plus_x(%exponential) : (i32) -> i32
+  %one = arith.constant 2147483647 : i32
+  %lower = arith.subi %one, %upper : i32
+  %positive = arith.cmpi sgt, %x, %zero : i32
+  %branch = arith.select %positive, %upper, %lower : i32
+  %is_zero = arith.cmpi eq, %x, %zero : i32
+  %half = arith.constant 1073741824 : i32
+  %probability = arith.select %is_zero, %half, %branch : i32
+  %c23 = arith.constant 23 : i32
+  %steps = fixed.shift_right %probability, %c23 {rounding = half_away} : i32
+  %offset = arith.constant -128 : i32
+  %moved = arith.addi %steps, %offset : i32
+  %result = func.call @activation_output(%moved, %low, %high) : (i32, i1, i1) -> i32
+  return %result : i32
+}
+
+// kernels/internal/reference/integer_ops/tanh.h; gemmlowp fixedpoint.h, tanh:
+// (1 - e^2x) / (1 + e^2x) for x below 0. Doubling Q4.27 is reading it as Q5.26. The output is
+// 1/128 a step about 0, whatever its quantization says.
+func.func @tanh(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
+  func.call @refuse_unsigned(%unsigned) : (i1) -> ()
+  %x, %low, %high = func.call @activation_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> (i32, i1, i1)
+  %zero = arith.constant 0 : i32
+  %negated = arith.subi %zero, %x : i32
+  %at_most_0 = arith.minsi %x, %negated : i32
+  %integer_bits = arith.constant 5 : i32
+  %exponential = func.call @exp_on_negative_values(%at_most_0, %integer_bits) : (i32, i32) -> i32
+  %quotient = func.call @two_over_one_plus_x(%exponential) : (i32) -> i32
+  %one = arith.constant 536870912 : i32
+  %fraction = arith.subi %quotient, %one : i32
+  %shift = arith.constant 2 : i64
+  %magnitude = func.call @saturating_shift_left(%fraction, %shift) : (i32, i64) -> i32
+  %mirrored = arith.subi %zero, %magnitude : i32
+  %negative = arith.cmpi slt, %x, %zero : i32
+  %branch = arith.select %negative, %mirrored, %magnitude : i32
+  %is_zero = arith.cmpi eq, %x, %zero : i32
+  %real = arith.select %is_zero, %zero, %branch : i32
+  %c24 = arith.constant 24 : i32
+  %steps = fixed.shift_right %real, %c24 {rounding = half_away} : i32
+  %result = func.call @activation_output(%steps, %low, %high) : (i32, i1, i1) -> i32
+  return %result : i32
+}
+
+func.func private @refuse_unsigned(%unsigned: i1) {
+  %true = arith.constant true
+  %signed = arith.xori %unsigned, %true : i1
+  cf.assert %signed, "TFLite Micro has this operation for int8 only"
+  return
+}
+
+}

@@ -1,0 +1,34 @@
+"""Running a `.tflite` model with TensorFlow Lite for Microcontrollers.
+
+Needs the optional package `tflite-micro`; tests skip without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+ARENA_BYTES = 1 << 22
+
+
+class _Interpreter(Protocol):
+    def set_input(self, input_data: NDArray[np.generic], index: int) -> None: ...
+    def get_output(self, index: int) -> NDArray[np.generic]: ...
+    def invoke(self) -> None: ...
+
+
+def run_tflm(
+    model: bytes, inputs: Sequence[NDArray[np.generic]]
+) -> tuple[NDArray[np.generic], ...]:
+    """The output of a model with one; raises what TFLM raises when it refuses it."""
+    module = import_module("tflite_micro").runtime
+    make_interpreter = cast(Callable[..., _Interpreter], module.Interpreter.from_bytes)
+    interpreter = make_interpreter(model, arena_size=ARENA_BYTES)
+    for index, value in enumerate(inputs):
+        interpreter.set_input(value, index)
+    interpreter.invoke()
+    return (interpreter.get_output(0).copy(),)
