@@ -16,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DictionaryAttr,
     ModuleOp,
     StringAttr,
@@ -24,7 +25,9 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute
 from xdsl.traits import SymbolTable
+from xdsl.utils.hints import isa
 
+from qlower.contracts.products import EXACT, PRODUCTS
 from qlower.contracts.rules import FREELY_TYPED, RULES
 from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
@@ -32,6 +35,10 @@ from qlower.parsing import parse_module, verify_module
 
 VALUE = "contract.value"
 """The argument attribute that names the value which an argument wants."""
+
+PRODUCT = "contract.product"
+"""The attribute of a contraction's rule that names its product (`products.py`), `exact`
+by default. Of a list the contract's rule `<rule>_product` chooses, by index."""
 
 SUMMARY = "contract.summary"
 BASE = "contract.base"
@@ -46,11 +53,13 @@ base is tflite; inherited functions that call a rule mean that one.
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule of a contract: its function and the values its arguments want."""
+    """One rule of a contract: its function, the values its arguments want, and the
+    products that a contraction may have."""
 
     name: str
     function: FuncOp
     values: tuple[str, ...]
+    products: tuple[str, ...]
 
     def evaluate(self, values: Mapping[str, Array]) -> tuple[Array, ...]:
         """What the rule gives for these values; arrays broadcast against each other."""
@@ -218,7 +227,24 @@ def _check_rule(function: FuncOp) -> Rule:
             f"it must return ({_type_list(signature.results)})",
             location,
         )
-    return Rule(name, function, tuple(values))
+    return Rule(name, function, tuple(values), _products(name, function))
+
+
+def _products(name: str, function: FuncOp) -> tuple[str, ...]:
+    attribute = function.attributes.get(PRODUCT, StringAttr(EXACT))
+    entries = attribute.data if isa(attribute, ArrayAttr) else (attribute,)
+    legal = PRODUCTS.get(name, (EXACT,))
+    names: list[str] = []
+    for entry in entries:
+        if not isinstance(entry, StringAttr) or entry.data not in legal:
+            raise QlowerError(
+                f"{PRODUCT} {entry} of rule {name} is not one of {', '.join(legal)}",
+                function.location,
+            )
+        names.append(entry.data)
+    if not names:
+        raise QlowerError(f"{PRODUCT} of rule {name} is empty", function.location)
+    return tuple(names)
 
 
 def _check_calls(function: FuncOp, callers: tuple[str, ...]) -> None:

@@ -76,6 +76,12 @@ _ACCUMULATOR_RANGE = {
     "accumulator_min": i64,
     "accumulator_max": i64,
 }
+_LAYER = {
+    "per_channel": i1,
+    "input_channels": i32,
+    # More than 1 in grouped convolutions only.
+    "groups": i32,
+}
 _CONTRACTION = _placed(
     # sum((x - x_zero_point) * (w - w_zero_point)) over the taps inside the image, and
     # the bias unless the rule asks for that by itself; wraps at 32 bits.
@@ -85,10 +91,7 @@ _CONTRACTION = _placed(
         # it in the other form; 0 if it has none.
         "bias": i32,
         "real_bias": f32,
-        "per_channel": i1,
-        "input_channels": i32,
-        # More than 1 in grouped convolutions only.
-        "groups": i32,
+        **_LAYER,
         **_ACCUMULATOR_RANGE,
         **_INPUT,
         **_operand("weight"),
@@ -104,15 +107,15 @@ _WINDOW: Values = {
     }.items()
     for side in sides
 }
+_DILATED = {**_WINDOW, "dilation_height": i32, "dilation_width": i32}
 _CONVOLUTION = RuleSignature(
-    _CONTRACTION.runtime,
-    {
-        **_CONTRACTION.constants,
-        **_WINDOW,
-        "dilation_height": i32,
-        "dilation_width": i32,
-    },
+    _CONTRACTION.runtime, {**_CONTRACTION.constants, **_DILATED}
 )
+# Which entry of the list `contract.product` of the contraction's rule holds.
+_LINEAR_PRODUCT = RuleSignature(
+    {}, {**_LAYER, "channel_count": i32, "input_unsigned": i1}
+)
+_CONVOLUTION_PRODUCT = RuleSignature({}, {**_LINEAR_PRODUCT.constants, **_DILATED})
 _BIAS_SCALES: Values = {"input_scale": f32, "weight_scale": f32}
 _SUM = _placed(
     # The sum of the stored integers inside the image, zero point not subtracted, and
@@ -132,6 +135,9 @@ RULES: Mapping[str, RuleSignature] = {
     "conv2d": _CONVOLUTION,
     "depthwise_conv2d": _CONVOLUTION,
     "linear": _CONTRACTION,
+    "conv2d_product": _CONVOLUTION_PRODUCT,
+    "depthwise_conv2d_product": _CONVOLUTION_PRODUCT,
+    "linear_product": _LINEAR_PRODUCT,
     "matmul": _placed(
         {"accumulator": i32},
         {**_ACCUMULATOR_RANGE, **_operand("lhs"), **_operand("rhs"), **_OUTPUT},

@@ -17,6 +17,7 @@ from xdsl.ir import Attribute
 
 from qlower.analysis.accumulator_range import accumulator_range, product_bounds
 from qlower.contracts import Contract
+from qlower.contracts.products import EXACT
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, element_type
@@ -82,9 +83,10 @@ def activation_values(
     return output_values(contract, type, bounds)
 
 
-def window_values(op: qnn.ConvolutionOp | qnn.PoolOp) -> Values:
-    """Steps and padding of a window."""
+def window_values(op: qnn.ConvolutionOp | qnn.PoolOp, kernel: Sequence[int]) -> Values:
+    """Size, steps and padding of a window."""
     sides = {
+        "kernel": (("height", "width"), kernel),
         "stride": (("height", "width"), op.stride),
         "pad": (("top", "bottom", "left", "right"), op.pad),
     }
@@ -106,23 +108,22 @@ def contraction_values(
     called only if the contract's rule needs to know it.
     """
     values = {
+        **layer_values(op),
         **operand_values("input", op.input.type),
         **operand_values("weight", op.weight.type),
         **activation_values(contract, op.result.type, op.activation),
-        "per_channel": np.array(quantized_element(op.weight.type).is_per_axis),
-        "input_channels": np.array(op.input.type.get_shape()[-1], np.int32),
-        "groups": np.array(op.groups if isinstance(op, qnn.Conv2DOp) else 1, np.int32),
     }
-    if not isinstance(op, qnn.LinearOp):
-        values |= window_values(op)
-        kernel = op.weight.type.get_shape()[1:3]
-        values["kernel_height"], values["kernel_width"] = np.array(kernel, np.int32)
     wanted = contract.rule(contraction_rule(op)).values
     if "bias" in wanted:
         values["bias"] = integer_bias(contract, op, model_bias())
     if "real_bias" in wanted:
         values["real_bias"] = _real_bias(contract, op, model_bias())
     if not {"accumulator_min", "accumulator_max"}.isdisjoint(wanted):
+        if product_of(contract, op) != EXACT:
+            raise QlowerError(
+                "the range of an accumulator is known for exact products only",
+                op.location,
+            )
         start = np.zeros((), np.int32)
         if not takes_bias(contract, op):
             start = integer_bias(contract, op, model_bias())
@@ -137,6 +138,51 @@ def contraction_values(
             bound + start.astype(np.int64) for bound in bounds
         )
     return values
+
+
+def layer_values(op: Contraction) -> Values:
+    """Sizes and steps of a contraction with weights."""
+    groups = op.groups if isinstance(op, qnn.Conv2DOp) else 1
+    values = {
+        "per_channel": np.array(quantized_element(op.weight.type).is_per_axis),
+        "input_channels": np.array(op.input.type.get_shape()[-1], np.int32),
+        "groups": np.array(groups, np.int32),
+    }
+    if not isinstance(op, qnn.LinearOp):
+        kernel = op.weight.type.get_shape()[1:3]
+        values |= window_values(op, kernel)
+    return values
+
+
+def product_of(contract: Contract, op: Contraction) -> str:
+    """How the contract multiplies in a contraction: a name of `products.py`."""
+    name = contraction_rule(op)
+    products = contract.rule(name).products
+    product = products[0]
+    if len(products) > 1:
+        result = op.results[0].type
+        assert isinstance(result, TensorType)
+        values = {
+            **layer_values(op),
+            **operand_values("input", op.input.type),
+            "channel_count": np.array(result.get_shape()[-1], np.int32),
+        }
+        (choice,) = contract.rule(f"{name}_product").evaluate(values)
+        if not 0 <= int(choice) < len(products):
+            raise QlowerError(
+                f"rule {name}_product of contract {contract.name} gives {choice}, "
+                f"{name} has {len(products)} products",
+                op.location,
+            )
+        product = products[int(choice)]
+    weight = quantized_element(op.weight.type)
+    if product != EXACT and (any(weight.zero_points) or not weight.signed):
+        raise QlowerError(
+            f"contract {contract.name} multiplies in saturating pairs, which needs "
+            "int8 weights with zero point 0",
+            op.location,
+        )
+    return product
 
 
 def contraction_rule(op: Contraction) -> str:

@@ -72,7 +72,8 @@ func.func private @multiply_by_real(%x: i32, %real: f64) -> i32 {
 
 def test_tflite_defines_every_rule():
     assert "tflite" in contract_names()
-    assert set(load_contract("tflite").rules) == set(RULES)
+    others = {rule for rule in RULES if rule.endswith("_product")}
+    assert set(load_contract("tflite").rules) == set(RULES) - others
 
 
 def test_a_contract_is_loaded_from_a_path(tmp_path: Path):

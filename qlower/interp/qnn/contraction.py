@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 from xdsl.interpreter import (
     Interpreter,
@@ -10,23 +13,29 @@ from xdsl.interpreter import (
     register_impls,
 )
 
+from qlower.contracts.products import EXACT
 from qlower.contracts.values import (
-    Contraction,
     contraction_rule,
     contraction_values,
     integer_bias,
     matmul_values,
+    product_of,
     takes_bias,
 )
 from qlower.dialects import qnn
 
 from ..values import Array
+from .pairs import pair_sums
 from .rules import RuleFunctions, centred, padded, shape_of, taps
+
+ContractionT = TypeVar(
+    "ContractionT", qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp
+)
 
 
 @register_impls
 class ContractionFunctions(RuleFunctions):
-    """Exact sums of products.
+    """Exact sums of products, or those that the contract names.
 
     float64 matrix products are exact here: |x * w| is below 2^17 and there are far less
     than 2^36 of them.
@@ -36,8 +45,11 @@ class ContractionFunctions(RuleFunctions):
     def run_conv2d(
         self, interpreter: Interpreter, op: qnn.Conv2DOp, args: PythonValues
     ) -> PythonValues:
-        image = padded(centred(args[0], op.input), op.pad)
-        weight = centred(args[1], op.weight)
+        return self._finish(op, self._sum_conv2d, args)
+
+    def _sum_conv2d(self, op: qnn.Conv2DOp, stored: Array, weight: Array) -> Array:
+        image = padded(centred(stored, op.input), op.pad)
+        weight = centred(weight, op.weight)
         batch, height, width, outputs = shape_of(op.result)
         group_outputs, depth = outputs // op.groups, weight.shape[3]
         sums = np.zeros((batch * height * width, outputs))
@@ -47,27 +59,34 @@ class ContractionFunctions(RuleFunctions):
             for kh, kw, view in taps(op, source, weight.shape[1:3], op.dilation):
                 rows = view.reshape(-1, depth).astype(np.float64)
                 sums[:, part] += rows @ weight[part, kh, kw, :].T
-        return self._finish(op, sums.reshape(shape_of(op.result)), args)
+        return sums.reshape(shape_of(op.result))
 
     @impl(qnn.DepthwiseConv2DOp)
     def run_depthwise_conv2d(
         self, interpreter: Interpreter, op: qnn.DepthwiseConv2DOp, args: PythonValues
     ) -> PythonValues:
-        image = np.repeat(centred(args[0], op.input), op.multiplier, axis=3)
-        weight = centred(args[1], op.weight)
+        return self._finish(op, self._sum_depthwise, args)
+
+    def _sum_depthwise(
+        self, op: qnn.DepthwiseConv2DOp, stored: Array, weight: Array
+    ) -> Array:
+        image = np.repeat(centred(stored, op.input), op.multiplier, axis=3)
+        weight = centred(weight, op.weight)
         sums = np.zeros(shape_of(op.result), np.int64)
         image = padded(image, op.pad)
         for kh, kw, view in taps(op, image, weight.shape[1:3], op.dilation):
             sums += view.astype(np.int64) * weight[0, kh, kw, :]
-        return self._finish(op, sums, args)
+        return sums
 
     @impl(qnn.LinearOp)
     def run_linear(
         self, interpreter: Interpreter, op: qnn.LinearOp, args: PythonValues
     ) -> PythonValues:
-        rows = centred(args[0], op.input).astype(np.float64)
-        weight = centred(args[1], op.weight).astype(np.float64)
-        return self._finish(op, rows @ weight.T, args)
+        return self._finish(op, self._sum_linear, args)
+
+    def _sum_linear(self, op: qnn.LinearOp, stored: Array, weight: Array) -> Array:
+        rows = centred(stored, op.input).astype(np.float64)
+        return rows @ centred(weight, op.weight).astype(np.float64).T
 
     @impl(qnn.MatMulOp)
     def run_matmul(
@@ -83,11 +102,16 @@ class ContractionFunctions(RuleFunctions):
 
     def _finish(
         self,
-        op: Contraction,
-        sums: Array,
+        op: ContractionT,
+        exact_sums: Callable[[ContractionT, Array, Array], Array],
         args: PythonValues,
     ) -> PythonValues:
         contract = self.contract(op)
+        product = product_of(contract, op)
+        if product == EXACT:
+            sums = exact_sums(op, args[0], args[1])
+        else:
+            sums = pair_sums(op, product, args[0], args[1])
         bias: Array = args[2] if op.bias is not None else np.zeros((), np.int32)
         total = sums.astype(np.int64)
         if not takes_bias(contract, op):

@@ -46,9 +46,9 @@ Lower: TypeAlias = Callable[[Lowering, Any], Sequence[SSAValue]]
 
 LOWERINGS: Mapping[type[Operation], Lower] = {
     qnn.ConstantOp: movement.lower_constant,
-    qnn.Conv2DOp: contraction.lower_conv2d,
-    qnn.DepthwiseConv2DOp: contraction.lower_depthwise_conv2d,
-    qnn.LinearOp: contraction.lower_linear,
+    qnn.Conv2DOp: contraction.lower_contraction,
+    qnn.DepthwiseConv2DOp: contraction.lower_contraction,
+    qnn.LinearOp: contraction.lower_contraction,
     qnn.MatMulOp: contraction.lower_matmul,
     qnn.AvgPool2DOp: pooling.lower_avg_pool2d,
     qnn.MaxPool2DOp: pooling.lower_max_pool2d,

@@ -3,41 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 from xdsl.ir import BlockArgument, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr
+from xdsl.ir.affine import AffineDimExpr
 
+from qlower.contracts.products import EXACT
 from qlower.contracts.values import (
     Contraction,
     contraction_rule,
     contraction_values,
-    integer_bias,
     matmul_values,
     operand_values,
-    takes_bias,
+    product_of,
 )
-from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.interp.values import Array
+from qlower.transforms.lower_qnn.bias import constant_bias, initial_accumulator
 from qlower.transforms.lower_qnn.emit import Combine, Index, Nest
-from qlower.transforms.lower_qnn.lowering import (
-    Lowering,
-    constant_of,
-    lowered_element,
-    quantization,
-    shape_of,
-)
-
-Window: TypeAlias = (
-    qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.AvgPool2DOp | qnn.MaxPool2DOp
-)
+from qlower.transforms.lower_qnn.lowering import Lowering, quantization, shape_of
+from qlower.transforms.lower_qnn.pairs import accumulate_pairs
+from qlower.transforms.lower_qnn.window import pad_image, window_indices
 
 
-def lower_conv2d(lowering: Lowering, op: qnn.Conv2DOp) -> Sequence[SSAValue]:
+def lower_contraction(lowering: Lowering, op: Contraction) -> Sequence[SSAValue]:
+    """Sums of products, and the rule."""
+    product = product_of(lowering.contract, op)
+    if product == EXACT:
+        accumulator = _accumulate_exactly(lowering, op)
+    else:
+        accumulator = accumulate_pairs(lowering, op, product)
+    constants = contraction_values(lowering.contract, op, lambda: constant_bias(op))
+    nest = Nest(lowering.emit, shape_of(op.result))
+    return [
+        lowering.finish_with_rule(
+            nest,
+            contraction_rule(op),
+            {"accumulator": nest.input(accumulator, range(nest.parallel))},
+            constants,
+            quantization(op.result),
+        )
+    ]
+
+
+def _accumulate_exactly(lowering: Lowering, op: Contraction) -> SSAValue:
+    match op:
+        case qnn.Conv2DOp():
+            return _accumulate_conv2d(lowering, op)
+        case qnn.DepthwiseConv2DOp():
+            return _accumulate_depthwise_conv2d(lowering, op)
+        case qnn.LinearOp():
+            return _accumulate_linear(lowering, op)
+
+
+def _accumulate_conv2d(lowering: Lowering, op: qnn.Conv2DOp) -> SSAValue:
     """Loops (n, y, x, [group,] o | kh, kw, c)."""
     batch, height, width, outputs = shape_of(op.result)
     _, kernel_h, kernel_w, depth = shape_of(op.weight)
@@ -71,13 +92,12 @@ def lower_conv2d(lowering: Lowering, op: qnn.Conv2DOp) -> Sequence[SSAValue]:
         weight_indices=(*o, kh, kw, c),
         channel_loops=o,
     )
-    accumulator = lowering.reshape(accumulator, (batch, height, width, outputs))
-    return [_requantize(lowering, op, accumulator)]
+    return lowering.reshape(accumulator, (batch, height, width, outputs))
 
 
-def lower_depthwise_conv2d(
+def _accumulate_depthwise_conv2d(
     lowering: Lowering, op: qnn.DepthwiseConv2DOp
-) -> Sequence[SSAValue]:
+) -> SSAValue:
     """Loops (n, y, x, c, [multiplier] | kh, kw)."""
     batch, height, width, outputs = shape_of(op.result)
     _, kernel_h, kernel_w, _ = shape_of(op.weight)
@@ -102,17 +122,16 @@ def lower_depthwise_conv2d(
         weight_indices=(kh, kw, *o),
         channel_loops=o,
     )
-    accumulator = lowering.reshape(accumulator, (batch, height, width, outputs))
-    return [_requantize(lowering, op, accumulator)]
+    return lowering.reshape(accumulator, (batch, height, width, outputs))
 
 
-def lower_linear(lowering: Lowering, op: qnn.LinearOp) -> Sequence[SSAValue]:
+def _accumulate_linear(lowering: Lowering, op: qnn.LinearOp) -> SSAValue:
     """Loops (rows..., o | k)."""
     result = shape_of(op.result)
     depth = shape_of(op.weight)[1]
     nest = Nest(lowering.emit, (*result, depth), reductions=1)
     o, k = nest.parallel - 1, nest.parallel
-    accumulator = _accumulate(
+    return _accumulate(
         lowering,
         nest,
         op,
@@ -122,7 +141,6 @@ def lower_linear(lowering: Lowering, op: qnn.LinearOp) -> Sequence[SSAValue]:
         weight_indices=(o, k),
         channel_loops=(o,),
     )
-    return [_requantize(lowering, op, accumulator)]
 
 
 def lower_matmul(lowering: Lowering, op: qnn.MatMulOp) -> Sequence[SSAValue]:
@@ -146,40 +164,11 @@ def lower_matmul(lowering: Lowering, op: qnn.MatMulOp) -> Sequence[SSAValue]:
     ]
 
 
-def window_indices(
-    op: Window,
-    kh: int,
-    kw: int,
-) -> tuple[AffineExpr, AffineExpr]:
-    """Row and column of the padded image that loops y = 1, x = 2 and taps read."""
-    dilation = (1, 1)
-    if isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp):
-        dilation = op.dilation
-    row, column = (
-        AffineDimExpr(loop) * stride + AffineDimExpr(tap) * step
-        for loop, stride, tap, step in zip(
-            (1, 2), op.stride, (kh, kw), dilation, strict=True
-        )
-    )
-    return row, column
-
-
-def pad_image(
-    lowering: Lowering,
-    op: Window,
-    stored: int,
-) -> SSAValue:
-    """The op's input image, surrounded by a stored integer as its `pad` says."""
-    top, bottom, left, right = op.pad
-    return lowering.pad(
-        lowering.value(op.input), (0, top, left, 0), (0, bottom, right, 0), stored
-    )
-
-
 def _pad_with_zero_point(
     lowering: Lowering, op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp
 ) -> SSAValue:
-    return pad_image(lowering, op, quantization(op.input).zero_point)
+    image = lowering.value(op.input)
+    return pad_image(lowering, op, image, quantization(op.input).zero_point)
 
 
 def _accumulate(
@@ -206,7 +195,9 @@ def _accumulate(
         zero_points = zero_points.reshape(channels)
     x = _centre(nest, x, input_values["input_zero_point"], ())
     w = _centre(nest, w, zero_points, channel_loops)
-    init = _initial_accumulator(lowering, op, nest.output_shape, channel_loops)
+    init = initial_accumulator(
+        lowering, op, nest.output_shape, channel_loops, np.zeros((), np.int32)
+    )
     (accumulator,) = nest.reduce([init], _multiply_accumulate(nest, x, w))
     return accumulator
 
@@ -229,52 +220,3 @@ def _multiply_accumulate(nest: Nest, a: SSAValue, b: SSAValue) -> Combine:
         return [nest.add(arith.AddiOp(accumulators[0], product)).result]
 
     return combine
-
-
-def _initial_accumulator(
-    lowering: Lowering,
-    op: Contraction,
-    shape: Sequence[int],
-    channel_loops: Sequence[int],
-) -> SSAValue:
-    """The bias of each channel, or zero where there is none or the rule adds it."""
-    if op.bias is None or takes_bias(lowering.contract, op):
-        return lowering.emit.filled(shape, i32, 0)
-    if lowered_element(op.bias) == i32:
-        bias = lowering.value(op.bias)
-    else:
-        quantized = integer_bias(lowering.contract, op, _constant_bias(op))
-        bias = lowering.emit.constant(quantized, i32)
-    channels = [shape[loop] for loop in channel_loops]
-    nest = Nest(lowering.emit, shape)
-    bias = lowering.reshape(bias, channels)
-    return nest.build([nest.input(bias, channel_loops)])[0]
-
-
-def _requantize(
-    lowering: Lowering,
-    op: Contraction,
-    accumulator: SSAValue,
-) -> SSAValue:
-    constants = contraction_values(lowering.contract, op, lambda: _constant_bias(op))
-    nest = Nest(lowering.emit, shape_of(op.result))
-    scalar = nest.input(accumulator, range(nest.parallel))
-    return lowering.finish_with_rule(
-        nest,
-        contraction_rule(op),
-        {"accumulator": scalar},
-        constants,
-        quantization(op.result),
-    )
-
-
-def _constant_bias(op: Contraction) -> Array:
-    """The bias where it must be known now: zero where there is none."""
-    if op.bias is None:
-        return np.array(0, np.int32)
-    bias = constant_of(op.bias)
-    if bias is None:
-        raise QlowerError(
-            "this contract needs a constant bias, it is computed here", op.location
-        )
-    return bias

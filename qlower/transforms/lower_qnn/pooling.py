@@ -19,9 +19,9 @@ from qlower.contracts.values import (
 )
 from qlower.dialects import qnn
 from qlower.interp.values import Array
-from qlower.transforms.lower_qnn.contraction import pad_image, window_indices
 from qlower.transforms.lower_qnn.emit import Combine, Nest
 from qlower.transforms.lower_qnn.lowering import Lowering, quantization, shape_of
+from qlower.transforms.lower_qnn.window import pad_image, window_indices
 
 
 def lower_avg_pool2d(lowering: Lowering, op: qnn.AvgPool2DOp) -> Sequence[SSAValue]:
@@ -34,7 +34,8 @@ def lower_avg_pool2d(lowering: Lowering, op: qnn.AvgPool2DOp) -> Sequence[SSAVal
     nest = Nest(lowering.emit, (*result, *op.kernel), reductions=2)
     nest.window((4, 5))
     stored = nest.input(
-        pad_image(lowering, op, padding), (0, *window_indices(op, 4, 5), 3)
+        pad_image(lowering, op, lowering.value(op.input), padding),
+        (0, *window_indices(op, 4, 5), 3),
     )
     wide = lowering.widen(nest, stored, quantization(op.input))
     init = lowering.emit.filled(result, i32, 0)
@@ -61,7 +62,8 @@ def lower_max_pool2d(lowering: Lowering, op: qnn.MaxPool2DOp) -> Sequence[SSAVal
     nest = Nest(lowering.emit, (*result, *op.kernel), reductions=2)
     nest.window((4, 5))
     stored = nest.input(
-        pad_image(lowering, op, smallest), (0, *window_indices(op, 4, 5), 3)
+        pad_image(lowering, op, lowering.value(op.input), smallest),
+        (0, *window_indices(op, 4, 5), 3),
     )
     maximum = arith.MaxSIOp if type.signed else arith.MaxUIOp
 

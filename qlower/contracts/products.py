@@ -1,0 +1,28 @@
+"""How a contraction multiplies and sums, before its rule takes over.
+
+`exact` sums are those of integers. The others sum saturated pairs of products of stored
+codes (`fixed.pair_dot`), and differ in which products are paired:
+
+- flat: neighbours in the order (kh, kw, c) of what a window sees, across pixels where
+  the channels are odd; padding holds the zero point;
+- pixel: neighbouring channels of one tap, the last of an odd number alone; padding is
+  left out;
+- taps: neighbouring taps (kh, kw) of one channel of a depthwise convolution, the last
+  of an odd number alone; padding holds the zero point. It is flat for such layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+EXACT = "exact"
+FLAT = "saturating_pairs_flat"
+PIXEL = "saturating_pairs_pixel"
+TAPS = "saturating_pairs_taps"
+
+PRODUCTS: Mapping[str, tuple[str, ...]] = {
+    "conv2d": (EXACT, FLAT, PIXEL),
+    "depthwise_conv2d": (EXACT, FLAT, TAPS),
+    "linear": (EXACT, FLAT, PIXEL),
+}
+"""What each rule may name in its attribute `contract.product`; others are exact."""

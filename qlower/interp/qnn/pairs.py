@@ -1,0 +1,92 @@
+"""Meaning of sums of saturating pairs, over stored codes.
+
+Everything is a sequence of columns: the codes that meet one weight of each output
+channel, and those weights, which broadcast against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from qlower.contracts.products import PIXEL
+from qlower.contracts.values import Contraction, quantized_element
+from qlower.dialects import qnn
+
+from ..values import Array
+from .rules import padded, shape_of, taps
+
+Column: TypeAlias = tuple[Array, Array]
+
+NOTHING: Column = (np.zeros((), np.int64), np.zeros((), np.int64))
+"""What an odd last column is paired with."""
+
+
+def pair_sums(op: Contraction, product: str, stored: Array, weight: Array) -> Array:
+    """The accumulators without bias, from the stored input and weights."""
+    type = quantized_element(op.input.type)
+    # An int8 is taken as the code 128 above it.
+    shift = 128 if type.signed else 0
+    codes = stored.astype(np.int64) + shift
+    zero = type.zero_point + shift
+    weight = weight.astype(np.int64)
+    match op:
+        case qnn.LinearOp():
+            columns = [(codes[..., k, None], w) for k, w in enumerate(weight.T)]
+            return _sum_pairs(columns) - zero * _sum_weights(columns)
+        case qnn.DepthwiseConv2DOp():
+            image = padded(np.repeat(codes, op.multiplier, axis=3), op.pad, zero)
+            columns = [
+                (view, weight[0, kh, kw])
+                for kh, kw, view in taps(op, image, weight.shape[1:3], op.dilation)
+            ]
+            return _sum_pairs(columns) - zero * _sum_weights(columns)
+        case qnn.Conv2DOp():
+            depth = weight.shape[3]
+            group_sums: list[Array] = []
+            for group, group_weight in enumerate(np.split(weight, op.groups)):
+                part = codes[..., group * depth : (group + 1) * depth]
+                sums = _pixel_sums if product == PIXEL else _flat_sums
+                group_sums.append(sums(op, part, group_weight, zero))
+            return np.concatenate(group_sums, axis=-1)
+
+
+def _flat_sums(op: qnn.Conv2DOp, codes: Array, weight: Array, zero: int) -> Array:
+    image = padded(codes, op.pad, zero)
+    columns = [column for tap in _tap_columns(op, image, weight) for column in tap]
+    return _sum_pairs(columns) - zero * _sum_weights(columns)
+
+
+def _pixel_sums(op: qnn.Conv2DOp, codes: Array, weight: Array, zero: int) -> Array:
+    image, inside = padded(codes, op.pad), padded(np.ones_like(codes), op.pad)
+    total = np.zeros((*shape_of(op.result)[:3], len(weight)), np.int64)
+    for columns in _tap_columns(op, image, weight):
+        total += _sum_pairs(columns)
+    for columns in _tap_columns(op, inside, weight):
+        for is_inside, w in columns:
+            total -= zero * is_inside * w
+    return total
+
+
+def _tap_columns(
+    op: qnn.Conv2DOp, image: Array, weight: Array
+) -> Iterator[list[Column]]:
+    """For each tap, a column for each channel."""
+    for kh, kw, view in taps(op, image, weight.shape[1:3], op.dilation):
+        yield [
+            (view[..., c, None], weight[:, kh, kw, c]) for c in range(weight.shape[3])
+        ]
+
+
+def _sum_pairs(columns: Sequence[Column]) -> Array:
+    total = np.zeros((), np.int64)
+    firsts, seconds = columns[::2], [*columns[1::2], NOTHING]
+    for (a0, b0), (a1, b1) in zip(firsts, seconds, strict=False):
+        total = total + np.clip(a0 * b0 + a1 * b1, -(1 << 15), (1 << 15) - 1)
+    return total
+
+
+def _sum_weights(columns: Sequence[Column]) -> Array:
+    return np.sum([w for _, w in columns], axis=0)

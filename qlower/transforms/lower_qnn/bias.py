@@ -1,0 +1,57 @@
+"""What an accumulator starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i32
+from xdsl.ir import SSAValue
+
+from qlower.contracts.values import Contraction, integer_bias, takes_bias
+from qlower.diagnostics import QlowerError
+from qlower.interp.values import Array
+from qlower.transforms.lower_qnn.emit import Nest
+from qlower.transforms.lower_qnn.lowering import Lowering, constant_of, lowered_element
+
+
+def initial_accumulator(
+    lowering: Lowering,
+    op: Contraction,
+    shape: Sequence[int],
+    channel_loops: Sequence[int],
+    offset: Array,
+) -> SSAValue:
+    """The bias of each channel, or zero where there is none or the rule adds it; plus a
+    constant, which varies along the last loops."""
+    nest = Nest(lowering.emit, shape)
+    bias: SSAValue | None = None
+    if op.bias is not None and not takes_bias(lowering.contract, op):
+        if lowered_element(op.bias) == i32:
+            bias = lowering.value(op.bias)
+        else:
+            quantized = integer_bias(lowering.contract, op, constant_bias(op))
+            bias = lowering.emit.constant(quantized, i32)
+        bias = lowering.reshape(bias, [shape[loop] for loop in channel_loops])
+        bias = nest.input(bias, channel_loops)
+    if not offset.any():
+        if bias is None:
+            return lowering.emit.filled(shape, i32, 0)
+        return nest.build([bias])[0]
+    start = nest.constant(offset, i32)
+    if bias is not None:
+        start = nest.add(arith.AddiOp(bias, start)).result
+    return nest.build([start])[0]
+
+
+def constant_bias(op: Contraction) -> Array:
+    """The bias where it must be known now: zero where there is none."""
+    if op.bias is None:
+        return np.array(0, np.int32)
+    bias = constant_of(op.bias)
+    if bias is None:
+        raise QlowerError(
+            "this contract needs a constant bias, it is computed here", op.location
+        )
+    return bias

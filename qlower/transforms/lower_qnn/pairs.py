@@ -1,0 +1,243 @@
+"""Contractions whose products are summed in saturating pairs, as `vpmaddubsw` does.
+
+The pairs are of stored codes: activations unsigned (an int8 is taken as the code 128
+above it, as is its zero point), weights signed and symmetric. What is then wrong by the
+activations' zero point, `zero_point * sum(w)`, is taken off the saturated sum exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i8, i32
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
+
+from qlower.contracts.products import PIXEL
+from qlower.contracts.values import Contraction
+from qlower.diagnostics import QlowerError
+from qlower.dialects import fixed, qnn
+from qlower.interp.values import Array
+from qlower.transforms.lower_qnn.bias import initial_accumulator
+from qlower.transforms.lower_qnn.emit import Index, Nest, scalar_constant
+from qlower.transforms.lower_qnn.lowering import (
+    Lowering,
+    constant_of,
+    quantization,
+    shape_of,
+)
+from qlower.transforms.lower_qnn.window import pad_image, window_indices
+
+
+def accumulate_pairs(lowering: Lowering, op: Contraction, product: str) -> SSAValue:
+    """The accumulators of a contraction, in the shape of its result."""
+    match op:
+        case qnn.LinearOp():
+            return _linear(lowering, op)
+        case qnn.DepthwiseConv2DOp():
+            return _depthwise(lowering, op)
+        case qnn.Conv2DOp() if product == PIXEL:
+            return _conv2d_by_pixels(lowering, op)
+        case qnn.Conv2DOp():
+            return _conv2d_flat(lowering, op)
+
+
+def _linear(lowering: Lowering, op: qnn.LinearOp) -> SSAValue:
+    """Loops (rows..., o | pair)."""
+    weights = _constant_weights(op)
+    codes = _split_into_pairs(lowering, _codes(lowering, op))
+    rows = len(shape_of(op.result)) - 1
+    return _sum_pairs(
+        lowering,
+        op,
+        shape_of(op.result),
+        codes,
+        (*range(rows), rows + 1),
+        weights,
+        (rows,),
+        -_zero_code(op) * weights.sum(axis=1),
+    )
+
+
+def _depthwise(lowering: Lowering, op: qnn.DepthwiseConv2DOp) -> SSAValue:
+    """Gathers the taps of each channel; then loops (n, y, x, c, [multiplier] | pair).
+
+    Padded taps hold the zero point; the last tap of an odd number stands alone.
+    """
+    weights = _constant_weights(op)
+    _, kernel_h, kernel_w, outputs = weights.shape
+    inputs = shape_of(op.input)[3]
+    taps = kernel_h * kernel_w
+    image = pad_image(lowering, op, _codes(lowering, op), _zero_code(op))
+    shape = shape_of(op.result)[:3]
+    gather = Nest(lowering.emit, (*shape, inputs, kernel_h, kernel_w))
+    code = gather.input(image, (0, *window_indices(op, 4, 5), 3))
+    (patches,) = gather.build([code])
+    patches = lowering.reshape(patches, (*shape, inputs, taps))
+    channels = (inputs,) if op.multiplier == 1 else (inputs, op.multiplier)
+    weights = np.moveaxis(weights.reshape(taps, *channels), 0, -1)
+    accumulator = _sum_pairs(
+        lowering,
+        op,
+        (*shape, *channels),
+        _split_into_pairs(lowering, patches),
+        (0, 1, 2, 3, 3 + len(channels)),
+        weights,
+        range(3, 3 + len(channels)),
+        -_zero_code(op) * weights.sum(axis=-1),
+    )
+    return lowering.reshape(accumulator, (*shape, outputs))
+
+
+def _conv2d_flat(lowering: Lowering, op: qnn.Conv2DOp) -> SSAValue:
+    """Gathers what each window sees, (kh, kw, c) in a row, a pair may lie across two
+    pixels; then loops (n, y, x, [group,] o | pair). Padding holds the zero point."""
+    weights = _constant_weights(op)
+    outputs, kernel_h, kernel_w, depth = weights.shape
+    image = pad_image(lowering, op, _codes(lowering, op), _zero_code(op))
+    shape = shape_of(op.result)[:3]
+    groups = () if op.groups == 1 else (op.groups,)
+    gather = Nest(lowering.emit, (*shape, *groups, kernel_h, kernel_w, depth))
+    kh, kw, c = range(gather.parallel - 3, gather.parallel)
+    channel: Index = c
+    if groups:
+        channel = AffineDimExpr(3) * depth + AffineDimExpr(c)
+    code = gather.input(image, (0, *window_indices(op, kh, kw), channel))
+    (patches,) = gather.build([code])
+    patches = lowering.reshape(patches, (*shape, *groups, kernel_h * kernel_w * depth))
+    channels = (*groups, outputs // op.groups)
+    weights = weights.reshape(*channels, -1)
+    accumulator = _sum_pairs(
+        lowering,
+        op,
+        (*shape, *channels),
+        _split_into_pairs(lowering, patches),
+        (*range(3 + len(groups)), 3 + len(channels)),
+        weights,
+        range(3, 3 + len(channels)),
+        -_zero_code(op) * weights.sum(axis=-1),
+    )
+    return lowering.reshape(accumulator, (*shape, outputs))
+
+
+def _conv2d_by_pixels(lowering: Lowering, op: qnn.Conv2DOp) -> SSAValue:
+    """Loops (n, y, x, [group,] o | kh, kw, pair). Padding is left out, as code 0 and of
+    the correction."""
+    weights = _constant_weights(op)
+    outputs, kernel_h, kernel_w, depth = weights.shape
+    image = pad_image(lowering, op, _codes(lowering, op), 0)
+    groups = () if op.groups == 1 else (op.groups,)
+    image = lowering.reshape(image, (*shape_of(image)[:3], *groups, depth))
+    shape = shape_of(op.result)[:3]
+    channels = (*groups, outputs // op.groups)
+    kh = 3 + len(channels)
+    # For each row and column of the result, the sum of the weights inside the image.
+    inside = np.einsum(
+        "yk,xl,okl->yxo", *_taps_inside(op), weights.astype(np.int64).sum(axis=3)
+    )
+    accumulator = _sum_pairs(
+        lowering,
+        op,
+        (*shape, *channels),
+        _split_into_pairs(lowering, image),
+        (0, *window_indices(op, kh, kh + 1), *range(3, 3 + len(groups)), kh + 2),
+        weights.reshape(*channels, kernel_h, kernel_w, depth),
+        range(3, kh),
+        -_zero_code(op) * inside.reshape(*shape[1:], *channels),
+    )
+    return lowering.reshape(accumulator, (*shape, outputs))
+
+
+def _taps_inside(op: qnn.Conv2DOp) -> list[Array]:
+    """For rows, then columns: (position, tap) to whether the image is there."""
+    masks: list[Array] = []
+    for axis in (0, 1):
+        places = np.arange(shape_of(op.result)[1 + axis]) * op.stride[axis]
+        taps = np.arange(shape_of(op.weight)[1 + axis]) * op.dilation[axis]
+        at = np.add.outer(places - op.pad[2 * axis], taps)
+        masks.append(
+            np.logical_and(at >= 0, at < shape_of(op.input)[1 + axis]).astype(np.int64)
+        )
+    return masks
+
+
+def _sum_pairs(
+    lowering: Lowering,
+    op: Contraction,
+    shape: Sequence[int],
+    codes: SSAValue,
+    code_indices: Sequence[Index],
+    weights: Array,
+    channel_loops: Sequence[int],
+    offset: Array,
+) -> SSAValue:
+    """Bias, offset and the sum of the saturated pairs; `shape` are the parallel loops.
+
+    The last dimension of `codes` is the two of a pair; `code_indices` leave it out.
+    `weights` are (channels..., reduction loops...) before they are paired.
+    """
+    paired = _pair_up(weights)
+    reductions = paired.shape[len(channel_loops) : -1]
+    nest = Nest(lowering.emit, (*shape, *reductions), len(reductions))
+    constant = lowering.emit.constant(paired, i8)
+    weight_indices = (*channel_loops, *range(len(shape), len(nest.bounds)))
+    a0, a1 = (nest.input(codes, (*code_indices, AffineConstantExpr(n))) for n in (0, 1))
+    b0, b1 = (
+        nest.input(constant, (*weight_indices, AffineConstantExpr(n))) for n in (0, 1)
+    )
+
+    def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        pair = nest.add(fixed.PairDotOp(a0, b0, a1, b1)).result
+        wide = nest.add(arith.ExtSIOp(pair, i32)).result
+        return [nest.add(arith.AddiOp(accumulators[0], wide)).result]
+
+    init = initial_accumulator(
+        lowering, op, shape, channel_loops, offset.astype(np.int32)
+    )
+    (accumulator,) = nest.reduce([init], combine)
+    return accumulator
+
+
+def _codes(lowering: Lowering, op: Contraction) -> SSAValue:
+    """The input as unsigned codes: an int8 has its sign bit flipped."""
+    stored = lowering.value(op.input)
+    if not quantization(op.input).signed:
+        return stored
+    nest = Nest(lowering.emit, shape_of(stored))
+    scalar = nest.input(stored, range(nest.parallel))
+    sign = nest.add(scalar_constant(-128, i8)).result
+    return nest.build([nest.add(arith.XOrIOp(scalar, sign)).result])[0]
+
+
+def _zero_code(op: Contraction) -> int:
+    """The code of real 0."""
+    type = quantization(op.input)
+    return type.zero_point + (128 if type.signed else 0)
+
+
+def _constant_weights(op: Contraction) -> Array:
+    weights = constant_of(op.weight)
+    if weights is None:
+        raise QlowerError(
+            "this contract multiplies in saturating pairs and needs constant weights, "
+            "they are computed here",
+            op.location,
+        )
+    return weights.astype(np.int64)
+
+
+def _pair_up(weights: Array) -> Array:
+    """(..., n) as (..., ceil(n / 2), 2), with 0 after an odd number."""
+    *outer, depth = weights.shape
+    widths = [(0, 0)] * len(outer) + [(0, depth % 2)]
+    return np.pad(weights, widths).reshape(*outer, -1, 2).astype(np.int8)
+
+
+def _split_into_pairs(lowering: Lowering, codes: SSAValue) -> SSAValue:
+    """The same of a tensor of the nest."""
+    *outer, depth = shape_of(codes)
+    none = [0] * len(outer)
+    even = lowering.pad(codes, (*none, 0), (*none, depth % 2), 0)
+    return lowering.reshape(even, (*outer, (depth + 1) // 2, 2))

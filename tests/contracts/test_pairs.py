@@ -1,0 +1,352 @@
+"""Sums of saturating pairs: which products are paired, and what padding contributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+import qlower
+from qlower.contracts import load_contract, parse_contract
+from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn
+from qlower.interp.values import Array
+from qlower.testing.custom_contracts import rule_text, run_everywhere, write_contract
+from qlower.testing.qnn_modules import (
+    constant,
+    make_module,
+    quantized,
+    quantized_per_axis,
+)
+
+FLAT, PIXEL, TAPS = (f"saturating_pairs_{name}" for name in ("flat", "pixel", "taps"))
+VALUES = {"accumulator": "i32"}
+
+
+def byte_rule(rule: str, shift: int, product: str) -> str:
+    """A rule that gives one byte of the accumulator."""
+    body = f"""\
+  %shift = arith.constant {shift} : i32
+  %shifted = arith.shrsi %accumulator, %shift : i32
+  %byte = arith.trunci %shifted : i32 to i8
+  %y = arith.extsi %byte : i8 to i32
+  return %y : i32"""
+    return rule_text(rule, VALUES, body, attributes=f'contract.product = "{product}"')
+
+
+def random_codes(shape: Sequence[int], signed: bool, seed: int) -> Array:
+    """Mostly large codes, so that pairs saturate."""
+    random = np.random.default_rng(seed)
+    codes = np.where(
+        random.random(tuple(shape)) < 0.7,
+        random.integers(200, 256, tuple(shape)),
+        random.integers(0, 256, tuple(shape)),
+    )
+    return (codes - 128).astype(np.int8) if signed else codes.astype(np.uint8)
+
+
+def random_weights(shape: Sequence[int], seed: int) -> Array:
+    random = np.random.default_rng(seed)
+    magnitude = random.integers(60, 129, tuple(shape))
+    sign = np.where(random.random(tuple(shape)) < 0.5, -1, 1)
+    return np.clip(sign * magnitude, -128, 127).astype(np.int8)
+
+
+def saturated(products: Sequence[int]) -> int:
+    """The sum of the pairs of a list of products."""
+    padded = [*products, 0]
+    pairs = zip(padded[::2], padded[1::2], strict=False)
+    return sum(min(max(a + b, -32768), 32767) for a, b in pairs)
+
+
+def run_bytes(
+    module: ModuleOp, rule: str, product: str, folder: Path, x: Array
+) -> Array:
+    """The accumulators, put together from three runs; they fit 24 bits."""
+    total = np.zeros((), np.int64)
+    for shift in (0, 8, 16):
+        contract = write_contract(
+            folder, byte_rule(rule, shift, product), name=f"byte{shift}"
+        )
+        stored = run_everywhere(module, contract, x).astype(np.int64)
+        total = total + ((stored & 0xFF) << shift)
+    return (total ^ (1 << 23)) - (1 << 23)
+
+
+def window(
+    codes: Array, at: tuple[int, int, int], op: dict[str, tuple[int, ...]], padding: int
+) -> list[tuple[bool, Array]]:
+    """For each tap in order whether it is inside of the image, and its channels."""
+    n, y, x = at
+    taps: list[tuple[bool, Array]] = []
+    for kh in range(op["kernel"][0]):
+        for kw in range(op["kernel"][1]):
+            row = y * op["stride"][0] - op["pad"][0] + kh * op["dilation"][0]
+            column = x * op["stride"][1] - op["pad"][2] + kw * op["dilation"][1]
+            _, height, width, channels = codes.shape
+            if 0 <= row < height and 0 <= column < width:
+                taps.append((True, codes[n, row, column].astype(np.int64)))
+            else:
+                taps.append((False, np.full(channels, padding, np.int64)))
+    return taps
+
+
+CONVOLUTIONS = [
+    # image, outputs, groups, kernel, stride, pad, dilation
+    ((1, 5, 4, 3), 4, 1, (3, 2), (1, 1), (1, 0, 1, 1), (1, 1)),
+    ((2, 5, 5, 4), 3, 1, (2, 2), (2, 1), (0, 0, 0, 0), (1, 2)),
+    ((1, 4, 4, 6), 4, 2, (3, 3), (1, 2), (1, 1, 1, 1), (1, 1)),
+    ((1, 3, 3, 1), 5, 1, (3, 3), (1, 1), (2, 0, 0, 2), (1, 1)),
+    ((1, 3, 3, 7), 2, 1, (1, 1), (1, 1), (0, 0, 0, 0), (1, 1)),
+]
+
+
+def result_size(size: int, kernel: int, stride: int, pads: int, dilation: int) -> int:
+    return (size + pads - (kernel - 1) * dilation - 1) // stride + 1
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("product", [FLAT, PIXEL])
+@pytest.mark.parametrize("case", CONVOLUTIONS)
+def test_convolutions(
+    case: tuple[tuple[int, ...], int, int, *tuple[tuple[int, ...], ...]],
+    product: str,
+    signed: bool,
+    tmp_path: Path,
+):
+    image, outputs, groups, kernel, stride, pad, dilation = case
+    zero = 117
+    depth = image[3] // groups
+    weights = random_weights((outputs, *kernel, depth), 1)
+    shape = (
+        image[0],
+        result_size(image[1], kernel[0], stride[0], pad[0] + pad[1], dilation[0]),
+        result_size(image[2], kernel[1], stride[1], pad[2] + pad[3], dilation[1]),
+        outputs,
+    )
+
+    def body(x: SSAValue) -> list[SSAValue]:
+        scales = [0.5] * outputs
+        w = constant(weights, quantized_per_axis(weights.shape, 0, scales))
+        conv = qnn.Conv2DOp(
+            x,
+            w,
+            constant(np.arange(outputs, dtype=np.int32)),
+            quantized(shape, 0.5),
+            stride=stride,
+            pad=pad,
+            dilation=dilation,
+            groups=groups,
+        )
+        return [conv.result]
+
+    point = zero - 128 if signed else zero
+    module = make_module([quantized(image, 0.5, point, signed=signed)], body)
+    x = random_codes(image, signed, 2)
+    got = run_bytes(module, "conv2d", product, tmp_path, x)
+    codes = x.astype(np.int64) + (128 if signed else 0)
+    geometry = {"kernel": kernel, "stride": stride, "pad": pad, "dilation": dilation}
+    padding = zero if product == FLAT else 0
+    has_saturated = False
+    for *at, o in np.ndindex(shape):
+        first = o // (outputs // groups) * depth
+        taps = window(codes, (at[0], at[1], at[2]), geometry, padding)
+        rows = [
+            (part[first : first + depth] * weights[o].reshape(-1, depth)[i]).tolist()
+            for i, (_, part) in enumerate(taps)
+        ]
+        inside = [
+            int(weights[o].reshape(-1, depth)[i].sum(dtype=np.int64))
+            for i, (is_inside, _) in enumerate(taps)
+            if is_inside or product == FLAT
+        ]
+        exact = sum(sum(row) for row in rows)
+        if product == FLAT:
+            total = saturated([product for row in rows for product in row])
+        else:
+            total = sum(saturated(row) for row in rows)
+        has_saturated |= total != exact
+        assert got[(*at, o)] == total - zero * sum(inside) + o
+    assert has_saturated or image[3] == 1
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("product", [FLAT, TAPS])
+@pytest.mark.parametrize(
+    ("multiplier", "kernel", "pad"),
+    [(1, (3, 3), (1, 1, 1, 1)), (2, (2, 2), (0, 0, 0, 0)), (1, (1, 3), (0, 0, 1, 1))],
+)
+def test_depthwise_convolutions(
+    multiplier: int,
+    kernel: tuple[int, int],
+    pad: tuple[int, ...],
+    product: str,
+    signed: bool,
+    tmp_path: Path,
+):
+    image, zero = (1, 4, 5, 3), 200
+    outputs = 3 * multiplier
+    weights = random_weights((1, *kernel, outputs), 1)
+    shape = (
+        1,
+        result_size(4, kernel[0], 1, pad[0] + pad[1], 1),
+        result_size(5, kernel[1], 1, pad[2] + pad[3], 1),
+        outputs,
+    )
+
+    def body(x: SSAValue) -> list[SSAValue]:
+        w = constant(weights, quantized(weights.shape, 0.5))
+        y = quantized(shape, 0.5)
+        return [qnn.DepthwiseConv2DOp(x, w, None, y, pad=pad).result]
+
+    point = zero - 128 if signed else zero
+    module = make_module([quantized(image, 0.5, point, signed=signed)], body)
+    x = random_codes(image, signed, 2)
+    got = run_bytes(module, "depthwise_conv2d", product, tmp_path, x)
+    codes = x.astype(np.int64) + (128 if signed else 0)
+    geometry = {"kernel": kernel, "stride": (1, 1), "pad": pad, "dilation": (1, 1)}
+    for *at, o in np.ndindex(shape):
+        taps = window(codes, (at[0], at[1], at[2]), geometry, zero)
+        own = weights[0, :, :, o].reshape(-1).tolist()
+        products = [
+            int(part[o // multiplier]) * w
+            for (_, part), w in zip(taps, own, strict=True)
+        ]
+        assert got[(*at, o)] == saturated(products) - zero * sum(own)
+
+
+@pytest.mark.parametrize("product", [FLAT, PIXEL])
+@pytest.mark.parametrize("depth", [1, 6, 7])
+def test_linear(product: str, depth: int, tmp_path: Path):
+    weights = random_weights((4, depth), 1)
+
+    def body(x: SSAValue) -> list[SSAValue]:
+        w = constant(weights, quantized(weights.shape, 0.5))
+        return [qnn.LinearOp(x, w, None, quantized((2, 3, 4), 0.5)).result]
+
+    module = make_module([quantized((2, 3, depth), 0.5, 31, signed=False)], body)
+    x = random_codes((2, 3, depth), False, 2)
+    got = run_bytes(module, "linear", product, tmp_path, x)
+    for *at, o in np.ndindex(2, 3, 4):
+        products = (x[tuple(at)].astype(np.int64) * weights[o]).tolist()
+        zero = 31 * int(weights[o].sum(dtype=np.int64))
+        assert got[(*at, o)] == saturated(products) - zero
+
+
+def test_known_overflows(tmp_path: Path):
+    """pytorch#44939: 211 * 71 + 171 * 107 = 33278 saturates; one by one it doesn't."""
+    weights = np.array([[71, 107, 0, 0], [71, 0, 107, 0]], np.int8)
+
+    def body(x: SSAValue) -> list[SSAValue]:
+        w = constant(weights, quantized(weights.shape, 0.5))
+        return [qnn.LinearOp(x, w, None, quantized((1, 2), 0.5)).result]
+
+    module = make_module([quantized((1, 4), 0.5, signed=False)], body)
+    x = np.array([[211, 171, 171, 9]], np.uint8)
+    got = run_bytes(module, "linear", FLAT, tmp_path, x)
+    assert got.tolist() == [[32767, 33278]]
+
+
+CHOICE = """\
+  %three = arith.constant 3 : i32
+  %is_three = arith.cmpi eq, %kernel_width, %three : i32
+  %y = arith.extui %is_three : i1 to i32
+  return %y : i32"""
+
+
+@pytest.mark.parametrize(("width", "expected"), [(1, 14981), (2, 33278), (3, 32767)])
+def test_a_contract_chooses_by_geometry(width: int, expected: int, tmp_path: Path):
+    """Exact products, but in pairs for kernels of width 3."""
+    weights = np.zeros((1, 1, width, 1), np.int8)
+    weights[0, 0, :2, 0] = [71, 107][:width]
+
+    def body(x: SSAValue) -> list[SSAValue]:
+        w = constant(weights, quantized(weights.shape, 0.5))
+        y = quantized((1, 1, 4 - width, 1), 0.5)
+        return [qnn.DepthwiseConv2DOp(x, w, None, y).result]
+
+    module = make_module([quantized((1, 1, 3, 1), 0.5, signed=False)], body)
+    x = np.array([211, 171, 0], np.uint8).reshape(1, 1, 3, 1)
+    for shift in (0, 8):
+        rule = byte_rule("depthwise_conv2d", shift, TAPS)
+        rule = rule.replace(f'"{TAPS}"', f'["exact", "{TAPS}"]')
+        choice = rule_text("depthwise_conv2d_product", {"kernel_width": "i32"}, CHOICE)
+        contract = write_contract(tmp_path, rule, choice, name=f"choose{shift}")
+        result = run_everywhere(module, contract, x)
+        assert int(result[0, 0, 0, 0]) & 0xFF == expected >> shift & 0xFF
+    assert load_contract(contract).rule("depthwise_conv2d").products == ("exact", TAPS)
+    beyond = CHOICE.replace("%y = arith.extui", "%unused = arith.extui")
+    choice = rule_text(
+        "depthwise_conv2d_product",
+        {"kernel_width": "i32"},
+        beyond.replace("return %y", "return %three"),
+    )
+    contract = write_contract(tmp_path, rule, choice, name="beyond")
+    with pytest.raises(QlowerError, match="gives 3, depthwise_conv2d has 2 products"):
+        qlower.lower(qlower.Model(module), contract)
+
+
+@pytest.mark.parametrize(("signed", "point"), [(True, 1), (False, 128)])
+def test_asymmetric_weights_are_refused(signed: bool, point: int, tmp_path: Path):
+    def body(x: SSAValue) -> list[SSAValue]:
+        type = quantized((2, 2), 0.5, point, signed=signed)
+        w = constant(np.ones((2, 2), np.int8), type)
+        return [qnn.LinearOp(x, w, None, quantized((1, 2), 0.5)).result]
+
+    module = make_module([quantized((1, 2), 0.5)], body)
+    contract = write_contract(tmp_path, byte_rule("linear", 0, FLAT))
+    x = np.zeros((1, 2), np.int8)
+    for at in ("qnn", "arith"):
+        with pytest.raises(QlowerError, match="int8 weights with zero point 0"):
+            qlower.interpret(qlower.Model(module), x, contract=contract, at=at)
+
+
+def test_computed_weights_are_refused(tmp_path: Path):
+    def body(x: SSAValue, w: SSAValue) -> list[SSAValue]:
+        return [qnn.LinearOp(x, w, None, quantized((1, 2), 0.5)).result]
+
+    module = make_module([quantized((1, 2), 0.5), quantized((2, 2), 0.5)], body)
+    contract = write_contract(tmp_path, byte_rule("linear", 0, FLAT))
+    with pytest.raises(QlowerError, match="needs constant weights"):
+        qlower.lower(qlower.Model(module), contract)
+
+
+def test_a_range_of_pairs_is_refused(tmp_path: Path):
+    def body(x: SSAValue) -> list[SSAValue]:
+        w = constant(np.ones((2, 2), np.int8), quantized((2, 2), 0.5))
+        return [qnn.LinearOp(x, w, None, quantized((1, 2), 0.5)).result]
+
+    rule = rule_text(
+        "linear",
+        {"accumulator_min": "i64"},
+        "  %y = arith.trunci %accumulator_min : i64 to i32\n  return %y : i32",
+        attributes=f'contract.product = "{FLAT}"',
+    )
+    contract = write_contract(tmp_path, rule)
+    module = make_module([quantized((1, 2), 0.5)], body)
+    with pytest.raises(QlowerError, match="for exact products only"):
+        qlower.lower(qlower.Model(module), contract)
+
+
+@pytest.mark.parametrize(
+    ("rule", "product", "expected"),
+    [
+        ("linear", f'"{TAPS}"', f'"{TAPS}" of rule linear is not one of exact'),
+        ("depthwise_conv2d", f'"{PIXEL}"', "is not one of exact"),
+        ("mean", f'"{FLAT}"', "of rule mean is not one of exact"),
+        ("conv2d", "3", "3 : i64 of rule conv2d is not one of exact"),
+        ("conv2d", '["exact", 3]', "3 : i64 of rule conv2d is not one of exact"),
+        ("conv2d", "[]", "contract.product of rule conv2d is empty"),
+    ],
+)
+def test_mistaken_products_are_refused(rule: str, product: str, expected: str):
+    body = "  return %accumulator : i32"
+    text = rule_text(rule, VALUES, body, attributes=f"contract.product = {product}")
+    with pytest.raises(QlowerError) as error:
+        parse_contract(f"module {{\n{text}}}\n", "mine", "mine.mlir")
+    assert expected in str(error.value)
+    assert "mine.mlir:2:1" in str(error.value)
