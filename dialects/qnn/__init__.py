@@ -48,7 +48,7 @@ from .movement import (
     SplitOp,
     TransposeOp,
 )
-from .pooling import AvgPool2DOp, MaxPool2DOp, MeanOp, PoolOp
+from .pooling import AdaptiveAvgPool2DOp, AvgPool2DOp, MaxPool2DOp, MeanOp, PoolOp
 from .window import WindowOp
 
 QNN = Dialect(
@@ -60,6 +60,7 @@ QNN = Dialect(
         LinearOp,
         MatMulOp,
         AvgPool2DOp,
+        AdaptiveAvgPool2DOp,
         MaxPool2DOp,
         MeanOp,
         AddOp,
@@ -92,6 +93,7 @@ QNN = Dialect(
 __all__ = [
     "QNN",
     "ActivatedOp",
+    "AdaptiveAvgPool2DOp",
     "AddOp",
     "ArgMaxOp",
     "AvgPool2DOp",

@@ -111,6 +111,50 @@ class AvgPool2DOp(PoolOp):
 
 
 @irdl_op_definition
+class AdaptiveAvgPool2DOp(QnnOp):
+    """
+    Mean of windows that divide an NHWC image as evenly as the result's size allows:
+    row i of OH reads the input's rows `floor(i * H / OH)` up to, and without,
+    `ceil((i + 1) * H / OH)`, and columns likewise. Windows may overlap and differ.
+
+    ```mlir
+    %y = qnn.adaptive_avg_pool2d %x : (tensor<1x7x5x3x!in>) -> tensor<1x3x2x3x!out>
+    ```
+    """
+
+    name = "qnn.adaptive_avg_pool2d"
+
+    input = operand_of(Quantized(rank=4))
+    result = result_def(Quantized(rank=4))
+
+    def __init__(
+        self, input: Value, result_type: Attribute, *, contract: str | None = None
+    ):
+        super().__init__(
+            operands=[input],
+            result_types=[result_type],
+            properties={"contract": keyword(contract)},
+        )
+
+    @property
+    def windows(self) -> tuple[list[range], list[range]]:
+        """The rows that each row of the result reads, and the columns."""
+        input, result = self.input.type.get_shape(), self.result.type.get_shape()
+        rows, columns = (
+            [
+                range(i * size // count, -(-(i + 1) * size // count))
+                for i in range(count)
+            ]
+            for size, count in zip(input[1:3], result[1:3], strict=True)
+        )
+        return rows, columns
+
+    def verify_(self) -> None:
+        input, result = self.input.type.get_shape(), self.result.type.get_shape()
+        check_shape("result", result, (input[0], *result[1:3], input[3]))
+
+
+@irdl_op_definition
 class MaxPool2DOp(PoolOp):
     """
     Largest stored value of each window of an NHWC image, of the taps inside of it:

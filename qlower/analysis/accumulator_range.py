@@ -64,10 +64,17 @@ def accumulator_range(op: Operation) -> AccumulatorRange | None:
             return _product(op)
         case qnn.AvgPool2DOp():
             partial = any(op.pad) and not op.count_include_pad
-            return _sum(op.input, math.prod(op.kernel), partial)
+            taps = math.prod(op.kernel)
+            return _sum(op.input, 1 if partial else taps, taps)
+        case qnn.AdaptiveAvgPool2DOp():
+            sizes = [[len(window) for window in axis] for axis in op.windows]
+            return _sum(
+                op.input, math.prod(map(min, sizes)), math.prod(map(max, sizes))
+            )
         case qnn.MeanOp():
             shape = op.input.type.get_shape()
-            return _sum(op.input, math.prod(shape[axis] for axis in op.axes), False)
+            count = math.prod(shape[axis] for axis in op.axes)
+            return _sum(op.input, count, count)
         case _:
             return None
 
@@ -123,12 +130,11 @@ def _product(op: qnn.MatMulOp) -> AccumulatorRange:
     return AccumulatorRange(depth * min(products), depth * max(products))
 
 
-def _sum(input: SSAValue, count: int, partial: bool) -> AccumulatorRange:
+def _sum(input: SSAValue, fewest: int, most: int) -> AccumulatorRange:
     type = _quantization(input)
-    counts = (1, count) if partial else (count,)
     return AccumulatorRange(
-        min(type.storage_min * taps for taps in counts),
-        max(type.storage_max * taps for taps in counts),
+        min(type.storage_min * taps for taps in (fewest, most)),
+        max(type.storage_max * taps for taps in (fewest, most)),
     )
 
 

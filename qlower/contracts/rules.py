@@ -51,23 +51,33 @@ _OUTPUT = {
 }
 
 
-def _placed(
+def _inlined(
     runtime: Values, constants: Values, result: Attribute = i32
 ) -> RuleSignature:
-    """A rule that may ask where in the tensor its result is, because a vector body and
-    a scalar tail differ. For concat the tensor is the input that is rescaled."""
+    """A rule that becomes the body of a loop nest.
+
+    It may ask where in the tensor its result is, because a vector body and a scalar
+    tail differ. For concat the tensor is the input that is rescaled.
+    """
     return RuleSignature(
         # The position in row-major order.
         {**runtime, "element": i32},
-        # The position along the last dimension, the dimension, the product of all.
-        {**constants, "channel": i32, "channel_count": i32, "element_count": i32},
+        {
+            **constants,
+            # The position along the last dimension, its size, the product of all sizes.
+            "channel": i32,
+            "channel_count": i32,
+            "element_count": i32,
+            # Whether the operation has tosa.rounding_mode = "DOUBLE_ROUND".
+            "double_round": i1,
+        },
         (result,),
     )
 
 
 _TABULATED = RuleSignature({"input": i32}, {**_INPUT, **_OUTPUT})
-_UNARY = _placed(_TABULATED.runtime, _TABULATED.constants)
-_BINARY = _placed(
+_UNARY = _inlined(_TABULATED.runtime, _TABULATED.constants)
+_BINARY = _inlined(
     {"lhs": i32, "rhs": i32}, {**_operand("lhs"), **_operand("rhs"), **_OUTPUT}
 )
 _ACCUMULATOR_RANGE = {
@@ -82,7 +92,7 @@ _LAYER = {
     # More than 1 in grouped convolutions only.
     "groups": i32,
 }
-_CONTRACTION = _placed(
+_CONTRACTION = _inlined(
     # sum((x - x_zero_point) * (w - w_zero_point)) over the taps inside the image, and
     # the bias unless the rule asks for that by itself; wraps at 32 bits.
     {"accumulator": i32},
@@ -117,7 +127,7 @@ _LINEAR_PRODUCT = RuleSignature(
 )
 _CONVOLUTION_PRODUCT = RuleSignature({}, {**_LINEAR_PRODUCT.constants, **_DILATED})
 _BIAS_SCALES: Values = {"input_scale": f32, "weight_scale": f32}
-_SUM = _placed(
+_SUM = _inlined(
     # The sum of the stored integers inside the image, zero point not subtracted, and
     # how many there are.
     {"accumulator": i32},
@@ -138,14 +148,23 @@ RULES: Mapping[str, RuleSignature] = {
     "conv2d_product": _CONVOLUTION_PRODUCT,
     "depthwise_conv2d_product": _CONVOLUTION_PRODUCT,
     "linear_product": _LINEAR_PRODUCT,
-    "matmul": _placed(
+    "matmul": _inlined(
         {"accumulator": i32},
         {**_ACCUMULATOR_RANGE, **_operand("lhs"), **_operand("rhs"), **_OUTPUT},
     ),
     # Between a bias in real numbers and one that can be added to an accumulator.
     "quantize_bias": RuleSignature({}, {"real_bias": f32, **_BIAS_SCALES}),
     "dequantize_bias": RuleSignature({}, {"bias": i32, **_BIAS_SCALES}, (f32,)),
-    "avg_pool2d": _SUM,
+    "avg_pool2d": RuleSignature(
+        _SUM.runtime,
+        # The size of the whole window, of which `count` taps count.
+        {**_SUM.constants, **_WINDOW, "window_size": i32, "count_include_pad": i1},
+    ),
+    "adaptive_avg_pool2d": RuleSignature(
+        # The windows differ from place to place.
+        _SUM.runtime,
+        {**_SUM.constants, "kernel_height": i32, "kernel_width": i32},
+    ),
     "mean": RuleSignature(
         _SUM.runtime,
         # Whether the mean is that of an image [N, H, W, C] over rows and columns.
@@ -158,8 +177,8 @@ RULES: Mapping[str, RuleSignature] = {
     "bound": RuleSignature(
         {}, {"real": f32, "output_scale": f32, "output_zero_point": i32}
     ),
-    "quantize": _placed({"input": f32}, _OUTPUT),
-    "dequantize": _placed({"input": i32}, _INPUT, f32),
+    "quantize": _inlined({"input": f32}, _OUTPUT),
+    "dequantize": _inlined({"input": i32}, _INPUT, f32),
     "requantize": _UNARY,
     # relu, relu6 and clamp on their own: output_min and output_max carry the bounds.
     "clamp": _UNARY,

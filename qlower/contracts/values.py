@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.ir import Attribute, Operation
 
 from qlower.analysis.accumulator_range import accumulator_range, product_bounds
 from qlower.contracts import Contract
@@ -26,6 +26,9 @@ from qlower.interp.values import Array
 Values = dict[str, Array]
 
 Contraction: TypeAlias = qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp
+
+TOSA_ROUNDING = "tosa.rounding_mode"
+"""The attribute of an operation that says how TOSA's RESCALE rounds in it."""
 
 ACTIVATION_BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
     "relu": (0.0, None),
@@ -247,6 +250,36 @@ def position_values(shape: Sequence[int]) -> Values:
         "channel_count": np.array(channels, np.int32),
         "element_count": np.array(math.prod(shape), np.int32),
     }
+
+
+def avg_pool_values(op: qnn.AvgPool2DOp) -> Values:
+    """Size, steps and padding of an average's window."""
+    return {
+        **window_values(op, op.kernel),
+        "window_size": np.array(math.prod(op.kernel), np.int32),
+        "count_include_pad": np.array(op.count_include_pad),
+    }
+
+
+def adaptive_avg_pool_values(op: qnn.AdaptiveAvgPool2DOp) -> Values:
+    """Size of each window, along (y, x, c)."""
+    rows, columns = (
+        np.array([len(window) for window in axis], np.int32) for axis in op.windows
+    )
+    height, width = rows[:, np.newaxis, np.newaxis], columns[:, np.newaxis]
+    return {"kernel_height": height, "kernel_width": width, "count": height * width}
+
+
+def rounding_values(op: Operation) -> Values:
+    """Which rounding an operation that stands for a RESCALE of TOSA asks for; of an
+    inexact one, which may be either, single."""
+    mode = op.attributes.get(TOSA_ROUNDING, StringAttr("SINGLE_ROUND"))
+    modes = ("SINGLE_ROUND", "INEXACT_ROUND", "DOUBLE_ROUND")
+    if not isinstance(mode, StringAttr) or mode.data not in modes:
+        raise QlowerError(
+            f"{TOSA_ROUNDING} {mode} is not one of {', '.join(modes)}", op.location
+        )
+    return {"double_round": np.array(mode.data == "DOUBLE_ROUND")}
 
 
 def mean_values(op: qnn.MeanOp) -> Values:

@@ -87,11 +87,11 @@ def window(
         for kw in range(op["kernel"][1]):
             row = y * op["stride"][0] - op["pad"][0] + kh * op["dilation"][0]
             column = x * op["stride"][1] - op["pad"][2] + kw * op["dilation"][1]
-            _, height, width, channels = codes.shape
+            _, height, width, _ = codes.shape
             if 0 <= row < height and 0 <= column < width:
                 taps.append((True, codes[n, row, column].astype(np.int64)))
             else:
-                taps.append((False, np.full(channels, padding, np.int64)))
+                taps.append((False, np.zeros_like(codes[n, 0, 0]) + padding))
     return taps
 
 

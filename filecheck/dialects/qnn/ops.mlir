@@ -65,6 +65,8 @@ func.func @pools(%x: tensor<1x4x4x3x!a>) {
   %a = qnn.avg_pool2d %x {kernel = [2, 2], stride = [2, 2], pad = [0, 0, 0, 0]} : (tensor<1x4x4x3x!a>) -> tensor<1x2x2x3x!b>
   // CHECK-NEXT: qnn.avg_pool2d %x {kernel = [3, 3], stride = [2, 2], pad = [1, 1, 1, 1], count_include_pad = true, activation = "relu"} :
   %b = qnn.avg_pool2d %x {kernel = [3, 3], stride = [2, 2], pad = [1, 1, 1, 1], count_include_pad = true, activation = "relu"} : (tensor<1x4x4x3x!a>) -> tensor<1x2x2x3x!b>
+  // CHECK-NEXT: qnn.adaptive_avg_pool2d %x {contract = "mine"} : (tensor<1x4x4x3x!quant.uniform<i8:f32, 5.000000e-01:-3>>) -> tensor<1x3x5x3x!quant.uniform<u8:f32, 2.500000e-01:128>>
+  %f = qnn.adaptive_avg_pool2d %x {contract = "mine"} : (tensor<1x4x4x3x!a>) -> tensor<1x3x5x3x!b>
   // CHECK-NEXT: qnn.max_pool2d %x {kernel = [3, 2], stride = [2, 1], pad = [1, 0, 0, 1], activation = "relu"} :
   %c = qnn.max_pool2d %x {kernel = [3, 2], stride = [2, 1], pad = [1, 0, 0, 1], activation = "relu"} : (tensor<1x4x4x3x!a>) -> tensor<1x2x4x3x!a>
   // CHECK-NEXT: qnn.mean %x {axes = [1, 2]} :

@@ -98,3 +98,13 @@ func.func @mean_keep_dims(%0: tensor<1x4x4x3x!a>) {
   %x = qnn.mean %0 {axes = [1, 2], keep_dims = true} : (tensor<1x4x4x3x!a>) -> tensor<1x3x!a>
   return
 }
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @adaptive_pool_channels(%0: tensor<1x4x4x3x!a>) {
+  // CHECK: error: qnn.adaptive_avg_pool2d: shape [1, 2, 2, 4] of result does not match the expected [1, 2, 2, 3]
+  %x = qnn.adaptive_avg_pool2d %0 : (tensor<1x4x4x3x!a>) -> tensor<1x2x2x4x!a>
+  return
+}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 from xdsl.interpreter import (
     Interpreter,
@@ -12,6 +14,8 @@ from xdsl.interpreter import (
 
 from qlower.contracts.values import (
     activation_values,
+    adaptive_avg_pool_values,
+    avg_pool_values,
     mean_values,
     operand_values,
     output_values,
@@ -46,10 +50,28 @@ class PoolingFunctions(RuleFunctions):
         values = {
             "accumulator": np.asarray(sums).astype(np.int32),
             "count": np.asarray(counts).astype(np.int32),
+            **avg_pool_values(op),
             **operand_values("input", op.input.type),
             **activation_values(self.contract(op), op.result.type, op.activation),
         }
         return self.finish(op, "avg_pool2d", values, op.result)
+
+    @impl(qnn.AdaptiveAvgPool2DOp)
+    def run_adaptive_avg_pool2d(
+        self, interpreter: Interpreter, op: qnn.AdaptiveAvgPool2DOp, args: PythonValues
+    ) -> PythonValues:
+        sums = np.zeros(shape_of(op.result), np.int64)
+        rows, columns = op.windows
+        for (y, row), (x, column) in product(enumerate(rows), enumerate(columns)):
+            window = args[0][:, row.start : row.stop, column.start : column.stop]
+            sums[:, y, x] = window.sum(axis=(1, 2), dtype=np.int64)
+        values = {
+            "accumulator": sums.astype(np.int32),
+            **adaptive_avg_pool_values(op),
+            **operand_values("input", op.input.type),
+            **output_values(self.contract(op), op.result.type),
+        }
+        return self.finish(op, "adaptive_avg_pool2d", values, op.result)
 
     @impl(qnn.MaxPool2DOp)
     def run_max_pool2d(

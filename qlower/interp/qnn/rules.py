@@ -12,7 +12,7 @@ from xdsl.interpreter import InterpreterFunctions, PythonValues
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qlower.contracts import Contract, load_contract
-from qlower.contracts.values import position_values, quantized_element
+from qlower.contracts.values import position_values, quantized_element, rounding_values
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, element_type
@@ -74,7 +74,7 @@ class RuleFunctions(InterpreterFunctions):
     ) -> Array:
         """What a rule gives for the elements of a tensor of `shape`."""
         rule = self.contract(op).rule(name)
-        values = {**position_values(shape), **values}
+        values = {**position_values(shape), **rounding_values(op), **values}
         if "element" in rule.values:
             positions = np.arange(math.prod(shape), dtype=np.int32)
             values["element"] = positions.reshape(shape)

@@ -51,6 +51,7 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     qnn.LinearOp: contraction.lower_contraction,
     qnn.MatMulOp: contraction.lower_matmul,
     qnn.AvgPool2DOp: pooling.lower_avg_pool2d,
+    qnn.AdaptiveAvgPool2DOp: pooling.lower_adaptive_avg_pool2d,
     qnn.MaxPool2DOp: pooling.lower_max_pool2d,
     qnn.MeanOp: pooling.lower_mean,
     qnn.AddOp: elementwise.lower_binary,

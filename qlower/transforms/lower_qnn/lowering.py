@@ -22,7 +22,7 @@ from xdsl.ir.affine import AffineConstantExpr
 from xdsl.utils.hints import isa
 
 from qlower.contracts import Contract
-from qlower.contracts.values import position_values
+from qlower.contracts.values import position_values, rounding_values
 from qlower.dialects import fixed, qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.interp.values import Array, dtype_of
@@ -142,10 +142,16 @@ class Lowering:
         runtime: Mapping[str, SSAValue],
         constants: Mapping[str, Array],
     ) -> SSAValue:
-        """What rule `name` gives at each iteration of a map; positions are added to its
-        values."""
+        """What rule `name` gives at each iteration of a map.
+
+        Where that is, and what holds for the whole operation, is added to the values.
+        """
         rule = self.contract.rule(name)
-        constants = {**position_values(nest.output_shape), **constants}
+        constants = {
+            **position_values(nest.output_shape),
+            **rounding_values(self.op),
+            **constants,
+        }
         if "element" in rule.values:
             runtime = {**runtime, "element": row_major_index(nest)}
         (result,) = inline_rule(rule, runtime, constants, nest)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
+from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import BlockArgument, SSAValue
 
 from qlower.contracts.values import (
     activation_values,
+    adaptive_avg_pool_values,
+    avg_pool_values,
     mean_values,
     operand_values,
     output_values,
@@ -19,8 +23,9 @@ from qlower.contracts.values import (
 )
 from qlower.dialects import qnn
 from qlower.interp.values import Array
-from qlower.transforms.lower_qnn.emit import Combine, Nest
+from qlower.transforms.lower_qnn.emit import Combine, Nest, scalar_constant
 from qlower.transforms.lower_qnn.lowering import Lowering, quantization, shape_of
+from qlower.transforms.lower_qnn.table import extract, to_index
 from qlower.transforms.lower_qnn.window import pad_image, window_indices
 
 
@@ -44,6 +49,7 @@ def lower_avg_pool2d(lowering: Lowering, op: qnn.AvgPool2DOp) -> Sequence[SSAVal
     constants = {
         **operand_values("input", op.input.type),
         **activation_values(lowering.contract, op.result.type, op.activation),
+        **avg_pool_values(op),
         "count": _tap_counts(op),
     }
     scalar = nest.input(total, range(4))
@@ -52,6 +58,68 @@ def lower_avg_pool2d(lowering: Lowering, op: qnn.AvgPool2DOp) -> Sequence[SSAVal
     return [
         lowering.finish_with_rule(nest, rule, {"accumulator": scalar}, constants, type)
     ]
+
+
+def lower_adaptive_avg_pool2d(
+    lowering: Lowering, op: qnn.AdaptiveAvgPool2DOp
+) -> Sequence[SSAValue]:
+    """Sums of stored integers, loops (n, y, x, c | kh, kw) over the largest window of
+    which each place takes its own part, then the rule."""
+    result = shape_of(op.result)
+    largest = [max(map(len, axis)) for axis in op.windows]
+    nest = Nest(lowering.emit, (*result, *largest), reductions=2)
+    nest.window((4, 5))
+    batch, channel = (nest.add(IndexOp(loop)).result for loop in (0, 3))
+    rows, columns = (_window_place(nest, op, axis) for axis in (0, 1))
+    image = lowering.value(op.input)
+    indices = [batch, rows.position, columns.position, channel]
+    wide = lowering.widen(nest, extract(nest, image, indices), quantization(op.input))
+    for place in (rows, columns):
+        if place.inside is not None:
+            zero = nest.add(scalar_constant(0, i32)).result
+            wide = nest.add(arith.SelectOp(place.inside, wide, zero)).result
+    init = lowering.emit.filled(result, i32, 0)
+    (total,) = nest.reduce([init], _add(nest, wide))
+    nest = Nest(lowering.emit, result)
+    constants = {
+        **operand_values("input", op.input.type),
+        **output_values(lowering.contract, op.result.type),
+        **adaptive_avg_pool_values(op),
+    }
+    scalar = nest.input(total, range(4))
+    type = quantization(op.result)
+    rule = "adaptive_avg_pool2d"
+    return [
+        lowering.finish_with_rule(nest, rule, {"accumulator": scalar}, constants, type)
+    ]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a tap of an adaptive window reads, along one axis, and whether it belongs
+    to the window (None: always)."""
+
+    position: SSAValue
+    inside: SSAValue | None
+
+
+def _window_place(nest: Nest, op: qnn.AdaptiveAvgPool2DOp, axis: int) -> _Place:
+    """Rows (0) or columns (1): loops y = 1 and kh = 4, or x = 2 and kw = 5."""
+    windows = op.windows[axis]
+    starts = np.array([window.start for window in windows], np.int32)
+    sizes = np.array([len(window) for window in windows], np.int32)
+    tap = nest.add(IndexOp(4 + axis)).result
+    tap = nest.add(arith.IndexCastOp(tap, i32)).result
+    start = nest.constant(starts, i32, (1 + axis,))
+    position = nest.add(arith.AddiOp(start, tap)).result
+    if sizes.min() == sizes.max():
+        return _Place(to_index(nest, position), None)
+    # A tap beyond the window may be beyond the image: then it reads the last pixel.
+    last = nest.add(scalar_constant(shape_of(op.input)[1 + axis] - 1, i32)).result
+    position = nest.add(arith.MinSIOp(position, last)).result
+    size = nest.constant(sizes, i32, (1 + axis,))
+    inside = nest.add(arith.CmpiOp(tap, size, "slt")).result
+    return _Place(to_index(nest, position), inside)
 
 
 def lower_max_pool2d(lowering: Lowering, op: qnn.MaxPool2DOp) -> Sequence[SSAValue]:
