@@ -40,6 +40,7 @@ def find_mlir_opt() -> str | None:
 config.name = "qlower"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir"]
+config.excludes = ["Inputs"]
 config.test_source_root = Path(__file__).parent
 config.maxIndividualTestTime = 60
 

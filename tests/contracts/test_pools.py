@@ -96,8 +96,8 @@ def test_averages_know_their_window(tmp_path: Path):
   %3 = arith.addi %2, %c100 : i32
   %y = arith.select %count_include_pad, %3, %2 : i32
   return %y : i32"""
-    values = dict.fromkeys(("window_size", "kernel_width", "pad_top"), "i32")
-    values["count_include_pad"] = "i1"
+    values = {"count_include_pad": "i1"}
+    values |= dict.fromkeys(["window_size", "kernel_width", "pad_top"], "i32")
     contract = write_contract(tmp_path, rule_text("avg_pool2d", values, body_text))
     for include in (False, True):
 
