@@ -15,27 +15,12 @@ not it is activated:
 # ruff: noqa: F821
 
 import os
-import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import lit.formats
 
-OLDEST_MLIR_OPT = 22
-
-
-def find_mlir_opt() -> str | None:
-    """QLOWER_MLIR_OPT, else the mlir-opt on the path if it is new enough."""
-    if path := os.environ.get("QLOWER_MLIR_OPT"):
-        return str(Path(path).resolve())
-    if (path := shutil.which("mlir-opt", path=config.environment["PATH"])) is None:
-        return None
-    version = subprocess.run([path, "--version"], capture_output=True, text=True)
-    match = re.search(r"LLVM version (\d+)", version.stdout)
-    return path if match and int(match[1]) >= OLDEST_MLIR_OPT else None
-
+from qlower.testing.upstream import find_mlir_opt
 
 config.name = "qlower"
 config.test_format = lit.formats.ShTest(execute_external=False)
