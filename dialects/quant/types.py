@@ -61,8 +61,8 @@ class QuantizedType(Data[Quantization], TypeAttribute):
 
     Storage is 1 to 32 bits wide, `i` signed or `u` unsigned, with an optional narrowed
     range. Scales are positive and finite; types are equal if their scales are written
-    alike, to the last digit of a double, as upstream. The zero point is not bound to the storage
-    range here, as upstream; the ops that compute with the type check it.
+    alike, to the last digit of a double, as upstream. The zero point is not bound to
+    the storage range here, as upstream; the ops that compute with the type check it.
 
     ```
     uniform ::= `!quant.uniform` `<` storage `:` expressed

@@ -3,8 +3,8 @@
     pip install 'qlower[tflite,peers]'
     python examples/benchmark/compare_litert.py model.tflite [more.tflite ...]
 
-Prints the median time of each and the median of the ratios of neighbouring calls. LiteRT is
-timed in `invoke` alone, qlower in the whole call from Python.
+Prints the median time of each and the median of the ratios of neighbouring calls.
+LiteRT is timed in `invoke` alone, qlower in the whole call from Python.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tensor names of a `.tflite` file, as recorded layers are keyed by tensor index."""
+"""The tensor names of a `.tflite` file, whose recorded layers go by tensor index."""
 
 from __future__ import annotations
 
