@@ -223,18 +223,7 @@ func.func @avg_pool2d(
 
 // internal/reference/reduce.h, QuantizedMeanOrSum: 1/count is folded into the multiplier
 // by a truncating division.
-func.func @mean(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %input64 = arith.extf %input_scale : f32 to f64
-  %output64 = arith.extf %output_scale : f32 to f64
-  %real = arith.divf %input64, %output64 : f64
+func.func private @mean_multiplier(%real: f64, %count: i32) -> (i32, i32) {
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   // k = min(floor(log2(count)), 32, 31 + exponent)
   %c31 = arith.constant 31 : i32
@@ -251,6 +240,22 @@ func.func @mean(
   %divided = arith.divsi %scaled_up, %count64 : i64
   %mean_multiplier = arith.trunci %divided : i64 to i32
   %mean_exponent = arith.subi %exponent, %k : i32
+  return %mean_multiplier, %mean_exponent : i32, i32
+}
+
+func.func @mean(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %input64 = arith.extf %input_scale : f32 to f64
+  %output64 = arith.extf %output_scale : f32 to f64
+  %real = arith.divf %input64, %output64 : f64
+  %mean_multiplier, %mean_exponent = func.call @mean_multiplier(%real, %count) : (f64, i32) -> (i32, i32)
   %offset = arith.muli %input_zero_point, %count : i32
   %sum = arith.subi %accumulator, %offset : i32
   %scaled = func.call @multiply_by_quantized_multiplier(%sum, %mean_multiplier, %mean_exponent) : (i32, i32, i32) -> i32

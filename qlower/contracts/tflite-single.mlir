@@ -1,0 +1,75 @@
+// TFLite where fixed-point rescaling rounds once, half up: builds with the macro
+// TFLITE_SINGLE_ROUNDING (CMSIS_NN_USE_SINGLE_ROUNDING in CMSIS-NN), and the matrix products
+// of ruy on ARM in every build. From source, and from CMSIS-NN compiled with its macro;
+// LiteRT's packages don't have the macro.
+//
+// Sources are files of the LiteRT repository, below tflite/kernels, unless named otherwise.
+
+module attributes {
+  contract.summary = "TFLITE_SINGLE_ROUNDING builds, ruy on ARM: one rounding, half up",
+  contract.base = "tflite"
+} {
+
+// internal/common.cc, MultiplyByQuantizedMultiplier with TFLITE_SINGLE_ROUNDING; ruy,
+// apply_multiplier.cc and kernel_arm64.cc (SQDMULH without rounding, then SRSHL). The
+// product isn't cut to 32 bits before it is rounded.
+func.func private @multiply_by_quantized_multiplier(%x: i32, %multiplier: i32, %exponent: i32) -> i32 {
+  %largest = arith.constant 30 : i32
+  %legal = arith.cmpi sle, %exponent, %largest : i32
+  cf.assert %legal, "the ratio of the scales is 2^30 or more: the kernel would shift a 32-bit value out of its range"
+  %x64 = arith.extsi %x : i32 to i64
+  %multiplier64 = arith.extsi %multiplier : i32 to i64
+  %product = arith.muli %x64, %multiplier64 : i64
+  %c31 = arith.constant 31 : i32
+  %places = arith.subi %c31, %exponent : i32
+  %places64 = arith.extsi %places : i32 to i64
+  %scaled = fixed.shift_right %product, %places64 {rounding = half_up} : i64
+  %result = arith.trunci %scaled : i64 to i32
+  return %result : i32
+}
+
+// internal/optimized/integer_ops/fully_connected.h: fixed point by ruy. With one weight scale
+// for all outputs the input scale is multiplied to it in float32.
+func.func @linear(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %per_channel: i1 {contract.value = "per_channel"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %true = arith.constant true
+  %narrow = arith.xori %per_channel, %true : i1
+  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %narrow) : (f32, f32, f32, i1) -> f64
+  %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// internal/reference/resize_bilinear.h with TFLITE_SINGLE_ROUNDING: half up.
+func.func @resize_bilinear(
+    %top_left: i32 {contract.value = "top_left"},
+    %top_right: i32 {contract.value = "top_right"},
+    %bottom_left: i32 {contract.value = "bottom_left"},
+    %bottom_right: i32 {contract.value = "bottom_right"},
+    %y_weight: i32 {contract.value = "y_weight"},
+    %x_weight: i32 {contract.value = "x_weight"}) -> i32 {
+  %one = arith.constant 1024 : i32
+  %y_rest = arith.subi %one, %y_weight : i32
+  %x_rest = arith.subi %one, %x_weight : i32
+  %left_top = arith.muli %top_left, %y_rest : i32
+  %left_bottom = arith.muli %bottom_left, %y_weight : i32
+  %left = arith.addi %left_top, %left_bottom : i32
+  %right_top = arith.muli %top_right, %y_rest : i32
+  %right_bottom = arith.muli %bottom_right, %y_weight : i32
+  %right = arith.addi %right_top, %right_bottom : i32
+  %left_x = arith.muli %left, %x_rest : i32
+  %right_x = arith.muli %right, %x_weight : i32
+  %sum = arith.addi %left_x, %right_x : i32
+  %c20 = arith.constant 20 : i32
+  %result = fixed.shift_right %sum, %c20 {rounding = half_up} : i32
+  return %result : i32
+}
+
+}
