@@ -1,0 +1,444 @@
+// TOSA 1.0: every rescaling is the operator RESCALE, in the mode SINGLE_ROUND or, where an
+// operation has tosa.rounding_mode = "DOUBLE_ROUND", in that one. The contract tosa-double
+// has DOUBLE_ROUND everywhere.
+//
+// Operations are taken apart as tosa-converter-for-tflite does it (which writes DOUBLE_ROUND),
+// so that the bits are those of the TOSA reference model on its output; average pooling
+// is TOSA's own. Sigmoid, tanh, hard-swish and softmax, which the converter tabulates or
+// writes out, are as in the contract tflite.
+//
+// What the specification calls unpredictable is refused when a model is compiled: shifts
+// outside [2, 62], and values that may not be smaller than 2^(shift - 1).
+//
+// Sources: arm/tosa-specification, pseudocode/library/scale_helpers.tosac and pseudocode/
+// operators; tosa-converter-for-tflite 2026.2.
+
+module attributes {
+  contract.summary = "TOSA's RESCALE, in the rounding mode that an operation names",
+  contract.base = "tflite"
+} {
+
+// ---------------------------------------------------------------- RESCALE
+
+// Whether RESCALE is in mode DOUBLE_ROUND, given whether the operation says so.
+func.func private @rounds_twice(%double_round: i1) -> i1 {
+  return %double_round : i1
+}
+
+// scale_helpers.tosac, apply_scale_32: x * multiplier / 2^shift rounded half up. In mode
+// DOUBLE_ROUND a shift over 31 moves the sum by 2^30, away from zero; that gives the bits of
+// two roundings, the second half away from zero.
+func.func private @apply_scale_32(%x: i32, %multiplier: i32, %shift: i64, %double_round: i1) -> i32 {
+  %two = arith.constant 2 : i64
+  %c62 = arith.constant 62 : i64
+  %not_small = arith.cmpi sge, %shift, %two : i64
+  %not_large = arith.cmpi sle, %shift, %c62 : i64
+  %legal = arith.andi %not_small, %not_large : i1
+  cf.assert %legal, "the ratio of the scales is 2^30 or more: TOSA's RESCALE can't shift by less than 2"
+  %x64 = arith.extsi %x : i32 to i64
+  %multiplier64 = arith.extsi %multiplier : i32 to i64
+  %product = arith.muli %x64, %multiplier64 : i64
+  %zero = arith.constant 0 : i64
+  %half = arith.constant 1073741824 : i64
+  %minus_half = arith.constant -1073741824 : i64
+  %negative = arith.cmpi slt, %x64, %zero : i64
+  %away = arith.select %negative, %minus_half, %half : i64
+  %moved = arith.addi %product, %away : i64
+  %c31 = arith.constant 31 : i64
+  %far = arith.cmpi sgt, %shift, %c31 : i64
+  %moves = arith.andi %double_round, %far : i1
+  %sum = arith.select %moves, %moved, %product : i64
+  %scaled = fixed.shift_right %sum, %shift {rounding = half_up} : i64
+  %result = arith.trunci %scaled : i64 to i32
+  return %result : i32
+}
+
+// RESCALE by `real` without its zero points, of values in [smallest, largest]. TFLite's
+// multiplier and exponent are TOSA's multiplier and 31 - shift.
+func.func private @rescale(%x: i32, %real: f64, %smallest: i64, %largest: i64, %double_round: i1) -> i32 {
+  %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
+  %result = func.call @rescale_predictably(%x, %multiplier, %exponent, %smallest, %largest, %double_round) : (i32, i32, i32, i64, i64, i1) -> i32
+  return %result : i32
+}
+
+func.func private @rescale_predictably(
+    %x: i32, %multiplier: i32, %exponent: i32, %smallest: i64, %largest: i64, %double_round: i1) -> i32 {
+  %c31 = arith.constant 31 : i64
+  %exponent64 = arith.extsi %exponent : i32 to i64
+  %shift = arith.subi %c31, %exponent64 : i64
+  %one = arith.constant 1 : i64
+  %places = arith.subi %shift, %one : i64
+  %zero = arith.constant 0 : i64
+  %not_negative = arith.maxsi %places, %zero : i64
+  %limit = arith.shli %one, %not_negative : i64
+  %negated = arith.subi %zero, %limit : i64
+  %not_low = arith.cmpi sge, %smallest, %negated : i64
+  %not_high = arith.cmpi slt, %largest, %limit : i64
+  %predictable = arith.andi %not_low, %not_high : i1
+  cf.assert %predictable, "values to rescale may reach 2^(shift - 1), which TOSA calls unpredictable"
+  %int_min = arith.constant -2147483648 : i64
+  %int_max = arith.constant 2147483647 : i64
+  %fits_low = arith.cmpi sge, %smallest, %int_min : i64
+  %fits_high = arith.cmpi sle, %largest, %int_max : i64
+  %fits = arith.andi %fits_low, %fits_high : i1
+  cf.assert %fits, "the 32-bit accumulator may overflow, which TOSA calls unpredictable"
+  %twice = func.call @rounds_twice(%double_round) : (i1) -> i1
+  %result = func.call @apply_scale_32(%x, %multiplier, %shift, %twice) : (i32, i32, i64, i1) -> i32
+  return %result : i32
+}
+
+func.func private @ratio(%scale: f32, %output_scale: f32) -> f64 {
+  %wide = arith.extf %scale : f32 to f64
+  %output = arith.extf %output_scale : f32 to f64
+  %result = arith.divf %wide, %output : f64
+  return %result : f64
+}
+
+// ---------------------------------------------------------------- convolution, matmul
+
+func.func private @contraction(
+    %accumulator: i32, %smallest: i64, %largest: i64, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %zero_point: i32, %min: i32, %max: i32, %double_round: i1) -> i32 {
+  %wide = arith.constant false
+  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
+  %scaled = func.call @rescale(%accumulator, %real, %smallest, %largest, %double_round) : (i32, f64, i64, i64, i1) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %smallest: i64 {contract.value = "accumulator_min"},
+    %largest: i64 {contract.value = "accumulator_max"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %double_round: i1 {contract.value = "double_round"}) -> i32 {
+  %result = func.call @contraction(%accumulator, %smallest, %largest, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %double_round) : (i32, i64, i64, f32, f32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+func.func @depthwise_conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %smallest: i64 {contract.value = "accumulator_min"},
+    %largest: i64 {contract.value = "accumulator_max"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %double_round: i1 {contract.value = "double_round"}) -> i32 {
+  %result = func.call @contraction(%accumulator, %smallest, %largest, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %double_round) : (i32, i64, i64, f32, f32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// The converter writes a 1x1 convolution.
+func.func @linear(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %smallest: i64 {contract.value = "accumulator_min"},
+    %largest: i64 {contract.value = "accumulator_max"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %double_round: i1 {contract.value = "double_round"}) -> i32 {
+  %result = func.call @contraction(%accumulator, %smallest, %largest, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %double_round) : (i32, i64, i64, f32, f32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+func.func @matmul(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %smallest: i64 {contract.value = "accumulator_min"},
+    %largest: i64 {contract.value = "accumulator_max"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %double_round: i1 {contract.value = "double_round"}) -> i32 {
+  %result = func.call @contraction(%accumulator, %smallest, %largest, %lhs_scale, %rhs_scale, %output_scale, %zero_point, %min, %max, %double_round) : (i32, i64, i64, f32, f32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- pooling, mean
+
+// operators/AVG_POOL2D.tosac and scale_helpers.tosac, reciprocal_scale: the zero point is
+// subtracted, and the division is a RESCALE in mode SINGLE_ROUND by a multiplier that is a
+// little more than 1/count, so that ties go away from zero.
+func.func @avg_pool2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %one = arith.constant 1 : i32
+  %c32 = arith.constant 32 : i32
+  %count_less_1 = arith.subi %count, %one : i32
+  %leading = math.ctlz %count_less_1 : i32
+  %k = arith.subi %c32, %leading : i32
+  %k64 = arith.extsi %k : i32 to i64
+  %count64 = arith.extsi %count : i32 to i64
+  %above_two_to_30 = arith.constant 1073741825 : i64
+  %numerator = arith.shli %above_two_to_30, %k64 : i64
+  %multiplier64 = arith.divui %numerator, %count64 : i64
+  %multiplier = arith.trunci %multiplier64 : i64 to i32
+  %c30 = arith.constant 30 : i64
+  %shift = arith.addi %c30, %k64 : i64
+  %offset = arith.muli %input_zero_point, %count : i32
+  %sum = arith.subi %accumulator, %offset : i32
+  %once = arith.constant false
+  %scaled = func.call @apply_scale_32(%sum, %multiplier, %shift, %once) : (i32, i32, i64, i1) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// REDUCE_SUM, then one RESCALE by the ratio of the scales over the count.
+func.func @mean(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %double_round: i1 {contract.value = "double_round"}) -> i32 {
+  %offset = arith.muli %input_zero_point, %count : i32
+  %sum = arith.subi %accumulator, %offset : i32
+  %ratio = func.call @ratio(%input_scale, %output_scale) : (f32, f32) -> f64
+  %multiplier, %exponent = func.call @mean_multiplier(%ratio, %count) : (f64, i32) -> (i32, i32)
+  %c255 = arith.constant 255 : i64
+  %zero = arith.constant 0 : i64
+  %count64 = arith.extsi %count : i32 to i64
+  %largest = arith.muli %count64, %c255 : i64
+  %smallest = arith.subi %zero, %largest : i64
+  %scaled = func.call @rescale_predictably(%sum, %multiplier, %exponent, %smallest, %largest, %double_round) : (i32, i32, i32, i64, i64, i1) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- elementwise
+
+// Each operand is rescaled to int32 with 20 more bits, and the sum to the output.
+func.func private @add_operand(%centred: i32, %scale: f32, %twice: f64, %double_round: i1) -> i32 {
+  %scale64 = arith.extf %scale : f32 to f64
+  %real = arith.divf %scale64, %twice : f64
+  %c20 = arith.constant 20 : i32
+  %shifted = arith.shli %centred, %c20 : i32
+  // 255 * 2^20
+  %largest = arith.constant 267386880 : i64
+  %smallest = arith.constant -267386880 : i64
+  %result = func.call @rescale(%shifted, %real, %smallest, %largest, %double_round) : (i32, f64, i64, i64, i1) -> i32
+  return %result : i32
+}
+
+func.func private @twice_the_larger(%lhs_scale: f32, %rhs_scale: f32) -> f64 {
+  %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
+  %larger64 = arith.extf %larger : f32 to f64
+  %two = arith.constant 2.0 : f64
+  %twice = arith.mulf %larger64, %two : f64
+  return %twice : f64
+}
+
+func.func private @rescale_sum(
+    %sum: i32, %twice: f64, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32, %double_round: i1) -> i32 {
+  %two_to_20 = arith.constant 1048576.0 : f64
+  %output64 = arith.extf %output_scale : f32 to f64
+  %shifted_scale = arith.mulf %output64, %two_to_20 : f64
+  %real = arith.divf %twice, %shifted_scale : f64
+  // two operands of at most 255 * 2^19 each
+  %largest = arith.constant 267386880 : i64
+  %smallest = arith.constant -267386880 : i64
+  %scaled = func.call @rescale(%sum, %real, %smallest, %largest, %double_round) : (i32, f64, i64, i64, i1) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @add(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %double_round: i1 {contract.value = "double_round"}) -> i32 {
+  %twice = func.call @twice_the_larger(%lhs_scale, %rhs_scale) : (f32, f32) -> f64
+  %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
+  %a = func.call @add_operand(%lhs_centred, %lhs_scale, %twice, %double_round) : (i32, f32, f64, i1) -> i32
+  %rhs_centred = arith.subi %rhs, %rhs_zero_point : i32
+  %b = func.call @add_operand(%rhs_centred, %rhs_scale, %twice, %double_round) : (i32, f32, f64, i1) -> i32
+  %sum = arith.addi %a, %b : i32
+  %result = func.call @rescale_sum(%sum, %twice, %output_scale, %zero_point, %min, %max, %double_round) : (i32, f64, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+func.func @sub(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %double_round: i1 {contract.value = "double_round"}) -> i32 {
+  %twice = func.call @twice_the_larger(%lhs_scale, %rhs_scale) : (f32, f32) -> f64
+  %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
+  %a = func.call @add_operand(%lhs_centred, %lhs_scale, %twice, %double_round) : (i32, f32, f64, i1) -> i32
+  %rhs_centred = arith.subi %rhs, %rhs_zero_point : i32
+  %b = func.call @add_operand(%rhs_centred, %rhs_scale, %twice, %double_round) : (i32, f32, f64, i1) -> i32
+  %sum = arith.subi %a, %b : i32
+  %result = func.call @rescale_sum(%sum, %twice, %output_scale, %zero_point, %min, %max, %double_round) : (i32, f64, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// The scales combine in float32, as in TFLite's kernel.
+func.func @mul(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %double_round: i1 {contract.value = "double_round"}) -> i32 {
+  %scale = arith.mulf %lhs_scale, %rhs_scale : f32
+  %ratio = arith.divf %scale, %output_scale : f32
+  %real = arith.extf %ratio : f32 to f64
+  %a = arith.subi %lhs, %lhs_zero_point : i32
+  %b = arith.subi %rhs, %rhs_zero_point : i32
+  %product = arith.muli %a, %b : i32
+  // 255 * 255
+  %largest = arith.constant 65025 : i64
+  %smallest = arith.constant -65025 : i64
+  %scaled = func.call @rescale(%product, %real, %smallest, %largest, %double_round) : (i32, f64, i64, i64, i1) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- borders, rescaling
+
+func.func private @rescale_stored(
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32,
+    %min: i32, %max: i32, %double_round: i1) -> i32 {
+  %real = func.call @ratio(%input_scale, %output_scale) : (f32, f32) -> f64
+  %largest = arith.constant 255 : i64
+  %smallest = arith.constant -255 : i64
+  %centred = arith.subi %input, %input_zero_point : i32
+  %scaled = func.call @rescale(%centred, %real, %smallest, %largest, %double_round) : (i32, f64, i64, i64, i1) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @requantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %double_round: i1 {contract.value = "double_round"}) -> i32 {
+  %result = func.call @rescale_stored(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %double_round) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+func.func @clamp(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %double_round: i1 {contract.value = "double_round"}) -> i32 {
+  %result = func.call @rescale_stored(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %double_round) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// The converter writes MUL by the float32 reciprocal and CAST (half to even). CAST from f32
+// saturates; but with a zero point it goes to int32 first, and the CAST after the ADD
+// wraps around where a value is out of range, as in the reference model.
+func.func @quantize(
+    %input: f32 {contract.value = "input"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %one = arith.constant 1.0 : f32
+  %reciprocal = arith.divf %one, %output_scale : f32
+  %product = arith.mulf %input, %reciprocal : f32
+  %rounded = fixed.convert %product {rounding = half_even} : f32 to i32
+  %moved = arith.addi %rounded, %zero_point : i32
+  %byte = arith.trunci %moved : i32 to i8
+  %as_signed = arith.extsi %byte : i8 to i32
+  %as_unsigned = arith.extui %byte : i8 to i32
+  %wrapped = arith.select %unsigned, %as_unsigned, %as_signed : i32
+  %low = arith.maxsi %rounded, %min : i32
+  %clamped = arith.minsi %low, %max : i32
+  %zero = arith.constant 0 : i32
+  %symmetric = arith.cmpi eq, %zero_point, %zero : i32
+  %result = arith.select %symmetric, %clamped, %wrapped : i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- activations, resizing
+
+// One RESCALE for each sign, with scales that combine in float32 as in TFLite's kernel.
+// RESCALE has no negative multipliers.
+func.func @leaky_relu(
+    %input: i32 {contract.value = "input"},
+    %alpha: f32 {contract.value = "alpha"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %none = arith.constant 0.0 : f32
+  %legal = arith.cmpf oge, %alpha, %none : f32
+  cf.assert %legal, "leaky_relu: alpha is negative, but TOSA's RESCALE has no negative multiplier"
+  %identity_ratio = arith.divf %input_scale, %output_scale : f32
+  %identity_real = arith.extf %identity_ratio : f32 to f64
+  %alpha_scale = arith.mulf %input_scale, %alpha : f32
+  %alpha_ratio = arith.divf %alpha_scale, %output_scale : f32
+  %alpha_real = arith.extf %alpha_ratio : f32 to f64
+  %largest = arith.constant 255 : i64
+  %smallest = arith.constant -255 : i64
+  %single_round = arith.constant false
+  %x = arith.subi %input, %input_zero_point : i32
+  %identity = func.call @rescale(%x, %identity_real, %smallest, %largest, %single_round) : (i32, f64, i64, i64, i1) -> i32
+  %sloped = func.call @rescale(%x, %alpha_real, %smallest, %largest, %single_round) : (i32, f64, i64, i64, i1) -> i32
+  %zero = arith.constant 0 : i32
+  %non_negative = arith.cmpi sge, %x, %zero : i32
+  %scaled = arith.select %non_negative, %identity, %sloped : i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// RESIZE has weights with a denominator of its own for each model: not described here.
+func.func @resize_bilinear(%top_left: i32 {contract.value = "top_left"}) -> i32 {
+  %false = arith.constant false
+  cf.assert %false, "bilinear resizing is not described by this contract"
+  return %top_left : i32
+}
+
+}
