@@ -1,0 +1,109 @@
+// gemmlowp's output pipeline for matrix products: OutputStageQuantizeDownInt32ByFixedPoint,
+// saturating cast and clamp, with operands derived as in gemmlowp's example
+// doc/quantization_example.cc. It rounds twice, like TFLite, whose ancestor it is; the
+// scales combine in float32, so the multiplier has 24 significant bits.
+//
+// gemmlowp has matrix products and the two borders: conv2d, depthwise_conv2d (as products),
+// linear, matmul, quantize and dequantize are its own. The rest is inherited from TFLite's
+// reference kernels, which are written with gemmlowp's fixed-point functions.
+//
+// Ratios of 1 and more, for which that stage has no form, are those of
+// OutputStageScaleInt32ByFixedPointAndExponent: its left shift wraps in the SSE4 and NEON
+// builds (here too) and saturates in the scalar one.
+//
+// Sources are files of google/gemmlowp.
+
+module attributes {
+  contract.summary = "gemmlowp's fixed-point pipeline: float32 scale, double rounding",
+  contract.base = "tflite"
+} {
+
+func.func private @pipeline(
+    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %product = arith.mulf %lhs_scale, %rhs_scale : f32
+  %ratio = arith.divf %product, %output_scale : f32
+  %real = arith.extf %ratio : f32 to f64
+  %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @pipeline(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @depthwise_conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @pipeline(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @linear(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @pipeline(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @matmul(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @pipeline(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// doc/quantization_example.cc, Quantize: the zero point is inside the rounding, which is
+// half away from zero.
+func.func private @quantize_real(%real: f32, %scale: f32, %zero_point: i32) -> i32 {
+  %quotient = arith.divf %real, %scale : f32
+  %z = arith.sitofp %zero_point : i32 to f32
+  %moved = arith.addf %z, %quotient : f32
+  %result = fixed.convert %moved {rounding = half_away} : f32 to i32
+  return %result : i32
+}
+
+func.func @quantize(
+    %input: f32 {contract.value = "input"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %stored = func.call @quantize_real(%input, %output_scale, %zero_point) : (f32, f32, i32) -> i32
+  %low = arith.maxsi %stored, %min : i32
+  %result = arith.minsi %low, %max : i32
+  return %result : i32
+}
+
+func.func @bound(
+    %real: f32 {contract.value = "real"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
+  %result = func.call @quantize_real(%real, %output_scale, %zero_point) : (f32, f32, i32) -> i32
+  return %result : i32
+}
+
+}

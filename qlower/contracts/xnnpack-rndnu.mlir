@@ -1,0 +1,118 @@
+// The arithmetic of XNNPACK on ARM where it isn't that on x86: convolutions, linear layers and
+// products of uint8, and MUL of both signednesses, multiply by the 24-bit mantissa of the
+// float32 scale and round once, half up. int8 convolutions are float32 there too.
+//
+// The requantization function was compiled and run (scalar, SSE4.1, NEON); which kernel takes
+// it is from source. What isn't here is as on x86, with the built-in kernels of x86 for what
+// the delegate doesn't take.
+//
+// Sources are files of google/XNNPACK.
+
+module attributes {
+  contract.summary = "XNNPACK on ARM for uint8: 24-bit multiplier, one rounding half up",
+  contract.base = "tflite-xnnpack"
+} {
+
+// src/xnnpack/requantization.h, xnn_qu8_requantize_rndnu: scale = mantissa * 2^-shift.
+// The product is exact in 64 bits. NEON kernels saturate what doesn't fit 32 bits.
+func.func private @requantize_rndnu(%x: i32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %bits = arith.bitcast %scale : f32 to i32
+  %fraction_mask = arith.constant 8388607 : i32
+  %fraction = arith.andi %bits, %fraction_mask : i32
+  %hidden_bit = arith.constant 8388608 : i32
+  %mantissa = arith.ori %fraction, %hidden_bit : i32
+  %c23 = arith.constant 23 : i32
+  %biased = arith.shrui %bits, %c23 : i32
+  %c150 = arith.constant 150 : i32
+  %shift = arith.subi %c150, %biased : i32
+  %least = arith.constant 16 : i32
+  %most = arith.constant 55 : i32
+  %not_small = arith.cmpi sge, %shift, %least : i32
+  %not_large = arith.cmpi sle, %shift, %most : i32
+  %legal = arith.andi %not_small, %not_large : i1
+  cf.assert %legal, "the ratio of the scales is not in [2^-32, 256), which XNNPACK refuses"
+  %x64 = arith.extsi %x : i32 to i64
+  %mantissa64 = arith.extsi %mantissa : i32 to i64
+  %shift64 = arith.extsi %shift : i32 to i64
+  %product = arith.muli %x64, %mantissa64 : i64
+  %rounded = fixed.shift_right %product, %shift64 {rounding = half_up} : i64
+  %scaled = fixed.saturate %rounded : i64 to i32
+  %low = arith.subi %min, %zero_point : i32
+  %high = arith.subi %max, %zero_point : i32
+  %above = arith.maxsi %scaled, %low : i32
+  %clamped = arith.minsi %above, %high : i32
+  %result = arith.addi %clamped, %zero_point : i32
+  return %result : i32
+}
+
+// src/configs/gemm-config.c: rndnu for qu8, fp32 for qs8.
+func.func private @contraction_on_arm(
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+  %scale = func.call @float32_scale(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
+  %unsigned_result = func.call @requantize_rndnu(%accumulator, %scale, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
+  %signed_result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  %result = arith.select %unsigned, %unsigned_result, %signed_result : i32
+  return %result : i32
+}
+
+func.func @conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
+  %result = func.call @contraction_on_arm(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+func.func @depthwise_conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
+  %result = func.call @contraction_on_arm(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+func.func @linear(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
+  %result = func.call @contraction_on_arm(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// src/configs/binary-elementwise-config.c: rndnu for qs8 and qu8.
+func.func @mul(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %a = arith.subi %lhs, %lhs_zero_point : i32
+  %b = arith.subi %rhs, %rhs_zero_point : i32
+  %product = arith.muli %a, %b : i32
+  %scale = func.call @float32_scale(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
+  %result = func.call @requantize_rndnu(%product, %scale, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+}
