@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from qlower.attributes import module_contract
 from qlower.diagnostics import QlowerError
 from qlower.layers import expose_layers
 from qlower.model import Model, load
-from qlower.pipeline import lower_to_arith, lower_to_kernel, module_contract
+from qlower.pipeline import lower_to_arith, lower_to_kernel
 from qlower.signature import Array, Signature, TensorSpec, main_function
 
 if TYPE_CHECKING:

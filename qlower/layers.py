@@ -20,9 +20,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import ConstantLike, IsTerminator
 
+from qlower.attributes import NAME
 from qlower.diagnostics import layer_name
 from qlower.dialects import qnn
-from qlower.signature import NAME, main_function
+from qlower.signature import main_function
 
 
 def layers(module: ModuleOp) -> Iterator[Operation]:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
+from qlower.attributes import CONTRACT
 from qlower.diagnostics import QlowerError
 from qlower.executors import JitFunction, ModelOrPath, Variant, as_model, make_variant
 from qlower.model import Model, check_model_path
-from qlower.pipeline import CONTRACT, generate_code, lower_to_arith, lower_to_kernel
+from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 
 if TYPE_CHECKING:
     from qlower.codegen.module import CompiledObject

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from qlower.codegen.target import Target
 
 
-CONTRACT = "qnn.contract"
-"""The module attribute that names the contract of all its operations."""
-
-
 class CompilerBug(Exception):
     """A pass of ours left IR that doesn't verify."""
 
@@ -80,12 +76,6 @@ def generate_code(module: ModuleOp, target: Target) -> CompiledObject:
 
     LOGGER.info("generate code for %s", target.cpu)
     return compile_module(module, target)
-
-
-def module_contract(module: ModuleOp) -> str | None:
-    """The contract that a module names, if it does."""
-    name = module.attributes.get(CONTRACT)
-    return name.data if isinstance(name, StringAttr) else None
 
 
 def _is_quantized(module: ModuleOp) -> bool:

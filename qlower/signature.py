@@ -23,16 +23,11 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
+from qlower.attributes import NAME, TYPE
 from qlower.diagnostics import QlowerError, location_name
 from qlower.dialects.quant import QuantizedType
 
 Array: TypeAlias = NDArray[np.generic]
-
-NAME = "qnn.name"
-"""The argument or result attribute that holds the tensor's name in the source model."""
-
-TYPE = "qnn.type"
-"""The attribute that keeps the quantized type where values are plain integers."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from qlower.attributes import CONTRACT, NAME
 from qlower.diagnostics import warn
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
@@ -84,7 +85,7 @@ class _GraphImporter:
         return ModuleOp(
             [main],
             {
-                "qnn.contract": StringAttr("tflite"),
+                CONTRACT: StringAttr("tflite"),
                 "qnn.source": StringAttr(PurePath(model.filename).name),
             },
         )
@@ -204,7 +205,7 @@ def _name_attributes(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
     for position, name in enumerate(names):
         # One tensor can be several results, which still need names of their own.
         unique = _distinct(name, f"#result{position}", seen)
-        attributes.append(DictionaryAttr({"qnn.name": StringAttr(unique)}))
+        attributes.append(DictionaryAttr({NAME: StringAttr(unique)}))
     return ArrayAttr(attributes)
 
 

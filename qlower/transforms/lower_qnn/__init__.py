@@ -17,11 +17,11 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     FunctionType,
     ModuleOp,
-    StringAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from qlower.attributes import CONTRACT, TYPE, module_contract
 from qlower.contracts import Contract, load_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn, quant
@@ -35,12 +35,6 @@ from qlower.transforms.lower_qnn import (
     table,
 )
 from qlower.transforms.lower_qnn.lowering import Lowering, storage_type
-
-CONTRACT = "qnn.contract"
-"""The module attribute that names the contract of all its operations."""
-
-QUANTIZATION = "qnn.type"
-"""The attribute of a lowered argument or result that keeps its quantized type."""
 
 Lower: TypeAlias = Callable[[Lowering, Any], Sequence[SSAValue]]
 
@@ -106,12 +100,6 @@ class LowerQnnPass(ModulePass):
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 _lower_function(function, default)
         op.attributes.pop(CONTRACT, None)
-
-
-def module_contract(module: ModuleOp) -> str | None:
-    """The contract that a module names, if it does."""
-    attribute = module.attributes.get(CONTRACT)
-    return attribute.data if isinstance(attribute, StringAttr) else None
 
 
 def _lower_function(function: func.FuncOp, default: str | None) -> None:
@@ -191,6 +179,6 @@ def _with_types(
         entries = dict(dictionary.data)
         element = element_type(type)
         if isinstance(element, QuantizedType):
-            entries[QUANTIZATION] = element
+            entries[TYPE] = element
         noted.append(DictionaryAttr(entries))
     return ArrayAttr(noted)
