@@ -5,6 +5,7 @@ No other exception, no long time and no large allocation, whatever the bytes are
 
 from __future__ import annotations
 
+import math
 import random
 import resource
 import signal
@@ -15,12 +16,15 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
 
+import numpy as np
 import pytest
 
+import qlower
 from qlower.diagnostics import QlowerError
+from qlower.executors import ModelInterpreter
 from qlower.frontends.tflite import import_tflite
 from qlower.testing import models_directory
-from qlower.testing.tflite_cases import CASES
+from qlower.testing.tflite_cases import CASES, random_inputs
 
 DAMAGED_FILES = 500
 """For each seed file."""
@@ -45,6 +49,12 @@ LONGEST_IMPORT = 2.0
 """Seconds of processor time; the files take a few milliseconds."""
 
 SPARE_MEMORY = 512 << 20
+
+RUN_FILES = 200
+"""Damaged copies of a seed file that are run, where they import."""
+
+LARGEST_RUN = 1 << 16
+"""Elements of input that such a file may have."""
 
 SPECIAL_WORDS = (0, 1, 4, 0xFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF)
 
@@ -164,3 +174,31 @@ def test_damaged_files(seed: str) -> None:
     assert sum(outcomes.values()) == DAMAGED_FILES
     assert outcomes["refused"] > 0
     print(f"{seed}: {dict(outcomes)} in {time.process_time() - start:.2f} s")
+
+
+@pytest.mark.parametrize("seed", [*SEED_MODELS[:1], "conv2d", "softmax"])
+def test_damaged_files_that_import_run_alike(seed: str) -> None:
+    """Native code and both interpreters agree, or the contract refuses the scales."""
+    original = read_seed(seed)
+    choice = random.Random(f"run {seed}")
+    alike = 0
+    for _ in range(RUN_FILES):
+        data = damaged(original, choice)
+        try:
+            model = qlower.Model(import_tflite(data, name="model.tflite"))
+            if sum(math.prod(spec.shape) for spec in model.inputs) > LARGEST_RUN:
+                continue
+            types = [(spec.shape, spec.dtype) for spec in model.inputs]
+            inputs = random_inputs(types)
+            native = qlower.jit(model).run(inputs, {})[0]
+            interpreted = [
+                ModelInterpreter(model, at=level).run(inputs, {})[0]
+                for level in ("qnn", "arith")
+            ]
+        except QlowerError:
+            continue
+        for outputs in interpreted:
+            for output, reference in zip(outputs, native, strict=True):
+                np.testing.assert_array_equal(output, reference)
+        alike += 1
+    assert alike > 0

@@ -502,8 +502,8 @@ def test_average_and_concatenation_do_not_rescale() -> None:
     builder.operator("AVERAGE_POOL_2D", [x], [y], window)
     expect_refusal(
         builder.build([x], [y]),
-        "AVERAGE_POOL_2D: quantization !quant.uniform<i8:f32, 0.20000000298023224> of the"
-        " result, expected !quant.uniform<i8:f32, 0.10000000149011612>",
+        "AVERAGE_POOL_2D: quantization !quant.uniform<i8:f32, 0.20000000298023224> "
+        "of the result, expected !quant.uniform<i8:f32, 0.10000000149011612>",
     )
     builder = TFLiteBuilder()
     x = builder.tensor("x", (1, 2), scale=0.1)
