@@ -1,0 +1,714 @@
+// The answer with no hardware in it: what the real numbers that the stored integers stand for
+// give, rounded once, half to even, the zero point added after the rounding, then clamped.
+//
+// Sums, products, means and interpolations are rational numbers and exactly rounded; the
+// proofs are with the helpers. Sigmoid, tanh, elu, hard-swish and softmax are computed in float64
+// and rounded, which differs from the exact answer only where that is within 2^-40 of a tie.
+
+module attributes {
+  contract.summary = "rational arithmetic, one rounding half to even: no hardware in it"
+} {
+
+// ---------------------------------------------------------------- rounding
+
+// What all rules end in. The value is clamped before it is rounded, so that it fits 32 bits.
+func.func private @store(%rounded: i32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %low = arith.subi %min, %zero_point : i32
+  %high = arith.subi %max, %zero_point : i32
+  %above = arith.maxsi %rounded, %low : i32
+  %clamped = arith.minsi %above, %high : i32
+  %result = arith.addi %clamped, %zero_point : i32
+  return %result : i32
+}
+
+// A float64 rounded to an integer.
+func.func private @round_real(%real: f64) -> i32 {
+  %result = fixed.convert %real {rounding = half_even} : f64 to i32
+  return %result : i32
+}
+
+func.func private @store_real(%real: f64, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %rounded = func.call @round_real(%real) : (f64) -> i32
+  %result = func.call @store(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// A scale as an integer of 24 bits times a power of two. Widened to f64 every positive float32
+// is normal.
+func.func private @split_scale(%scale: f32) -> (i64, i64) {
+  %wide = arith.extf %scale : f32 to f64
+  %bits = arith.bitcast %wide : f64 to i64
+  %c29 = arith.constant 29 : i64
+  %upper = arith.shrui %bits, %c29 : i64
+  %fraction_mask = arith.constant 8388607 : i64
+  %fraction = arith.andi %upper, %fraction_mask : i64
+  %hidden_bit = arith.constant 8388608 : i64
+  %mantissa = arith.ori %fraction, %hidden_bit : i64
+  %c23 = arith.constant 23 : i64
+  %biased = arith.shrui %upper, %c23 : i64
+  %bias = arith.constant 1046 : i64
+  %exponent = arith.subi %biased, %bias : i64
+  return %mantissa, %exponent : i64, i64
+}
+
+// n * a * b / c rounded half to even, for an integer n and scales a, b, c.
+//
+// In float64 the quotient has two roundings: a * b is exact (48 bits), so `real` is off by
+// 2^-53 of itself and `approximate` by 2^-52. Where it is below 2^20, which is all that
+// matters to 8 bits, it is off by less than 2^-32; so it rounds to the right integer
+// unless it is nearer than 2^-20 to a tie.
+//
+// There the sign of 2 * n * a * b - (2k + 1) * c decides, k + 1/2 being the tie. As integers
+// both terms may need 81 bits, but their difference needs less: divided by 2c it is below
+// 2^-20, and 2c is at most the first term over the odd number, 2^80; so the difference is below
+// 2^61, and 64-bit arithmetic that wraps around gives it exactly.
+func.func private @round_ratio(%n: i32, %a: f32, %b: f32, %c: f32) -> i32 {
+  %a64 = arith.extf %a : f32 to f64
+  %b64 = arith.extf %b : f32 to f64
+  %c64 = arith.extf %c : f32 to f64
+  %ab = arith.mulf %a64, %b64 : f64
+  %real = arith.divf %ab, %c64 : f64
+  %n_real = arith.sitofp %n : i32 to f64
+  %unclamped = arith.mulf %n_real, %real : f64
+  %largest = arith.constant 1048576.0 : f64
+  %smallest = arith.constant -1048576.0 : f64
+  %not_above = arith.minimumf %unclamped, %largest : f64
+  %approximate = arith.maximumf %not_above, %smallest : f64
+  %nearest = func.call @round_real(%approximate) : (f64) -> i32
+
+  %k = fixed.convert %approximate {rounding = floor} : f64 to i32
+  %k_real = arith.sitofp %k : i32 to f64
+  %half = arith.constant 0.5 : f64
+  %tie = arith.addf %k_real, %half : f64
+  %from_tie = arith.subf %approximate, %tie : f64
+  %distance = math.absf %from_tie : f64
+  %close = arith.constant 0.00000095367431640625 : f64
+  %is_near_tie = arith.cmpf olt, %distance, %close : f64
+
+  // the integers: a * b / c = p / q
+  %a_mantissa, %a_exponent = func.call @split_scale(%a) : (f32) -> (i64, i64)
+  %b_mantissa, %b_exponent = func.call @split_scale(%b) : (f32) -> (i64, i64)
+  %c_mantissa, %c_exponent = func.call @split_scale(%c) : (f32) -> (i64, i64)
+  %mantissas = arith.muli %a_mantissa, %b_mantissa : i64
+  %ab_exponent = arith.addi %a_exponent, %b_exponent : i64
+  %exponent = arith.subi %ab_exponent, %c_exponent : i64
+  // A larger shift than 63 has no value near a tie.
+  %zero = arith.constant 0 : i64
+  %c63 = arith.constant 63 : i64
+  %up = arith.maxsi %exponent, %zero : i64
+  %p_shift = arith.minsi %up, %c63 : i64
+  %negated = arith.subi %zero, %exponent : i64
+  %down = arith.maxsi %negated, %zero : i64
+  %q_shift = arith.minsi %down, %c63 : i64
+  %p = arith.shli %mantissas, %p_shift : i64
+  %q = arith.shli %c_mantissa, %q_shift : i64
+
+  %one = arith.constant 1 : i64
+  %twice_p = arith.shli %p, %one : i64
+  %n64 = arith.extsi %n : i32 to i64
+  %twice_np = arith.muli %n64, %twice_p : i64
+  %k64 = arith.extsi %k : i32 to i64
+  %twice_k = arith.shli %k64, %one : i64
+  %odd = arith.addi %twice_k, %one : i64
+  %odd_q = arith.muli %odd, %q : i64
+  %difference = arith.subi %twice_np, %odd_q : i64
+  %exact = func.call @round_at_tie(%k, %difference) : (i32, i64) -> i32
+  %result = arith.select %is_near_tie, %exact, %nearest : i32
+  return %result : i32
+}
+
+// k or k + 1, for a value whose difference from k + 1/2 has the given sign.
+func.func private @round_at_tie(%k: i32, %difference: i64) -> i32 {
+  %zero = arith.constant 0 : i64
+  %above = arith.cmpi sgt, %difference, %zero : i64
+  %is_tie = arith.cmpi eq, %difference, %zero : i64
+  %one = arith.constant 1 : i32
+  %low_bit = arith.andi %k, %one : i32
+  %odd = arith.cmpi eq, %low_bit, %one : i32
+  %tie_up = arith.andi %is_tie, %odd : i1
+  %up = arith.ori %above, %tie_up : i1
+  %step = arith.extui %up : i1 to i32
+  %result = arith.addi %k, %step : i32
+  return %result : i32
+}
+
+// n / d where both are exact in float64 and have at most 50 bits between the lowest bits that
+// are set in either and the highest: a quotient that isn't a tie is further from it, relative
+// to itself, than the error of the division.
+func.func private @store_quotient(%n: f64, %d: f64, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %real = arith.divf %n, %d : f64
+  %result = func.call @store_real(%real, %zero_point, %min, %max) : (f64, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- convolution, matmul
+
+func.func @conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %rounded = func.call @round_ratio(%accumulator, %input_scale, %weight_scale, %output_scale) : (i32, f32, f32, f32) -> i32
+  %result = func.call @store(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @depthwise_conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %rounded = func.call @round_ratio(%accumulator, %input_scale, %weight_scale, %output_scale) : (i32, f32, f32, f32) -> i32
+  %result = func.call @store(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @linear(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %rounded = func.call @round_ratio(%accumulator, %input_scale, %weight_scale, %output_scale) : (i32, f32, f32, f32) -> i32
+  %result = func.call @store(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @matmul(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %rounded = func.call @round_ratio(%accumulator, %lhs_scale, %rhs_scale, %output_scale) : (i32, f32, f32, f32) -> i32
+  %result = func.call @store(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// A bias in real numbers in steps of the accumulator: 24 bits over 48, exactly rounded.
+func.func @quantize_bias(
+    %real: f32 {contract.value = "real_bias"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"}) -> i32 {
+  %input64 = arith.extf %input_scale : f32 to f64
+  %weight64 = arith.extf %weight_scale : f32 to f64
+  %step = arith.mulf %input64, %weight64 : f64
+  %wide = arith.extf %real : f32 to f64
+  %steps = arith.divf %wide, %step : f64
+  %result = func.call @round_real(%steps) : (f64) -> i32
+  return %result : i32
+}
+
+func.func @dequantize_bias(
+    %bias: i32 {contract.value = "bias"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"}) -> f32 {
+  %input64 = arith.extf %input_scale : f32 to f64
+  %weight64 = arith.extf %weight_scale : f32 to f64
+  %step = arith.mulf %input64, %weight64 : f64
+  %steps = arith.sitofp %bias : i32 to f64
+  %product = arith.mulf %steps, %step : f64
+  %result = arith.truncf %product : f64 to f32
+  return %result : f32
+}
+
+// ---------------------------------------------------------------- pooling, mean
+
+// (sum - count * zero point) * scale has 24 bits more than the sum, count * output scale 24 more
+// than the count: exact for windows of up to 2^16.
+func.func private @mean_of(
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32,
+    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %limit = arith.constant 65536 : i32
+  %legal = arith.cmpi sle, %count, %limit : i32
+  cf.assert %legal, "a mean of more than 65536 values is not exact in float64"
+  %offset = arith.muli %input_zero_point, %count : i32
+  %sum = arith.subi %accumulator, %offset : i32
+  %sum64 = arith.sitofp %sum : i32 to f64
+  %input64 = arith.extf %input_scale : f32 to f64
+  %numerator = arith.mulf %sum64, %input64 : f64
+  %count64 = arith.sitofp %count : i32 to f64
+  %output64 = arith.extf %output_scale : f32 to f64
+  %denominator = arith.mulf %count64, %output64 : f64
+  %result = func.call @store_quotient(%numerator, %denominator, %zero_point, %min, %max) : (f64, f64, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @avg_pool2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @mean_of(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @adaptive_avg_pool2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @mean_of(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @mean(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @mean_of(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- elementwise
+
+// An operand of a sum, in real numbers; the sum of two is exact if their scales are within
+// 2^12 of each other.
+func.func private @dequantize_exactly(%stored: i32, %zero_point: i32, %scale: f32) -> f64 {
+  %centred = arith.subi %stored, %zero_point : i32
+  %integer = arith.sitofp %centred : i32 to f64
+  %scale64 = arith.extf %scale : f32 to f64
+  %result = arith.mulf %integer, %scale64 : f64
+  return %result : f64
+}
+
+func.func private @require_similar_scales(%a: f32, %b: f32) {
+  %larger = arith.maximumf %a, %b : f32
+  %smaller = arith.minimumf %a, %b : f32
+  %ratio = arith.divf %larger, %smaller : f32
+  %limit = arith.constant 4096.0 : f32
+  %legal = arith.cmpf ole, %ratio, %limit : f32
+  cf.assert %legal, "the scales of the operands differ by a factor of more than 4096: their sum is not exact in float64"
+  return
+}
+
+func.func @add(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  func.call @require_similar_scales(%lhs_scale, %rhs_scale) : (f32, f32) -> ()
+  %a = func.call @dequantize_exactly(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> f64
+  %b = func.call @dequantize_exactly(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> f64
+  %sum = arith.addf %a, %b : f64
+  %output64 = arith.extf %output_scale : f32 to f64
+  %result = func.call @store_quotient(%sum, %output64, %zero_point, %min, %max) : (f64, f64, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @sub(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  func.call @require_similar_scales(%lhs_scale, %rhs_scale) : (f32, f32) -> ()
+  %a = func.call @dequantize_exactly(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> f64
+  %b = func.call @dequantize_exactly(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> f64
+  %sum = arith.subf %a, %b : f64
+  %output64 = arith.extf %output_scale : f32 to f64
+  %result = func.call @store_quotient(%sum, %output64, %zero_point, %min, %max) : (f64, f64, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @mul(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %a = arith.subi %lhs, %lhs_zero_point : i32
+  %b = arith.subi %rhs, %rhs_zero_point : i32
+  %product = arith.muli %a, %b : i32
+  %rounded = func.call @round_ratio(%product, %lhs_scale, %rhs_scale, %output_scale) : (i32, f32, f32, f32) -> i32
+  %result = func.call @store(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- borders, rescaling
+
+// 24 bits over 24: the float64 quotient rounds as the exact one.
+func.func private @steps_of(%real: f32, %scale: f32) -> i32 {
+  %wide = arith.extf %real : f32 to f64
+  %scale64 = arith.extf %scale : f32 to f64
+  %steps = arith.divf %wide, %scale64 : f64
+  %result = func.call @round_real(%steps) : (f64) -> i32
+  return %result : i32
+}
+
+func.func @bound(
+    %real: f32 {contract.value = "real"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
+  %steps = func.call @steps_of(%real, %output_scale) : (f32, f32) -> i32
+  // far outside of the storage range, but without overflow
+  %low = arith.constant -65536 : i32
+  %high = arith.constant 65536 : i32
+  %result = func.call @store(%steps, %zero_point, %low, %high) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @quantize(
+    %input: f32 {contract.value = "input"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %steps = func.call @steps_of(%input, %output_scale) : (f32, f32) -> i32
+  %result = func.call @store(%steps, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @dequantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"}) -> f32 {
+  %real = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
+  %result = arith.truncf %real : f64 to f32
+  return %result : f32
+}
+
+func.func private @rescale(
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %real = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
+  %output64 = arith.extf %output_scale : f32 to f64
+  %result = func.call @store_quotient(%real, %output64, %zero_point, %min, %max) : (f64, f64, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @requantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @clamp(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @concat(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- activations (tables)
+
+// A real number in steps of the output, stored.
+func.func private @store_function(%real: f64, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %scale64 = arith.extf %scale : f32 to f64
+  %result = func.call @store_quotient(%real, %scale64, %zero_point, %min, %max) : (f64, f64, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @sigmoid(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
+  %negated = arith.negf %x : f64
+  %exponential = math.exp %negated : f64
+  %one = arith.constant 1.0 : f64
+  %denominator = arith.addf %one, %exponential : f64
+  %real = arith.divf %one, %denominator : f64
+  %result = func.call @store_function(%real, %output_scale, %zero_point, %min, %max) : (f64, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @tanh(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
+  %real = math.tanh %x : f64
+  %result = func.call @store_function(%real, %output_scale, %zero_point, %min, %max) : (f64, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @elu(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
+  %zero = arith.constant 0.0 : f64
+  %negative = arith.cmpf olt, %x, %zero : f64
+  %at_most_zero = arith.minimumf %x, %zero : f64
+  %exponential = math.expm1 %at_most_zero : f64
+  %real = arith.select %negative, %exponential, %x : f64
+  %result = func.call @store_function(%real, %output_scale, %zero_point, %min, %max) : (f64, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @hard_swish(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
+  %zero = arith.constant 0.0 : f64
+  %three = arith.constant 3.0 : f64
+  %six = arith.constant 6.0 : f64
+  %moved = arith.addf %x, %three : f64
+  %positive = arith.maximumf %moved, %zero : f64
+  %relu6 = arith.minimumf %positive, %six : f64
+  %product = arith.mulf %x, %relu6 : f64
+  %real = arith.divf %product, %six : f64
+  %result = func.call @store_function(%real, %output_scale, %zero_point, %min, %max) : (f64, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @leaky_relu(
+    %input: i32 {contract.value = "input"},
+    %alpha: f32 {contract.value = "alpha"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = arith.subi %input, %input_zero_point : i32
+  %one = arith.constant 1.0 : f32
+  %zero_f = arith.constant 0.0 : f32
+  %zero = arith.constant 0 : i32
+  %magnitude = math.absf %alpha : f32
+  %falls = arith.cmpf olt, %alpha, %zero_f : f32
+  %mirrored = arith.subi %zero, %x : i32
+  %sloped_x = arith.select %falls, %mirrored, %x : i32
+  %identity = func.call @round_ratio(%x, %input_scale, %one, %output_scale) : (i32, f32, f32, f32) -> i32
+  %steep = func.call @round_ratio(%sloped_x, %input_scale, %magnitude, %output_scale) : (i32, f32, f32, f32) -> i32
+  %flat = arith.cmpf oeq, %alpha, %zero_f : f32
+  %sloped = arith.select %flat, %zero, %steep : i32
+  %non_negative = arith.cmpi sge, %x, %zero : i32
+  %rounded = arith.select %non_negative, %identity, %sloped : i32
+  %result = func.call @store(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- softmax
+
+func.func @softmax_term(
+    %difference: i32 {contract.value = "difference"},
+    %beta: f32 {contract.value = "beta"},
+    %input_scale: f32 {contract.value = "input_scale"}) -> f64 {
+  %steps = arith.sitofp %difference : i32 to f64
+  %scale64 = arith.extf %input_scale : f32 to f64
+  %beta64 = arith.extf %beta : f32 to f64
+  %scale = arith.mulf %scale64, %beta64 : f64
+  %real = arith.mulf %steps, %scale : f64
+  %result = math.exp %real : f64
+  return %result : f64
+}
+
+func.func @softmax_addend(%term: f64 {contract.value = "term"}) -> f64 {
+  return %term : f64
+}
+
+func.func @softmax_output(
+    %term: f64 {contract.value = "term"},
+    %sum: f64 {contract.value = "sum"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %output64 = arith.extf %output_scale : f32 to f64
+  %denominator = arith.mulf %sum, %output64 : f64
+  %result = func.call @store_quotient(%term, %denominator, %zero_point, %min, %max) : (f64, f64, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- resizing
+
+// The pixel that contains the position: floor((2i + 1) * input / (2 * output)) with half-pixel
+// centres, floor(i * input / output) without; with aligned corners the nearest pixel, half up.
+func.func @resize_nearest_position(
+    %index: i32 {contract.value = "output_index"},
+    %input_size: i32 {contract.value = "input_size"},
+    %output_size: i32 {contract.value = "output_size"},
+    %align_corners: i1 {contract.value = "align_corners"},
+    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> i32 {
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  %several = arith.cmpi sgt, %output_size, %one : i32
+  %aligned = arith.andi %align_corners, %several : i1
+  %input_less_1 = arith.subi %input_size, %one : i32
+  %output_less_1 = arith.subi %output_size, %one : i32
+  %numerator = arith.select %aligned, %input_less_1, %input_size : i32
+  %denominator = arith.select %aligned, %output_less_1, %output_size : i32
+  %twice_index = arith.muli %index, %two : i32
+  %centre = arith.addi %twice_index, %one : i32
+  %twice_position = arith.select %half_pixel_centers, %centre, %twice_index : i32
+  %scaled = arith.muli %twice_position, %numerator : i32
+  // half a pixel more rounds to the nearest
+  %nudged = arith.addi %scaled, %denominator : i32
+  %sum = arith.select %aligned, %nudged, %scaled : i32
+  %twice_denominator = arith.muli %denominator, %two : i32
+  %position = arith.divui %sum, %twice_denominator : i32
+  %result = arith.minsi %position, %input_less_1 : i32
+  return %result : i32
+}
+
+// Neighbours and weights of a rational position, clamped to the image. The weight is a fraction
+// packed into 32 bits: its numerator above its denominator of 16 bits.
+func.func @resize_bilinear_position(
+    %index: i32 {contract.value = "output_index"},
+    %input_size: i32 {contract.value = "input_size"},
+    %output_size: i32 {contract.value = "output_size"},
+    %align_corners: i1 {contract.value = "align_corners"},
+    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> (i32, i32, i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  %limit = arith.constant 16383 : i32
+  %legal = arith.cmpi sle, %output_size, %limit : i32
+  cf.assert %legal, "resize: more than 16383 rows or columns"
+  %several = arith.cmpi sgt, %output_size, %one : i32
+  %aligned = arith.andi %align_corners, %several : i1
+  %input_less_1 = arith.subi %input_size, %one : i32
+  %output_less_1 = arith.subi %output_size, %one : i32
+  %numerator = arith.select %aligned, %input_less_1, %input_size : i32
+  %half_denominator = arith.select %aligned, %output_less_1, %output_size : i32
+  %denominator = arith.muli %half_denominator, %two : i32
+  // position = sum / denominator: 2i * n, or (2i + 1) * n - d with half-pixel centres
+  %twice_index = arith.muli %index, %two : i32
+  %corner = arith.muli %twice_index, %numerator : i32
+  %centre_index = arith.addi %twice_index, %one : i32
+  %centre = arith.muli %centre_index, %numerator : i32
+  %moved = arith.subi %centre, %half_denominator : i32
+  %inside = arith.maxsi %moved, %zero : i32
+  %sum = arith.select %half_pixel_centers, %inside, %corner : i32
+  %floor = arith.divui %sum, %denominator : i32
+  %rest = arith.remui %sum, %denominator : i32
+  %is_last = arith.cmpi sge, %floor, %input_less_1 : i32
+  %lower = arith.minsi %floor, %input_less_1 : i32
+  %next = arith.addi %lower, %one : i32
+  %upper = arith.minsi %next, %input_less_1 : i32
+  %fraction = arith.select %is_last, %zero, %rest : i32
+  %c16 = arith.constant 16 : i32
+  %high_half = arith.shli %fraction, %c16 : i32
+  %weight = arith.ori %high_half, %denominator : i32
+  return %lower, %upper, %weight : i32, i32, i32
+}
+
+func.func private @unpack_weight(%weight: i32) -> (i64, i64, i64) {
+  %c16 = arith.constant 16 : i32
+  %mask = arith.constant 65535 : i32
+  %numerator = arith.shrui %weight, %c16 : i32
+  %denominator = arith.andi %weight, %mask : i32
+  %rest = arith.subi %denominator, %numerator : i32
+  %upper = arith.extui %numerator : i32 to i64
+  %lower = arith.extui %rest : i32 to i64
+  %total = arith.extui %denominator : i32 to i64
+  return %lower, %upper, %total : i64, i64, i64
+}
+
+// The sum has 40 bits, the product of the denominators 30.
+func.func @resize_bilinear(
+    %top_left: i32 {contract.value = "top_left"},
+    %top_right: i32 {contract.value = "top_right"},
+    %bottom_left: i32 {contract.value = "bottom_left"},
+    %bottom_right: i32 {contract.value = "bottom_right"},
+    %y_weight: i32 {contract.value = "y_weight"},
+    %x_weight: i32 {contract.value = "x_weight"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %top_weight, %bottom_weight, %height = func.call @unpack_weight(%y_weight) : (i32) -> (i64, i64, i64)
+  %left_weight, %right_weight, %width = func.call @unpack_weight(%x_weight) : (i32) -> (i64, i64, i64)
+  %top = func.call @interpolate(%top_left, %top_right, %left_weight, %right_weight, %zero_point) : (i32, i32, i64, i64, i32) -> i64
+  %bottom = func.call @interpolate(%bottom_left, %bottom_right, %left_weight, %right_weight, %zero_point) : (i32, i32, i64, i64, i32) -> i64
+  %top_part = arith.muli %top, %top_weight : i64
+  %bottom_part = arith.muli %bottom, %bottom_weight : i64
+  %sum = arith.addi %top_part, %bottom_part : i64
+  %area = arith.muli %height, %width : i64
+  %numerator = arith.sitofp %sum : i64 to f64
+  %denominator = arith.sitofp %area : i64 to f64
+  %result = func.call @store_quotient(%numerator, %denominator, %zero_point, %min, %max) : (f64, f64, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func private @interpolate(%left: i32, %right: i32, %left_weight: i64, %right_weight: i64, %zero_point: i32) -> i64 {
+  %left_centred = arith.subi %left, %zero_point : i32
+  %right_centred = arith.subi %right, %zero_point : i32
+  %left64 = arith.extsi %left_centred : i32 to i64
+  %right64 = arith.extsi %right_centred : i32 to i64
+  %left_part = arith.muli %left64, %left_weight : i64
+  %right_part = arith.muli %right64, %right_weight : i64
+  %sum = arith.addi %left_part, %right_part : i64
+  return %sum : i64
+}
+
+}

@@ -1,0 +1,305 @@
+// Rescaling for integer hardware that has a shifter and no multiplier: the ratio of the scales is
+// replaced by the power of two that is nearest to it in the logarithm (so that the factor
+// between them is at most the square root of 2), and one right shift rounds half up. What is
+// shifted left saturates. Where all scales are powers of two nothing is lost.
+//
+// A sum brings its operands to the finer one's grid by left shifts and rounds once; a mean
+// divides by its count exactly. Borders and tables are as in the contract exact, but round
+// half up.
+
+module attributes {
+  contract.summary = "shift-only rescaling: ratios as powers of two, one rounding half up",
+  contract.base = "exact"
+} {
+
+// ---------------------------------------------------------------- steps
+
+func.func private @round_real(%real: f64) -> i32 {
+  %result = fixed.convert %real {rounding = half_up} : f64 to i32
+  return %result : i32
+}
+
+// The exponent of the power of two nearest to a positive number: that of the number, and one more
+// if its mantissa, in [1, 2), is more than the square root of 2.
+func.func private @nearest_exponent(%real: f64) -> i64 {
+  %bits = arith.bitcast %real : f64 to i64
+  %c52 = arith.constant 52 : i64
+  %biased = arith.shrui %bits, %c52 : i64
+  %bias = arith.constant 1023 : i64
+  %exponent = arith.subi %biased, %bias : i64
+  %fraction_mask = arith.constant 4503599627370495 : i64
+  %fraction = arith.andi %bits, %fraction_mask : i64
+  %one_bits = arith.constant 4607182418800017408 : i64
+  %mantissa_bits = arith.ori %fraction, %one_bits : i64
+  %mantissa = arith.bitcast %mantissa_bits : i64 to f64
+  %square = arith.mulf %mantissa, %mantissa : f64
+  %two = arith.constant 2.0 : f64
+  %above = arith.cmpf ogt, %square, %two : f64
+  %step = arith.extui %above : i1 to i64
+  %result = arith.addi %exponent, %step : i64
+  return %result : i64
+}
+
+func.func private @ratio_exponent(%a: f32, %b: f32, %c: f32) -> i64 {
+  %a64 = arith.extf %a : f32 to f64
+  %b64 = arith.extf %b : f32 to f64
+  %c64 = arith.extf %c : f32 to f64
+  %product = arith.mulf %a64, %b64 : f64
+  %real = arith.divf %product, %c64 : f64
+  %result = func.call @nearest_exponent(%real) : (f64) -> i64
+  return %result : i64
+}
+
+// A shift count in [0, 31]: 32-bit values are 0 or saturated beyond.
+func.func private @shift_count(%places: i64) -> i64 {
+  %zero = arith.constant 0 : i64
+  %c31 = arith.constant 31 : i64
+  %not_negative = arith.maxsi %places, %zero : i64
+  %result = arith.minsi %not_negative, %c31 : i64
+  return %result : i64
+}
+
+// x * 2^exponent: a right shift rounds half up, a left shift saturates.
+func.func private @shift(%x: i32, %exponent: i64) -> i32 {
+  %zero = arith.constant 0 : i64
+  %negated = arith.subi %zero, %exponent : i64
+  %left = func.call @shift_count(%exponent) : (i64) -> i64
+  %c33 = arith.constant 33 : i64
+  %down = arith.maxsi %negated, %zero : i64
+  %right = arith.minsi %down, %c33 : i64
+  %wide = arith.extsi %x : i32 to i64
+  %up = arith.shli %wide, %left : i64
+  %shifted = fixed.shift_right %up, %right {rounding = half_up} : i64
+  %result = fixed.saturate %shifted : i64 to i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- convolution, matmul
+
+func.func @conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %exponent = func.call @ratio_exponent(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> i64
+  %shifted = func.call @shift(%accumulator, %exponent) : (i32, i64) -> i32
+  %result = func.call @store(%shifted, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @depthwise_conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %exponent = func.call @ratio_exponent(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> i64
+  %shifted = func.call @shift(%accumulator, %exponent) : (i32, i64) -> i32
+  %result = func.call @store(%shifted, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @linear(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %exponent = func.call @ratio_exponent(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> i64
+  %shifted = func.call @shift(%accumulator, %exponent) : (i32, i64) -> i32
+  %result = func.call @store(%shifted, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @matmul(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %exponent = func.call @ratio_exponent(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> i64
+  %shifted = func.call @shift(%accumulator, %exponent) : (i32, i64) -> i32
+  %result = func.call @store(%shifted, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- pooling, mean
+
+// floor(sum * 2^exponent / count + 1/2), for exponents in [-24, 24]
+func.func private @mean_of(
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32,
+    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %one_f = arith.constant 1.0 : f32
+  %exponent = func.call @ratio_exponent(%input_scale, %one_f, %output_scale) : (f32, f32, f32) -> i64
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  func.call @require_similar(%exponent) : (i64) -> ()
+  %negated = arith.subi %zero, %exponent : i64
+  %up = func.call @shift_count(%exponent) : (i64) -> i64
+  %down = func.call @shift_count(%negated) : (i64) -> i64
+  %offset = arith.muli %input_zero_point, %count : i32
+  %sum = arith.subi %accumulator, %offset : i32
+  %sum64 = arith.extsi %sum : i32 to i64
+  %count64 = arith.extsi %count : i32 to i64
+  %numerator = arith.shli %sum64, %up : i64
+  %denominator = arith.shli %count64, %down : i64
+  %twice = arith.shli %numerator, %one : i64
+  %nudged = arith.addi %twice, %denominator : i64
+  %divisor = arith.shli %denominator, %one : i64
+  // toward zero, then down where that was up
+  %quotient = arith.divsi %nudged, %divisor : i64
+  %rest = arith.remsi %nudged, %divisor : i64
+  %below = arith.cmpi slt, %rest, %zero : i64
+  %step = arith.extsi %below : i1 to i64
+  %floor = arith.addi %quotient, %step : i64
+  %mean = fixed.saturate %floor : i64 to i32
+  %result = func.call @store(%mean, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func private @require_similar(%exponent: i64) {
+  %limit = arith.constant 24 : i64
+  %magnitude = math.absi %exponent : i64
+  %legal = arith.cmpi sle, %magnitude, %limit : i64
+  cf.assert %legal, "the ratio of the scales is not in [2^-24, 2^24]"
+  return
+}
+
+// ---------------------------------------------------------------- elementwise
+
+// The exponents of both operands' ratios, and by how many places the finer grid is below the
+// output's.
+func.func private @sum_shifts(%lhs_scale: f32, %rhs_scale: f32, %output_scale: f32) -> (i64, i64, i64) {
+  %one = arith.constant 1.0 : f32
+  %lhs = func.call @ratio_exponent(%lhs_scale, %one, %output_scale) : (f32, f32, f32) -> i64
+  %rhs = func.call @ratio_exponent(%rhs_scale, %one, %output_scale) : (f32, f32, f32) -> i64
+  func.call @require_similar(%lhs) : (i64) -> ()
+  func.call @require_similar(%rhs) : (i64) -> ()
+  %finer = arith.minsi %lhs, %rhs : i64
+  %zero = arith.constant 0 : i64
+  %negated = arith.subi %zero, %finer : i64
+  %places = arith.maxsi %negated, %zero : i64
+  %lhs_shift = arith.addi %lhs, %places : i64
+  %rhs_shift = arith.addi %rhs, %places : i64
+  return %lhs_shift, %rhs_shift, %places : i64, i64, i64
+}
+
+func.func private @align(%stored: i32, %zero_point: i32, %shift: i64) -> i64 {
+  %centred = arith.subi %stored, %zero_point : i32
+  %wide = arith.extsi %centred : i32 to i64
+  %result = arith.shli %wide, %shift : i64
+  return %result : i64
+}
+
+func.func private @store_sum(%sum: i64, %places: i64, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %shifted = fixed.shift_right %sum, %places {rounding = half_up} : i64
+  %narrow = fixed.saturate %shifted : i64 to i32
+  %result = func.call @store(%narrow, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @add(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %lhs_shift, %rhs_shift, %places = func.call @sum_shifts(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> (i64, i64, i64)
+  %a = func.call @align(%lhs, %lhs_zero_point, %lhs_shift) : (i32, i32, i64) -> i64
+  %b = func.call @align(%rhs, %rhs_zero_point, %rhs_shift) : (i32, i32, i64) -> i64
+  %sum = arith.addi %a, %b : i64
+  %result = func.call @store_sum(%sum, %places, %zero_point, %min, %max) : (i64, i64, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @sub(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %lhs_shift, %rhs_shift, %places = func.call @sum_shifts(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> (i64, i64, i64)
+  %a = func.call @align(%lhs, %lhs_zero_point, %lhs_shift) : (i32, i32, i64) -> i64
+  %b = func.call @align(%rhs, %rhs_zero_point, %rhs_shift) : (i32, i32, i64) -> i64
+  %sum = arith.subi %a, %b : i64
+  %result = func.call @store_sum(%sum, %places, %zero_point, %min, %max) : (i64, i64, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @mul(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %a = arith.subi %lhs, %lhs_zero_point : i32
+  %b = arith.subi %rhs, %rhs_zero_point : i32
+  %product = arith.muli %a, %b : i32
+  %exponent = func.call @ratio_exponent(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> i64
+  %shifted = func.call @shift(%product, %exponent) : (i32, i64) -> i32
+  %result = func.call @store(%shifted, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- rescaling
+
+func.func private @rescale(
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %one = arith.constant 1.0 : f32
+  %exponent = func.call @ratio_exponent(%input_scale, %one, %output_scale) : (f32, f32, f32) -> i64
+  %centred = arith.subi %input, %input_zero_point : i32
+  %shifted = func.call @shift(%centred, %exponent) : (i32, i64) -> i32
+  %result = func.call @store(%shifted, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @leaky_relu(
+    %input: i32 {contract.value = "input"},
+    %alpha: f32 {contract.value = "alpha"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %none = arith.constant 0.0 : f32
+  %legal = arith.cmpf ogt, %alpha, %none : f32
+  cf.assert %legal, "leaky_relu: alpha is not positive, it has no nearest power of two"
+  %one = arith.constant 1.0 : f32
+  %x = arith.subi %input, %input_zero_point : i32
+  %exponent = func.call @ratio_exponent(%input_scale, %one, %output_scale) : (f32, f32, f32) -> i64
+  %alpha_exponent = func.call @ratio_exponent(%input_scale, %alpha, %output_scale) : (f32, f32, f32) -> i64
+  %identity = func.call @shift(%x, %exponent) : (i32, i64) -> i32
+  %sloped = func.call @shift(%x, %alpha_exponent) : (i32, i64) -> i32
+  %zero = arith.constant 0 : i32
+  %non_negative = arith.cmpi sge, %x, %zero : i32
+  %shifted = arith.select %non_negative, %identity, %sloped : i32
+  %result = func.call @store(%shifted, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+}

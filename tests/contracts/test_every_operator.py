@@ -1,0 +1,50 @@
+"""Contracts without a system to run beside: every operator, in all executors alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.diagnostics import QlowerError
+from qlower.testing.recordings import make_executors
+from qlower.testing.tflite_cases import CASES, random_inputs
+
+CONTRACTS = (
+    "tflite-single",
+    "gemmlowp",
+    "tosa",
+    "tosa-double",
+    "xnnpack-rndnu",
+    "exact",
+    "pow2-shift",
+)
+
+REFUSED = {
+    "tosa": ("resize_bilinear",),
+    "tosa-double": ("resize_bilinear",),
+}
+"""The beginnings of the names of cases that a contract refuses."""
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_every_executor_gives_the_same_bits(contract: str, case: str, tmp_path: Path):
+    path = tmp_path / f"{case}.tflite"
+    path.write_bytes(CASES[case]())
+    model = qlower.load(path)
+    if case.startswith(REFUSED.get(contract, ("none",))):
+        with pytest.raises(QlowerError, match="not described by this contract"):
+            qlower.jit(model, contract=contract)
+        return
+    inputs = random_inputs([(spec.shape, spec.dtype) for spec in model.inputs])
+    results = {
+        name: executor.run(inputs, {})[0]
+        for name, executor in make_executors(model, contract).items()
+    }
+    for name, outputs in results.items():
+        for output, reference in zip(outputs, results["qnn"], strict=True):
+            assert output.dtype == reference.dtype
+            np.testing.assert_array_equal(output, reference, err_msg=name)
