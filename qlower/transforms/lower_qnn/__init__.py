@@ -93,8 +93,6 @@ class LowerQnnPass(ModulePass):
     contract: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for dialect in ("arith", "linalg", "tensor", "fixed", "math"):
-            ctx.get_optional_dialect(dialect)
         default = self.contract or module_contract(op)
         for function in list(op.body.ops):
             if isinstance(function, func.FuncOp) and not function.is_declaration:
