@@ -21,6 +21,7 @@ from .activation import (
     TanhOp,
 )
 from .base import ActivatedOp, QnnOp
+from .constant import ConstantOp
 from .contraction import (
     Conv2DOp,
     ConvolutionOp,
@@ -37,18 +38,10 @@ from .elementwise import (
     RequantizeOp,
     SubOp,
 )
-from .movement import (
-    ArgMaxOp,
-    ConcatOp,
-    ConstantOp,
-    PadOp,
-    ReshapeOp,
-    ResizeOp,
-    SliceOp,
-    SplitOp,
-    TransposeOp,
-)
+from .movement import ConcatOp, PadOp, SliceOp, SplitOp
 from .pooling import AdaptiveAvgPool2DOp, AvgPool2DOp, MaxPool2DOp, MeanOp, PoolOp
+from .selection import ArgMaxOp, ResizeOp
+from .shape import ReshapeOp, TransposeOp
 from .window import WindowOp
 
 QNN = Dialect(

@@ -1,16 +1,11 @@
-"""Ops that place, move or pick stored values: constants, reshapes, slices, resizes."""
+"""Ops that put stored values together or take them apart."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Self
 
 from xdsl.dialects.builtin import (
-    BoolAttr,
-    DenseIntOrFPElementsAttr,
     IntegerAttr,
-    StringAttr,
     i64,
 )
 from xdsl.ir import Attribute
@@ -21,22 +16,14 @@ from xdsl.irdl import (
     result_def,
     var_result_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
 from .base import (
-    Boolean,
     Integer,
     Integers,
-    Integral,
-    Keyword,
     QnnOp,
     Quantized,
-    QuantizedOrReal,
     Value,
-    Weight,
     check_axis,
     check_same_quantization,
     check_shape,
@@ -44,70 +31,7 @@ from .base import (
     keyword,
     operand_of,
     operands_of,
-    parse_attributes,
-    print_attributes,
 )
-
-
-@irdl_op_definition
-class ConstantOp(QnnOp):
-    """
-    A quantized constant, given by its stored values (signless, of the storage's
-    width), which lie in the storage range. Weights may be quantized along an axis.
-
-    ```mlir
-    %w = qnn.constant dense<"0x40C0"> : tensor<2x1xi8> -> tensor<2x1x!w>
-    ```
-    """
-
-    name = "qnn.constant"
-
-    value = prop_def(DenseIntOrFPElementsAttr)
-    result = result_def(Weight())
-
-    def __init__(self, value: DenseIntOrFPElementsAttr, result_type: Attribute):
-        super().__init__(result_types=[result_type], properties={"value": value})
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        start = parser.pos
-        value = parser.parse_attribute()
-        if not isa(value, DenseIntOrFPElementsAttr):
-            parser.raise_error("expected dense stored values and their type", start)
-        properties, attributes = parse_attributes(cls, parser)
-        parser.parse_punctuation("->")
-        return cls.create(
-            result_types=[parser.parse_type()],
-            properties={"value": value, **properties},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.value)
-        print_attributes(self, printer, elide=("value",))
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
-
-    def verify_(self) -> None:
-        quantization = self.result.type.element_type
-        storage = quantization.data.storage
-        if self.value.get_element_type() != quantization.storage_type:
-            raise VerifyException(
-                f"element type {self.value.get_element_type()} of value is not "
-                f"the storage type {quantization.storage_type} of result"
-            )
-        check_shape("value", self.value.get_shape(), self.result.type.get_shape())
-        stored = self.value.data.data
-        if len(stored) != (count := math.prod(self.value.get_shape())):
-            raise VerifyException(f"value has {len(stored)} elements, expected {count}")
-        legal = bytes(i & 255 for i in range(storage.minimum, storage.maximum + 1))
-        if illegal := stored.translate(None, legal):
-            first = int.from_bytes(illegal[:1], "little", signed=storage.signed)
-            raise VerifyException(
-                f"stored value {first} is outside "
-                f"[{storage.minimum}, {storage.maximum}] of {storage}"
-            )
 
 
 @irdl_op_definition
@@ -248,87 +172,6 @@ class PadOp(QnnOp):
 
 
 @irdl_op_definition
-class ReshapeOp(QnnOp):
-    """
-    The same elements in the same row-major order, in another shape.
-
-    ```mlir
-    %y = qnn.reshape %x : (tensor<1x2x3x!in>) -> tensor<6x!in>
-    ```
-    """
-
-    name = "qnn.reshape"
-
-    input = operand_of(QuantizedOrReal())
-    result = result_def(QuantizedOrReal())
-
-    def __init__(
-        self, input: Value, result_type: Attribute, *, contract: str | None = None
-    ):
-        super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={"contract": keyword(contract)},
-        )
-
-    def verify_(self) -> None:
-        check_same_quantization("result", self.result.type, self.input.type)
-        before = math.prod(self.input.type.get_shape())
-        after = math.prod(self.result.type.get_shape())
-        if before != after:
-            raise VerifyException(
-                f"{after} elements of result do not match the input's {before}"
-            )
-
-
-@irdl_op_definition
-class TransposeOp(QnnOp):
-    """
-    Permuted dimensions: dimension d of the result is dimension `perm[d]` of the input.
-
-    ```mlir
-    %y = qnn.transpose %x {perm = [1, 0]} : (tensor<2x3x!in>) -> tensor<3x2x!in>
-    ```
-    """
-
-    name = "qnn.transpose"
-
-    input = operand_of(QuantizedOrReal())
-    result = result_def(QuantizedOrReal())
-
-    perm_attr = prop_def(Integers("perm", 0), prop_name="perm")
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        perm: Sequence[int],
-        contract: str | None = None,
-    ):
-        super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={"perm": integers(perm), "contract": keyword(contract)},
-        )
-
-    @property
-    def perm(self) -> tuple[int, ...]:
-        return self.perm_attr.get_values()
-
-    def verify_(self) -> None:
-        check_same_quantization("result", self.result.type, self.input.type)
-        input = self.input.type.get_shape()
-        if sorted(self.perm) != list(range(len(input))):
-            raise VerifyException(
-                f"perm {list(self.perm)} is not a permutation of the "
-                f"{len(input)} dimensions of input"
-            )
-        expected = [input[dimension] for dimension in self.perm]
-        check_shape("result", self.result.type.get_shape(), expected)
-
-
-@irdl_op_definition
 class SliceOp(QnnOp):
     """
     A strided box: `result[i] = input[offsets + i * strides]` for `0 <= i < sizes`.
@@ -460,121 +303,3 @@ class SplitOp(QnnOp):
         for index, part in enumerate(self.parts):
             check_same_quantization(f"result {index}", part.type, self.input.type)
             check_shape(f"result {index}", part.type.get_shape(), expected)
-
-
-@irdl_op_definition
-class ResizeOp(QnnOp):
-    """
-    An NHWC image resampled to the result's size. The source coordinate of result row
-    y is `y * H / OH`, `(y + 1/2) * H / OH - 1/2` with `half_pixel_centers`, or
-    `y * (H - 1) / (OH - 1)` with `align_corners`; columns likewise.
-
-    ```mlir
-    %y = qnn.resize %x {mode = "bilinear", half_pixel_centers = true}
-        : (tensor<1x2x2x3x!in>) -> tensor<1x4x4x3x!in>
-    ```
-    """
-
-    name = "qnn.resize"
-
-    input = operand_of(Quantized(rank=4))
-    result = result_def(Quantized(rank=4))
-
-    mode_attr = prop_def(Keyword("mode", ("nearest", "bilinear")), prop_name="mode")
-    align_corners_attr = prop_def(
-        Boolean("align_corners"), BoolAttr.from_bool(False), prop_name="align_corners"
-    )
-    half_pixel_centers_attr = prop_def(
-        Boolean("half_pixel_centers"),
-        BoolAttr.from_bool(False),
-        prop_name="half_pixel_centers",
-    )
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        mode: str,
-        align_corners: bool = False,
-        half_pixel_centers: bool = False,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={
-                "mode": StringAttr(mode),
-                "align_corners": BoolAttr.from_bool(align_corners),
-                "half_pixel_centers": BoolAttr.from_bool(half_pixel_centers),
-                "contract": keyword(contract),
-            },
-        )
-
-    @property
-    def mode(self) -> str:
-        return self.mode_attr.data
-
-    @property
-    def align_corners(self) -> bool:
-        return bool(self.align_corners_attr)
-
-    @property
-    def half_pixel_centers(self) -> bool:
-        return bool(self.half_pixel_centers_attr)
-
-    def verify_(self) -> None:
-        check_same_quantization("result", self.result.type, self.input.type)
-        batch, _, _, channels = self.input.type.get_shape()
-        result = self.result.type.get_shape()
-        check_shape("result", result, (batch, result[1], result[2], channels))
-        if self.align_corners and self.half_pixel_centers:
-            raise VerifyException(
-                "align_corners and half_pixel_centers exclude each other"
-            )
-
-
-@irdl_op_definition
-class ArgMaxOp(QnnOp):
-    """
-    Index of the largest stored value along `axis`, the first one of equals; that
-    dimension goes.
-
-    ```mlir
-    %y = qnn.arg_max %x {axis = 1} : (tensor<1x10x!in>) -> tensor<1xi32>
-    ```
-    """
-
-    name = "qnn.arg_max"
-
-    input = operand_of(Quantized())
-    result = result_def(Integral((32, 64)))
-
-    axis_attr = prop_def(Integer("axis"), prop_name="axis")
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        axis: int,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={
-                "axis": IntegerAttr(axis, i64),
-                "contract": keyword(contract),
-            },
-        )
-
-    @property
-    def axis(self) -> int:
-        return self.axis_attr.value.data
-
-    def verify_(self) -> None:
-        input = self.input.type.get_shape()
-        check_axis(self.axis, len(input))
-        expected = (*input[: self.axis], *input[self.axis + 1 :])
-        check_shape("result", self.result.type.get_shape(), expected)

@@ -1,0 +1,89 @@
+"""Stored values that are part of the model."""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import (
+    irdl_op_definition,
+    prop_def,
+    result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+from .base import (
+    QnnOp,
+    Weight,
+    check_shape,
+    parse_attributes,
+    print_attributes,
+)
+
+
+@irdl_op_definition
+class ConstantOp(QnnOp):
+    """
+    A quantized constant, given by its stored values (signless, of the storage's
+    width), which lie in the storage range. Weights may be quantized along an axis.
+
+    ```mlir
+    %w = qnn.constant dense<"0x40C0"> : tensor<2x1xi8> -> tensor<2x1x!w>
+    ```
+    """
+
+    name = "qnn.constant"
+
+    value = prop_def(DenseIntOrFPElementsAttr)
+    result = result_def(Weight())
+
+    def __init__(self, value: DenseIntOrFPElementsAttr, result_type: Attribute):
+        super().__init__(result_types=[result_type], properties={"value": value})
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        start = parser.pos
+        value = parser.parse_attribute()
+        if not isa(value, DenseIntOrFPElementsAttr):
+            parser.raise_error("expected dense stored values and their type", start)
+        properties, attributes = parse_attributes(cls, parser)
+        parser.parse_punctuation("->")
+        return cls.create(
+            result_types=[parser.parse_type()],
+            properties={"value": value, **properties},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+        print_attributes(self, printer, elide=("value",))
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        quantization = self.result.type.element_type
+        storage = quantization.data.storage
+        if self.value.get_element_type() != quantization.storage_type:
+            raise VerifyException(
+                f"element type {self.value.get_element_type()} of value is not "
+                f"the storage type {quantization.storage_type} of result"
+            )
+        check_shape("value", self.value.get_shape(), self.result.type.get_shape())
+        stored = self.value.data.data
+        if len(stored) != (count := math.prod(self.value.get_shape())):
+            raise VerifyException(f"value has {len(stored)} elements, expected {count}")
+        legal = bytes(i & 255 for i in range(storage.minimum, storage.maximum + 1))
+        if illegal := stored.translate(None, legal):
+            first = int.from_bytes(illegal[:1], "little", signed=storage.signed)
+            raise VerifyException(
+                f"stored value {first} is outside "
+                f"[{storage.minimum}, {storage.maximum}] of {storage}"
+            )
