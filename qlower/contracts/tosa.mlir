@@ -4,8 +4,8 @@
 //
 // Operations are taken apart as tosa-converter-for-tflite does it (which writes DOUBLE_ROUND),
 // so that the bits are those of the TOSA reference model on its output; average pooling
-// is TOSA's own. Sigmoid, tanh, hard-swish and softmax, which the converter tabulates or
-// writes out, are as in the contract tflite.
+// is TOSA's own. Hard-swish and softmax, which the converter tabulates or writes out, are as
+// in the contract tflite.
 //
 // What the specification calls unpredictable is refused when a model is compiled: shifts
 // outside [2, 62], and values that may not be smaller than 2^(shift - 1).
@@ -431,6 +431,49 @@ func.func @leaky_relu(
   %non_negative = arith.cmpi sge, %x, %zero : i32
   %scaled = arith.select %non_negative, %identity, %sloped : i32
   %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// TABLEs of the converter: the function in float64, cut to float32, then as TFLite.
+func.func private @table_input_64(%input: i32, %scale: f32, %zero_point: i32) -> f64 {
+  %centred = arith.subi %input, %zero_point : i32
+  %integer = arith.sitofp %centred : i32 to f64
+  %wide = arith.extf %scale : f32 to f64
+  %real = arith.mulf %wide, %integer : f64
+  return %real : f64
+}
+
+func.func @sigmoid(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @table_input_64(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f64
+  %negated = arith.negf %x : f64
+  %exponential = math.exp %negated : f64
+  %one = arith.constant 1.0 : f64
+  %denominator = arith.addf %one, %exponential : f64
+  %real = arith.divf %one, %denominator : f64
+  %narrow = arith.truncf %real : f64 to f32
+  %result = func.call @table_output(%narrow, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @tanh(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @table_input_64(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f64
+  %real = math.tanh %x : f64
+  %narrow = arith.truncf %real : f64 to f32
+  %result = func.call @table_output(%narrow, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
