@@ -139,6 +139,7 @@ _RESIZE_POSITION: Values = {
     "output_size": i32,
     "align_corners": i1,
     "half_pixel_centers": i1,
+    "input_unsigned": i1,
 }
 
 RULES: Mapping[str, RuleSignature] = {

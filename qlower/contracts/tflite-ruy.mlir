@@ -345,4 +345,27 @@ func.func @softmax_output(
   return %result : i32
 }
 
+// ---------------------------------------------------------------- resizing
+
+// internal/optimized/resize_bilinear.h, ResizeBilinearGenericSmallChannel: uint8 multiplies the
+// weights of each corner first.
+func.func private @interpolate_float32(
+    %top_left: f32, %top_right: f32, %bottom_left: f32, %bottom_right: f32, %y: f32, %x: f32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  %y_rest = arith.subf %one, %y : f32
+  %x_rest = arith.subf %one, %x : f32
+  %top_left_weight = arith.mulf %y_rest, %x_rest : f32
+  %top_right_weight = arith.mulf %y_rest, %x : f32
+  %bottom_left_weight = arith.mulf %y, %x_rest : f32
+  %bottom_right_weight = arith.mulf %y, %x : f32
+  %top_left_part = arith.mulf %top_left, %top_left_weight : f32
+  %top_right_part = arith.mulf %top_right, %top_right_weight : f32
+  %bottom_left_part = arith.mulf %bottom_left, %bottom_left_weight : f32
+  %bottom_right_part = arith.mulf %bottom_right, %bottom_right_weight : f32
+  %top = arith.addf %top_left_part, %top_right_part : f32
+  %three = arith.addf %top, %bottom_left_part : f32
+  %sum = arith.addf %three, %bottom_right_part : f32
+  return %sum : f32
+}
+
 }

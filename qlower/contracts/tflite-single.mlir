@@ -48,25 +48,7 @@ func.func @linear(
 }
 
 // internal/reference/resize_bilinear.h with TFLITE_SINGLE_ROUNDING: half up.
-func.func @resize_bilinear(
-    %top_left: i32 {contract.value = "top_left"},
-    %top_right: i32 {contract.value = "top_right"},
-    %bottom_left: i32 {contract.value = "bottom_left"},
-    %bottom_right: i32 {contract.value = "bottom_right"},
-    %y_weight: i32 {contract.value = "y_weight"},
-    %x_weight: i32 {contract.value = "x_weight"}) -> i32 {
-  %one = arith.constant 1024 : i32
-  %y_rest = arith.subi %one, %y_weight : i32
-  %x_rest = arith.subi %one, %x_weight : i32
-  %left_top = arith.muli %top_left, %y_rest : i32
-  %left_bottom = arith.muli %bottom_left, %y_weight : i32
-  %left = arith.addi %left_top, %left_bottom : i32
-  %right_top = arith.muli %top_right, %y_rest : i32
-  %right_bottom = arith.muli %bottom_right, %y_weight : i32
-  %right = arith.addi %right_top, %right_bottom : i32
-  %left_x = arith.muli %left, %x_rest : i32
-  %right_x = arith.muli %right, %x_weight : i32
-  %sum = arith.addi %left_x, %right_x : i32
+func.func private @divide_by_two_to_20(%sum: i32) -> i32 {
   %c20 = arith.constant 20 : i32
   %result = fixed.shift_right %sum, %c20 {rounding = half_up} : i32
   return %result : i32

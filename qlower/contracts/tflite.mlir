@@ -876,27 +876,39 @@ func.func @resize_nearest_position(
   return %result : i32
 }
 
-// internal/reference/resize_bilinear.h, ComputeInterpolationValuesInteger: positions with
-// 10 fractional bits. Returns the two neighbours and the weight of the upper one.
+// internal/reference/resize_bilinear.h: the neighbours, and the weight of the upper one. int8
+// has positions with 10 fractional bits (ComputeInterpolationValuesInteger); uint8 has float32
+// ones, whose weights are handed on by their bits.
 func.func @resize_bilinear_position(
     %index: i32 {contract.value = "output_index"},
     %input_size: i32 {contract.value = "input_size"},
     %output_size: i32 {contract.value = "output_size"},
     %align_corners: i1 {contract.value = "align_corners"},
-    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> (i32, i32, i32) {
-  %zero = arith.constant 0 : i32
+    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"},
+    %unsigned: i1 {contract.value = "input_unsigned"}) -> (i32, i32, i32) {
   %one = arith.constant 1 : i32
-  %two = arith.constant 2 : i32
-  %c10 = arith.constant 10 : i32
-  %c512 = arith.constant 512 : i32
-  %c1023 = arith.constant 1023 : i32
-  %c1024 = arith.constant 1024 : i32
   %several = arith.cmpi sgt, %output_size, %one : i32
   %aligned = arith.andi %align_corners, %several : i1
   %input_less_1 = arith.subi %input_size, %one : i32
   %output_less_1 = arith.subi %output_size, %one : i32
   %numerator = arith.select %aligned, %input_less_1, %input_size : i32
   %denominator = arith.select %aligned, %output_less_1, %output_size : i32
+  %lower, %upper, %weight = func.call @fixed_point_position(%index, %numerator, %denominator, %half_pixel_centers, %input_less_1) : (i32, i32, i32, i1, i32) -> (i32, i32, i32)
+  %lower_f, %upper_f, %weight_f = func.call @float32_position(%index, %numerator, %denominator, %half_pixel_centers, %input_less_1) : (i32, i32, i32, i1, i32) -> (i32, i32, i32)
+  %lower_result = arith.select %unsigned, %lower_f, %lower : i32
+  %upper_result = arith.select %unsigned, %upper_f, %upper : i32
+  %weight_result = arith.select %unsigned, %weight_f, %weight : i32
+  return %lower_result, %upper_result, %weight_result : i32, i32, i32
+}
+
+func.func private @fixed_point_position(
+    %index: i32, %numerator: i32, %denominator: i32, %half_pixel_centers: i1, %last: i32) -> (i32, i32, i32) {
+  %zero = arith.constant 0 : i32
+  %two = arith.constant 2 : i32
+  %c10 = arith.constant 10 : i32
+  %c512 = arith.constant 512 : i32
+  %c1023 = arith.constant 1023 : i32
+  %c1024 = arith.constant 1024 : i32
   %shifted = arith.shli %numerator, %c10 : i32
   %half_denominator = arith.divsi %denominator, %two : i32
   %nudged = arith.addi %shifted, %half_denominator : i32
@@ -910,21 +922,66 @@ func.func @resize_bilinear_position(
   %lower = arith.maxsi %lower_unclamped, %zero : i32
   %position_up = arith.addi %position, %c1023 : i32
   %upper_unclamped = arith.divsi %position_up, %c1024 : i32
-  %upper = arith.minsi %upper_unclamped, %input_less_1 : i32
+  %upper = arith.minsi %upper_unclamped, %last : i32
   %lower_position = arith.shli %lower, %c10 : i32
   %weight = arith.subi %position, %lower_position : i32
   return %lower, %upper, %weight : i32, i32, i32
 }
 
-// internal/reference/resize_bilinear.h, ResizeBilinearInteger: weights sum to 2^20, one
-// rounding, half away from zero.
+// ComputeInterpolationValues
+func.func private @float32_position(
+    %index: i32, %numerator: i32, %denominator: i32, %half_pixel_centers: i1, %last: i32) -> (i32, i32, i32) {
+  %numerator_f = arith.sitofp %numerator : i32 to f32
+  %denominator_f = arith.sitofp %denominator : i32 to f32
+  %scale = arith.divf %numerator_f, %denominator_f : f32
+  %half = arith.constant 0.5 : f32
+  %index_f = arith.sitofp %index : i32 to f32
+  %corner = arith.mulf %index_f, %scale : f32
+  %moved = arith.addf %index_f, %half : f32
+  %moved_scaled = arith.mulf %moved, %scale : f32
+  %centred = arith.subf %moved_scaled, %half : f32
+  %position = arith.select %half_pixel_centers, %centred, %corner : f32
+  %zero = arith.constant 0 : i32
+  %floor = fixed.convert %position {rounding = floor} : f32 to i32
+  %ceiling = fixed.convert %position {rounding = ceil} : f32 to i32
+  %lower = arith.maxsi %floor, %zero : i32
+  %upper = arith.minsi %ceiling, %last : i32
+  %lower_f = arith.sitofp %lower : i32 to f32
+  %fraction = arith.subf %position, %lower_f : f32
+  %weight = arith.bitcast %fraction : f32 to i32
+  return %lower, %upper, %weight : i32, i32, i32
+}
+
+// internal/reference/resize_bilinear.h, ResizeBilinearInteger and ResizeBilinear.
 func.func @resize_bilinear(
     %top_left: i32 {contract.value = "top_left"},
     %top_right: i32 {contract.value = "top_right"},
     %bottom_left: i32 {contract.value = "bottom_left"},
     %bottom_right: i32 {contract.value = "bottom_right"},
     %y_weight: i32 {contract.value = "y_weight"},
-    %x_weight: i32 {contract.value = "x_weight"}) -> i32 {
+    %x_weight: i32 {contract.value = "x_weight"},
+    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
+  %integer = func.call @interpolate_fixed_point(%top_left, %top_right, %bottom_left, %bottom_right, %y_weight, %x_weight) : (i32, i32, i32, i32, i32, i32) -> i32
+  %zero = arith.constant 0 : i32
+  %y_bits = arith.select %unsigned, %y_weight, %zero : i32
+  %x_bits = arith.select %unsigned, %x_weight, %zero : i32
+  %y = arith.bitcast %y_bits : i32 to f32
+  %x = arith.bitcast %x_bits : i32 to f32
+  %top_left_f = arith.sitofp %top_left : i32 to f32
+  %top_right_f = arith.sitofp %top_right : i32 to f32
+  %bottom_left_f = arith.sitofp %bottom_left : i32 to f32
+  %bottom_right_f = arith.sitofp %bottom_right : i32 to f32
+  %real = func.call @interpolate_float32(%top_left_f, %top_right_f, %bottom_left_f, %bottom_right_f, %y, %x) : (f32, f32, f32, f32, f32, f32) -> f32
+  %half = arith.constant 0.5 : f32
+  %above = arith.addf %real, %half : f32
+  %rounded = fixed.convert %above {rounding = toward_zero} : f32 to i32
+  %result = arith.select %unsigned, %rounded, %integer : i32
+  return %result : i32
+}
+
+// Weights sum to 2^20; one rounding, half away from zero.
+func.func private @interpolate_fixed_point(
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32, %x_weight: i32) -> i32 {
   %one = arith.constant 1024 : i32
   %y_rest = arith.subi %one, %y_weight : i32
   %x_rest = arith.subi %one, %x_weight : i32
@@ -937,9 +994,33 @@ func.func @resize_bilinear(
   %left_x = arith.muli %left, %x_rest : i32
   %right_x = arith.muli %right, %x_weight : i32
   %sum = arith.addi %left_x, %right_x : i32
+  %result = func.call @divide_by_two_to_20(%sum) : (i32) -> i32
+  return %result : i32
+}
+
+func.func private @divide_by_two_to_20(%sum: i32) -> i32 {
   %c20 = arith.constant 20 : i32
   %result = fixed.shift_right %sum, %c20 {rounding = half_away} : i32
   return %result : i32
+}
+
+func.func private @interpolate_float32(
+    %top_left: f32, %top_right: f32, %bottom_left: f32, %bottom_right: f32, %y: f32, %x: f32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  %y_rest = arith.subf %one, %y : f32
+  %x_rest = arith.subf %one, %x : f32
+  %top_left_y = arith.mulf %top_left, %y_rest : f32
+  %top_left_x = arith.mulf %top_left_y, %x_rest : f32
+  %bottom_left_y = arith.mulf %bottom_left, %y : f32
+  %bottom_left_x = arith.mulf %bottom_left_y, %x_rest : f32
+  %top_right_y = arith.mulf %top_right, %y_rest : f32
+  %top_right_x = arith.mulf %top_right_y, %x : f32
+  %bottom_right_y = arith.mulf %bottom_right, %y : f32
+  %bottom_right_x = arith.mulf %bottom_right_y, %x : f32
+  %left = arith.addf %top_left_x, %bottom_left_x : f32
+  %three = arith.addf %left, %top_right_x : f32
+  %sum = arith.addf %three, %bottom_right_x : f32
+  return %sum : f32
 }
 
 }

@@ -48,12 +48,6 @@ SEEDS_OF_EVERY_EXECUTOR = 2
 ONLY_INT8 = {"batch_matmul", "elu"}
 """Operators that LiteRT has no uint8 kernels for. TFLite Micro has none but one."""
 
-KNOWN_DIFFERENCES = {
-    ("resize_bilinear", "uint8", "ref"),
-    ("resize_bilinear", "uint8", "opt"),
-}
-"""LiteRT interpolates uint8 in float32; the rules here are those of int8."""
-
 
 def check(result: tuple[Array, ...], expected: tuple[Array, ...], message: str) -> None:
     assert len(result) == len(expected)
@@ -92,8 +86,6 @@ def test_random_layers(layer: str, dtype: str, kernels: str, tmp_path: Path):
         pytest.skip(f"LiteRT has no uint8 {layer}")
     if dtype == "uint8" and kernels == "tflm" and layer != "dequantize":
         pytest.skip("TFLite Micro has no uint8 kernels")
-    if (layer, dtype, kernels) in KNOWN_DIFFERENCES:
-        pytest.skip("LiteRT interpolates uint8 in float32")
     if (layer, kernels) == ("elu", "ref"):
         pytest.skip("LiteRT has no reference kernel of elu")
     path = tmp_path / "layer.tflite"

@@ -102,6 +102,7 @@ class MovementFunctions(RuleFunctions):
                     "output_size": np.array(shape_of(op.result)[axis], np.int32),
                     "align_corners": np.array(op.align_corners),
                     "half_pixel_centers": np.array(op.half_pixel_centers),
+                    **operand_values("input", op.input.type),
                 }
             )
             for axis in (1, 2)

@@ -164,6 +164,7 @@ def _axis_values(op: qnn.ResizeOp, axis: int) -> dict[str, Array]:
         "output_size": np.array(output_size, np.int32),
         "align_corners": np.array(op.align_corners),
         "half_pixel_centers": np.array(op.half_pixel_centers),
+        **operand_values("input", op.input.type),
     }
 
 
