@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, Operation
 
 from qlower.analysis.accumulator_range import accumulator_range, product_bounds
-from qlower.contracts import Contract
+from qlower.contracts import Contract, load_contract
 from qlower.contracts.products import EXACT
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
@@ -36,6 +36,20 @@ ACTIVATION_BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
     "relu_n1_to_1": (-1.0, 1.0),
 }
 """The real bounds of each fused activation."""
+
+
+def contract_of(op: Operation, default: str | None) -> Contract:
+    """The contract that gives `op` its arithmetic: its own, or else `default`."""
+    own = op.contract if isinstance(op, qnn.QnnOp) else None
+    name = own or default
+    if name is None:
+        raise QlowerError(
+            f"{op.name} has no contract",
+            op.location,
+            help="name one for the module, `module attributes {qnn.contract = "
+            '"tflite"}`, or on the command line, `--contract tflite`',
+        )
+    return load_contract(name)
 
 
 def quantized_element(type: Attribute) -> QuantizedType:

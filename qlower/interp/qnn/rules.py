@@ -11,9 +11,13 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.interpreter import InterpreterFunctions, PythonValues
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qlower.contracts import Contract, load_contract
-from qlower.contracts.values import position_values, quantized_element, rounding_values
-from qlower.diagnostics import QlowerError
+from qlower.contracts import Contract
+from qlower.contracts.values import (
+    contract_of,
+    position_values,
+    quantized_element,
+    rounding_values,
+)
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, element_type
 
@@ -47,11 +51,7 @@ class RuleFunctions(InterpreterFunctions):
 
     def contract(self, op: Operation) -> Contract:
         """The contract that gives `op` its arithmetic."""
-        own = op.contract if isinstance(op, qnn.QnnOp) else None
-        name = own or self.default
-        if name is None:
-            raise QlowerError(f"{op.name} has no contract", op.location)
-        return load_contract(name)
+        return contract_of(op, self.default)
 
     def finish(
         self,

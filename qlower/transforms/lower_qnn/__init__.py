@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from qlower.attributes import CONTRACT, TYPE, module_contract
-from qlower.contracts import Contract, load_contract
+from qlower.contracts.values import contract_of
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn, quant
 from qlower.dialects.quant import QuantizedType, element_type
@@ -104,7 +104,7 @@ def _lower_function(function: func.FuncOp, default: str | None) -> None:
     """Replace a function's body and signature by their lowered forms."""
     source = function.body.block
     block = Block(arg_types=[storage_type(arg.type) for arg in source.args])
-    lowering = Lowering(block, lambda op: _contract_of(op, default))
+    lowering = Lowering(block, lambda op: contract_of(op, default))
     for argument, lowered in zip(source.args, block.args, strict=True):
         lowered.location = argument.location
         lowering.bind(argument, lowered)
@@ -134,19 +134,6 @@ def _lower_function(function: func.FuncOp, default: str | None) -> None:
     function.body.detach_block(source)
     source.erase(safe_erase=False)
     function.body.add_block(block)
-
-
-def _contract_of(op: Operation, default: str | None) -> Contract:
-    own = op.contract if isinstance(op, qnn.QnnOp) else None
-    name = own or default
-    if name is None:
-        raise QlowerError(
-            f"{op.name} has no contract",
-            op.location,
-            help="name one for the module, `module attributes {qnn.contract = "
-            '"tflite"}`, or on the command line, `--contract tflite`',
-        )
-    return load_contract(name)
 
 
 def _at_operation(error: QlowerError, op: Operation) -> QlowerError:
