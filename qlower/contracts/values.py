@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, Operation
 
 from qlower.analysis.accumulator_range import accumulator_range, product_bounds
-from qlower.contracts import Contract, load_contract
+from qlower.contracts import Contract
 from qlower.contracts.products import EXACT
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
@@ -24,6 +24,8 @@ from qlower.dialects.quant import QuantizedType, element_type
 from qlower.interp.values import Array
 
 Values = dict[str, Array]
+
+LoadContract: TypeAlias = Callable[[str], Contract]
 
 Contraction: TypeAlias = qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp
 
@@ -38,8 +40,12 @@ ACTIVATION_BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
 """The real bounds of each fused activation."""
 
 
-def contract_of(op: Operation, default: str | None) -> Contract:
-    """The contract that gives `op` its arithmetic: its own, or else `default`."""
+def contract_of(op: Operation, default: str | None, load: LoadContract) -> Contract:
+    """The contract that gives `op` its arithmetic: its own, or else `default`.
+
+    `load` is `load_contract`, cached by whoever asks for many operations: a contract of
+    the user's own would be read again for each.
+    """
     own = op.contract if isinstance(op, qnn.QnnOp) else None
     name = own or default
     if name is None:
@@ -49,7 +55,7 @@ def contract_of(op: Operation, default: str | None) -> Contract:
             help="name one for the module, `module attributes {qnn.contract = "
             '"tflite"}`, or on the command line, `--contract tflite`',
         )
-    return load_contract(name)
+    return load(name)
 
 
 def quantized_element(type: Attribute) -> QuantizedType:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.interpreter import InterpreterFunctions, PythonValues
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qlower.contracts import Contract
+from qlower.contracts import Contract, load_contract
 from qlower.contracts.values import (
+    LoadContract,
     contract_of,
     position_values,
     quantized_element,
@@ -48,10 +50,11 @@ class RuleFunctions(InterpreterFunctions):
     """
 
     default: str | None = None
+    load: LoadContract = field(default_factory=lambda: cache(load_contract))
 
     def contract(self, op: Operation) -> Contract:
         """The contract that gives `op` its arithmetic."""
-        return contract_of(op, self.default)
+        return contract_of(op, self.default, self.load)
 
     def finish(
         self,

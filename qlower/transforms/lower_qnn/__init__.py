@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
@@ -22,6 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from qlower.attributes import CONTRACT, TYPE, module_contract
+from qlower.contracts import load_contract
 from qlower.contracts.values import contract_of
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn, quant
@@ -104,7 +106,8 @@ def _lower_function(function: func.FuncOp, default: str | None) -> None:
     """Replace a function's body and signature by their lowered forms."""
     source = function.body.block
     block = Block(arg_types=[storage_type(arg.type) for arg in source.args])
-    lowering = Lowering(block, lambda op: contract_of(op, default))
+    load = cache(load_contract)
+    lowering = Lowering(block, lambda op: contract_of(op, default, load))
     for argument, lowered in zip(source.args, block.args, strict=True):
         lowered.location = argument.location
         lowering.bind(argument, lowered)
