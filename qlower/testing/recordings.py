@@ -18,9 +18,17 @@ from xdsl.ir import SSAValue
 
 import qlower
 from qlower.dialects import qnn
-from qlower.executors import Executor, ModelInterpreter
+from qlower.executors import (
+    Executor,
+    JitFunction,
+    ModelInterpreter,
+    make_variant,
+)
 from qlower.interp.values import Array
+from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.runtime.jit import Executable
 from qlower.testing import golden_directory
+from qlower.testing.native import machine_levels
 from qlower.testing.qnn_modules import (
     constant,
     make_module,
@@ -50,14 +58,20 @@ def read_recordings(name: str) -> tuple[dict[str, Array], Any]:
 
 
 def make_executors(model: qlower.Model, contract: str) -> dict[str, Executor]:
-    """Every way of running a model here, by name."""
+    """Every way of running a model here, by name: the interpreter at each level of the
+    IR, native code at each level of this machine. The model is lowered once."""
+    arith = lower_to_arith(model.module, contract)
+    kernel = lower_to_kernel(arith)
+    lowered = qlower.Model(arith)
+    _, variant = make_variant(model, with_layers=False)
     executors: dict[str, Executor] = {
         "qnn": ModelInterpreter(model, at="qnn", contract=contract),
-        "arith": ModelInterpreter(model, at="arith", contract=contract),
-        "kernel": ModelInterpreter(model, at="kernel", contract=contract),
-        "jit": qlower.jit(model, contract=contract),
-        "baseline": qlower.jit(model, contract=contract, cpu="x86-64"),
+        "arith": ModelInterpreter(lowered, at="arith"),
+        "kernel": ModelInterpreter(lowered, at="kernel"),
     }
+    for name, target in machine_levels().items():
+        executable = Executable(generate_code(kernel, target))
+        executors[name] = JitFunction(executable, variant)
     return executors
 
 
