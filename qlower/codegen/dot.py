@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,6 +95,35 @@ class DotStep:
         return [
             f.shuffle(wide, [2 * half, 2 * half + 1] * self.lanes)
             for half in range(1 if size <= 2 else 2)
+        ]
+
+    def interleave(
+        self, f: Function, taps: Sequence[Value], signed: bool
+    ) -> list[Value]:
+        """One to four vectors of a byte a lane, in the form that the weights have.
+
+        The products of what stands in for a missing tap have the weight 0.
+        """
+        size = len(taps)
+        a, b, c, d = (*taps, *[taps[-1]] * (4 - size))
+        if self._bytes:
+            joined = f.concatenate(f.concatenate(a, b), f.concatenate(c, d))
+            order = [
+                tap * self.lanes + i for i in range(self.lanes) for tap in range(4)
+            ]
+            bytes_ = f.shuffle(joined, order)
+            if signed:
+                bytes_ = f.binary("xor", bytes_, constant(bytes_.type, -128))
+            return [bytes_]
+        n = self.lanes
+        order = [tap * n + lane for lane in range(n) for tap in range(2)]
+        return [
+            f.cast(
+                "sext" if signed else "zext",
+                f.shuffle(f.concatenate(*pair), order),
+                "i16",
+            )
+            for pair in ((a, b), (c, d))[: 1 if size <= 2 else 2]
         ]
 
     def multiply(

@@ -247,11 +247,25 @@ class Function:
     def shuffle(self, a: Value, lanes: Sequence[int]) -> Value:
         if len(lanes) == 1:
             return self.extract(a, lanes[0])
+        if list(lanes) == list(range(a.type.lanes)):
+            return a
         mask = vector_constant("i32", lanes)
         return self._emit(
             Type(a.type.scalar, len(lanes)),
             f"shufflevector {a}, {a.type} poison, {mask}",
         )
+
+    def concatenate(self, a: Value, b: Value) -> Value:
+        """The lanes of a, then those of b, which has as many."""
+        count = 2 * a.type.lanes
+        mask = vector_constant("i32", range(count))
+        return self._emit(Type(a.type.scalar, count), f"shufflevector {a}, {b}, {mask}")
+
+    def insert(self, a: Value, scalar: Value, lane: int) -> Value:
+        """`a` with another scalar in one lane."""
+        if a.type.lanes == 1:
+            return scalar
+        return self._emit(a.type, f"insertelement {a}, {scalar}, i64 {lane}")
 
     def extract(self, a: Value, lane: int) -> Value:
         if a.type.lanes == 1:

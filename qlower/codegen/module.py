@@ -22,13 +22,14 @@ from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qlower.codegen.contraction import emit_contraction
+from qlower.codegen.depthwise import emit_depthwise, plan_window
 from qlower.codegen.elements import scalar_type, storage_bytes, tensor_type
 from qlower.codegen.llvm import I32, I64, POINTER, Function, Module, Value, constant
 from qlower.codegen.llvmlite_binding import BINDING, ModuleRef, TargetMachine
 from qlower.codegen.loop import emit_loops
 from qlower.codegen.movement import emit_copy
-from qlower.codegen.nest import analyse, constant_bytes
-from qlower.codegen.recognise import recognise
+from qlower.codegen.nest import Nest, analyse, constant_bytes
+from qlower.codegen.recognise import Contraction, DepthwiseProducts, recognise
 from qlower.codegen.target import Target
 from qlower.diagnostics import QlowerError, layer_name
 from qlower.dialects.kernel import ArenaAttr, CopyOp, NestOp, OutputAttr
@@ -205,11 +206,7 @@ class _Program:
         for position, table in enumerate(op.tables, len(op.inputs)):
             pointers[position] = pointers[position] or self.pointer(table)
         nest = analyse(op, pointers)
-        contraction = recognise(nest)
-        if contraction is not None:
-            emit_contraction(function, self.target, contraction)
-        else:
-            emit_loops(function, self.target, nest)
+        emit_nest(function, self.target, nest)
         function.finish()
 
     def copy(self, op: CopyOp) -> None:
@@ -261,6 +258,21 @@ class _Program:
                     self.slot(1, index), self.pointer(value), byte_size(value)
                 )
         self.main.finish(constant(I32, 0))
+
+
+def emit_nest(f: Function, target: Target, nest: Nest) -> None:
+    """The nest by the skeleton that suits it."""
+    products = recognise(nest)
+    match products:
+        case Contraction():
+            return emit_contraction(f, target, products)
+        case DepthwiseProducts():
+            plan = plan_window(products, target)
+            if plan is not None:
+                return emit_depthwise(f, target, products, plan)
+        case None:
+            pass
+    return emit_loops(f, target, nest)
 
 
 def function_name(number: int, op: Operation) -> str:

@@ -49,12 +49,12 @@ def pack_weights(module: Module, contraction: Contraction, dot: DotStep) -> Pack
     taps = prod(shape[channel_axis + 1 : channel_axis + 1 + len(contraction.taps)])
     length = shape[-1] if run else 1
 
-    stored = _gather(weight.operand, order, shape)
+    stored = gather(weight.operand, order, shape)
     if not weight.signed:
         stored = stored & 0xFF
     offset: Integers | int = 0
     if isinstance(weight.offset, Operand):
-        offset = _gather(weight.offset, order, shape)
+        offset = gather(weight.offset, order, shape)
     else:
         offset = weight.offset
     centred = (stored - offset).reshape(groups, channels, taps, length)
@@ -79,15 +79,15 @@ def pack_weights(module: Module, contraction: Contraction, dot: DotStep) -> Pack
     tiled = padded.reshape(groups, vectors, lanes, taps, chunks, 4)
     return Packed(
         module.add_constant(dot.pack(tiled.transpose(0, 1, 3, 4, 2, 5))),
-        module.add_constant(_padded_i32(correction, vectors * lanes)),
-        module.add_constant(_padded_i32(row, vectors * lanes)) if row.any() else None,
+        module.add_constant(padded_i32(correction, vectors * lanes)),
+        module.add_constant(padded_i32(row, vectors * lanes)) if row.any() else None,
         vectors,
         chunks,
         taps,
     )
 
 
-def _gather(operand: Operand, order: Sequence[int], shape: Sequence[int]) -> Integers:
+def gather(operand: Operand, order: Sequence[int], shape: Sequence[int]) -> Integers:
     """The constant's elements over the loops in `order`."""
     assert operand.data is not None
     elements = lanes_of(operand.scalar, operand.data)[operand.offset :]
@@ -98,7 +98,7 @@ def _gather(operand: Operand, order: Sequence[int], shape: Sequence[int]) -> Int
     return view.astype(np.int64)
 
 
-def _padded_i32(values: Integers, columns: int) -> bytes:
+def padded_i32(values: Integers, columns: int) -> bytes:
     padded = np.zeros((values.shape[0], columns), np.int64)
     padded[:, : values.shape[1]] = values
     return padded.astype(np.uint64).astype(np.uint32).tobytes()

@@ -1,4 +1,4 @@
-"""Contractions by their structure: a sum of products with constant weights."""
+"""Sums of products with constant weights, recognised by their structure."""
 
 from __future__ import annotations
 
@@ -39,15 +39,30 @@ class Contraction:
     pixels: tuple[int, ...]
 
 
-def recognise(nest: Nest) -> Contraction | None:
-    """The contraction that the nest is, or None."""
+@dataclass(frozen=True)
+class DepthwiseProducts:
+    """A recognised nest in which the `lane` loop moves activations and weights alike.
+
+    `zero_point` is the offset of the activation.
+    """
+
+    nest: Nest
+    activation: Factor
+    zero_point: int
+    weight: Factor
+    lane: int
+
+
+def recognise(nest: Nest) -> Contraction | DepthwiseProducts | None:
+    """The kind of sum of products that the nest is, None if it is no such sum."""
     factors = _factors(nest)
     if factors is None:
         return None
-    for activation, weight in (factors, factors[::-1]):
-        found = _with_roles(nest, activation, weight)
-        if found is not None:
-            return found
+    for with_roles in (_contraction, _depthwise):
+        for activation, weight in (factors, factors[::-1]):
+            found = with_roles(nest, activation, weight)
+            if found is not None:
+                return found
     return None
 
 
@@ -115,7 +130,7 @@ def _input(nest: Nest, value: SSAValue) -> Operand | None:
     return None
 
 
-def _with_roles(nest: Nest, activation: Factor, weight: Factor) -> Contraction | None:
+def _contraction(nest: Nest, activation: Factor, weight: Factor) -> Contraction | None:
     x, w = activation.operand.strides, weight.operand.strides
     if weight.operand.data is None or not isinstance(activation.offset, int):
         return None
@@ -152,3 +167,30 @@ def _with_roles(nest: Nest, activation: Factor, weight: Factor) -> Contraction |
         tuple(chosen),
         tuple(loop for loop in parallel if loop not in (lanes[0], *chosen)),
     )
+
+
+def _depthwise(
+    nest: Nest, activation: Factor, weight: Factor
+) -> DepthwiseProducts | None:
+    x, w = activation.operand.strides, weight.operand.strides
+    zero_point, offset = activation.offset, weight.offset
+    if weight.operand.data is None or not isinstance(zero_point, int):
+        return None
+    if activation.operand.data is not None:
+        return None
+    parallel = range(len(nest.parallel))
+    lanes = [
+        loop
+        for loop in parallel
+        if x[loop] == 1
+        and w[loop] != 0
+        and all(result.strides[loop] == 1 for result in nest.results)
+    ]
+    if len(lanes) != 1 or not nest.reduction:
+        return None
+    others = [loop for loop in parallel if loop != lanes[0]]
+    if any(w[loop] for loop in others) or (
+        isinstance(offset, Operand) and any(offset.strides[loop] for loop in others)
+    ):
+        return None
+    return DepthwiseProducts(nest, activation, zero_point, weight, lanes[0])

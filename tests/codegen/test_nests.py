@@ -10,7 +10,7 @@ import pytest
 
 from qlower.codegen.llvm import POINTER, Value
 from qlower.codegen.nest import analyse
-from qlower.codegen.recognise import recognise
+from qlower.codegen.recognise import Contraction, DepthwiseProducts, recognise
 from qlower.codegen.target import Target
 from qlower.dialects.kernel import NestOp
 from qlower.parsing import parse_module
@@ -219,22 +219,21 @@ def test_matrix_products(level: str, outputs: int):
         check(text, x, want, machine_levels()[level])
 
 
-def test_what_is_a_contraction():
-    """Convolutions, grouped ones and products are; depthwise ones are not."""
+def test_which_sums_of_products_are_recognised():
+    """Convolutions, grouped ones and products are contractions."""
     for case, expected in (
-        (Window(5, 5, 8, 16), True),
-        (Window(5, 5, 8, 16, (3, 3), dilation=(2, 2)), True),
-        (Window(5, 5, 8, 16, (3, 3), groups=2), True),
-        (Window(5, 5, 8, 16, zero_w=None), True),
-        (Window(5, 5, 8, 8, (3, 3), groups=8, depthwise=True), False),
+        (Window(5, 5, 8, 16), Contraction),
+        (Window(5, 5, 8, 16, (3, 3), dilation=(2, 2)), Contraction),
+        (Window(5, 5, 8, 16, (3, 3), groups=2), Contraction),
+        (Window(5, 5, 8, 16, zero_w=None), Contraction),
+        (Window(5, 5, 8, 8, (3, 3), groups=8, depthwise=True), DepthwiseProducts),
     ):
         text, _, _ = build(case, 0)
         module = parse_module(text, "test.mlir")
         (nest,) = (op for op in module.walk() if isinstance(op, NestOp))
         image, result = (Value(POINTER, name) for name in ("%a0", "%a1"))
         pointers = [image, None, None, None, result]
-        found = recognise(analyse(nest, pointers))
-        assert (found is not None) is expected
+        assert isinstance(recognise(analyse(nest, pointers)), expected)
 
 
 @pytest.mark.parametrize("level", LEVELS)
