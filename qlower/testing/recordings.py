@@ -87,16 +87,18 @@ def check_recording(recording: Recording, contract: str) -> None:
         )
 
 
-def recorded_layer(index: int, engine: str) -> Recording:
+def recorded_layer(index: int, engine: str, *, unsigned: bool = False) -> Recording:
     """A convolution or linear layer of `layers.npz` and the answer of an engine.
 
     Values are recorded as u8, channels first; engines with i8 activations ran them 128
-    lower, and so do we.
+    lower, and so do we, unless `unsigned`: where pairs of products saturate, it is the
+    stored codes that decide.
     """
+    store, offset = (np.asarray, 0) if unsigned else (_lowered, 128)
     arrays, meta = read_recordings("layers.npz")
     case = meta["cases"][index]
     prefix = f"c{index:02d}_"
-    x = _lowered(arrays[prefix + "x"])
+    x = store(arrays[prefix + "x"])
     weights, scales = arrays[prefix + "w"], arrays[prefix + "ws"]
     bias = arrays[prefix + "bias_i32"].astype(np.int32)
     outputs = weights.shape[0]
@@ -118,7 +120,8 @@ def recorded_layer(index: int, engine: str) -> Recording:
         if scales.size > 1
         else quantized(weights.shape, float(scales.reshape(-1)[0]))
     )
-    result = quantized(shape, case["os"], case["ozp"] - 128)
+    signed = not unsigned
+    result = quantized(shape, case["os"], case["ozp"] - offset, signed=signed)
 
     def body(image: SSAValue) -> list[SSAValue]:
         w, b = constant(weights, weight_type), constant(bias)
@@ -135,8 +138,9 @@ def recorded_layer(index: int, engine: str) -> Recording:
         )
         return [conv.result]
 
-    input_type = quantized(x.shape, case["xs"], case["xzp"] - 128)
-    expected = _lowered(arrays[f"{prefix}y_{engine}"])
+    zero_point = case["xzp"] - offset
+    input_type = quantized(x.shape, case["xs"], zero_point, signed=signed)
+    expected = store(arrays[f"{prefix}y_{engine}"])
     return Recording(make_module([input_type], body), [x], expected)
 
 
