@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING
 from qlower.version import __version__
 
 if TYPE_CHECKING:
-    from qlower.api import Compiled, compile, interpret, jit, lower
+    from qlower.api import Compiled, compile, interpret, jit, load_compiled, lower
     from qlower.diagnostics import QlowerError
     from qlower.executors import JitFunction
     from qlower.model import Model, load
+    from qlower.packages.loaded import CompiledLibrary
     from qlower.signature import TensorSpec
 
 __all__ = [
     "Compiled",
+    "CompiledLibrary",
     "JitFunction",
     "Model",
     "QlowerError",
@@ -32,11 +34,13 @@ __all__ = [
     "interpret",
     "jit",
     "load",
+    "load_compiled",
     "lower",
 ]
 
 _HOME = {
     "Compiled": "qlower.api",
+    "CompiledLibrary": "qlower.packages.loaded",
     "JitFunction": "qlower.executors",
     "Model": "qlower.model",
     "QlowerError": "qlower.diagnostics",
@@ -45,6 +49,7 @@ _HOME = {
     "interpret": "qlower.api",
     "jit": "qlower.api",
     "load": "qlower.model",
+    "load_compiled": "qlower.api",
     "lower": "qlower.api",
 }
 """Where each name comes from; `import qlower` alone loads none of them."""

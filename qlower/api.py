@@ -9,6 +9,9 @@ qlower.compile(model, cpu="x86-64-v3").save("out/")
 
 from __future__ import annotations
 
+import hashlib
+import re
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qlower.attributes import module_contract
 from qlower.diagnostics import QlowerError
 from qlower.executors import (
     JitFunction,
@@ -27,17 +31,28 @@ from qlower.executors import (
     as_model,
     unpack,
 )
+from qlower.interface import SMALLEST_ARENA, Interface, c_identifier
+from qlower.model import Model
 from qlower.output import replacing_files
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.printing import exact_module
-from qlower.signature import Array, Signature
+from qlower.signature import Array, main_function
 
 if TYPE_CHECKING:
     from qlower.codegen.module import CompiledObject
     from qlower.codegen.target import Target
+    from qlower.packages.loaded import CompiledLibrary
 
-EMITTED = {"obj": ".o", "asm": ".s", "llvm": ".ll", "mlir": ".mlir"}
-"""What `Compiled.save` can write, with the suffix of each file."""
+EMITTED = {
+    "obj": "{name}.o",
+    "header": "{name}.h",
+    "shared": "lib{name}.so",
+    "c-example": "main.c",
+    "asm": "{name}.s",
+    "llvm": "{name}.ll",
+    "mlir": "{name}.mlir",
+}
+"""What `Compiled.save` can write, with the name of each file."""
 
 
 def lower(model: ModelOrPath, contract: str | None = None) -> ModuleOp:
@@ -100,17 +115,20 @@ def jit(
 
 @dataclass(frozen=True)
 class Compiled:
-    """A model as machine code for `target`, with the stages it went through."""
+    """A model as machine code for `target`, with the stages it went through.
 
-    name: str
-    signature: Signature
+    `interface` is how C code calls the object; its `name` is that of the files.
+    """
+
+    interface: Interface
     target: Target
     arith: ModuleOp
     kernel: ModuleOp
     object: CompiledObject
 
     def text(self, kind: str) -> str:
-        """One stage as text: "mlir" (the arith level), "llvm" or "asm"."""
+        """One stage as text: "mlir" (the arith level), "llvm", "asm"; or "header" and
+        "c-example" for C."""
         match kind:
             case "mlir":
                 return exact_module(self.arith)
@@ -118,13 +136,21 @@ class Compiled:
                 return self.object.llvm_text
             case "asm":
                 return self.object.assembly()
+            case "header":
+                from qlower.packages.header import header_text
+
+                return header_text(self.interface)
+            case "c-example":
+                from qlower.packages.example import example_text
+
+                return example_text(self.interface)
             case _:
-                raise QlowerError(f"there is no text form {kind!r}: mlir, llvm or asm")
+                raise QlowerError(f"there is no text form {kind!r}: {_TEXTS}")
 
     def save(
-        self, directory: str | PathLike[str], emit: Sequence[str] = ("obj",)
+        self, directory: str | PathLike[str], emit: Sequence[str] = ("obj", "header")
     ) -> list[Path]:
-        """Write `<name>.o` (obj), `.s` (asm), `.ll` (llvm), `.mlir` into a folder.
+        """Write what `emit` names (see `EMITTED`) into a folder.
 
         All of the files are written, or none. Returns their paths.
         """
@@ -138,11 +164,26 @@ class Compiled:
         """Write the files into an existing folder; returns their names."""
         names: list[str] = []
         for kind in emit:
-            obj = kind == "obj"
-            data = self.object.object_bytes if obj else self.text(kind).encode()
-            names.append(f"{self.name}{EMITTED[kind]}")
-            (folder / names[-1]).write_bytes(data)
+            names.append(EMITTED[kind].format(name=self.interface.name))
+            path = folder / names[-1]
+            if kind == "shared":
+                self._link(path)
+            elif kind == "obj":
+                path.write_bytes(self.object.object_bytes)
+            else:
+                path.write_text(self.text(kind))
         return names
+
+    def _link(self, library: Path) -> None:
+        from qlower.packages.link import link_shared
+
+        with tempfile.TemporaryDirectory() as temporary:
+            path = Path(temporary, "model.o")
+            path.write_bytes(self.object.object_bytes)
+            link_shared(path, library, self.target.triple)
+
+
+_TEXTS = "mlir, llvm, asm, header or c-example"
 
 
 def compile(
@@ -153,16 +194,41 @@ def compile(
     contract: str | None = None,
 ) -> Compiled:
     """Compile a model to an object for `target` ("host", or a triple)."""
+    from qlower.codegen.module import arena_bytes
     from qlower.codegen.target import resolve_target
 
     resolved = resolve_target(target, cpu, features)
     loaded = as_model(model)
     arith = lower_to_arith(loaded.module, contract)
     kernel = lower_to_kernel(arith)
-    name = "model" if loaded.path is None else loaded.path.stem
-    return Compiled(
-        name, loaded.signature, resolved, arith, kernel, generate_code(kernel, resolved)
+    interface = Interface(
+        name=c_identifier("model" if loaded.path is None else loaded.path.stem),
+        signature=loaded.signature,
+        arena_bytes=max(arena_bytes(main_function(kernel)), SMALLEST_ARENA),
+        contract=contract or module_contract(loaded.module) or "none",
+        model_sha256=_sha256(loaded),
+        target=f"{resolved.triple} {resolved.cpu}",
+        features=tuple(re.findall(r"\+([^,]+)", resolved.features)),
     )
+    code = generate_code(kernel, resolved, interface)
+    return Compiled(interface, resolved, arith, kernel, code)
+
+
+def load_compiled(directory: str | PathLike[str]) -> CompiledLibrary:
+    """The model of a folder that was saved with `emit=["shared"]`, to be called as
+    what `jit` gives."""
+    from qlower.packages.loaded import load_library
+
+    return load_library(Path(directory))
+
+
+def _sha256(model: Model) -> str:
+    """Of the model's file, or of its module if it came from none."""
+    from qlower.runtime.cache import fingerprint
+
+    if model.path is None:
+        return fingerprint(model.module).hex()
+    return hashlib.sha256(model.path.read_bytes()).hexdigest()
 
 
 def check_emitted(emit: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from qlower.context import make_context
 from qlower.diagnostics import LOGGER, QlowerError
 from qlower.dialects.quant import QuantizedType, element_type
+from qlower.interface import Interface
 from qlower.parsing import verify_module
 from qlower.signature import main_function
 
@@ -70,12 +71,14 @@ def lower_to_kernel(module: ModuleOp) -> ModuleOp:
     return lowered
 
 
-def generate_code(module: ModuleOp, target: Target) -> CompiledObject:
-    """Machine code for a kernel-level module."""
+def generate_code(
+    module: ModuleOp, target: Target, interface: Interface | None = None
+) -> CompiledObject:
+    """Machine code for a kernel-level module; for C programs, with an `interface`."""
     from qlower.codegen.module import compile_module
 
     LOGGER.info("generate code for %s", target.cpu)
-    return compile_module(module, target)
+    return compile_module(module, target, interface)
 
 
 def _is_quantized(module: ModuleOp) -> bool:

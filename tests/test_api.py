@@ -127,7 +127,8 @@ def test_a_users_contract_file_is_part_of_the_key(path: Path, tmp_path: Path):
 def test_compile(path: Path, tmp_path: Path):
     compiled = qlower.compile(path, cpu="x86-64-v3")
     assert compiled.target.vector_bits == 256
-    (saved,) = compiled.save(tmp_path / "out")
+    saved, header = compiled.save(tmp_path / "out")
+    assert header.name == "model.h"
     assert saved == tmp_path / "out" / "model.o"
     assert saved.read_bytes() == compiled.object.object_bytes
     with pytest.raises(qlower.QlowerError, match="cannot emit 'exe'"):

@@ -14,7 +14,8 @@ from qlower.cli.options import (
 )
 
 EXAMPLE = """  qlower compile model.tflite -o out/
-  qlower compile model.mlir -o out/ --cpu x86-64-v3 --emit obj,asm,llvm,mlir"""
+  qlower compile model.mlir -o out/ --cpu x86-64-v3 --emit obj,asm,llvm,mlir
+  qlower compile model.tflite -o out/ --emit obj,header,shared,c-example"""
 
 
 def register(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -35,9 +36,10 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_machine(parser)
     parser.add_argument(
         "--emit",
-        default="obj",
+        default="obj,header",
         metavar="LIST",
-        help="what to write, of obj (default), asm, llvm and mlir (the arith level)",
+        help="what to write, of obj and header (default), shared (a library), "
+        "c-example (a main.c), asm, llvm and mlir (the arith level)",
     )
     add_contract(parser)
     parser.set_defaults(run=run)
@@ -46,10 +48,14 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compile, write everything or nothing, and list the files."""
     from qlower.api import check_emitted, compile
+    from qlower.codegen.target import resolve_target
     from qlower.output import replacing_files
+    from qlower.packages.link import compiler_driver
 
     emit = [kind.strip() for kind in options.emit.split(",") if kind.strip()]
     check_emitted(emit)
+    if "shared" in emit:  # refused before the work, not after it
+        compiler_driver(resolve_target(options.target).triple)
     folder = Path(options.output)
     with replacing_files(folder) as temporary:
         compiled = compile(

@@ -6,6 +6,7 @@ The object has one entry,
 
 with a pointer for each argument and result, and an arena of `arena_bytes`, 64-byte
 aligned. It calls one function a loop nest, in order. Constants are read-only data.
+An object for C programs has the entry point of `entry_point` instead.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qlower.codegen.contraction import emit_contraction
 from qlower.codegen.depthwise import emit_depthwise, plan_window
 from qlower.codegen.elements import scalar_type, storage_bytes, tensor_type
+from qlower.codegen.entry_point import entry_point
 from qlower.codegen.llvm import I32, I64, POINTER, Function, Module, Value, constant
 from qlower.codegen.llvmlite_binding import BINDING, ModuleRef, TargetMachine
 from qlower.codegen.loop import emit_loops
@@ -33,6 +35,7 @@ from qlower.codegen.recognise import Contraction, DepthwiseProducts, recognise
 from qlower.codegen.target import Target
 from qlower.diagnostics import QlowerError, layer_name
 from qlower.dialects.kernel import ArenaAttr, CopyOp, NestOp, OutputAttr
+from qlower.interface import Interface
 from qlower.signature import Signature, main_function
 
 ENTRY = "qlower_main"
@@ -58,13 +61,16 @@ class CompiledObject:
         return machine.emit_assembly(_optimised(self.llvm_text, machine))
 
 
-def compile_module(module: ModuleOp, target: Target) -> CompiledObject:
+def compile_module(
+    module: ModuleOp, target: Target, interface: Interface | None = None
+) -> CompiledObject:
     """Native code for the entry function of a kernel-level module with buffers.
 
+    With an `interface` the object is one for C programs, and exports nothing else.
     Raises QlowerError for an operation without native code.
     """
     function = main_function(module)
-    text = translate(function, target)
+    text = translate(function, target, interface)
     machine = _machine(target)
     return CompiledObject(
         machine.emit_object(_optimised(text, machine)),
@@ -81,12 +87,16 @@ def arena_bytes(function: FuncOp) -> int:
     return size.value.data if isinstance(size, IntegerAttr) else 0
 
 
-def translate(function: FuncOp, target: Target) -> str:
+def translate(
+    function: FuncOp, target: Target, interface: Interface | None = None
+) -> str:
     """LLVM IR of a kernel-level function."""
     module = Module(target.triple, target.function_attributes)
-    program = _Program(module, target, function)
+    program = _Program(module, target, function, is_exported=interface is None)
     for op in function.body.block.ops:
         program.emit(op)
+    if interface is not None:
+        module.functions += entry_point(interface, ENTRY)
     return str(module)
 
 
@@ -132,7 +142,9 @@ class _Buffer:
 
 
 class _Program:
-    def __init__(self, module: Module, target: Target, function: FuncOp):
+    def __init__(
+        self, module: Module, target: Target, function: FuncOp, *, is_exported: bool
+    ):
         self.module = module
         self.target = target
         self.main = Function(
@@ -141,7 +153,7 @@ class _Program:
             [POINTER] * 3,
             ["noalias nonnull"] * 3,
             result=I32,
-            internal=False,
+            internal=not is_exported,
         )
         self.buffers: dict[SSAValue, _Buffer] = {}
         self.pointers: dict[SSAValue, Value] = {}

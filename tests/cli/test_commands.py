@@ -107,7 +107,10 @@ def test_compile(model: str, capsys: Capture):
 def test_compile_refusals(model: str, capsys: Capture):
     Path("file").write_text("")
     for arguments, message in (
-        (["-o", "out", "--emit", "obj,pdf"], "cannot emit 'pdf': known are obj, asm"),
+        (
+            ["-o", "out", "--emit", "obj,pdf"],
+            "cannot emit 'pdf': known are obj, header",
+        ),
         (["-o", "out", "--emit", ""], "nothing to emit"),
         (["-o", "out", "--cpu", "z80"], "unknown cpu 'z80'"),
         (["-o", "out", "--features", "+mmxx"], "unknown feature 'mmxx'"),

@@ -1,0 +1,90 @@
+"""The entry point that C code calls: checked, typed by the header, re-entrant.
+
+    int32_t <name>_run_checked(uint64_t identity, const T *input, ..., T *output, ...,
+                               void *arena, uint64_t arena_bytes);
+
+It checks what it is given, in the order of `STATUS_CODES`, and calls the model's code.
+"""
+
+from __future__ import annotations
+
+from qlower.codegen.llvm import escape_bytes
+from qlower.interface import ARENA_ALIGNMENT, STATUS_CODES, Interface
+
+
+def entry_point(interface: Interface, callee: str) -> list[str]:
+    """LLVM IR of the checked entry point, and of the interface's text as data.
+
+    `callee` is the function that takes arrays of pointers to inputs and outputs, and
+    the arena.
+    """
+    text = interface.to_json().encode() + b"\0"
+    ports = [name for name, _ in interface.ports]
+    inputs = ports[: len(interface.signature.inputs)]
+    outputs = ports[len(inputs) :]
+    pointers = [f"%{name}" for name in (*ports, "arena")]
+    body = [
+        f"%wrong_version = icmp ne i64 %identity, {_signed(interface.identity)}",
+        *(f"%null{i} = icmp eq ptr {p}, null" for i, p in enumerate(pointers)),
+        *(
+            f"%any{i} = or i1 {f'%any{i - 1}' if i else 'false'}, %null{i}"
+            for i in range(len(pointers))
+        ),
+        f"%too_small = icmp ult i64 %arena_bytes, {interface.arena_bytes}",
+        "%address = ptrtoint ptr %arena to i64",
+        f"%offset = and i64 %address, {ARENA_ALIGNMENT - 1}",
+        "%misaligned = icmp ne i64 %offset, 0",
+        _choose("s0", "misaligned", "ERROR_ARENA_ALIGNMENT", "0"),
+        _choose("s1", "too_small", "ERROR_ARENA_SIZE", "%s0"),
+        _choose("s2", f"any{len(pointers) - 1}", "ERROR_NULL", "%s1"),
+        _choose("status", "wrong_version", "ERROR_VERSION", "%s2"),
+        "%ok = icmp eq i32 %status, 0",
+        "br i1 %ok, label %run, label %done",
+    ]
+    call = [
+        *_pointer_array("inputs", inputs),
+        *_pointer_array("outputs", outputs),
+        f"%result = call i32 @{callee}(ptr %inputs, ptr %outputs, ptr %arena)",
+        "br label %done",
+    ]
+    parameters = ", ".join(
+        ("i64 %identity", *(f"ptr {p}" for p in pointers), "i64 %arena_bytes")
+    )
+    return [
+        f"@{interface.metadata} = constant [{len(text)} x i8] "
+        f'c"{escape_bytes(text)}", align 1',
+        f"define i32 @{interface.entry}({parameters}) nounwind #0 {{",
+        "entry:",
+        *_pointer_space("inputs", inputs),
+        *_pointer_space("outputs", outputs),
+        *(f"  {line}" for line in body),
+        "run:",
+        *(f"  {line}" for line in call),
+        "done:",
+        "  ret i32 %status",
+        "}",
+    ]
+
+
+def _choose(name: str, condition: str, status: str, otherwise: str) -> str:
+    code, _ = STATUS_CODES[status]
+    return f"%{name} = select i1 %{condition}, i32 {code}, i32 {otherwise}"
+
+
+def _pointer_space(name: str, ports: list[str]) -> list[str]:
+    return [f"  %{name} = alloca [{len(ports)} x ptr], align 8"]
+
+
+def _pointer_array(name: str, ports: list[str]) -> list[str]:
+    lines: list[str] = []
+    for index, port in enumerate(ports):
+        lines += [
+            f"%{name}_at_{index} = getelementptr ptr, ptr %{name}, i64 {index}",
+            f"store ptr %{port}, ptr %{name}_at_{index}, align 8",
+        ]
+    return lines
+
+
+def _signed(value: int) -> int:
+    """64 bits as LLVM writes them."""
+    return value - (1 << 64) if value >= 1 << 63 else value

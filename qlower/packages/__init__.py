@@ -1,0 +1,1 @@
+"""Compiled models as C code sees them: object, header, shared library, example."""

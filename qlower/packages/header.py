@@ -1,0 +1,118 @@
+"""The C header of a compiled model: C99 and C++17, no other header of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from qlower.interface import ARENA_ALIGNMENT, STATUS_CODES, Interface
+from qlower.signature import TensorSpec
+
+C_TYPES = {
+    "bool": "uint8_t",
+    "float32": "float",
+    "float64": "double",
+    **{
+        f"{prefix}int{bits}": f"{prefix}int{bits}_t"
+        for prefix in ("", "u")
+        for bits in (8, 16, 32, 64)
+    },
+}
+"""The C type of each element type."""
+
+
+def header_text(interface: Interface) -> str:
+    """The header `<name>.h`."""
+    upper = interface.name.upper()
+    return "\n".join(
+        (
+            f"/* The model {interface.name}, compiled by qlower {interface.version}.",
+            " *",
+            f" * Call {interface.name}_run with inputs, outputs and an arena:",
+            f" * {upper}_ARENA_BYTES bytes at a multiple of {upper}_ARENA_ALIGNMENT.",
+            " * It keeps no state: calls with different arenas may run at once.",
+            " * Stored integers q stand for SCALE * (q - ZERO_POINT). */",
+            f"#ifndef {upper}_H",
+            f"#define {upper}_H",
+            "",
+            "#include <stddef.h>",
+            "#include <stdint.h>",
+            "",
+            "#ifdef __cplusplus",
+            'extern "C" {',
+            "#endif",
+            "",
+            f'#define {upper}_CONTRACT "{_escaped(interface.contract)}"',
+            f'#define {upper}_MODEL_SHA256 "{interface.model_sha256}"',
+            f'#define {upper}_QLOWER_VERSION "{interface.version}"',
+            f'#define {upper}_TARGET "{_escaped(interface.target)}"',
+            f"#define {upper}_IDENTITY UINT64_C(0x{interface.identity:016x})",
+            "",
+            f"#define {upper}_ARENA_BYTES {interface.arena_bytes}",
+            f"#define {upper}_ARENA_ALIGNMENT {ARENA_ALIGNMENT}",
+            "",
+            *(
+                f"#define {upper}_{status} {code} /* {meaning} */"
+                for status, (code, meaning) in STATUS_CODES.items()
+            ),
+            *(
+                line
+                for name, spec in interface.ports
+                for line in _port(f"{upper}_{name.upper()}", spec)
+            ),
+            "",
+            f"extern const char {interface.metadata}[];",
+            "",
+            f"int32_t {interface.entry}(uint64_t identity,",
+            *(f"    {parameter}," for parameter in _parameters(interface)),
+            "    void *arena, uint64_t arena_bytes);",
+            "",
+            "/* Runs the model. Anything but OK means that nothing was written. */",
+            f"static inline int32_t {interface.name}_run(",
+            *(f"    {parameter}," for parameter in _parameters(interface)),
+            "    void *arena, size_t arena_bytes) {",
+            f"  return {interface.entry}({upper}_IDENTITY,",
+            f"      {', '.join(name for name, _ in interface.ports)},",
+            "      arena, (uint64_t)arena_bytes);",
+            "}",
+            "",
+            "#ifdef __cplusplus",
+            "}",
+            "#endif",
+            "",
+            f"#endif /* {upper}_H */",
+            "",
+        )
+    )
+
+
+def _parameters(interface: Interface) -> Iterator[str]:
+    for name, spec in interface.ports:
+        constant = "const " if name.startswith("input") else ""
+        yield f"{constant}{C_TYPES[spec.dtype]} *{name}"
+
+
+def _port(prefix: str, spec: TensorSpec) -> Iterator[str]:
+    """Macros of one input or output."""
+    shape = "x".join(map(str, spec.shape)) or "scalar"
+    yield ""
+    yield f"/* {_commentable(spec.name)}: {shape} of {spec.dtype} */"
+    yield f"#define {prefix}_COUNT {prod(spec.shape)}"
+    if spec.scale is not None:
+        yield f"#define {prefix}_SCALE {_c_float(spec.scale)}"
+        yield f"#define {prefix}_ZERO_POINT ({spec.zero_point})"
+
+
+def _c_float(value: float) -> str:
+    text = f"{value:.9g}"
+    return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _commentable(text: str) -> str:
+    """A tensor's name inside a comment: it may hold anything."""
+    printable = "".join(c if c.isascii() and c.isprintable() else "?" for c in text)
+    return printable.replace("*/", "* /").replace("/*", "/ *")

@@ -1,0 +1,56 @@
+"""Objects to shared libraries, by a toolchain that is already on the machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from qlower.diagnostics import QlowerError
+
+MESSAGE_CHARACTERS = 2000
+
+
+def link_shared(object_path: Path, library: Path, triple: str) -> None:
+    """Make the shared library of one object. Raises QlowerError without a linker."""
+    command = [*compiler_driver(triple), "-shared", "-o", str(library)]
+    done = subprocess.run(
+        [*command, str(object_path)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise QlowerError(
+            f"{command[0]} cannot link {library.name}: "
+            f"{done.stderr.strip()[:MESSAGE_CHARACTERS]}"
+        )
+
+
+def compiler_driver(triple: str) -> list[str]:
+    """The command of a C compiler driver that links for `triple`.
+
+    `cc` for this machine's architecture, a cross compiler named by the triple such as
+    `aarch64-linux-gnu-gcc`, or the `ziglang` package.
+    """
+    architecture = triple.split("-")[0]
+    is_native = architecture == platform.machine() and sys.platform == "linux"
+    candidates = ["cc", "gcc", "clang"] if is_native else []
+    candidates += [f"{architecture}-linux-gnu-gcc"]
+    for candidate in candidates:
+        if shutil.which(candidate):
+            return [candidate]
+    if importlib.util.find_spec("ziglang") is not None:
+        return [
+            sys.executable,
+            "-m",
+            "ziglang",
+            "cc",
+            "-target",
+            f"{architecture}-linux-gnu",
+        ]
+    raise QlowerError(
+        f"nothing here links for {triple}: looked for {', '.join(candidates)} and the "
+        "Python package ziglang",
+        help="install one of them (pip install ziglang), or link the object by hand",
+    )

@@ -1,0 +1,176 @@
+"""Models as C programs and shared libraries: they compile cleanly, link, run with the
+bits of `qlower.jit`, and refuse what is wrong without writing anything."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.interface import ARENA_ALIGNMENT, STATUS_CODES, c_identifier
+from qlower.packages.link import compiler_driver
+from qlower.testing.small_model import SMALL_MODEL
+
+WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+EVERYTHING = ["obj", "header", "shared", "c-example"]
+
+needs_cc = pytest.mark.skipif(
+    shutil.which("cc") is None, reason="there is no C compiler"
+)
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A folder with everything that can be made of the small model."""
+    model = tmp_path / "Small-model.mlir"
+    model.write_text(SMALL_MODEL)
+    qlower.compile(model).save(tmp_path / "out", emit=EVERYTHING)
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def image() -> np.ndarray:
+    return np.array([-128, -1, 64, 127], np.int8).reshape(1, 2, 2, 1)
+
+
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, check=False
+    )
+
+
+def test_names():
+    assert c_identifier("MobileNet v2 (1.0)") == "mobilenet_v2_1_0"
+    assert c_identifier("2nd") == "model_2nd"
+    assert c_identifier("日本") == "model"
+
+
+@needs_cc
+def test_library_gives_the_bits_of_jit(package: Path, image: np.ndarray):
+    library = qlower.load_compiled(package)
+    jit = qlower.jit(package.parent / "Small-model.mlir")
+    assert library.inputs == jit.inputs
+    assert library.outputs == jit.outputs
+    expected = jit(image)
+    np.testing.assert_array_equal(library(image), expected)
+    np.testing.assert_array_equal(library(image=image), expected)
+    interface = library.interface
+    assert (interface.name, interface.contract) == ("small_model", "tflite")
+    with pytest.raises(qlower.QlowerError, match=r"has shape \[1, 4\]"):
+        library(image.reshape(1, 4))
+
+
+@needs_cc
+def test_example_program(package: Path, image: np.ndarray):
+    program = package / "program"
+    command = ["cc", "-std=c99", *WARNINGS, package / "main.c"]
+    built = run(*command, package / "small_model.o", "-o", program)
+    assert built.returncode == 0, built.stderr
+    (package / "x.bin").write_bytes(image.tobytes())
+    done = run(program, package / "x.bin", package / "y.bin")
+    assert done.returncode == 0, done.stderr
+    result = np.fromfile(package / "y.bin", np.uint8).reshape(1, 3)
+    expected = qlower.interpret(package.parent / "Small-model.mlir", image)
+    np.testing.assert_array_equal(result, expected)
+    assert run(program).returncode == 2
+    assert "cannot transfer 4 bytes" in run(program, "none", "none").stderr
+
+
+@needs_cc
+def test_header_is_cplusplus_and_models_link_together(tmp_path: Path):
+    includes: list[str] = []
+    for name in ("first", "second"):
+        model = tmp_path / f"{name}.mlir"
+        model.write_text(SMALL_MODEL)
+        qlower.compile(model).save(tmp_path)
+        includes.append(f'#include "{name}.h"')
+    source = tmp_path / "both.cpp"
+    source.write_text(
+        "\n".join(includes) + "\nint main() { return first_run(nullptr, nullptr, "
+        "nullptr, 0) + second_run(nullptr, nullptr, nullptr, 0) - 2 * FIRST_ERROR_NULL;"
+        " }\n"
+    )
+    objects = [tmp_path / "first.o", tmp_path / "second.o"]
+    program = tmp_path / "both"
+    built = run("c++", "-std=c++17", *WARNINGS, source, *objects, "-o", program)
+    assert built.returncode == 0, built.stderr
+    assert run(program).returncode == 0
+
+
+@needs_cc
+def test_wrong_calls_get_a_code_and_nothing_is_written(
+    package: Path, image: np.ndarray
+):
+    interface = qlower.load_compiled(package).interface
+    library = ctypes.CDLL(str(package / "libsmall_model.so"))
+    entry = library.small_model_run_checked
+    entry.argtypes = [ctypes.c_uint64, *[ctypes.c_void_p] * 3, ctypes.c_uint64]
+    memory = np.zeros(interface.arena_bytes + 2 * ARENA_ALIGNMENT, np.uint8)
+    arena = memory.ctypes.data + -memory.ctypes.data % ARENA_ALIGNMENT
+    output = np.zeros((1, 3), np.uint8)
+    x, y = image.ctypes.data, output.ctypes.data
+    identity, size = interface.identity, interface.arena_bytes
+    for status, arguments in {
+        "ERROR_VERSION": (identity ^ 1, x, y, arena, size),
+        "ERROR_NULL": (identity, None, y, arena, size),
+        "ERROR_ARENA_SIZE": (identity, x, y, arena, size - 1),
+        "ERROR_ARENA_ALIGNMENT": (identity, x, y, arena + 1, size),
+    }.items():
+        assert entry(*arguments) == STATUS_CODES[status][0], status
+    assert entry(identity, x, None, arena, size) == STATUS_CODES["ERROR_NULL"][0]
+    assert entry(identity, x, y, None, size) == STATUS_CODES["ERROR_NULL"][0]
+    assert not memory.any()
+    assert not output.any()
+    assert entry(identity, x, y, arena, size) == 0
+    assert output.any()
+
+
+@needs_cc
+def test_calls_at_once(package: Path, image: np.ndarray):
+    library = qlower.load_compiled(package)
+    expected = library(image)
+    wrong: list[int] = []
+
+    def call() -> None:
+        for _ in range(200):
+            if not np.array_equal(library(image), expected):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_object_exports_its_entry_alone(package: Path):
+    from qlower.testing.native import external_symbols
+
+    assert external_symbols((package / "small_model.o").read_bytes()) <= {
+        "memcpy",
+        "memset",
+    }
+
+
+def test_folders_without_a_library(tmp_path: Path):
+    with pytest.raises(qlower.QlowerError, match="holds 0 shared libraries"):
+        qlower.load_compiled(tmp_path)
+    with pytest.raises(qlower.QlowerError, match="there is no library"):
+        qlower.load_compiled(tmp_path / "none")
+    (tmp_path / "libfake.so").write_bytes(b"nothing")
+    with pytest.raises(qlower.QlowerError, match="cannot load"):
+        qlower.load_compiled(tmp_path)
+
+
+def test_no_linker_is_said_plainly(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(qlower.QlowerError, match="nothing here links for mips-"):
+        compiler_driver("mips-unknown-linux")
