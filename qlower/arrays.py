@@ -8,15 +8,32 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import IO, BinaryIO, Protocol, TypeAlias, cast
 
 import numpy as np
-from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from qlower.diagnostics import QlowerError
 
 Array: TypeAlias = NDArray[np.generic]
+_Header: TypeAlias = tuple[tuple[int, ...], bool, np.dtype[np.generic]]
+
+
+class _NpyFormat(Protocol):
+    """What is used of `numpy.lib.format`, which older releases leave untyped."""
+
+    def write_array(
+        self, fp: IO[bytes], array: Array, *, allow_pickle: bool
+    ) -> None: ...
+
+    def read_magic(self, fp: BinaryIO) -> tuple[int, int]: ...
+
+    def read_array_header_1_0(self, fp: BinaryIO) -> _Header: ...
+
+    def read_array_header_2_0(self, fp: BinaryIO) -> _Header: ...
+
+
+_npy_format = cast(_NpyFormat, np.lib.format)
 
 
 def read_array(path: Path) -> Array:
@@ -73,17 +90,19 @@ def write_arrays(stream: BinaryIO, arrays: Mapping[str, Array]) -> None:
         for name, array in arrays.items():
             entry = zipfile.ZipInfo(f"{name}.npy")
             with archive.open(entry, "w", force_zip64=True) as member:
-                npy_format.write_array(member, np.asanyarray(array), allow_pickle=False)
+                _npy_format.write_array(
+                    member, np.asanyarray(array), allow_pickle=False
+                )
     stream.write(content.getbuffer())
 
 
 def _read_one(stream: BinaryIO, size: int) -> Array:
     """Read one array from a stream of `size` bytes, at its beginning."""
     readers = {
-        (1, 0): npy_format.read_array_header_1_0,
-        (2, 0): npy_format.read_array_header_2_0,
+        (1, 0): _npy_format.read_array_header_1_0,
+        (2, 0): _npy_format.read_array_header_2_0,
     }
-    version = npy_format.read_magic(stream)
+    version = _npy_format.read_magic(stream)
     if version not in readers:
         raise ValueError(f"array format {version} is not supported")
     shape, fortran_order, dtype = readers[version](stream)

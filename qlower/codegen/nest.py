@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
@@ -182,7 +184,7 @@ def dense_bytes(attribute: DenseIntOrFPElementsAttr) -> bytes:
     return data * count if len(data) == size and count > 1 else data
 
 
-def lanes_of(scalar: str, data: bytes) -> np.ndarray:
+def lanes_of(scalar: str, data: bytes) -> NDArray[Any]:
     """A constant's bytes as numbers (integers signed)."""
     names = {"float": "<f4", "double": "<f8", "i1": "<i1"}
     return np.frombuffer(data, names.get(scalar, f"<i{storage_bytes(scalar)}"))

@@ -165,11 +165,12 @@ def random_inputs(
 ) -> list[NDArray[np.generic]]:
     """Arrays of the given shapes and type names: any integers, or reals around 0."""
     random = np.random.default_rng(seed)
-    return [
-        random.normal(0, 4, shape).astype(np.float32)
-        if dtype == "float32"
-        else random.integers(
-            np.iinfo(dtype).min, np.iinfo(dtype).max, shape, dtype, endpoint=True
-        )
-        for shape, dtype in types
-    ]
+    arrays: list[NDArray[np.generic]] = []
+    for shape, dtype in types:
+        if dtype == "float32":
+            arrays.append(random.normal(0, 4, shape).astype(np.float32))
+        else:
+            limits = np.iinfo(dtype)
+            codes = random.integers(limits.min, limits.max, shape, endpoint=True)
+            arrays.append(codes.astype(dtype))
+    return arrays

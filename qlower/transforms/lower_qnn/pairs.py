@@ -134,9 +134,9 @@ def _conv2d_by_pixels(lowering: Lowering, op: qnn.Conv2DOp) -> SSAValue:
     channels = (*groups, outputs // op.groups)
     kh = 3 + len(channels)
     # For each row and column of the result, the sum of the weights inside the image.
-    inside = np.einsum(
-        "yk,xl,okl->yxo", *_taps_inside(op), weights.astype(np.int64).sum(axis=3)
-    )
+    rows, columns = _taps_inside(op)
+    inside = rows @ weights.astype(np.int64).sum(axis=3) @ columns.T
+    inside = inside.transpose(1, 2, 0)
     accumulator = _sum_pairs(
         lowering,
         op,
