@@ -31,7 +31,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
         "--target",
         default="host",
         metavar="TRIPLE",
-        help="host (default) or a triple, such as x86_64-unknown-linux-gnu",
+        help="host (default) or a triple, such as aarch64-linux-gnu",
     )
     add_machine(parser)
     parser.add_argument(

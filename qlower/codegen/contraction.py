@@ -11,6 +11,7 @@ All sums are modulo 2^32, where additions may be reordered: the sum starts from 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +30,7 @@ _MAXIMUM_CHANNELS_IN_FLIGHT = 8
 def emit_contraction(f: Function, target: Target, contraction: Contraction) -> None:
     """The whole nest."""
     nest = contraction.nest
-    dot = dot_step(target)
+    dot = dot_step(target, signed=contraction.activation.signed)
     packed = pack_weights(f.module, contraction, dot)
     pixel = contraction.pixels[-1] if contraction.pixels else None
     rows = nest.bounds[pixel] if pixel is not None else 1
@@ -203,29 +204,34 @@ class _Tile(PointCode):
             size: int,
             flat: list[Value],
         ) -> list[Value]:
-            """Four products (`size` of them meant) into every accumulator."""
+            """The products of `size` bytes, from chunk `index` of the run on."""
             offset = f.scale(f.add(f.scale(tap, packed.chunks), index), dot.chunk_bytes)
-            loaded = [
-                dot.load_weights(
-                    f,
-                    f.at(weights, f.add(offset, constant(I64, vector * panel))),
-                    size,
-                )
-                for vector in range(vectors)
-            ]
-            if with_rows:
-                loaded.append(dot.ones(size))
-            after: list[Value] = []
-            for row, point in enumerate(points):
+            factors: list[list[list[Value]]] = []
+            for point in points:
                 here = [*point[: len(self.nest.parallel)], *position]
                 address = self.contraction.activation.operand.address(f, here)
-                factor = dot.load_activation(
-                    f, address, size, self.contraction.activation.signed
-                )
-                for column, weight in enumerate(loaded):
-                    accumulator = flat[row * len(loaded) + column]
-                    after.append(dot.multiply(f, accumulator, factor, weight))
-            return after
+                signed = self.contraction.activation.signed
+                factors.append(dot.load_activations(f, address, size, signed))
+            for part in range(-(-size // 4)):
+                meant = min(4, size - 4 * part)
+                at_part = f.add(offset, constant(I64, part * dot.chunk_bytes))
+                loaded = [
+                    dot.load_weights(
+                        f,
+                        f.at(weights, f.add(at_part, constant(I64, vector * panel))),
+                        meant,
+                    )
+                    for vector in range(vectors)
+                ]
+                if with_rows:
+                    loaded.append(dot.ones(meant))
+                flat = [
+                    dot.multiply(f, total, factors[row][part], weight)
+                    for (row, weight), total in zip(
+                        itertools.product(range(len(points)), loaded), flat, strict=True
+                    )
+                ]
+            return flat
 
         flat = self.reduce(flat, chunk)
         width = vectors + len(none)
@@ -246,26 +252,28 @@ class _Tile(PointCode):
         flat: list[Value],
         chunk: Callable[[list[Value], Value, Value, int, list[Value]], list[Value]],
     ) -> list[Value]:
-        """`chunk` for every tap and every four bytes of the run."""
+        """`chunk` for every tap, and along the run."""
         f, nest = self.f, self.nest
         parallel = len(nest.parallel)
         run = self.contraction.run
         length = nest.bounds[run] if run is not None else 1
+        step_bytes = self.dot.run_bytes
+        whole = length // step_bytes * step_bytes
 
         def at_tap(position: list[Value], tap: Value, flat: list[Value]) -> list[Value]:
             def step(index: Value, carried: list[Value]) -> list[Value]:
                 now = list(position)
                 if run is not None:
-                    now[run - parallel] = f.scale(index, 4)
-                return chunk(now, tap, index, 4, carried)
+                    now[run - parallel] = f.scale(index, step_bytes)
+                first = f.scale(index, step_bytes // 4)
+                return chunk(now, tap, first, step_bytes, carried)
 
-            flat = f.loop(length // 4, flat, step)
-            if length % 4:
+            flat = f.loop(length // step_bytes, flat, step)
+            if whole < length:
                 now = list(position)
                 if run is not None:
-                    now[run - parallel] = constant(I64, length // 4 * 4)
-                last = constant(I64, length // 4)
-                flat = chunk(now, tap, last, length % 4, flat)
+                    now[run - parallel] = constant(I64, whole)
+                flat = chunk(now, tap, constant(I64, whole // 4), length - whole, flat)
             return flat
 
         def over_taps(

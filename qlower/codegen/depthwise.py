@@ -160,7 +160,7 @@ def emit_depthwise(
 ) -> None:
     """The whole nest. Channels of two vectors are computed twice, to the same value."""
     nest = products.nest
-    dot = dot_step(target)
+    dot = dot_step(target, signed=products.activation.signed)
     packed = pack_weights(f.module, products, dot, plan.steps)
     code = _Tile(f, target, nest, products.lane, products, plan, dot, packed)
     channels = nest.bounds[products.lane]

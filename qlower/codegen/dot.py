@@ -10,6 +10,7 @@ import numpy as np
 from qlower.codegen.llvm import (
     I8,
     I32,
+    I64,
     Function,
     Type,
     Value,
@@ -25,7 +26,8 @@ Integers = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 class DotStep:
     """How a target multiplies and accumulates; `lanes` i32 sums in a vector.
 
-    A chunk is four weights for each lane, `chunk_bytes` in all.
+    A chunk is four weights for each lane, `chunk_bytes` in all. `run_bytes` activations
+    are loaded at once.
     """
 
     dot: Dot
@@ -33,58 +35,122 @@ class DotStep:
 
     @property
     def _bytes(self) -> bool:
-        return self.dot.kind is DotKind.BYTES
+        return self.dot.kind.is_bytes
+
+    @property
+    def _factors(self) -> int:
+        """Vectors that hold the factors of a chunk."""
+        return {DotKind.PAIRS: 2, DotKind.SINGLES: 4}.get(self.dot.kind, 1)
 
     @property
     def chunk_bytes(self) -> int:
         return self.lanes * (4 if self._bytes else 8)
 
     @property
+    def run_bytes(self) -> int:
+        return 16 if self.dot.selects_lane else 4
+
+    @property
     def weight_range(self) -> tuple[int, int]:
         """What a packed weight can be."""
         return (-128, 127) if self._bytes else (-(1 << 15), (1 << 15) - 1)
 
+    def _flips(self, signed: bool) -> bool:
+        """Whether activations change their sign bit, to be what the dot takes."""
+        wanted = DotKind.UNSIGNED_BYTES if signed else DotKind.SIGNED_BYTES
+        return self.dot.kind is wanted
+
     def activation_bias(self, signed: bool) -> int:
         """What the loaded activation exceeds the stored one by."""
-        return 128 if self._bytes and signed else 0
+        return (128 if signed else -128) if self._flips(signed) else 0
 
     def pack(self, weights: Integers) -> bytes:
         """Bytes of weights [..., lane, 4], all within `weight_range`."""
         if self._bytes:
             return weights.astype(np.int8).tobytes()
-        # two vectors of pairs: the first two products of all lanes, then the others
-        pairs = weights.reshape(*weights.shape[:-1], 2, 2)
-        return np.moveaxis(pairs, -2, -3).astype(np.int16).tobytes()
+        # factor after factor: the first products of all lanes, then the next ones
+        factors = weights.reshape(*weights.shape[:-1], self._factors, -1)
+        return np.moveaxis(factors, -2, -3).astype(np.int16).tobytes()
+
+    def _used(self, size: int) -> int:
+        """The factors that hold `size` products."""
+        return -(-size * self._factors // 4)
 
     def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
         """The factors of a chunk, `size` of whose four products are not zero."""
         if self._bytes:
             return [f.load(Type("i8", 4 * self.lanes), address, 4 * self.lanes)]
-        pair = Type("i16", 2 * self.lanes)
-        bytes_ = 4 * self.lanes
-        return [
-            f.load(pair, f.at(address, constant(Type("i64"), half * bytes_)), bytes_)
-            for half in range(1 if size <= 2 else 2)
-        ]
+        width = 4 * self.lanes // self._factors
+        used = self._used(size)
+        # where a factor is half a register, two are loaded together
+        together = 2 if self.dot.kind is DotKind.SINGLES else 1
+        factors: list[Value] = []
+        for first in range(0, used, together):
+            count = min(together, used - first)
+            type = Type("i16", count * width)
+            at = f.at(address, constant(I64, 2 * first * width))
+            loaded = f.load(type, at, 2 * count * width)
+            factors += [
+                f.shuffle(loaded, range(part * width, (part + 1) * width))
+                for part in range(count)
+            ]
+        return factors
 
     def ones(self, size: int) -> list[Value]:
         """Weights that give the sum of `size` activations."""
         pattern = [int(i < size) for i in range(4)]
         if self._bytes:
             return [vector_constant("i8", pattern * self.lanes)]
-        halves = (pattern[:2], pattern[2:])[: 1 if size <= 2 else 2]
-        return [vector_constant("i16", half * self.lanes) for half in halves]
+        each = 4 // self._factors
+        return [
+            vector_constant("i16", pattern[first : first + each] * self.lanes)
+            for first in range(0, self._used(size) * each, each)
+        ]
 
-    def load_activation(
+    def load_activations(
+        self, f: Function, address: Value, size: int, signed: bool
+    ) -> list[list[Value]]:
+        """`size` <= `run_bytes` bytes, four (or the rest) for each chunk.
+
+        A chunk's are in all lanes, in the form that the weights have. No byte more is
+        read.
+        """
+        if self.dot.selects_lane and size == self.run_bytes:
+            return self._select_lanes(f, f.load(Type("i8", size), address, 1), signed)
+        return [
+            self._broadcast(
+                f, f.at(address, constant(I64, first)), min(4, size - first), signed
+            )
+            for first in range(0, size, 4)
+        ]
+
+    def _select_lanes(
+        self, f: Function, loaded: Value, signed: bool
+    ) -> list[list[Value]]:
+        """Each four bytes of a vector as a chunk's activations."""
+        chunks = range(loaded.type.lanes // 4)
+        if self._bytes:
+            words = f.bitcast(
+                self._flipped(f, loaded, signed), Type("i32", len(chunks))
+            )
+            type = Type("i8", 4 * self.lanes)
+            return [
+                [f.bitcast(f.shuffle(words, [chunk] * self.lanes), type)]
+                for chunk in chunks
+            ]
+        wide = f.cast("sext" if signed else "zext", loaded, "i16")
+        return [
+            [f.shuffle(wide, [4 * chunk + tap] * self.lanes) for tap in range(4)]
+            for chunk in chunks
+        ]
+
+    def _broadcast(
         self, f: Function, address: Value, size: int, signed: bool
     ) -> list[Value]:
-        """`size` bytes, in all lanes, in the form that the weights have.
-
-        Reads no byte more than that.
-        """
+        """Up to four bytes in all lanes."""
         word = _load_word(f, address, size)
         if self._bytes:
-            if signed:
+            if self._flips(signed):
                 # LLVM 22 hangs when it lowers what it makes of a vector xor here
                 word = f.binary("xor", word, constant(I32, 0x80808080))
             lanes = f.splat(word, self.lanes)
@@ -92,10 +158,16 @@ class DotStep:
         wide = f.cast(
             "sext" if signed else "zext", f.bitcast(word, Type("i8", 4)), "i16"
         )
+        each = 4 // self._factors
         return [
-            f.shuffle(wide, [2 * half, 2 * half + 1] * self.lanes)
-            for half in range(1 if size <= 2 else 2)
+            f.shuffle(wide, list(range(first, first + each)) * self.lanes)
+            for first in range(0, self._used(size) * each, each)
         ]
+
+    def _flipped(self, f: Function, bytes_: Value, signed: bool) -> Value:
+        if not self._flips(signed):
+            return bytes_
+        return f.binary("xor", bytes_, constant(bytes_.type, -128))
 
     def interleave(
         self, f: Function, taps: Sequence[Value], signed: bool
@@ -105,25 +177,21 @@ class DotStep:
         The products of what stands in for a missing tap have the weight 0.
         """
         size = len(taps)
+        extend = "sext" if signed else "zext"
+        if self.dot.kind is DotKind.SINGLES:
+            return [f.cast(extend, tap, "i16") for tap in taps]
         a, b, c, d = (*taps, *[taps[-1]] * (4 - size))
         if self._bytes:
             joined = f.concatenate(f.concatenate(a, b), f.concatenate(c, d))
             order = [
                 tap * self.lanes + i for i in range(self.lanes) for tap in range(4)
             ]
-            bytes_ = f.shuffle(joined, order)
-            if signed:
-                bytes_ = f.binary("xor", bytes_, constant(bytes_.type, -128))
-            return [bytes_]
+            return [self._flipped(f, f.shuffle(joined, order), signed)]
         n = self.lanes
         order = [tap * n + lane for lane in range(n) for tap in range(2)]
         return [
-            f.cast(
-                "sext" if signed else "zext",
-                f.shuffle(f.concatenate(*pair), order),
-                "i16",
-            )
-            for pair in ((a, b), (c, d))[: 1 if size <= 2 else 2]
+            f.cast(extend, f.shuffle(f.concatenate(*pair), order), "i16")
+            for pair in ((a, b), (c, d))[: self._used(size)]
         ]
 
     def multiply(
@@ -133,13 +201,19 @@ class DotStep:
         if self._bytes:
             return f.call(self.dot.intrinsic, total.type, (total, x[0], w[0]))
         for a, b in zip(x, w, strict=True):
-            products = f.call(self.dot.intrinsic, total.type, (a, b))
+            if self.dot.kind is DotKind.PAIRS:
+                products = f.call(self.dot.intrinsic, total.type, (a, b))
+            else:
+                products = f.binary(
+                    "mul", f.cast("sext", a, "i32"), f.cast("sext", b, "i32")
+                )
             total = f.binary("add", total, products)
         return total
 
 
-def dot_step(target: Target) -> DotStep:
-    return DotStep(target.dot, target.vector_bits // 32)
+def dot_step(target: Target, *, signed: bool) -> DotStep:
+    """What multiplies activations of that signedness."""
+    return DotStep(target.dot(signed=signed), target.vector_bits // 32)
 
 
 def _load_word(f: Function, address: Value, size: int) -> Value:
@@ -148,7 +222,7 @@ def _load_word(f: Function, address: Value, size: int) -> Value:
         return f.load(I32, address, 1)
     word = f.cast("zext", f.load(I8, address, 1), "i32")
     for index in range(1, size):
-        byte = f.load(I8, f.at(address, constant(Type("i64"), index)), 1)
+        byte = f.load(I8, f.at(address, constant(I64, index)), 1)
         shifted = f.binary("shl", f.cast("zext", byte, "i32"), constant(I32, 8 * index))
         word = f.binary("or", word, shifted)
     return word

@@ -206,7 +206,7 @@ def _fused(e: _Emitter, op: Operation, v: list[Value]) -> Value:
         raise QlowerError(
             f"math.fma on f64 needs a target with FMA, {e.context.target.cpu} has none",
             op.location,
-            help="--cpu x86-64-v3 or --features +fma",
+            help="choose one that has it with --cpu or --features",
         )
     return rounding.fused_multiply_add(e.f, e.context.target, v[0], v[1], v[2])
 

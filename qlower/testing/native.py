@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -16,6 +15,8 @@ from qlower.codegen.target import Target, host_target, resolve_target
 from qlower.parsing import parse_module, verify_module
 from qlower.runtime.jit import Executable
 from qlower.signature import Array
+from qlower.testing.aarch64 import EmulatedExecutable, aarch64_levels
+from qlower.testing.elf import read_object
 
 _LEVELS = {
     "x86-64": ("x86-64", "", ""),
@@ -47,9 +48,44 @@ def compile_text(text: str, target: Target) -> CompiledObject:
     return compile_module(module, target)
 
 
-def run_text(text: str, target: Target, *inputs: Array) -> list[Array]:
-    """The outputs of a kernel-level module given as text."""
-    return Executable(compile_text(text, target))(inputs)
+_LIBRARY = frozenset(("memcpy", "memset"))
+"""All that native code may call."""
+
+
+def run_object(compiled: CompiledObject, inputs: Sequence[Array]) -> list[Array]:
+    """The outputs, from this machine or from an emulated one.
+
+    Nothing may be needed but copying and filling of memory.
+    """
+    assert read_object(compiled.object_bytes).external_symbols <= _LIBRARY
+    if compiled.target in aarch64_levels().values():
+        return EmulatedExecutable(compiled)(inputs)
+    return Executable(compiled)(inputs)
+
+
+def guarded_runs(
+    compiled: CompiledObject, inputs: Sequence[Array]
+) -> Iterator[list[Array]]:
+    """The outputs when all arrays end, then start, at a page that can't be touched."""
+    assert read_object(compiled.object_bytes).external_symbols <= _LIBRARY
+    if compiled.target in aarch64_levels().values():
+        emulated = EmulatedExecutable(compiled)
+        for at_end in (True, False):
+            yield emulated(inputs, at_end=at_end)
+        return
+    run = Executable(compiled)
+    empty = [np.zeros(p.shape, p.numpy_dtype) for p in compiled.signature.outputs]
+    for copies in zip(*map(guarded_copies, (*inputs, *empty)), strict=True):
+        outputs = list(copies[len(inputs) :])
+        run.run(copies[: len(inputs)], outputs)
+        yield outputs
+
+
+@cache
+def levels() -> dict[str, Target]:
+    """The feature levels of this machine, and those of an emulated AArch64."""
+    emulated = {f"aarch64 {name}": level for name, level in aarch64_levels().items()}
+    return {**machine_levels(), **emulated}
 
 
 def dense(array: Array) -> str:
@@ -58,27 +94,6 @@ def dense(array: Array) -> str:
     element = f"{names[array.dtype.kind]}{8 * array.itemsize}"
     shape = "x".join(map(str, array.shape))
     return f'dense<"0x{array.tobytes().hex()}"> : tensor<{shape}x{element}>'
-
-
-def external_symbols(object_bytes: bytes) -> set[str]:
-    """The undefined symbols of a 64-bit little-endian ELF object."""
-    (sections_at,) = struct.unpack_from("<Q", object_bytes, 0x28)
-    size, count = struct.unpack_from("<HH", object_bytes, 0x3A)
-    headers = [
-        struct.unpack_from("<IIQQQQIIQQ", object_bytes, sections_at + i * size)
-        for i in range(count)
-    ]
-    found: set[str] = set()
-    for _, kind, _, _, offset, length, link, _, _, entry in headers:
-        if kind != 2:  # SHT_SYMTAB
-            continue
-        names_at = headers[link][4]
-        for position in range(offset + entry, offset + length, entry):
-            name, _, _, section = struct.unpack_from("<IBBH", object_bytes, position)
-            if section == 0:  # SHN_UNDEF
-                end = object_bytes.index(b"\0", names_at + name)
-                found.add(object_bytes[names_at + name : end].decode())
-    return found
 
 
 _PAGE = mmap.PAGESIZE

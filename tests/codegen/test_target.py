@@ -5,30 +5,47 @@ import sys
 
 import pytest
 
-from qlower.codegen import target as targets
-from qlower.codegen.target import DotKind, host_target, resolve_target
+from qlower.codegen.target import (
+    ARCHITECTURES,
+    DotKind,
+    host_target,
+    resolve_target,
+)
+from qlower.codegen.targets.base import Architecture
 from qlower.diagnostics import QlowerError
 
 
-@pytest.fixture(scope="module")
-def llvm_names() -> set[str]:
+def llvm_names(architecture: Architecture) -> tuple[set[str], set[str]]:
     """The CPUs and features that LLVM prints when it is asked for help."""
     code = (
         "from qlower.codegen.llvmlite_binding import BINDING as b\n"
-        "t = b.Target.from_triple('x86_64-unknown-linux-gnu')\n"
+        f"t = b.Target.from_triple('{architecture.names[0]}-linux-gnu')\n"
         "t.create_target_machine(cpu='help', features='', opt=0, reloc='pic',"
         " codemodel='small')\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    return {line.split()[0] for line in done.stderr.splitlines() if line.strip()}
+    cpus, features = done.stderr.split("Available features")[:2]
+    return tuple(
+        {line.split()[0] for line in part.splitlines() if " - " in line}
+        for part in (cpus, features)
+    )
 
 
-def test_every_name_is_one_of_llvm(llvm_names: set[str]):
-    assert set(targets._CPUS) <= llvm_names
+@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda a: a.names[0])
+def test_every_name_is_one_of_llvm(architecture: Architecture):
+    cpus, features = llvm_names(architecture)
+    assert set(architecture.cpus) <= cpus
     # LLVM's help leaves out the name of the 64-bit mode that it detects
-    assert llvm_names | {"64bit"} >= targets._FEATURES
+    assert architecture.features <= features | {"64bit"}
+    assert set(architecture.implied) <= architecture.features
+    assert architecture.required <= architecture.features
+
+
+def test_no_aarch64_cpu_is_missing():
+    (aarch64,) = (known for known in ARCHITECTURES if "aarch64" in known.names)
+    assert set(aarch64.cpus) == llvm_names(aarch64)[0]
 
 
 @pytest.mark.parametrize(
@@ -37,34 +54,75 @@ def test_every_name_is_one_of_llvm(llvm_names: set[str]):
         ("x86-64", None, 128, DotKind.PAIRS),
         ("x86-64-v2", None, 128, DotKind.PAIRS),
         ("x86-64-v3", None, 256, DotKind.PAIRS),
-        ("x86-64-v3", "+avxvnni", 256, DotKind.BYTES),
-        ("alderlake", None, 256, DotKind.BYTES),
+        ("x86-64-v3", "+avxvnni", 256, DotKind.UNSIGNED_BYTES),
+        ("alderlake", None, 256, DotKind.UNSIGNED_BYTES),
         ("x86-64-v4", None, 512, DotKind.PAIRS),
-        ("x86-64-v4", "+avx512vnni", 512, DotKind.BYTES),
-        ("znver4", None, 512, DotKind.BYTES),
+        ("x86-64-v4", "+avx512vnni", 512, DotKind.UNSIGNED_BYTES),
+        ("znver4", None, 512, DotKind.UNSIGNED_BYTES),
         ("znver4", "-avx512vnni", 512, DotKind.PAIRS),
         ("znver4", "-avx512f", 256, DotKind.PAIRS),
         ("znver4", "-avx", 128, DotKind.PAIRS),
     ],
 )
-def test_levels(cpu: str, features: str | None, bits: int, kind: DotKind):
-    target = resolve_target(cpu=cpu, features=features)
-    assert (target.vector_bits, target.dot.kind) == (bits, kind)
+def test_levels_of_x86(cpu: str, features: str | None, bits: int, kind: DotKind):
+    target = resolve_target("x86_64-linux-gnu", cpu, features)
+    assert target.vector_bits == bits
+    assert target.signed_dot.kind is target.unsigned_dot.kind is kind
+
+
+@pytest.mark.parametrize(
+    ("cpu", "features", "signed", "unsigned"),
+    [
+        (None, None, DotKind.SINGLES, DotKind.SINGLES),
+        ("cortex-a53", None, DotKind.SINGLES, DotKind.SINGLES),
+        ("cortex-a53", "+v8.4a", DotKind.SIGNED_BYTES, DotKind.SIGNED_BYTES),
+        ("cortex-a55", None, DotKind.SIGNED_BYTES, DotKind.SIGNED_BYTES),
+        ("neoverse-n1", None, DotKind.SIGNED_BYTES, DotKind.SIGNED_BYTES),
+        ("neoverse-n1", "-dotprod", DotKind.SINGLES, DotKind.SINGLES),
+        ("neoverse-v1", None, DotKind.SIGNED_BYTES, DotKind.UNSIGNED_BYTES),
+        ("generic", "+i8mm", DotKind.UNSIGNED_BYTES, DotKind.UNSIGNED_BYTES),
+    ],
+)
+def test_levels_of_aarch64(
+    cpu: str | None, features: str | None, signed: DotKind, unsigned: DotKind
+):
+    target = resolve_target("aarch64-linux-gnu", cpu, features)
+    assert (target.signed_dot.kind, target.unsigned_dot.kind) == (signed, unsigned)
+    assert (target.vector_bits, target.vector_registers) == (128, 32)
 
 
 def test_host_has_its_own_features():
     target = host_target()
-    assert "+sse2" in target.features
+    assert "+" in target.features
     assert resolve_target("host") == target
 
 
 @pytest.mark.parametrize(
     ("options", "message", "help"),
     [
-        ({"cpu": "haswel"}, "unknown cpu 'haswel'", "haswell"),
-        ({"cpu": "skylake", "features": "+avx512vni"}, "unknown feature", "avx512vnni"),
+        (
+            {"target": "x86_64-linux-gnu", "cpu": "haswel"},
+            "unknown cpu 'haswel' for x86_64",
+            "haswell",
+        ),
+        (
+            {"target": "x86_64-linux-gnu", "features": "+avx512vni"},
+            "unknown feature",
+            "avx512vnni",
+        ),
+        ({"target": "x86_64-linux-gnu", "features": "-sse2"}, "be removed", None),
         ({"features": "avx2"}, "has no sign", None),
-        ({"features": "-sse2"}, "can't be removed", None),
+        (
+            {"target": "aarch64-linux-gnu", "cpu": "cortex-a5x"},
+            "unknown cpu 'cortex-a5x' for aarch64",
+            "cortex-a5",
+        ),
+        (
+            {"target": "aarch64-linux-gnu", "features": "+dotproduct"},
+            "unknown feature 'dotproduct' for aarch64",
+            "dotprod",
+        ),
+        ({"target": "aarch64-linux-gnu", "features": "-neon"}, "be removed", None),
         ({"target": "sparc-sun-solaris"}, "architecture 'sparc'", "--target host"),
     ],
 )
@@ -72,3 +130,11 @@ def test_unknown_names(options: dict[str, str], message: str, help: str | None):
     with pytest.raises(QlowerError, match=message) as caught:
         resolve_target(**options)
     assert help is None or help in (caught.value.help or "")
+
+
+def test_the_cpu_of_another_machine():
+    others = [
+        a for a in ARCHITECTURES if host_target().triple.split("-")[0] not in a.names
+    ]
+    with pytest.raises(QlowerError, match="is this machine's"):
+        resolve_target(f"{others[0].names[0]}-linux-gnu", "native")

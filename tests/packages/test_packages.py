@@ -15,6 +15,7 @@ import pytest
 import qlower
 from qlower.interface import ARENA_ALIGNMENT, STATUS_CODES, c_identifier
 from qlower.packages.link import compiler_driver
+from qlower.testing.elf import read_object
 from qlower.testing.small_model import SMALL_MODEL
 
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
@@ -151,12 +152,8 @@ def test_calls_at_once(package: Path, image: np.ndarray):
 
 
 def test_object_exports_its_entry_alone(package: Path):
-    from qlower.testing.native import external_symbols
-
-    assert external_symbols((package / "small_model.o").read_bytes()) <= {
-        "memcpy",
-        "memset",
-    }
+    code = (package / "small_model.o").read_bytes()
+    assert read_object(code).external_symbols <= {"memcpy", "memset"}
 
 
 def test_folders_without_a_library(tmp_path: Path):

@@ -1,0 +1,170 @@
+"""What the code generator may use, and how a target's names are checked."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from qlower.diagnostics import QlowerError
+
+
+class DotKind(Enum):
+    """How the machine multiplies bytes into i32 lanes, and what it takes."""
+
+    UNSIGNED_BYTES = "u8 x s8, four products summed into each i32 lane"
+    SIGNED_BYTES = "s8 x s8, four products summed into each i32 lane"
+    PAIRS = "s16 x s16, two products summed into each i32 lane"
+    SINGLES = "s16 x s16, one product added to each i32 lane"
+
+    @property
+    def is_bytes(self) -> bool:
+        return self in (DotKind.UNSIGNED_BYTES, DotKind.SIGNED_BYTES)
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A dot-product instruction, as LLVM's intrinsic.
+
+    The byte kinds add to an accumulator that is its first argument; PAIRS gives the
+    sums only; SINGLES has no intrinsic, LLVM finds the instruction. With
+    `selects_lane` the instruction takes four bytes (or one number) of a vector for all
+    lanes, so that activations are loaded 16 bytes at a time.
+    """
+
+    kind: DotKind
+    intrinsic: str = ""
+    selects_lane: bool = False
+
+
+@dataclass(frozen=True)
+class Target:
+    """A machine: what LLVM is told, and the table the loop skeletons read.
+
+    `vector_bits` and `vector_registers` size the tiles. `signed_dot` and `unsigned_dot`
+    multiply signed and unsigned activations. `rounds_in_hardware` says that floor,
+    ceil, trunc and roundeven are instructions (else LLVM would call libm), `fuses` the
+    same of a fused multiply-add.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    vector_bits: int
+    vector_registers: int
+    signed_dot: Dot
+    unsigned_dot: Dot
+    rounds_in_hardware: bool
+    fuses: bool
+
+    @property
+    def identity(self) -> str:
+        """Equal for two targets exactly when the code made for them is."""
+        return f"{self.triple} {self.cpu} {self.features}"
+
+    @property
+    def function_attributes(self) -> str:
+        return (
+            f'"target-cpu"="{self.cpu}" "target-features"="{self.features}" '
+            f'"prefer-vector-width"="{self.vector_bits}"'
+        )
+
+    def dot(self, *, signed: bool) -> Dot:
+        """What multiplies activations of that signedness."""
+        return self.signed_dot if signed else self.unsigned_dot
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Targets of one instruction set.
+
+    `cpus`: every CPU that LLVM knows, by the features that `table` asks of it; the
+    first is the least that all code for the architecture can rely on. `features` are
+    LLVM's names, without its tuning switches; `implied` says what comes with one;
+    `required` can't be removed. `table` makes a target of a triple, a CPU, LLVM's
+    feature list, and the features present of those that have a meaning in `cpus`.
+    """
+
+    names: tuple[str, ...]
+    cpus: Mapping[str, frozenset[str]]
+    features: frozenset[str]
+    implied: Mapping[str, str]
+    required: frozenset[str]
+    table: Callable[[str, str, str, frozenset[str]], Target]
+
+    def target(self, triple: str, cpu: str, features: str | None) -> Target:
+        """The target of a CPU with refined features; QlowerError for unknown names."""
+        self._check_known("cpu", cpu, self.cpus)
+        return self._target(triple, cpu, self._parse_features(features), self.cpus[cpu])
+
+    def this_machine(
+        self, triple: str, cpu: str, present: Mapping[str, bool], features: str | None
+    ) -> Target:
+        """The target of a machine that has told its features."""
+        items = [
+            f"{'+' if has else '-'}{name}" for name, has in sorted(present.items())
+        ]
+        return self._target(
+            triple, cpu, (*items, *self._parse_features(features)), frozenset()
+        )
+
+    def _target(
+        self, triple: str, cpu: str, features: tuple[str, ...], base: frozenset[str]
+    ) -> Target:
+        present = self._with_implied(base)
+        for item in features:
+            if item[0] == "+":
+                present |= self._with_implied({item[1:]})
+            else:
+                present = {
+                    f for f in present if item[1:] not in self._with_implied({f})
+                }
+        return self.table(triple, cpu, ",".join(features), frozenset(present))
+
+    def _parse_features(self, text: str | None) -> tuple[str, ...]:
+        """The signed feature names of "+a,-b"; QlowerError for an unknown one."""
+        items = [item.strip() for item in (text or "").split(",") if item.strip()]
+        for item in items:
+            if item[0] not in "+-":
+                raise QlowerError(
+                    f"feature {item!r} has no sign, expected +{item} or -{item}"
+                )
+            self._check_known("feature", item[1:], self.features)
+            if item[0] == "-" and item[1:] in self.required:
+                raise QlowerError(
+                    f"feature {item!r} can't be removed: all {self.names[0]} code "
+                    "has it"
+                )
+        return tuple(items)
+
+    def _check_known(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        if name in names:
+            return
+        close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        raise QlowerError(
+            f"unknown {kind} {name!r} for {self.names[0]}",
+            help=f"did you mean {', '.join(close)}?"
+            if close
+            else f"known are {', '.join(names)}",
+        )
+
+    def _with_implied(self, features: Iterable[str]) -> set[str]:
+        """`features` and all that they imply."""
+        found: set[str] = set()
+        pending = list(features)
+        while pending:
+            name = pending.pop()
+            found.add(name)
+            pending += self.implied.get(name, "").split()
+        return found
+
+
+def cpu_table(groups: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """CPUs by their features, from lists of CPUs by lists of features."""
+    return {
+        name: frozenset(features.split())
+        for features, names in groups.items()
+        for name in names.split()
+    }

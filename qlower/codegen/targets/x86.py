@@ -1,0 +1,91 @@
+"""x86-64: pairs of 16-bit products, or bytes by VNNI. All that knows x86 by name."""
+
+from __future__ import annotations
+
+from qlower.codegen.targets.base import Architecture, Dot, DotKind, Target, cpu_table
+
+_CPUS = cpu_table(
+    {
+        "": "x86-64 generic k8 k8-sse3 opteron opteron-sse3 athlon64 athlon64-sse3 "
+        "athlon-fx nocona core2 amdfam10 barcelona bonnell atom btver1",
+        "sse4.1": "x86-64-v2 penryn nehalem corei7 westmere silvermont slm goldmont "
+        "goldmont-plus tremont",
+        "avx": "sandybridge corei7-avx ivybridge core-avx-i btver2 bdver1",
+        "avx fma": "bdver2 bdver3",
+        "avx2 fma": "x86-64-v3 haswell core-avx2 broadwell skylake bdver4 znver1 "
+        "znver2 znver3 knl knm",
+        "avxvnni fma": "alderlake raptorlake meteorlake arrowlake arrowlake-s "
+        "lunarlake pantherlake wildcatlake novalake gracemont sierraforest "
+        "grandridge clearwaterforest",
+        "avx512bw avx512dq avx512vl": "x86-64-v4 skylake-avx512 skx cannonlake",
+        "avx512bw avx512dq avx512vl avx512vnni": "cascadelake cooperlake "
+        "icelake-client icelake-server tigerlake rocketlake sapphirerapids "
+        "emeraldrapids graniterapids graniterapids-d diamondrapids znver4 znver5",
+    }
+)
+"""64-bit CPUs of LLVM 22, by what the tables below ask of them."""
+
+_IMPLIED = {
+    "avx512vnni": "avx512f",
+    "avx512bw": "avx512f",
+    "avx512dq": "avx512f",
+    "avx512vl": "avx512f",
+    "avx512f": "avx2 fma",
+    "avxvnni": "avx2",
+    "avx2": "avx",
+    "fma": "avx",
+    "avx": "sse4.1",
+}
+
+_FEATURE_NAMES = """
+    64bit adx aes amx-avx512 amx-bf16 amx-complex amx-fp16 amx-fp8 amx-int8 amx-movrs
+    amx-tf32 amx-tile avx avx10.1 avx10.2 avx2 avx512bf16 avx512bitalg avx512bw
+    avx512cd avx512dq avx512f avx512fp16 avx512ifma avx512vbmi avx512vbmi2 avx512vl
+    avx512vnni avx512vp2intersect avx512vpopcntdq avxifma avxneconvert avxvnni
+    avxvnniint16 avxvnniint8 bmi bmi2 ccmp cf cldemote clflushopt clwb clzero cmov
+    cmpccxadd crc32 cx16 cx8 egpr enqcmd f16c fma fma4 fsgsbase fxsr gfni hreset
+    invpcid kl lwp lzcnt mmx movbe movdir64b movdiri movrs mwaitx ndd nf pclmul pconfig
+    pku popcnt ppx prefetchi prfchw ptwrite push2pop2 raoint rdpid rdpru rdrnd rdseed
+    rtm sahf serialize sgx sha sha512 shstk sm3 sm4 sse sse2 sse3 sse4.1 sse4.2 sse4a
+    ssse3 tbm tsxldtrk uintr usermsr vaes vpclmulqdq waitpkg wbnoinvd widekl x87 xop
+    xsave xsavec xsaveopt xsaves zu
+"""
+_FEATURES = frozenset(_FEATURE_NAMES.split())
+"""Instruction-set features of LLVM 22 (not its tuning switches)."""
+
+
+def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:
+    wide = {"avx512bw", "avx512dq", "avx512vl"} <= present
+    bits = 512 if wide else 256 if "avx2" in present else 128
+    dot = _dot(present, bits)
+    return Target(
+        triple=triple,
+        cpu=cpu,
+        features=features,
+        vector_bits=bits,
+        vector_registers=32 if wide else 16,
+        signed_dot=dot,
+        unsigned_dot=dot,
+        rounds_in_hardware="sse4.1" in present,
+        fuses="fma" in present,
+    )
+
+
+def _dot(present: frozenset[str], bits: int) -> Dot:
+    if (bits == 512 and "avx512vnni" in present) or (
+        bits == 256 and "avxvnni" in present
+    ):
+        return Dot(DotKind.UNSIGNED_BYTES, f"llvm.x86.avx512.vpdpbusd.{bits}")
+    pairs = {128: "sse2.pmadd.wd", 256: "avx2.pmadd.wd", 512: "avx512.pmaddw.d.512"}
+    return Dot(DotKind.PAIRS, f"llvm.x86.{pairs[bits]}")
+
+
+X86 = Architecture(
+    names=("x86_64", "amd64"),
+    cpus=_CPUS,
+    features=_FEATURES,
+    implied=_IMPLIED,
+    # what the 64-bit calling convention itself needs
+    required=frozenset(("64bit", "cmov", "cx8", "fxsr", "sse", "sse2", "x87")),
+    table=_table,
+)
