@@ -22,6 +22,7 @@ from qlower.pipeline import lower_to_arith, lower_to_kernel
 from qlower.signature import Array, Signature, TensorSpec, main_function
 
 if TYPE_CHECKING:
+    from qlower.runtime.bound import BoundCall
     from qlower.runtime.jit import Executable
 
 ModelOrPath: TypeAlias = Model | str | PathLike[str]
@@ -169,6 +170,34 @@ class JitFunction:
         bound = self._variant.signature.bind(inputs, named)
         results = self._executable([np.ascontiguousarray(array) for array in bound])
         return self._variant.split(results)
+
+    def bind(
+        self,
+        *inputs: Array,
+        out: Array | Sequence[Array] | None = None,
+        **named_inputs: Array,
+    ) -> BoundCall:
+        """A call on these very arrays, which neither allocates nor copies.
+
+        Each call reads the inputs as they are then, and overwrites `out` (one array,
+        or one for each output; by default new ones, to be found as `outputs` of what
+        is returned). Raises `QlowerError` for an array of another shape or type, or
+        one that isn't contiguous or overlaps another.
+        """
+        from qlower.runtime.bound import check_in_place, check_outputs
+
+        bound = self._variant.signature.bind(inputs, named_inputs)
+        for spec, array in zip(self.inputs, bound, strict=True):
+            check_in_place(f"input {spec.name!r}", array)
+        given = [out] if isinstance(out, np.ndarray) else out
+        count = 0 if given is None else self._variant.output_count
+        made = [
+            np.empty(spec.shape, spec.numpy_dtype)
+            for spec in self._variant.signature.outputs[count:]
+        ]
+        if given is not None:
+            check_outputs(self.outputs, given, bound)
+        return self._executable.bind(bound, [*(given or ()), *made])
 
     def __repr__(self) -> str:
         inputs = "; ".join(map(str, self.inputs))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import qlower
+from qlower.diagnostics import QlowerError
 from qlower.executors import Level
 from qlower.signature import Array
 from qlower.testing.small_model import SMALL_MODEL
@@ -147,3 +148,57 @@ def test_public_names():
         assert getattr(qlower, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = qlower.nothing
+
+
+def test_bound_calls_read_and_write_in_place(path: Path):
+    run = qlower.jit(path)
+    x, out = image(0), np.empty((1, 3), np.uint8)
+    call = run.bind(x, out=out)
+    for seed in range(3):
+        x[...] = image(seed)
+        call()
+        np.testing.assert_array_equal(out, run(x))
+    assert call.inputs[0] is x
+    assert call.outputs[0] is out
+    own = run.bind(image=x)
+    own()
+    np.testing.assert_array_equal(own.outputs[0], out)
+
+
+def test_a_bound_call_keeps_what_it_needs(path: Path):
+    call = qlower.jit(path).bind(image(0))
+    call()
+    np.testing.assert_array_equal(call.outputs[0], qlower.jit(path)(image(0)))
+
+
+def read_only() -> Array:
+    array = np.empty((1, 3), np.uint8)
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (np.empty((1, 3), np.int8), r"\[1, 3\] of uint8, the array \[1, 3\] of int8"),
+        (np.empty(3, np.uint8), r"\[1, 3\] of uint8, the array \[3\] of uint8"),
+        (np.empty((1, 6), np.uint8)[:, ::2], "'scores' is not contiguous"),
+        (read_only(), "read-only"),
+        ([], "has 1 outputs, 0 arrays"),
+    ],
+)
+def test_arrays_that_cannot_be_written_in_place(
+    path: Path, out: Array | list[Array], message: str
+):
+    with pytest.raises(QlowerError, match=message):
+        qlower.jit(path).bind(image(0), out=out)
+
+
+def test_bound_arrays_must_not_overlap_or_need_copies(path: Path):
+    run = qlower.jit(path)
+    memory = np.zeros(8, np.uint8)
+    x = memory[:4].view(np.int8).reshape(1, 2, 2, 1)
+    with pytest.raises(QlowerError, match="overlaps"):
+        run.bind(x, out=memory[3:6].reshape(1, 3))
+    with pytest.raises(QlowerError, match="'image' is not contiguous"):
+        run.bind(np.repeat(image(0), 2, axis=1)[:, ::2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Sequence
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from qlower.codegen.llvmlite_binding import BINDING, LLJIT
 from qlower.codegen.module import ENTRY, CompiledObject
 from qlower.diagnostics import QlowerError
+from qlower.runtime.bound import BoundCall
 from qlower.signature import Array, Signature
 
 _ALIGNMENT = 64
@@ -42,10 +44,8 @@ class Executable:
                 .export_symbol(ENTRY)
                 .link(Executable._jit, f"qlower_{next(Executable._libraries)}")
             )
-        prototype = ctypes.CFUNCTYPE(
-            ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
-        )
-        self._entry = prototype(self._tracker[ENTRY])
+        # no status to convert and no types to check: arguments are always addresses
+        self._entry = ctypes.CFUNCTYPE(None)(self._tracker[ENTRY])
         self._arenas: list[Array] = []
 
     @property
@@ -80,19 +80,34 @@ class Executable:
         and the outputs must overlap nothing.
         """
         arena = self._take_arena()
-        self._entry(_addresses(inputs), _addresses(outputs), arena.ctypes.data)
+        self._entry(_addresses(inputs), _addresses(outputs), _address(arena))
         if len(self._arenas) < _IDLE_ARENAS:
             self._arenas.append(arena)
+
+    def bind(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> BoundCall:
+        """`run` with these arrays, prepared: nothing is left to do but the call."""
+        arena = self._new_arena()
+        call = partial(
+            self._entry, _addresses(inputs), _addresses(outputs), _address(arena)
+        )
+        return BoundCall(call, tuple(inputs), tuple(outputs), (self, arena))
 
     def _take_arena(self) -> Array:
         """Scratch memory that no other call uses (list.pop is atomic)."""
         try:
             return self._arenas.pop()
         except IndexError:
-            size = self.compiled.arena_bytes
-            raw = np.empty(size + _ALIGNMENT, np.uint8)
-            start = -raw.ctypes.data % _ALIGNMENT
-            return raw[start : start + size]
+            return self._new_arena()
+
+    def _new_arena(self) -> Array:
+        size = self.compiled.arena_bytes
+        raw = np.empty(size + _ALIGNMENT, np.uint8)
+        start = -raw.ctypes.data % _ALIGNMENT
+        return raw[start : start + size]
+
+
+def _address(array: Array) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
 
 
 def _addresses(arrays: Sequence[Array]) -> ctypes.Array[ctypes.c_void_p]:
