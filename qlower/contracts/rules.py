@@ -162,9 +162,14 @@ RULES: Mapping[str, RuleSignature] = {
         {**_SUM.constants, **_WINDOW, "window_size": i32, "count_include_pad": i1},
     ),
     "adaptive_avg_pool2d": RuleSignature(
-        # The windows differ from place to place.
+        # The windows differ from place to place; `output_size` is how many there are.
         _SUM.runtime,
-        {**_SUM.constants, "kernel_height": i32, "kernel_width": i32},
+        {
+            **_SUM.constants,
+            "kernel_height": i32,
+            "kernel_width": i32,
+            "output_size": i32,
+        },
     ),
     "mean": RuleSignature(
         _SUM.runtime,

@@ -282,12 +282,17 @@ def avg_pool_values(op: qnn.AvgPool2DOp) -> Values:
 
 
 def adaptive_avg_pool_values(op: qnn.AdaptiveAvgPool2DOp) -> Values:
-    """Size of each window, along (y, x, c)."""
+    """Size of each window, along (y, x, c), and the number of windows."""
     rows, columns = (
         np.array([len(window) for window in axis], np.int32) for axis in op.windows
     )
     height, width = rows[:, np.newaxis, np.newaxis], columns[:, np.newaxis]
-    return {"kernel_height": height, "kernel_width": width, "count": height * width}
+    return {
+        "kernel_height": height,
+        "kernel_width": width,
+        "count": height * width,
+        "output_size": np.array(rows.size * columns.size, np.int32),
+    }
 
 
 def rounding_values(op: Operation) -> Values:

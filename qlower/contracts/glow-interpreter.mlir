@@ -1,0 +1,698 @@
+// The arithmetic of the *Interpreter*, the reference back end of Glow (pytorch/glow, commit
+// 05dd99b of May 2024), for int8 tensors: exact int32 sums, then float32 on every element,
+// without contraction to fused multiply-adds. It is what Glow's own tests compare its other
+// back ends with; `glow-cpu` is the one that runs on a CPU.
+//
+// # Formula
+// F(...) is one float32 rounding, away(...) to the nearest integer with ties away from zero,
+// even(...) with ties to even; m = F(input scale * weight scale).
+// - conv2d, depthwise_conv2d, linear with a scale a channel:
+//   y = clamp(away(F(F(float(acc) * F(m / output scale)) + z)))
+// - linear with one scale, mul: y = clamp(away(F(float(acc) * k)) + z), z *outside*
+// - matmul: as conv2d, with F(m / output scale) of the two operands' scales
+// - add: L = away(F(float(l - zl) * F(sl / 2^-15))), R alike,
+//   y = clamp(away(F(F(float(L + R) * F(2^-15 / s)) + z)))
+// - sub: l = F(F(sl / s) * float(l - zl)), r alike, y = clamp(away(F(F(l - r) + z)))
+// - avg_pool2d, mean, adaptive_avg_pool2d to 1x1:
+//   y = clamp(away(F(F(float(sum) * F(F(si / s) / n)) + z)))
+// - adaptive_avg_pool2d to more: F(F(F(si / s) / width) / height) in its place
+// - quantize: y = clamp(even(F(F(x / s) + z))); dequantize: F(s * float(q - z))
+// - requantize, concat, clamp: quantize(dequantize(q))
+// - sigmoid, tanh: requantize to a grid of [-6, 6] or [-3, 3], look up, requantize
+// - resize_bilinear: three interpolations in float32, then truncated toward zero
+//
+// # Ties
+// Away from zero, after adding the zero point: 0.5 becomes 1, but 0.5 with zero point -1 is
+// -0.5, which becomes -1, that is 0. In linear and mul before adding it. Quantizing rounds
+// half to even, after adding it.
+//
+// # Operands
+// float32 throughout, by divisions. A bias is int32 in steps of m; it is converted to float32
+// and back, so beyond 2^24 it loses bits. A real bias is even(F(b / m)).
+//
+// # Quirks
+// - linear and conv2d disagree on ties: z is outside in one and inside in the other.
+// - The grid of an addition is 2^-15, whatever the scales are: fine scales lose bits.
+// - The tables of sigmoid and tanh are constants in the source. All but their ends are
+//   255 * sigmoid - 128 and 127 * tanh, rounded; the ends are -128 (and -127) and 127.
+// - Bilinear resizing truncates: its mean error is half a step toward stored 0.
+// - uint8 is loaded as int8 that is 128 lower, which moves the ties; so it is here.
+//
+// # Not matched
+// - A value that doesn't fit int32 before clamping saturates; C++ leaves it undefined.
+//   It takes a ratio of scales of more than 1 and an accumulator of more than 2^30.
+// - Glow's graph optimizer may fold a rescale into the operation before it: compare with the
+//   types of the optimized graph.
+// - softmax: Glow computes it in float32 between a dequantize and a quantize; so does this,
+//   but its terms come from the difference of two codes, not from that of two float32. A
+//   result near a tie may differ by one step, as it does between libraries of e^x.
+// - elu, hard_swish, leaky_relu: Glow composes them of others, they are refused; so are means
+//   over other axes than rows and columns.
+//
+// # Checked against
+// The interpreter's functions, extracted and compiled by g++ 12, recorded: two convolutions
+// (2,144 outputs), two additions over all pairs of codes (131,072), three poolings (1,936).
+// The formulas of conv2d, linear, add, pools and quantize were compared with 4 million more.
+// Glow isn't installable: matmul, sub, mul, rescaling, tables and resizing are from source.
+//
+// # Sources
+// - lib/Backends/Interpreter/InterpreterNodes.cpp, the function fwd<Instruction>Inst of each
+// - include/glow/Quantization/Base/Base.h, quantize, dequantize, clip
+// - lib/Quantization/Quantization.cpp, replaceQuantizedSigmoidWithLookupTable; the tables:
+//   lib/Graph/Graph.cpp, createIntSigmoid, createIntTanh
+// - lib/Optimizer/Lower/Lower.cpp, lowerAdaptiveAvgPoolNode, lowerReluNode
+
+module attributes {
+  contract.summary = "Glow's interpreter: float32, ties away from zero, zero point inside"
+} {
+
+// ---------------------------------------------------------------- storing
+
+// By how much uint8 is lowered to be int8.
+func.func private @lowering(%unsigned: i1) -> i32 {
+  %c128 = arith.constant 128 : i32
+  %zero = arith.constant 0 : i32
+  %result = arith.select %unsigned, %c128, %zero : i32
+  return %result : i32
+}
+
+// A real number of steps with the zero point of the int8 that Glow has.
+func.func private @add_zero_point(%steps: f32, %zero_point: i32, %unsigned: i1) -> f32 {
+  %lowering = func.call @lowering(%unsigned) : (i1) -> i32
+  %offset = arith.subi %zero_point, %lowering : i32
+  %z = arith.sitofp %offset : i32 to f32
+  %result = arith.addf %steps, %z : f32
+  return %result : f32
+}
+
+// Clamps before the lowering is undone: the rounded value may be any int32.
+func.func private @store(%rounded: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+  %lowering = func.call @lowering(%unsigned) : (i1) -> i32
+  %low = arith.subi %min, %lowering : i32
+  %high = arith.subi %max, %lowering : i32
+  %above = arith.maxsi %rounded, %low : i32
+  %clamped = arith.minsi %above, %high : i32
+  %result = arith.addi %clamped, %lowering : i32
+  return %result : i32
+}
+
+// away(F(steps + z))
+func.func private @store_inside(%steps: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+  %moved = func.call @add_zero_point(%steps, %zero_point, %unsigned) : (f32, i32, i1) -> f32
+  %rounded = fixed.convert %moved {rounding = half_away} : f32 to i32
+  %result = func.call @store(%rounded, %min, %max, %unsigned) : (i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// away(steps) + z
+func.func private @store_outside(%steps: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
+  %low = arith.subi %min, %zero_point : i32
+  %high = arith.subi %max, %zero_point : i32
+  %above = arith.maxsi %rounded, %low : i32
+  %clamped = arith.minsi %above, %high : i32
+  %result = arith.addi %clamped, %zero_point : i32
+  return %result : i32
+}
+
+func.func private @to_steps(%x: i32, %ratio: f32) -> f32 {
+  %real = arith.sitofp %x : i32 to f32
+  %result = arith.mulf %real, %ratio : f32
+  return %result : f32
+}
+
+// ---------------------------------------------------------------- convolution, matmul
+
+func.func private @product_ratio(%a: f32, %b: f32, %output: f32) -> f32 {
+  %product = arith.mulf %a, %b : f32
+  %result = arith.divf %product, %output : f32
+  return %result : f32
+}
+
+// The bias's scale is that of the product, so that it is multiplied by 1; what rounds is its
+// conversion to float32.
+func.func private @add_bias(%accumulator: i32, %bias: i32) -> i32 {
+  %real = arith.sitofp %bias : i32 to f32
+  %rounded = fixed.convert %real {rounding = half_away} : f32 to i32
+  %result = arith.addi %accumulator, %rounded : i32
+  return %result : i32
+}
+
+// fwdConvolutionInstQuantizedImpl, fwdChannelwiseQuantizedConv2DInstImpl
+func.func @conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %bias: i32 {contract.value = "bias"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %sum = func.call @add_bias(%accumulator, %bias) : (i32, i32) -> i32
+  %ratio = func.call @product_ratio(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
+  %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
+  %result = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// A convolution of as many groups as channels.
+func.func @depthwise_conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %bias: i32 {contract.value = "bias"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %sum = func.call @add_bias(%accumulator, %bias) : (i32, i32) -> i32
+  %ratio = func.call @product_ratio(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
+  %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
+  %result = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// fwdFullyConnectedInstQuantizedImpl; with a scale a channel
+// fwdRowwiseQuantizedFullyConnectedInstImpl.
+func.func @linear(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %bias: i32 {contract.value = "bias"},
+    %per_channel: i1 {contract.value = "per_channel"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %sum = func.call @add_bias(%accumulator, %bias) : (i32, i32) -> i32
+  %ratio = func.call @product_ratio(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
+  %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
+  %inside = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %outside = func.call @store_outside(%steps, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  %result = arith.select %per_channel, %inside, %outside : i32
+  return %result : i32
+}
+
+// fwdMatMulInstQuantizedImpl
+func.func @matmul(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
+  %steps = func.call @to_steps(%accumulator, %ratio) : (i32, f32) -> f32
+  %result = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// Base.h, quantize<int32_t>, with the product's scale and no zero point.
+func.func @quantize_bias(
+    %real: f32 {contract.value = "real_bias"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"}) -> i32 {
+  %scale = arith.mulf %input_scale, %weight_scale : f32
+  %steps = arith.divf %real, %scale : f32
+  %result = fixed.convert %steps {rounding = half_even} : f32 to i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- pooling, mean
+
+func.func private @centred_sum(%accumulator: i32, %count: i32, %zero_point: i32) -> i32 {
+  %offset = arith.muli %count, %zero_point : i32
+  %result = arith.subi %accumulator, %offset : i32
+  return %result : i32
+}
+
+// A window without a value in it gives the zero point.
+func.func private @mean_ratio(%input: f32, %output: f32, %count: i32) -> f32 {
+  %one = arith.constant 1 : i32
+  %some = arith.maxsi %count, %one : i32
+  %n = arith.sitofp %some : i32 to f32
+  %ratio = arith.divf %input, %output : f32
+  %result = arith.divf %ratio, %n : f32
+  return %result : f32
+}
+
+// fwdAvgPoolInstI8Impl
+func.func @avg_pool2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %window_size: i32 {contract.value = "window_size"},
+    %count_include_pad: i1 {contract.value = "count_include_pad"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %divisor = arith.select %count_include_pad, %window_size, %count : i32
+  %ratio = func.call @mean_ratio(%input_scale, %output_scale, %divisor) : (f32, f32, i32) -> f32
+  %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> i32
+  %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
+  %result = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// fwdAdaptiveAvgPoolInstI8Impl; to 1x1 it is lowered to an average pool.
+func.func @adaptive_avg_pool2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %kernel_height: i32 {contract.value = "kernel_height"},
+    %kernel_width: i32 {contract.value = "kernel_width"},
+    %output_size: i32 {contract.value = "output_size"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %one = arith.constant 1 : i32
+  %global = arith.cmpi eq, %output_size, %one : i32
+  %global_ratio = func.call @mean_ratio(%input_scale, %output_scale, %count) : (f32, f32, i32) -> f32
+  %row_ratio = func.call @mean_ratio(%input_scale, %output_scale, %kernel_width) : (f32, f32, i32) -> f32
+  %height = arith.sitofp %kernel_height : i32 to f32
+  %window_ratio = arith.divf %row_ratio, %height : f32
+  %ratio = arith.select %global, %global_ratio, %window_ratio : f32
+  %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> i32
+  %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
+  %result = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// The loaders turn a mean over rows and columns into an average pool.
+func.func @mean(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %over_image: i1 {contract.value = "over_image"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  cf.assert %over_image, "mean: Glow has an int8 kernel for rows and columns of an image only"
+  %ratio = func.call @mean_ratio(%input_scale, %output_scale, %count) : (f32, f32, i32) -> f32
+  %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> i32
+  %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
+  %result = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- elementwise
+
+// An operand of an addition in steps of 2^-15.
+func.func private @to_large_scale(%stored: i32, %zero_point: i32, %scale: f32) -> i32 {
+  %centred = arith.subi %stored, %zero_point : i32
+  %large = arith.constant 3.0517578125e-05 : f32
+  %ratio = arith.divf %scale, %large : f32
+  %steps = func.call @to_steps(%centred, %ratio) : (i32, f32) -> f32
+  %result = fixed.convert %steps {rounding = half_away} : f32 to i32
+  return %result : i32
+}
+
+// fwdElementAddInstI8Impl
+func.func @add(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %a = func.call @to_large_scale(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> i32
+  %b = func.call @to_large_scale(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> i32
+  %sum = arith.addi %a, %b : i32
+  %large = arith.constant 3.0517578125e-05 : f32
+  %ratio = arith.divf %large, %output_scale : f32
+  %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
+  %result = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+func.func private @operand_steps(%stored: i32, %zero_point: i32, %scale: f32, %output_scale: f32) -> f32 {
+  %centred = arith.subi %stored, %zero_point : i32
+  %ratio = arith.divf %scale, %output_scale : f32
+  %result = func.call @to_steps(%centred, %ratio) : (i32, f32) -> f32
+  return %result : f32
+}
+
+// fwdElementSubInst
+func.func @sub(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %a = func.call @operand_steps(%lhs, %lhs_zero_point, %lhs_scale, %output_scale) : (i32, i32, f32, f32) -> f32
+  %b = func.call @operand_steps(%rhs, %rhs_zero_point, %rhs_scale, %output_scale) : (i32, i32, f32, f32) -> f32
+  %difference = arith.subf %a, %b : f32
+  %result = func.call @store_inside(%difference, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// fwdElementMulInst
+func.func @mul(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %a = arith.subi %lhs, %lhs_zero_point : i32
+  %b = arith.subi %rhs, %rhs_zero_point : i32
+  %product = arith.muli %a, %b : i32
+  %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
+  %steps = func.call @to_steps(%product, %ratio) : (i32, f32) -> f32
+  %result = func.call @store_outside(%steps, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- borders, rescaling
+
+// Base.h, quantize: even(F(F(real / scale) + z)). What isn't a number is outside int32.
+func.func private @quantize_real(%real: f32, %scale: f32, %zero_point: i32, %unsigned: i1) -> i32 {
+  %steps = arith.divf %real, %scale : f32
+  %moved = func.call @add_zero_point(%steps, %zero_point, %unsigned) : (f32, i32, i1) -> f32
+  %result = fixed.convert %moved {rounding = half_even} : f32 to i32
+  return %result : i32
+}
+
+func.func @quantize(
+    %input: f32 {contract.value = "input"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %rounded = func.call @quantize_real(%input, %output_scale, %zero_point, %unsigned) : (f32, f32, i32, i1) -> i32
+  %result = func.call @store(%rounded, %min, %max, %unsigned) : (i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// Base.h, dequantize
+func.func @dequantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"}) -> f32 {
+  %centred = arith.subi %input, %input_zero_point : i32
+  %result = func.call @to_steps(%centred, %input_scale) : (i32, f32) -> f32
+  return %result : f32
+}
+
+// The bounds of a clip are quantized as values are. Of a bound far outside nothing is left
+// but its side: the caller narrows the storage range by it.
+func.func @bound(
+    %real: f32 {contract.value = "real"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
+  %signed = arith.constant false
+  %rounded = func.call @quantize_real(%real, %output_scale, %zero_point, %signed) : (f32, f32, i32, i1) -> i32
+  return %rounded : i32
+}
+
+// fwdRescaleQuantizedInstImpl
+func.func private @rescale(
+    %input: i32, %input_scale: f32, %input_zero_point: i32,
+    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+  %real = func.call @dequantize(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %rounded = func.call @quantize_real(%real, %output_scale, %zero_point, %unsigned) : (f32, f32, i32, i1) -> i32
+  %result = func.call @store(%rounded, %min, %max, %unsigned) : (i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+func.func @requantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// Relu and Clip become the larger and the smaller of two values: fwdElementMaxInstI8Impl
+// brings both to the output's type first.
+func.func @clamp(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// Inputs of another type than the output's are rescaled before.
+func.func @concat(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- activations (tables)
+
+// From a type to another of int8 with a full range, where the tables are.
+func.func private @rescale_to_grid(%input: i32, %scale: f32, %zero_point: i32, %grid_scale: f32) -> i32 {
+  %zero = arith.constant 0 : i32
+  %min = arith.constant -128 : i32
+  %max = arith.constant 127 : i32
+  %signed = arith.constant false
+  %result = func.call @rescale(%input, %scale, %zero_point, %grid_scale, %zero, %min, %max, %signed) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// The first and the last entries aren't those of the function.
+func.func private @with_end(%entry: i32, %index: i32, %end: i32, %value: i32) -> i32 {
+  %at_end = arith.cmpi eq, %index, %end : i32
+  %result = arith.select %at_end, %value, %entry : i32
+  return %result : i32
+}
+
+// createIntSigmoid: from [-6, 6] in steps of 12/255 to [0, 1] in steps of 1/255.
+func.func @sigmoid(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %grid_scale = arith.constant 0.047058823529411764 : f32
+  %index = func.call @rescale_to_grid(%input, %input_scale, %input_zero_point, %grid_scale) : (i32, f32, i32, f32) -> i32
+  %i = arith.sitofp %index : i32 to f64
+  %step = arith.constant 0.047058823529411764 : f64
+  %x = arith.mulf %i, %step : f64
+  %negated = arith.negf %x : f64
+  %exponential = math.exp %negated : f64
+  %one = arith.constant 1.0 : f64
+  %denominator = arith.addf %one, %exponential : f64
+  %c255 = arith.constant 255.0 : f64
+  %steps = arith.divf %c255, %denominator : f64
+  %c128 = arith.constant 128.0 : f64
+  %moved = arith.subf %steps, %c128 : f64
+  %rounded = fixed.convert %moved {rounding = half_away} : f64 to i32
+  %first = arith.constant -128 : i32
+  %last = arith.constant 127 : i32
+  %with_first = func.call @with_end(%rounded, %index, %first, %first) : (i32, i32, i32, i32) -> i32
+  %entry = func.call @with_end(%with_first, %index, %last, %last) : (i32, i32, i32, i32) -> i32
+  %table_scale = arith.constant 0.00392156862745098 : f32
+  %result = func.call @rescale(%entry, %table_scale, %first, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// createIntTanh: from [-3, 3] in steps of 6/255, which the table has as 3/127, to [-1, 1] in
+// steps of 2/255, which it has as 1/127.
+func.func @tanh(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %grid_scale = arith.constant 0.023529411764705882 : f32
+  %index = func.call @rescale_to_grid(%input, %input_scale, %input_zero_point, %grid_scale) : (i32, f32, i32, f32) -> i32
+  %i = arith.sitofp %index : i32 to f64
+  %three = arith.constant 3.0 : f64
+  %c127 = arith.constant 127.0 : f64
+  %three_i = arith.mulf %i, %three : f64
+  %x = arith.divf %three_i, %c127 : f64
+  %function = math.tanh %x : f64
+  %steps = arith.mulf %function, %c127 : f64
+  %rounded = fixed.convert %steps {rounding = half_away} : f64 to i32
+  %first = arith.constant -128 : i32
+  %second = arith.constant -127 : i32
+  %last = arith.constant 127 : i32
+  %with_first = func.call @with_end(%rounded, %index, %first, %first) : (i32, i32, i32, i32) -> i32
+  %with_second = func.call @with_end(%with_first, %index, %second, %second) : (i32, i32, i32, i32) -> i32
+  %entry = func.call @with_end(%with_second, %index, %last, %last) : (i32, i32, i32, i32) -> i32
+  %table_scale = arith.constant 0.00784313725490196 : f32
+  %zero = arith.constant 0 : i32
+  %result = func.call @rescale(%entry, %table_scale, %zero, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- softmax
+
+// fwdSoftMaxInstImpl, float32
+func.func @softmax_term(
+    %difference: i32 {contract.value = "difference"},
+    %beta: f32 {contract.value = "beta"},
+    %input_scale: f32 {contract.value = "input_scale"}) -> f32 {
+  %one = arith.constant 1.0 : f32
+  %legal = arith.cmpf oeq, %beta, %one : f32
+  cf.assert %legal, "softmax: Glow has no beta but 1"
+  %real = func.call @to_steps(%difference, %input_scale) : (i32, f32) -> f32
+  %result = math.exp %real : f32
+  return %result : f32
+}
+
+func.func @softmax_addend(%term: f32 {contract.value = "term"}) -> f32 {
+  return %term : f32
+}
+
+func.func @softmax_output(
+    %term: f32 {contract.value = "term"},
+    %sum: f32 {contract.value = "sum"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %probability = arith.divf %term, %sum : f32
+  %rounded = func.call @quantize_real(%probability, %output_scale, %zero_point, %unsigned) : (f32, f32, i32, i1) -> i32
+  %result = func.call @store(%rounded, %min, %max, %unsigned) : (i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- resizing
+
+// An index over F(output size / input size), in float32; pixels are counted from corners.
+func.func private @resize_position(
+    %index: i32, %input_size: i32, %output_size: i32, %align_corners: i1, %half_pixel_centers: i1) -> f32 {
+  %true = arith.constant true
+  %moved = arith.ori %align_corners, %half_pixel_centers : i1
+  %legal = arith.xori %moved, %true : i1
+  cf.assert %legal, "resize: Glow has neither aligned corners nor half-pixel centres"
+  %input = arith.sitofp %input_size : i32 to f32
+  %output = arith.sitofp %output_size : i32 to f32
+  %scale = arith.divf %output, %input : f32
+  %i = arith.sitofp %index : i32 to f32
+  %result = arith.divf %i, %scale : f32
+  return %result : f32
+}
+
+// fwdResizeNearestInstImpl
+func.func @resize_nearest_position(
+    %index: i32 {contract.value = "output_index"},
+    %input_size: i32 {contract.value = "input_size"},
+    %output_size: i32 {contract.value = "output_size"},
+    %align_corners: i1 {contract.value = "align_corners"},
+    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> i32 {
+  %position = func.call @resize_position(%index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
+  %floor = fixed.convert %position {rounding = toward_zero} : f32 to i32
+  %one = arith.constant 1 : i32
+  %last = arith.subi %input_size, %one : i32
+  %result = arith.minsi %floor, %last : i32
+  return %result : i32
+}
+
+// fwdResizeBilinearInstImpl; the weight of the upper neighbour as the bits of a float32.
+func.func @resize_bilinear_position(
+    %index: i32 {contract.value = "output_index"},
+    %input_size: i32 {contract.value = "input_size"},
+    %output_size: i32 {contract.value = "output_size"},
+    %align_corners: i1 {contract.value = "align_corners"},
+    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> (i32, i32, i32) {
+  %position = func.call @resize_position(%index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
+  %floor = fixed.convert %position {rounding = toward_zero} : f32 to i32
+  %one = arith.constant 1 : i32
+  %last = arith.subi %input_size, %one : i32
+  %next = arith.addi %floor, %one : i32
+  %lower = arith.minsi %floor, %last : i32
+  %upper = arith.minsi %next, %last : i32
+  %whole = arith.sitofp %floor : i32 to f32
+  %fraction = arith.subf %position, %whole : f32
+  %weight = arith.bitcast %fraction : f32 to i32
+  return %lower, %upper, %weight : i32, i32, i32
+}
+
+func.func private @interpolate(%a: f32, %b: f32, %weight: f32) -> f32 {
+  %difference = arith.subf %b, %a : f32
+  %part = arith.mulf %difference, %weight : f32
+  %result = arith.addf %a, %part : f32
+  return %result : f32
+}
+
+func.func private @pixel(%stored: i32, %unsigned: i1) -> f32 {
+  %lowering = func.call @lowering(%unsigned) : (i1) -> i32
+  %signed = arith.subi %stored, %lowering : i32
+  %result = arith.sitofp %signed : i32 to f32
+  return %result : f32
+}
+
+// Columns, then rows; the float32 becomes int8 by a conversion of C++, toward zero.
+func.func @resize_bilinear(
+    %top_left: i32 {contract.value = "top_left"},
+    %top_right: i32 {contract.value = "top_right"},
+    %bottom_left: i32 {contract.value = "bottom_left"},
+    %bottom_right: i32 {contract.value = "bottom_right"},
+    %y_weight: i32 {contract.value = "y_weight"},
+    %x_weight: i32 {contract.value = "x_weight"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %y = arith.bitcast %y_weight : i32 to f32
+  %x = arith.bitcast %x_weight : i32 to f32
+  %v00 = func.call @pixel(%top_left, %unsigned) : (i32, i1) -> f32
+  %v01 = func.call @pixel(%top_right, %unsigned) : (i32, i1) -> f32
+  %v10 = func.call @pixel(%bottom_left, %unsigned) : (i32, i1) -> f32
+  %v11 = func.call @pixel(%bottom_right, %unsigned) : (i32, i1) -> f32
+  %left = func.call @interpolate(%v00, %v10, %y) : (f32, f32, f32) -> f32
+  %right = func.call @interpolate(%v01, %v11, %y) : (f32, f32, f32) -> f32
+  %real = func.call @interpolate(%left, %right, %x) : (f32, f32, f32) -> f32
+  %whole = fixed.convert %real {rounding = toward_zero} : f32 to i32
+  %lowering = func.call @lowering(%unsigned) : (i1) -> i32
+  %result = arith.addi %whole, %lowering : i32
+  return %result : i32
+}
+
+}
