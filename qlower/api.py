@@ -96,6 +96,8 @@ def jit(
     cpu: str | None = None,
     features: str | None = None,
     *,
+    threads: int = 1,
+    profile: bool = False,
     with_layers: bool = False,
 ) -> JitFunction:
     """Compile a model to native code for this machine, and load it.
@@ -104,13 +106,18 @@ def jit(
     by default all that the machine has. The object is cached (in $QLOWER_CACHE_DIR,
     empty for no cache), keyed by the model's content, the contract's text, the target
     and qlower's own code.
-    With `with_layers` the function also gives every layer's result, through `run`.
+
+    `threads` share large layers, through the system's OpenMP runtime ($QLOWER_OPENMP
+    names another); the results are the same bits for any number of them. With `profile`
+    the code takes the time of every layer, for `JitFunction.profile`. With
+    `with_layers` the function also gives every layer's result, through `run`.
     """
+    from qlower.codegen.flavour import Flavour
     from qlower.codegen.target import resolve_target
     from qlower.objects import jit_function
 
     target = resolve_target(None, cpu, features)
-    return jit_function(model, contract, target, with_layers)
+    return jit_function(model, contract, target, Flavour(threads, profile), with_layers)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from qlower.signature import Array, Signature, TensorSpec, main_function
 if TYPE_CHECKING:
     from qlower.runtime.bound import BoundCall
     from qlower.runtime.jit import Executable
+    from qlower.runtime.profiling import KernelTime
 
 ModelOrPath: TypeAlias = Model | str | PathLike[str]
 
@@ -198,6 +199,23 @@ class JitFunction:
         if given is not None:
             check_outputs(self.outputs, given, bound)
         return self._executable.bind(bound, [*(given or ()), *made])
+
+    def profile(
+        self, *inputs: Array, calls: int = 20, **named_inputs: Array
+    ) -> tuple[KernelTime, ...]:
+        """The median time of every nest and copy over `calls` calls.
+
+        For a function compiled with `profile=True`.
+        """
+        from qlower.runtime.profiling import kernel_times
+
+        compiled = self._executable.compiled
+        if not compiled.flavour.is_profiled:
+            raise QlowerError(
+                "this code takes no times", help="qlower.jit(profile=True)"
+            )
+        call = self.bind(*inputs, **named_inputs)
+        return kernel_times(call, compiled.kernels, calls)
 
     def __repr__(self) -> str:
         inputs = "; ".join(map(str, self.inputs))

@@ -23,6 +23,7 @@ from qlower.model import Model, check_model_path
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 
 if TYPE_CHECKING:
+    from qlower.codegen.flavour import Flavour
     from qlower.codegen.module import CompiledObject
     from qlower.codegen.target import Target
 
@@ -31,7 +32,11 @@ NAMES_CONTRACT_FILE = re.compile(rb'contract\s*=\s*"[^"]*\.mlir"')
 
 
 def jit_function(
-    model: ModelOrPath, contract: str | None, target: Target, with_layers: bool
+    model: ModelOrPath,
+    contract: str | None,
+    target: Target,
+    flavour: Flavour,
+    with_layers: bool,
 ) -> JitFunction:
     """The model as a function; compiled, unless the cache has its object."""
     from qlower.runtime.cache import cached, fingerprint
@@ -45,7 +50,8 @@ def jit_function(
             compiled = cached(
                 [*key, *_contracts([contract])],
                 target,
-                lambda: _build(as_model(path).module, contract, target),
+                flavour,
+                lambda: _build(as_model(path).module, contract, target, flavour),
             )
             signature = compiled.signature
             variant = Variant(signature, {}, len(signature.outputs))
@@ -55,14 +61,17 @@ def jit_function(
     compiled = cached(
         [b"module", fingerprint(module), *_contracts(names)],
         target,
-        lambda: _build(module, contract, target),
+        flavour,
+        lambda: _build(module, contract, target, flavour),
     )
     return JitFunction(Executable(compiled), variant)
 
 
-def _build(module: ModuleOp, contract: str | None, target: Target) -> CompiledObject:
+def _build(
+    module: ModuleOp, contract: str | None, target: Target, flavour: Flavour
+) -> CompiledObject:
     arith = lower_to_arith(module, contract)
-    return generate_code(lower_to_kernel(arith), target)
+    return generate_code(lower_to_kernel(arith), target, flavour=flavour)
 
 
 def _contracts(names: list[str | None]) -> Iterator[bytes]:

@@ -20,6 +20,7 @@ from qlower.parsing import verify_module
 from qlower.signature import main_function
 
 if TYPE_CHECKING:
+    from qlower.codegen.flavour import Flavour
     from qlower.codegen.module import CompiledObject
     from qlower.codegen.target import Target
 
@@ -72,13 +73,17 @@ def lower_to_kernel(module: ModuleOp) -> ModuleOp:
 
 
 def generate_code(
-    module: ModuleOp, target: Target, interface: Interface | None = None
+    module: ModuleOp,
+    target: Target,
+    interface: Interface | None = None,
+    flavour: Flavour | None = None,
 ) -> CompiledObject:
     """Machine code for a kernel-level module; for C programs, with an `interface`."""
+    from qlower.codegen.flavour import PLAIN
     from qlower.codegen.module import compile_module
 
     LOGGER.info("generate code for %s", target.cpu)
-    return compile_module(module, target, interface)
+    return compile_module(module, target, interface, flavour or PLAIN)
 
 
 def _is_quantized(module: ModuleOp) -> bool:

@@ -132,7 +132,7 @@ def _native(kernel: ModuleOp, options: argparse.Namespace) -> str:
 
 def _function_names(kernel: ModuleOp, layer: str) -> list[str]:
     """The native functions of a layer: one a loop nest or copy, numbered in order."""
-    from qlower.codegen.module import function_name
+    from qlower.codegen.program import function_name
     from qlower.dialects.kernel import CopyOp, NestOp
     from qlower.signature import main_function
 

@@ -38,6 +38,17 @@ def add_contract(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=1,
+        metavar="N",
+        help="share large layers among N threads of the system's OpenMP runtime; the "
+        "results are the same (default: 1)",
+    )
+
+
 def add_machine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cpu", help="generate code for this CPU, such as x86-64-v3 (default: host)"

@@ -14,6 +14,7 @@ from qlower.cli.options import (
     add_contract,
     add_machine,
     add_model,
+    add_threads,
 )
 from qlower.cli.progress import clear_status, progress
 from qlower.diagnostics import QlowerError
@@ -59,6 +60,13 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
         default="jit",
         help="native code (default), or the reference interpreter",
     )
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="print the time of every layer (the median of some calls on the first "
+        "input), its multiply-accumulates a second, and the bytes of its tensors",
+    )
+    add_threads(parser)
     add_contract(parser)
     add_machine(parser)
     parser.set_defaults(run=run)
@@ -77,6 +85,8 @@ def run(options: argparse.Namespace) -> int:
         executor = _make_executor(options)
         inputs = input_set(executor.inputs, _assign(executor.inputs, given))
         results = [executor.run((), run) for run in progress(inputs.runs, "run")]
+        if options.profile:
+            _print_profile(executor, inputs.runs[0])
         outputs = {
             spec.name: inputs.join([arrays[index] for arrays, _ in results])
             for index, spec in enumerate(executor.outputs)
@@ -95,6 +105,16 @@ def run(options: argparse.Namespace) -> int:
             for spec, array in zip(executor.outputs, arrays, strict=True):
                 print(summarize(spec, array))
     return 0
+
+
+def _print_profile(executor: Executor, inputs: Mapping[str, Array]) -> None:
+    from qlower.executors import JitFunction
+    from qlower.runtime.profiling import profile_table
+
+    assert isinstance(executor, JitFunction)
+    clear_status()
+    arrays = [inputs[spec.name] for spec in executor.inputs]
+    print("\n".join(profile_table(executor.profile(*arrays))))
 
 
 def summarize(spec: TensorSpec, array: Array) -> str:
@@ -118,6 +138,8 @@ def _make_executor(options: argparse.Namespace) -> Executor:
     if options.executor == "interp":
         if options.cpu is not None or options.features is not None:
             raise QlowerError("--cpu and --features are for --executor jit")
+        if options.profile or options.threads != 1:
+            raise QlowerError("--profile and --threads are for --executor jit")
         return ModelInterpreter(
             options.model, contract=options.contract, with_layers=with_layers
         )
@@ -126,6 +148,8 @@ def _make_executor(options: argparse.Namespace) -> Executor:
         options.contract,
         options.cpu,
         options.features,
+        threads=options.threads,
+        profile=options.profile,
         with_layers=with_layers,
     )
 

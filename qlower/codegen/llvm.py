@@ -97,6 +97,11 @@ def symbol(name: str) -> Value:
     return Value(POINTER, f"@{name}")
 
 
+def argument(type: Type, index: int) -> Value:
+    """An argument of the function that it is used in."""
+    return Value(type, f"%a{index}")
+
+
 @dataclass
 class Module:
     """Globals, functions and declarations; `str` gives the IR.
@@ -165,9 +170,7 @@ class Function:
         internal: bool = True,
     ):
         self.module = module
-        self.arguments = [
-            Value(type, f"%a{index}") for index, type in enumerate(arguments)
-        ]
+        self.arguments = [argument(type, i) for i, type in enumerate(arguments)]
         parameters = ", ".join(
             f"{value.type} {attributes} {value.text}"
             for value, attributes in zip(

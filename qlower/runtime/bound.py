@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qlower.diagnostics import QlowerError
 from qlower.signature import Array, TensorSpec
+
+KernelTimes: TypeAlias = NDArray[np.int64]
 
 
 class BoundCall:
     """A model together with the arrays that it reads and writes.
 
     A call reads `inputs` as they are then and overwrites `outputs`. It has scratch
-    memory of its own, so each thread needs a bound call of its own.
+    memory of its own, so each thread needs a bound call of its own. Profiled code
+    leaves the nanoseconds of each kernel in `times[0]`.
     """
 
-    __slots__ = ("_call", "_owned", "inputs", "outputs")
+    __slots__ = ("_call", "_owned", "inputs", "outputs", "times")
 
     def __init__(
         self,
         call: Callable[[], None],
         inputs: tuple[Array, ...],
         outputs: tuple[Array, ...],
+        times: tuple[KernelTimes, ...],
         owned: object,
     ) -> None:
         """`call` runs the code; `owned` is all memory that it needs besides."""
         self.inputs = inputs
         self.outputs = outputs
+        self.times = times
         self._owned = owned
         self._call = call
 

@@ -13,6 +13,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
 from typing import cast
@@ -21,9 +22,11 @@ from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, Mod
 from xdsl.ir import Attribute
 from xdsl.printer import Printer
 
+from qlower.codegen.flavour import Flavour
 from qlower.codegen.llvmlite_binding import llvmlite_version
 from qlower.codegen.module import CompiledObject
 from qlower.codegen.target import Target
+from qlower.codegen.work import Kernel
 from qlower.diagnostics import LOGGER
 from qlower.signature import Signature
 from qlower.version import __version__
@@ -48,18 +51,22 @@ def cache_directory() -> Path | None:
 
 
 def cached(
-    content: Iterable[bytes], target: Target, make: Callable[[], CompiledObject]
+    content: Iterable[bytes],
+    target: Target,
+    flavour: Flavour,
+    make: Callable[[], CompiledObject],
 ) -> CompiledObject:
     """The object made of `content` for `target`: from the cache, or by `make`.
 
-    `content` must decide what `make` makes, the target and our versions aside: the
-    `fingerprint` of the module that is compiled, or a model file and its contract.
+    `content` must decide what `make` makes, the target, the flavour and our versions
+    aside: the `fingerprint` of the module that is compiled, or a model file and its
+    contract.
     """
     directory = cache_directory()
     if directory is None:
         return make()
-    path = directory / f"{_key(content, target)}.qo"
-    found = _read(path, target)
+    path = directory / f"{_key(content, target, flavour)}.qo"
+    found = _read(path, target, flavour)
     if found is None:
         found = make()
         _write(path, found)
@@ -85,16 +92,16 @@ class _HashingPrinter(Printer):
             super().print_attribute(attribute)
 
 
-def _key(content: Iterable[bytes], target: Target) -> str:
-    versions = f"{__version__} {llvmlite_version()} {target.identity}".encode()
+def _key(content: Iterable[bytes], target: Target, flavour: Flavour) -> str:
+    versions = f"{__version__} {llvmlite_version()} {target.identity}"
     digest = hashlib.sha256()
-    for part in (versions, *content):
+    for part in (versions.encode(), repr(flavour).encode(), *content):
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(part)
     return digest.hexdigest()
 
 
-def _read(path: Path, target: Target) -> CompiledObject | None:
+def _read(path: Path, target: Target, flavour: Flavour) -> CompiledObject | None:
     try:
         data = path.read_bytes()
     except OSError:
@@ -107,13 +114,17 @@ def _read(path: Path, target: Target) -> CompiledObject | None:
     meta, _, code = body.partition(b"\n")
     entry = json.loads(meta)
     signature = Signature.from_json(entry["signature"])
-    return CompiledObject(code, signature, entry["arena_bytes"], target)
+    kernels = tuple(Kernel(**kernel) for kernel in entry["kernels"])
+    return CompiledObject(
+        code, signature, entry["arena_bytes"], target, kernels, flavour
+    )
 
 
 def _write(path: Path, compiled: CompiledObject) -> None:
     entry = {
         "signature": compiled.signature.to_json(),
         "arena_bytes": compiled.arena_bytes,
+        "kernels": [asdict(kernel) for kernel in compiled.kernels],
     }
     body = json.dumps(entry).encode() + b"\n" + compiled.object_bytes
     temporary: str | None = None

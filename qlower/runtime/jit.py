@@ -13,7 +13,8 @@ import numpy as np
 from qlower.codegen.llvmlite_binding import BINDING, LLJIT
 from qlower.codegen.module import ENTRY, CompiledObject
 from qlower.diagnostics import QlowerError
-from qlower.runtime.bound import BoundCall
+from qlower.runtime.bound import BoundCall, KernelTimes
+from qlower.runtime.openmp import openmp_runtime
 from qlower.signature import Array, Signature
 
 _ALIGNMENT = 64
@@ -37,13 +38,17 @@ class Executable:
         with Executable._loading:
             if Executable._jit is None:
                 Executable._jit = BINDING.create_lljit_compiler()
-            self._tracker = (
+            builder = (
                 BINDING.JITLibraryBuilder()
                 .add_object_img(compiled.object_bytes)
-                .add_current_process()  # memcpy, memset
+                .add_current_process()  # memcpy, memset, clock_gettime
                 .export_symbol(ENTRY)
-                .link(Executable._jit, f"qlower_{next(Executable._libraries)}")
             )
+            if compiled.flavour.threads > 1:
+                for name, address in openmp_runtime().items():
+                    builder = builder.import_symbol(name, address)
+            name = f"qlower_{next(Executable._libraries)}"
+            self._tracker = builder.link(Executable._jit, name)
         # no status to convert and no types to check: arguments are always addresses
         self._entry = ctypes.CFUNCTYPE(None)(self._tracker[ENTRY])
         self._arenas: list[Array] = []
@@ -80,17 +85,26 @@ class Executable:
         and the outputs must overlap nothing.
         """
         arena = self._take_arena()
-        self._entry(_addresses(inputs), _addresses(outputs), _address(arena))
+        written = (*outputs, *self._times())
+        self._entry(_addresses(inputs), _addresses(written), _address(arena))
         if len(self._arenas) < _IDLE_ARENAS:
             self._arenas.append(arena)
 
     def bind(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> BoundCall:
         """`run` with these arrays, prepared: nothing is left to do but the call."""
-        arena = self._new_arena()
+        arena, times = self._new_arena(), self._times()
+        written = (*outputs, *times)
         call = partial(
-            self._entry, _addresses(inputs), _addresses(outputs), _address(arena)
+            self._entry, _addresses(inputs), _addresses(written), _address(arena)
         )
-        return BoundCall(call, tuple(inputs), tuple(outputs), (self, arena))
+        owned = (self, arena)
+        return BoundCall(call, tuple(inputs), tuple(outputs), times, owned)
+
+    def _times(self) -> tuple[KernelTimes, ...]:
+        """Where profiled code writes the nanoseconds of its kernels."""
+        if not self.compiled.flavour.is_profiled:
+            return ()
+        return (np.zeros(len(self.compiled.kernels), np.int64),)
 
     def _take_arena(self) -> Array:
         """Scratch memory that no other call uses (list.pop is atomic)."""

@@ -151,3 +151,27 @@ def test_unknown_contract_and_cpu(model: str, image: str, capsys: Capture):
     assert "unknown cpu 'z80'" in refused(capsys, *given, "--cpu", "z80")
     interp = ["--executor", "interp", "--cpu", "x86-64"]
     assert "for --executor jit" in refused(capsys, *given, *interp)
+
+
+def test_profile_and_threads(model: str, image: str, capsys: Capture):
+    command = ["run", model, "--input", image, "--output", "y.npz"]
+    assert main([*command, "--profile", "--threads", "2"]) == 0
+    head, *rows, total = capsys.readouterr().out.splitlines()
+    assert head.split() == ["us", "share", "GMAC/s", "KB", "kernel"]
+    assert [row.split()[-1] for row in (*rows, total)] == ["conv", "scores", "all"]
+    expected = qlower.interpret(model, np.load(image))
+    np.testing.assert_array_equal(np.load("y.npz")["scores"], expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--threads", "0"], "can't run on 0 threads"),
+        (["--threads", "2", "--executor", "interp"], "are for --executor jit"),
+        (["--profile", "--executor", "interp"], "are for --executor jit"),
+    ],
+)
+def test_refused_ways_to_run(
+    model: str, image: str, capsys: Capture, options: list[str], message: str
+):
+    assert message in refused(capsys, model, "--input", image, *options)

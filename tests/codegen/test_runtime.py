@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from qlower.codegen.flavour import PLAIN
 from qlower.codegen.module import CompiledObject
 from qlower.codegen.target import host_target, resolve_target
 from qlower.diagnostics import QlowerError
@@ -103,22 +104,22 @@ class Maker:
 
 def test_hits_and_misses(compiled: CompiledObject, directory: Path):
     make = Maker(compiled)
-    first = cached([b"a"], compiled.target, make)
-    again = cached([b"a"], compiled.target, make)
+    first = cached([b"a"], compiled.target, PLAIN, make)
+    again = cached([b"a"], compiled.target, PLAIN, make)
     assert make.made == 1
     assert again.object_bytes == first.object_bytes
     assert again.signature == first.signature
     assert again.arena_bytes == first.arena_bytes
-    cached([b"b"], compiled.target, make)
-    cached([b"a", b""], compiled.target, make)
-    cached([b"a"], resolve_target(cpu="x86-64"), make)
+    cached([b"b"], compiled.target, PLAIN, make)
+    cached([b"a", b""], compiled.target, PLAIN, make)
+    cached([b"a"], resolve_target(cpu="x86-64"), PLAIN, make)
     assert make.made == 4
     assert all(path.suffix == ".qo" for path in directory.iterdir())
 
 
 def test_damaged_entries_are_misses(compiled: CompiledObject, directory: Path):
     make = Maker(compiled)
-    cached([b"a"], compiled.target, make)
+    cached([b"a"], compiled.target, PLAIN, make)
     (path,) = directory.iterdir()
     good = path.read_bytes()
     flipped = bytearray(good)
@@ -126,7 +127,7 @@ def test_damaged_entries_are_misses(compiled: CompiledObject, directory: Path):
     for bad in (b"", good[:10], good[:-1], bytes(flipped), b"x" + good):
         path.write_bytes(bad)
         before = make.made
-        assert cached([b"a"], compiled.target, make) == compiled
+        assert cached([b"a"], compiled.target, PLAIN, make) == compiled
         assert make.made == before + 1
         assert path.read_bytes() == good
 
@@ -137,7 +138,7 @@ def test_no_cache(
 ):
     monkeypatch.setenv(DIRECTORY, value)
     make = Maker(compiled)
-    assert cached([b"a"], compiled.target, make) == compiled
+    assert cached([b"a"], compiled.target, PLAIN, make) == compiled
     assert make.made == 1
 
 
@@ -147,7 +148,7 @@ def test_directory_without_permission(
 ):
     tmp_path.chmod(0o500)
     make = Maker(compiled)
-    assert cached([b"a"], compiled.target, make) == compiled
+    assert cached([b"a"], compiled.target, PLAIN, make) == compiled
     tmp_path.chmod(0o700)
 
 

@@ -1,0 +1,28 @@
+"""What code for this process may have besides: threads, and clocks around its nests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qlower.diagnostics import QlowerError
+
+
+@dataclass(frozen=True)
+class Flavour:
+    """How code is instrumented and split; its results are the same bits in any.
+
+    With `threads` > 1 large nests are shared among so many threads of an OpenMP
+    runtime. With `is_profiled` the entry takes one more output pointer, to an i64 for
+    each kernel, and stores there the nanoseconds that the kernel took.
+    """
+
+    threads: int = 1
+    is_profiled: bool = False
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise QlowerError(f"a model can't run on {self.threads} threads")
+
+
+PLAIN = Flavour()
+"""One thread and no clocks: the code of packages."""

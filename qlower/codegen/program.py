@@ -1,0 +1,275 @@
+"""The entry function of native code: buffers, and a call of one function a kernel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qlower.codegen.clock import Clock
+from qlower.codegen.contraction import emit_contraction
+from qlower.codegen.depthwise import emit_depthwise, plan_window
+from qlower.codegen.flavour import Flavour
+from qlower.codegen.llvm import (
+    I32,
+    I64,
+    POINTER,
+    Function,
+    Module,
+    Value,
+    argument,
+    constant,
+)
+from qlower.codegen.loop import emit_loops
+from qlower.codegen.movement import emit_copy
+from qlower.codegen.nest import Nest, analyse, constant_bytes
+from qlower.codegen.recognise import Contraction, DepthwiseProducts, recognise
+from qlower.codegen.target import Target
+from qlower.codegen.threads import block_of, call_shared, plan_blocks
+from qlower.codegen.work import Kernel, byte_size, copy_kernel, nest_kernel
+from qlower.diagnostics import QlowerError, layer_name
+from qlower.dialects.kernel import ArenaAttr, CopyOp, NestOp, OutputAttr
+
+
+@dataclass(frozen=True)
+class _Buffer:
+    """Where a value lives: a region of memory, a byte offset and its size."""
+
+    region: str
+    offset: int
+    size: int
+
+    def overlaps(self, other: _Buffer) -> bool:
+        return (
+            self.region == other.region
+            and self.offset < other.offset + other.size
+            and other.offset < self.offset + self.size
+        )
+
+
+@dataclass
+class _Call:
+    """A kernel's function and its call: `passed` are the caller's pointers.
+
+    `pointers` are, inside of the function, those of inputs and results in order.
+    Constants are no arguments: their address is the same everywhere. Their entry is
+    None.
+    """
+
+    module: Module
+    name: str
+    passed: list[Value]
+    attributes: list[str]
+    pointers: list[Value | None]
+
+    def function(self, name: str | None = None, takes_start: bool = False) -> Function:
+        """The function, to be filled; with `takes_start` for a block of iterations."""
+        return Function(
+            self.module,
+            name or self.name,
+            [*(POINTER for _ in self.passed), *([I64] if takes_start else [])],
+            [*self.attributes, *([""] if takes_start else [])],
+        )
+
+
+class Program:
+    """The function `entry` of a module, and a function for each nest.
+
+    `kernels` tells what each of them does.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        target: Target,
+        function: FuncOp,
+        entry: str,
+        flavour: Flavour,
+        *,
+        is_exported: bool,
+    ):
+        self.module = module
+        self.target = target
+        self.flavour = flavour
+        self.main = Function(
+            module,
+            entry,
+            [POINTER] * 3,
+            ["noalias nonnull"] * 3,
+            result=I32,
+            internal=not is_exported,
+        )
+        self.buffers: dict[SSAValue, _Buffer] = {}
+        self.pointers: dict[SSAValue, Value] = {}
+        self.kernels: list[Kernel] = []
+        for index, value in enumerate(function.body.block.args):
+            self.buffers[value] = _Buffer(f"input {index}", 0, byte_size(value))
+            self.pointers[value] = self.slot(0, index)
+        self.clock: Clock | None = None
+        if flavour.is_profiled:
+            outputs = len(function.function_type.outputs)
+            self.clock = Clock(self.main, self.slot(1, outputs))
+        for op in function.body.block.ops:
+            self.emit(op)
+
+    def slot(self, argument: int, index: int) -> Value:
+        """The index-th pointer of the entry's array argument."""
+        array = self.main.arguments[argument]
+        address = self.main.at(array, constant(I64, 8 * index))
+        return self.main.load(POINTER, address, 8)
+
+    def emit(self, op: Operation) -> None:
+        match op:
+            case ConstantOp():
+                pass
+            case ExpandShapeOp() | CollapseShapeOp():
+                source, result = op.operands[0], op.results[0]
+                self.pointers[result] = self.pointer(source)
+                if source in self.buffers:
+                    self.buffers[result] = self.buffers[source]
+            case NestOp():
+                self.nest(op)
+            case CopyOp():
+                self.copy(op)
+            case ReturnOp():
+                self.finish(op)
+            case _:
+                raise QlowerError(
+                    f"no native code for operation {op.name}", op.location
+                )
+
+    def pointer(self, value: SSAValue) -> Value:
+        """The address of a value; a constant becomes data when it is first needed."""
+        if value not in self.pointers:
+            data = constant_bytes(value)
+            assert data is not None, f"{value} has no buffer"
+            self.pointers[value] = self.module.add_constant(data)
+        return self.pointers[value]
+
+    def place(self, value: SSAValue, buffer: Attribute) -> None:
+        """Give a result its buffer."""
+        size = byte_size(value)
+        if isinstance(buffer, OutputAttr):
+            index = buffer.index.data
+            self.buffers[value] = _Buffer(f"output {index}", 0, size)
+            self.pointers[value] = self.slot(1, index)
+        else:
+            assert isinstance(buffer, ArenaAttr)
+            offset = buffer.offset.data
+            self.buffers[value] = _Buffer("arena", offset, size)
+            arena = self.main.arguments[2]
+            self.pointers[value] = self.main.at(arena, constant(I64, offset))
+
+    def nest(self, op: NestOp) -> None:
+        assert op.buffers is not None, "plan-memory has not run"
+        for value, buffer in zip(op.res, op.buffers, strict=True):
+            self.place(value, buffer)
+        call = self.call_of(op, (*op.inputs, *op.tables), op.res)
+        pointers = call.pointers
+        for position, table in enumerate(op.tables, len(op.inputs)):
+            pointers[position] = pointers[position] or self.pointer(table)
+        nest = analyse(op, pointers)
+        blocks = plan_blocks(nest, self.target, self.flavour.threads)
+        if blocks is None:
+            function = call.function()
+            emit_nest(function, self.target, nest)
+            function.finish()
+            self.main.call_function(call.name, call.passed)
+        else:
+            for name, bound in blocks.functions(call.name).items():
+                function = call.function(name, takes_start=True)
+                start = function.arguments[-1]
+                block = block_of(function, nest, blocks.loop, start, bound)
+                emit_nest(function, self.target, block)
+                function.finish()
+            threads = self.flavour.threads
+            call_shared(self.main, call.name, blocks, call.passed, threads)
+        self.done(nest_kernel(op, nest))
+
+    def copy(self, op: CopyOp) -> None:
+        assert op.buffers is not None, "plan-memory has not run"
+        self.place(op.result, op.buffers.data[0])
+        target = self.buffers[op.result]
+        if op.destination is not None and self.buffers.get(op.destination) != target:
+            self.main.copy_bytes(
+                self.pointer(op.result), self.pointer(op.destination), target.size
+            )
+        call = self.call_of(op, (op.source,), (op.result,))
+        source, result = call.pointers
+        assert result is not None
+        function = call.function()
+        emit_copy(function, op, source or self.pointer(op.source), result)
+        function.finish()
+        self.main.call_function(call.name, call.passed)
+        self.done(copy_kernel(op))
+
+    def done(self, kernel: Kernel) -> None:
+        """All code of the kernel has been written."""
+        self.kernels.append(kernel)
+        if self.clock is not None:
+            self.clock.mark()
+
+    def call_of(
+        self, op: Operation, inputs: Sequence[SSAValue], results: Sequence[SSAValue]
+    ) -> _Call:
+        """How main calls the function of `op`."""
+        read = [self.buffers[value] for value in inputs if value in self.buffers]
+        written = [self.buffers[value] for value in results]
+        values = list(dict.fromkeys((*inputs, *results)))
+        passed = [value for value in values if value in self.buffers]
+        attributes = [
+            "nonnull"
+            if any(
+                self.buffers[value].overlaps(other)
+                for other in (read if value in results else written)
+            )
+            else "noalias nonnull"
+            for value in passed
+        ]
+        positions = {value: index for index, value in enumerate(passed)}
+        return _Call(
+            self.module,
+            function_name(len(self.kernels), op),
+            [self.pointer(value) for value in passed],
+            attributes,
+            [
+                argument(POINTER, positions[value]) if value in positions else None
+                for value in (*inputs, *results)
+            ],
+        )
+
+    def finish(self, op: ReturnOp) -> None:
+        for index, value in enumerate(op.operands):
+            if self.buffers.get(value) != _Buffer(
+                f"output {index}", 0, byte_size(value)
+            ):
+                self.main.copy_bytes(
+                    self.slot(1, index), self.pointer(value), byte_size(value)
+                )
+        self.main.finish(constant(I32, 0))
+
+
+def emit_nest(f: Function, target: Target, nest: Nest) -> None:
+    """The nest by the skeleton that suits it."""
+    products = recognise(nest)
+    match products:
+        case Contraction():
+            return emit_contraction(f, target, products)
+        case DepthwiseProducts():
+            plan = plan_window(products, target)
+            if plan is not None:
+                return emit_depthwise(f, target, products, plan)
+        case None:
+            pass
+    return emit_loops(f, target, nest)
+
+
+def function_name(number: int, op: Operation) -> str:
+    """`nest_<n>_<layer>`, the layer in characters that a symbol can have."""
+    layer = re.sub(r"\W+", "_", layer_name(op) or "", flags=re.ASCII).strip("_")
+    return f"nest_{number}_{layer[:80]}".rstrip("_")

@@ -1,0 +1,94 @@
+"""How much a kernel does: products, bytes, and an estimate of its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.ir import Operation, Region, SSAValue
+
+from qlower.codegen.elements import scalar_type, storage_bytes, tensor_type
+from qlower.codegen.nest import Nest
+from qlower.codegen.recognise import Contraction, DepthwiseProducts, recognise
+from qlower.codegen.target import Target
+from qlower.diagnostics import layer_name
+from qlower.dialects.kernel import CopyOp, NestOp
+
+_CYCLES_PER_NANOSECOND = 3.0
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One nest or copy of the compiled code.
+
+    `layer` is the source layer's name, `family` the skeleton; `products` the
+    multiply-accumulates of a sum of products (else 0), `bytes` the size of all tensors
+    that it reads and writes, weights included.
+    """
+
+    layer: str
+    family: str
+    products: int
+    bytes: int
+
+
+def nest_kernel(op: NestOp, nest: Nest) -> Kernel:
+    """What is known of a nest."""
+    products = recognise(nest)
+    family = op.family.data
+    if products is not None:
+        family = "contraction" if isinstance(products, Contraction) else "depthwise"
+    return Kernel(
+        layer_name(op) or op.name,
+        family,
+        prod(nest.bounds) if products is not None else 0,
+        moved_bytes((*op.inputs, *op.tables, *op.res)),
+    )
+
+
+def copy_kernel(op: CopyOp) -> Kernel:
+    """What is known of a copy, which reads its box only."""
+    written = byte_size(op.result)
+    box = (
+        prod(op.sizes.get_values())
+        * written
+        // prod(tensor_type(op.result).get_shape())
+    )
+    return Kernel(layer_name(op) or op.name, "copy", 0, written + box)
+
+
+def moved_bytes(values: Iterable[SSAValue]) -> int:
+    """Bytes of the tensors, each counted once."""
+    return sum(byte_size(value) for value in dict.fromkeys(values))
+
+
+def byte_size(value: SSAValue) -> int:
+    """Bytes of a tensor in memory."""
+    type = tensor_type(value)
+    return prod(type.get_shape()) * storage_bytes(scalar_type(type.element_type))
+
+
+def estimated_nanoseconds(nest: Nest, target: Target) -> float:
+    """The time of a nest on one thread, to within a factor of two or so.
+
+    An operation of a region is taken to cost a cycle for each vector of 32-bit lanes.
+    """
+    lanes = target.vector_bits // 32
+    op = nest.op
+    vectors = prod(nest.parallel) / lanes
+    cycles = vectors * (_operations(op.init) + _operations(op.epilogue))
+    if isinstance(recognise(nest), Contraction | DepthwiseProducts):
+        cycles += prod(nest.bounds) / (4 * lanes)
+    elif nest.reduction:
+        cycles += vectors * prod(nest.reduction) * _operations(op.body)
+    return cycles / _CYCLES_PER_NANOSECOND
+
+
+def _operations(region: Region) -> int:
+    return sum(_computes(op) for op in region.walk())
+
+
+def _computes(op: Operation) -> bool:
+    return bool(op.results) and not isinstance(op, ConstantOp)

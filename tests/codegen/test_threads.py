@@ -1,0 +1,118 @@
+"""Several threads give the bits of one, whatever is shared among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.codegen import threads
+from qlower.codegen.flavour import Flavour
+from qlower.codegen.llvm import POINTER, Value
+from qlower.codegen.nest import analyse
+from qlower.codegen.target import host_target
+from qlower.codegen.threads import Blocks, plan_blocks
+from qlower.diagnostics import QlowerError
+from qlower.dialects.kernel import NestOp
+from qlower.parsing import parse_module
+from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.runtime import openmp
+from qlower.runtime.jit import Executable
+from qlower.testing.native import guarded_copies
+from qlower.testing.random_layers import LAYERS, random_layer_inputs
+
+
+@pytest.fixture
+def share_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "LEAST_NANOSECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("share_everything")
+@pytest.mark.parametrize("layer", sorted(LAYERS))
+def test_random_layers(layer: str, tmp_path: Path):
+    """Between pages that can't be touched, for threads that do and don't divide."""
+    for seed, dtype in enumerate(("int8", "uint8")):
+        path = tmp_path / f"{dtype}.tflite"
+        path.write_bytes(LAYERS[layer](seed, dtype))
+        model = qlower.load(path)
+        inputs = random_layer_inputs(model, seed)
+        kernel = lower_to_kernel(lower_to_arith(model.module, "tflite"))
+        expected = Executable(generate_code(kernel, host_target()))(inputs)
+        for count in (2, 3, 5):
+            flavour = Flavour(threads=count)
+            compiled = generate_code(kernel, host_target(), flavour=flavour)
+            # the loops of a resize know their index, so they aren't cut
+            is_shared = "call void @GOMP_parallel" in compiled.llvm_text
+            assert is_shared or layer == "resize_bilinear"
+            run = Executable(compiled)
+            for copies in zip(*map(guarded_copies, (*inputs, *expected)), strict=True):
+                outputs = copies[len(inputs) :]
+                for output in outputs:
+                    output[...] = 0
+                run.run(copies[: len(inputs)], outputs)
+                for found, wanted in zip(outputs, expected, strict=True):
+                    np.testing.assert_array_equal(found, wanted)
+
+
+def product(rows: int) -> NestOp:
+    """A matrix product of `rows` rows with 64 x 64 weights."""
+    maps = ", ".join(
+        f"affine_map<(m, n, k) -> {m}>" for m in ("(m, k)", "(n, k)", "(m, n)")
+    )
+    text = f"""
+    func.func @main(%x: tensor<{rows}x64xi8>) -> tensor<{rows}x64xi32> {{
+      %w = arith.constant dense<1> : tensor<64x64xi8>
+      %y = kernel.nest contraction parallel [{rows}, 64] reduction [64] maps [{maps}]
+          ins(%x, %w : tensor<{rows}x64xi8>, tensor<64x64xi8>)
+          init {{
+          ^bb0(%a: i8, %b: i8):
+            %zero = arith.constant 0 : i32
+            kernel.yield %zero : i32
+          }} body {{
+          ^bb0(%a: i8, %b: i8, %acc: i32):
+            %a32 = arith.extsi %a : i8 to i32
+            %b32 = arith.extsi %b : i8 to i32
+            %p = arith.muli %a32, %b32 : i32
+            %s = arith.addi %acc, %p : i32
+            kernel.yield %s : i32
+          }} epilogue {{
+          ^bb0(%a: i8, %b: i8, %acc: i32):
+            kernel.yield %acc : i32
+          }} -> tensor<{rows}x64xi32> in [#kernel.output<0>]
+      return %y : tensor<{rows}x64xi32>
+    }}"""
+    nests = [op for op in parse_module(text, "t").walk() if isinstance(op, NestOp)]
+    return nests[0]
+
+
+def planned(rows: int, count: int) -> Blocks | None:
+    pointer = Value(POINTER, "%a0")
+    return plan_blocks(
+        analyse(product(rows), [pointer, None, pointer]), host_target(), count
+    )
+
+
+def test_what_is_shared():
+    assert planned(100_000, 1) is None
+    assert planned(4, 2) is None, "too little work"
+    # whole vectors of rows; never the channels, for which weights are packed
+    assert planned(100_000, 3) == Blocks(0, 3, 33344, 33312)
+
+
+def test_a_number_of_threads(tmp_path: Path):
+    with pytest.raises(QlowerError, match="0 threads"):
+        Flavour(threads=0)
+
+
+def test_no_runtime(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv(openmp.LIBRARY, str(tmp_path / "none.so"))
+    openmp.openmp_runtime.cache_clear()
+    with pytest.raises(QlowerError, match=r"no OpenMP runtime at .*none\.so"):
+        openmp.openmp_runtime()
+    monkeypatch.delenv(openmp.LIBRARY)
+    monkeypatch.setattr(openmp, "_candidates", lambda: iter(()))
+    with pytest.raises(QlowerError, match="none is found"):
+        openmp.openmp_runtime()
+    openmp.openmp_runtime.cache_clear()
