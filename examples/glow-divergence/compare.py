@@ -234,6 +234,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own = options.model is None
     model = qlower.load(FOLDER / "residual.mlir" if own else options.model)
     path = DIGITS / "test_images.npy" if own and not options.input else options.input
+    if len(model.inputs) != 1:
+        parser.error("the model has several inputs")
+    if path is None and np.dtype(model.inputs[0].dtype).kind not in "iu":
+        parser.error("the model takes real numbers: give some with --input")
     images = read_images(path, model.inputs[0])[: options.images]
     comparison = compare(model, images, options.contracts)
     print(*table(comparison, options.contracts), sep="\n")

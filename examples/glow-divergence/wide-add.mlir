@@ -2,7 +2,7 @@
 // until after the sum, and rounds there. Still integers only.
 
 module attributes {
-  contract.summary = "Glow's CPU back end, but additions round once more finely",
+  contract.summary = "Glow's CPU back end, but additions round after the sum",
   contract.base = "glow-cpu"
 } {
 

@@ -22,9 +22,9 @@
 // - resize_bilinear: three interpolations in float32, then truncated toward zero
 //
 // # Ties
-// Away from zero, after adding the zero point: 0.5 becomes 1, but 0.5 with zero point -1 is
-// -0.5, which becomes -1, that is 0. In linear and mul before adding it. Quantizing rounds
-// half to even, after adding it.
+// Away from zero, after adding the zero point: half a step becomes 1 with zero point 0, but
+// with zero point -1 it is -0.5, which is stored as -1 and means 0. In linear and mul before
+// adding it. Quantizing rounds half to even, after adding it.
 //
 // # Operands
 // float32 throughout, by divisions. A bias is int32 in steps of m; it is converted to float32
