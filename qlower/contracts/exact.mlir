@@ -1,12 +1,40 @@
 // The answer with no hardware in it: what the real numbers that the stored integers stand for
-// give, rounded once, half to even, the zero point added after the rounding, then clamped.
+// give, rounded once. It is what other contracts approximate, and what a difference of theirs
+// can be judged by.
 //
-// Sums, products, means and interpolations are rational numbers and exactly rounded; the
-// proofs are with the helpers. Sigmoid, tanh, elu, hard-swish and softmax are computed in float64
-// and rounded, which differs from the exact answer only where that is within 2^-40 of a tie.
+// # Formula
+// y = clamp(rne(r) + z) for the real result r over the output scale.
+// - conv2d, depthwise_conv2d, linear, matmul, add, sub, mul, avg_pool2d, mean, requantize,
+//   leaky_relu, resize_bilinear: r is a rational number and exactly rounded; the proofs are
+//   with the helpers
+// - sigmoid, tanh, elu, hard_swish, softmax: r in float64
+//
+// # Ties
+// Half to even, before the zero point is added.
+//
+// # Operands
+// The float32 scales of the model, exactly: 24-bit integers times powers of two.
+//
+// # Quirks
+// - Where float64 could round to the wrong side of a tie, 64-bit integers decide.
+// - Refused, as their proof wouldn't hold: sums of operands whose scales differ by more than
+//   4096, means of more than 65,536 values, images of more than 16,383 rows or columns.
+//
+// # Not matched
+// - sigmoid, tanh, elu, hard_swish and softmax differ from the exact answer only where that is
+//   within 2^-40 of a tie.
+//
+// # Checked against
+// Python's rational numbers (Fraction): 120 ratios in every executor, most of their
+// accumulators at or beside a tie, and add, sub, mul, requantize, mean, avg_pool2d and
+// leaky_relu on 1,000 drawn values each. No mismatch. resize_bilinear is by its proof.
+//
+// # Sources
+// - arithmetic; IEEE 754 for float64
 
 module attributes {
-  contract.summary = "rational arithmetic, one rounding half to even: no hardware in it"
+  contract.summary = "rational arithmetic, one rounding half to even: no hardware in it",
+  contract.family = "no hardware"
 } {
 
 // ---------------------------------------------------------------- rounding

@@ -63,7 +63,8 @@
 // - lib/Optimizer/Lower/Lower.cpp, lowerAdaptiveAvgPoolNode, lowerReluNode
 
 module attributes {
-  contract.summary = "Glow's interpreter: float32, ties away from zero, zero point inside"
+  contract.summary = "Glow's interpreter: float32, ties away from zero, zero point inside",
+  contract.family = "Glow"
 } {
 
 // ---------------------------------------------------------------- storing

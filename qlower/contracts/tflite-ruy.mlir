@@ -1,13 +1,55 @@
 // The arithmetic of LiteRT's *optimized* built-in kernels on x86 (LiteRT 2.3,
-// OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES, one thread): matrix products by ruy,
-// the rest with SSE through NEON_2_SSE.h.
+// OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES, one thread): matrix products by ruy, the
+// rest with SSE through NEON_2_SSE.h.
 //
-// They differ from the reference in the second rounding of fixed-point rescaling, which is
-// half up instead of half away from zero; and where a kernel has a vector body, the
-// remainder after the last whole vector is done by reference code. So the rule depends on
-// the channel or on the position in the tensor. What isn't here is as in the reference.
+// They differ from the reference (`tflite`) in the second rounding of fixed-point rescaling,
+// which is half up instead of half away from zero. And where a kernel has a vector body, the
+// remainder after the last whole vector is done by reference code: the rule depends on the
+// channel or on the position in the tensor. What isn't here is as in the reference.
 //
-// Sources are files of the LiteRT repository, below tflite/kernels, unless named otherwise.
+// # Formula
+// U(x, M) is D of `tflite` with h / 2^max(-e, 0) rounded half up.
+// - conv2d, linear: `y = clamp(U(acc, s_x s_w / s_y) + z)`; grouped convolutions have D
+// - depthwise_conv2d, int8: U in whole vectors of 8 channels, D in the rest; uint8: D
+// - add: as the reference, but in whole vectors (16 of int8, 8 of uint8) each operand is
+//   rounded once: int8 by one combined shift, uint8 drops the bits of the second shift
+// - mean over an image that keeps its dimensions: `bias = z - trunc(z_x s_x / s_y ± 0.5)`,
+//   then U (16 channels) or D (the rest) of the raw sum
+// - quantize: in vectors of 8 `rne(F(x * F(1 / s))) + z`, in the rest away(x / s) in float64
+// - dequantize: in vectors of 8 `F(F(q s) - F(z s))`; requantize: U in vectors of 16
+// - softmax: float32 exponentials, summed in order, one division
+//
+// # Ties
+// Half up where U, half away from zero where D; both after a first rounding half up to 31
+// bits. The zero point is added after them.
+//
+// # Operands
+// As in `tflite`. linear with one weight scale multiplies it with the input scale in float32;
+// with a scale a channel in float64.
+//
+// # Quirks
+// - Channels C - C % 8 and beyond of a depthwise convolution round otherwise than the others.
+// - The same int8 fully connected layer has three different results in LiteRT: float64 in the
+//   reference, U here, float32 in XNNPACK.
+// - uint8 bilinear resizing multiplies the weights of each corner first.
+//
+// # Not matched
+// - add that broadcasts: LiteRT goes run by run, here a position is that in the whole result.
+//   0 to 1.7 % of the outputs are off by 1 where the scales make exact ties, none where they
+//   don't.
+// - Kernels on ARM, whose vectors differ; ruy there is `tflite-single`.
+//
+// # Checked against
+// LiteRT 2.3. Live: 1.4 million outputs of random and tie-seeking layers of every operation,
+// int8 and uint8, and 76 models of one operator each. Recorded: 57,152 outputs of convolutions
+// and linear layers with exact ties (the same on an emulated Haswell), 18,455 of other
+// operations, the outputs of 13 real models. No mismatch but for the above.
+//
+// # Sources
+// Files of google-ai-edge/LiteRT, below tflite/kernels, and of google/ruy:
+// - ruy/kernel_avx2_fma.cc; internal/common.h, MultiplyByQuantizedMultiplier4Rows
+// - internal/optimized/optimized_ops.h and internal/optimized/integer_ops, a file an operation
+// - kernel_util.cc, GetQuantizedConvolutionMultipler; softmax.cc
 
 module attributes {
   contract.summary = "LiteRT optimized kernels on x86: half up, tails as the reference",

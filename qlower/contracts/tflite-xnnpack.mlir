@@ -1,12 +1,58 @@
 // The arithmetic of LiteRT with its default delegate XNNPACK on x86 (LiteRT 2.3,
-// OpResolverType.BUILTIN, one thread).
+// OpResolverType.BUILTIN, one thread), which is what an application gets that asks for
+// nothing.
 //
-// The delegate takes an operation or leaves it to the optimized built-in kernels, whose
-// rules are inherited: average pooling, softmax, hard-swish, lone RELUs, and whatever has
-// scales outside the range that the delegate supports.
+// The delegate takes an operation or leaves it to the optimized built-in kernels, whose rules
+// (`tflite-ruy`) are inherited: average pooling, softmax, hard-swish, lone RELUs, and whatever
+// has scales outside the range that the delegate supports.
 //
-// Sources are files of google/XNNPACK and of LiteRT's
-// tflite/delegates/xnnpack/xnnpack_delegate.cc.
+// # Formula
+// F(...) is one float32 rounding, rne rounds half to even.
+// - conv2d, depthwise_conv2d, linear, matmul with a symmetric right-hand side: `y =
+//   clamp(rne(F(float(acc) * m)) + z)` with m = F(F(s_x s_w) / s_y)
+// - mul: the same with acc = (a - z_a)(b - z_b)
+// - add, sub: `y = clamp(((k + a * k_a ± b * k_b) >> n) + z)`, integer multipliers of about 20
+//   bits, k_a = rne(2^n s_a / s_y), half up
+// - mean: `y = clamp(rne(F(F(sum * m) + F(z - F(n z_x m)))))`, m = F(F(s_x / s_y) / n)
+// - requantize, leaky_relu: `y = clamp(((x - z_x) * rne(256 s_x / s_y) + 128 >> 8) + z)`
+// - quantize: `y = clamp(rne(F(x * F(1 / s))) + z)`; dequantize: F((q - z) s)
+// - sigmoid, tanh, elu: as the built-in tables, but half to even
+// - resize_bilinear: weights of 11 bits in each direction, one rounding half up of 22 bits
+//
+// # Ties
+// Half to even before the zero point is added, in what is float32; half up in what is integer.
+// In mean the zero point is inside the rounding, and is not a whole number there.
+//
+// # Operands
+// Scales combine in float32: a product, then a division. Quantizing multiplies by the float32
+// reciprocal. The bias is int32.
+//
+// # Quirks
+// - float(acc) is rounded beyond 2^24.
+// - Rescaling from int8 to int8 has a multiplier of 8 fractional bits: a ratio of 0.0123
+//   becomes 3/256.
+// - Two rescalings by nearly the same ratio may be done by XNNPACK and by the built-in
+//   kernels, if the ratio is at the edge of what the delegate takes.
+//
+// # Not matched
+// - uint8 depthwise convolutions whose file gives the weights a quantized dimension other than
+//   0: the delegate declines them, LiteRT runs the built-in kernel. They have one scale, so
+//   that the model here doesn't say it; they are taken as if XNNPACK ran them.
+// - add that broadcasts and that the delegate leaves alone: as in `tflite-ruy`.
+//
+// # Checked against
+// LiteRT 2.3. Live: 1.4 million outputs of random and tie-seeking layers of every operation,
+// int8 and uint8, and 76 models of one operator each. Recorded: 57,152 outputs of convolutions
+// and linear layers with exact ties (the same on an emulated Haswell), 18,455 of other
+// operations, 60,000 rescalings of XNNPACK's own function, the outputs of 13 real models. No
+// mismatch but for the above.
+//
+// # Sources
+// Files of google/XNNPACK:
+// - src/xnnpack/requantization.h, xnn_qs8_requantize_fp32; src/operators/convolution-nhwc.c
+// - src/microparams-init.c; src/qs8-vadd, src/qs8-vmul, src/operators/reduce-nd.c
+// - src/f32-qs8-vcvt, src/operators/lut-elementwise-nc.c, src/s8-ibilinear, src/indirection.c
+// - google-ai-edge/LiteRT, tflite/delegates/xnnpack/xnnpack_delegate.cc: what it takes
 
 module attributes {
   contract.summary = "LiteRT with the XNNPACK delegate on x86: float32, half to even",

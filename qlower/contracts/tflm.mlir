@@ -1,9 +1,39 @@
 // The arithmetic of TensorFlow Lite for Microcontrollers with its portable kernels
-// (tflite-micro of October 2026), and of CMSIS-NN, which gives the same bits: fixed point
-// with two roundings everywhere.
+// (tflite-micro of October 2026), and of CMSIS-NN, which gives the same bits: fixed point with
+// two roundings everywhere. It shares LiteRT's reference code, so what isn't here is as in
+// `tflite`.
 //
-// It shares LiteRT's reference code, so what isn't here is as there. Sources are files of
-// tensorflow/tflite-micro, below tensorflow/lite, unless named otherwise.
+// # Formula
+// D is that of `tflite`: a first rounding half up to 31 bits, a second half away from zero.
+// - linear, matmul: `y = clamp(D(acc, s_x s_w / s_y) + z)`, where LiteRT has float64
+// - mul: the same of (a - z_a)(b - z_b)
+// - sigmoid, tanh: gemmlowp's fixed-point exponential and reciprocal (Q4.27 in, Q0.31 out), no
+//   table, rounded half away to 8 bits
+//
+// # Ties
+// Half away from zero after a first rounding half up, as in `tflite`. The zero point is added
+// after both.
+//
+// # Operands
+// float64 ratios of float32 scales, also in mul, where LiteRT multiplies in float32.
+//
+// # Quirks
+// - The output of sigmoid is taken to be 1/256 a step from -128, that of tanh 1/128 a step
+//   about 0, whatever the model says.
+// - sigmoid and tanh are refused for uint8, which TFLite Micro doesn't have.
+//
+// # Checked against
+// tflite-micro of October 2026. Live: 1.0 million outputs of random and tie-seeking layers of
+// every operation that it has. Recorded: 57,152 outputs of convolutions and linear layers with
+// exact ties; CMSIS-NN's arm_nn_requantize, 64,000 rescalings and 39,200 of 31-bit
+// multipliers. No mismatch. That CMSIS-NN's kernels use that function for the rest is from
+// source.
+//
+// # Sources
+// Files of tensorflow/tflite-micro, below tensorflow/lite:
+// - micro/kernels/fully_connected_common.cc, batch_matmul_common.cc, mul_common.cc
+// - micro/kernels/logistic_common.cc, tanh.cc; kernels/internal/reference/integer_ops
+// - google/gemmlowp, fixedpoint/fixedpoint.h
 
 module attributes {
   contract.summary = "TFLite Micro and CMSIS-NN: double rounding everywhere",
