@@ -41,6 +41,10 @@ PRODUCT = "contract.product"
 by default. Of a list the contract's rule `<rule>_product` chooses, by index."""
 
 SUMMARY = "contract.summary"
+
+FAMILY = "contract.family"
+"""The module attribute that says what the contract belongs to; inherited."""
+
 BASE = "contract.base"
 """The module attribute that names the contract whose functions, rules and private
 helpers alike, are taken where the file defines none of the name.
@@ -70,11 +74,18 @@ class Rule:
 
 @dataclass(frozen=True)
 class Contract:
-    """A named set of rules; `source` is its file's text, a part of every cache key."""
+    """A named set of rules.
+
+    `text` is its file's; `source` has that of its bases too, and is a part of every
+    cache key. `base` is None where the contract stands alone.
+    """
 
     name: str
+    text: str
     source: str
     summary: str
+    family: str
+    base: Contract | None = field(repr=False)
     rules: Mapping[str, Rule] = field(repr=False)
     module: ModuleOp = field(repr=False)
 
@@ -129,12 +140,10 @@ def parse_contract(text: str, name: str, filename: str) -> Contract:
     """Read a contract from its text; errors point into `filename`."""
     module = parse_module(text, filename)
     rules: dict[str, Rule] = {}
-    source = text
-    base = _module_string(module, BASE)
-    if base:
-        inherited = load_contract(base)
-        _inherit(module, inherited)
-        source += inherited.source
+    base_name = _module_string(module, BASE)
+    base = load_contract(base_name) if base_name else None
+    if base is not None:
+        _inherit(module, base)
     verify_module(module)
     for op in module.body.ops:
         if not isinstance(op, FuncOp) or op.is_declaration:
@@ -145,7 +154,16 @@ def parse_contract(text: str, name: str, filename: str) -> Contract:
         _check_calls(op, ())
         if not _is_private(op):
             rules[op.sym_name.data] = _check_rule(op)
-    return Contract(name, source, _module_string(module, SUMMARY), rules, module)
+    return Contract(
+        name,
+        text,
+        text + (base.source if base else ""),
+        _module_string(module, SUMMARY),
+        _module_string(module, FAMILY) or (base.family if base else ""),
+        base,
+        rules,
+        module,
+    )
 
 
 def _inherit(module: ModuleOp, base: Contract) -> None:

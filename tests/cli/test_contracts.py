@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from qlower.cli import main
@@ -17,12 +19,46 @@ def test_the_list_has_one_line_a_contract(capsys: pytest.CaptureFixture[str]):
         assert load_contract(name).summary
 
 
-def test_show_prints_rules_and_text(capsys: pytest.CaptureFixture[str]):
+def test_show_explains(capsys: pytest.CaptureFixture[str]):
     assert main(["contracts", "show", "tflm"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# tflm\n\n*TFLite Micro and CMSIS-NN")
+    assert "base: tflite\n" in text
+    assert "## Ties\n" in text
+    assert "- `linear`: micro/kernels/fully_connected_common.cc" in text
+
+
+def test_show_prints_the_text(capsys: pytest.CaptureFixture[str]):
+    assert main(["contracts", "show", "tflm", "--mlir"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("// tflm: ")
     assert 'contract.base = "tflite"' in text
     assert "func.func @linear" in text
+
+
+def test_show_explains_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    path = tmp_path / "halve.mlir"
+    path.write_text("""\
+// Halves.
+
+module attributes {contract.summary = "halves everything"} {
+// One shift.
+func.func @requantize(%x: i32 {contract.value = "input"}) -> i32 {
+  %one = arith.constant 1 : i32
+  %y = arith.shrsi %x, %one : i32
+  return %y : i32
+}
+}
+""")
+    assert main(["contracts", "show", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# halve\n\n*halves everything*\n")
+    assert "- `requantize`: One shift.\n" in text
+
+
+def test_pages_are_checked(capsys: pytest.CaptureFixture[str]):
+    assert main(["contracts", "pages", "--check"]) == 0
+    assert capsys.readouterr().out == ""
 
 
 def test_show_needs_a_name_that_exists(capsys: pytest.CaptureFixture[str]):

@@ -1,0 +1,244 @@
+"""The pages of contracts: what a file's comments say and what it defines, in markdown.
+
+A file begins with a comment in markdown: a paragraph, then sections. Every contract
+that comes with qlower has those of `REQUIRED`, in the order of `SECTIONS`.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from qlower.contracts import Contract, Rule, contract_names, load_contract
+from qlower.contracts.products import EXACT
+from qlower.contracts.rules import RULES
+
+SECTIONS = (
+    "Formula",
+    "Ties",
+    "Operands",
+    "Quirks",
+    "Not matched",
+    "Checked against",
+    "Sources",
+)
+REQUIRED = ("Formula", "Ties", "Operands", "Checked against", "Sources")
+
+INDEX = "README.md"
+PAGES = "pages"
+"""The index and the folder of the pages, beside the contracts."""
+
+DIFFERENCES = "differences.md"
+"""The one page that is made from models: by `comparison.py`."""
+
+_GENERATED = "<!-- made by `qlower contracts pages` from {source}; change that -->"
+_INDEX_HEAD = """\
+# Contracts
+
+Whose arithmetic a model can have. Each page says the formulas, what happens to ties,
+where operands come from, what it was compared with, and what isn't matched;
+[differences]({differences}) says how often they differ on real layers.
+
+"""
+_FUNCTION = re.compile(r"\s*func\.func (?:(private) )?@([\w.]+)")
+_CALL = re.compile(r"func\.call @([\w.]+)")
+_COMMENT = re.compile(r"\s*// ?(.*)")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_WIDTH = 95
+
+
+@dataclass(frozen=True)
+class FunctionText:
+    """A function as its file has it: the comment above it, and whom it calls."""
+
+    private: bool
+    comment: str
+    callees: tuple[str, ...]
+
+
+def explain(contract: Contract) -> str:
+    """The contract's page for a terminal: without links."""
+    return _LINK.sub(r"\1", "\n".join(_page_lines(contract)))
+
+
+def all_pages() -> dict[str, str]:
+    """Every page of the contracts that come with qlower, by its path beside them."""
+    contracts = [load_contract(name) for name in contract_names()]
+    pages = {
+        f"{PAGES}/{contract.name}.md": "\n".join(
+            [_GENERATED.format(source=f"{contract.name}.mlir"), *_page_lines(contract)]
+        )
+        for contract in contracts
+    }
+    pages[INDEX] = _index(contracts)
+    return pages
+
+
+def stale_pages(folder: Path) -> dict[str, str | None]:
+    """What differs in the contracts' folder from `all_pages`: the right text of each
+    file, None for one that shouldn't be there."""
+    pages = all_pages()
+    stale: dict[str, str | None] = {}
+    for path, text in pages.items():
+        file = folder / path
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            stale[path] = text
+    for file in (folder / PAGES).glob("*.md"):
+        path = f"{PAGES}/{file.name}"
+        if path not in pages and file.name != DIFFERENCES:
+            stale[path] = None
+    return stale
+
+
+def header(text: str) -> str:
+    """The markdown of the comment that the text begins with."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        match = _COMMENT.fullmatch(line)
+        if match is None:
+            break
+        lines.append(match[1])
+    return "\n".join(lines)
+
+
+def section_titles(contract: Contract) -> list[str]:
+    """The headings of the contract's comment, in order."""
+    return [
+        line.removeprefix("# ")
+        for line in header(contract.text).splitlines()
+        if line.startswith("# ")
+    ]
+
+
+def function_texts(text: str) -> dict[str, FunctionText]:
+    """The functions of a contract's text by name, in order."""
+    found: dict[str, FunctionText] = {}
+    comment: list[str] = []
+    name = None
+    for line in text.splitlines():
+        above = _COMMENT.fullmatch(line)
+        start = _FUNCTION.match(line)
+        if above is not None:
+            comment.append(above[1])
+            continue
+        if start is not None:
+            name = start[2]
+            found[name] = FunctionText(bool(start[1]), " ".join(comment), ())
+        elif name is not None:
+            function = found[name]
+            callees = (*function.callees, *_CALL.findall(line))
+            found[name] = FunctionText(function.private, function.comment, callees)
+        comment = []
+    return found
+
+
+def _page_lines(contract: Contract) -> Iterator[str]:
+    yield f"# {contract.name}"
+    yield ""
+    yield f"*{contract.summary}*" if contract.summary else "*(no summary)*"
+    yield ""
+    yield f"- family: {contract.family}"
+    yield f"- base: {_base(contract)}"
+    yield f"- text: [{contract.name}.mlir](../{contract.name}.mlir)"
+    yield ""
+    for line in header(contract.text).splitlines():
+        yield f"#{line}" if line.startswith("# ") else line
+    yield ""
+    yield from _rule_lines(contract)
+    yield ""
+
+
+def _base(contract: Contract) -> str:
+    if contract.base is None:
+        return "none"
+    return f"[{contract.base.name}]({contract.base.name}.md)"
+
+
+def _rule_lines(contract: Contract) -> Iterator[str]:
+    """What it defines, what it replaces of its base, what it takes from there, what it
+    hasn't."""
+    own = function_texts(contract.text)
+    yield "## Rules"
+    yield ""
+    rules = [name for name in RULES if name in own and name in contract.rules]
+    for name in rules:
+        yield from _item(f"`{name}`", _meaning(own, contract.rules[name]))
+    if not rules:
+        yield "It defines none itself."
+    base = contract.base
+    inherited = function_texts(base.source) if base is not None else {}
+    replaced = [name for name in own if own[name].private and name in inherited]
+    if replaced:
+        yield ""
+        yield "Steps that it replaces in the rules which it inherits:"
+        yield ""
+        for name in replaced:
+            yield from _item(f"`{name}`", own[name].comment)
+    while base is not None:
+        defined = function_texts(base.text)
+        taken = [name for name in RULES if name in defined and name not in own]
+        taken = [name for name in taken if name in base.rules]
+        if taken:
+            yield ""
+            yield from _paragraph(
+                f"As in [{base.name}]({base.name}.md): {_names(taken)}."
+            )
+        own, base = {**defined, **own}, base.base
+    missing = [name for name in RULES if name not in contract.rules]
+    missing = [name for name in missing if not name.endswith("_product")]
+    if missing:
+        yield ""
+        yield from _paragraph(f"Not defined, and refused by name: {_names(missing)}.")
+
+
+def _meaning(functions: Mapping[str, FunctionText], rule: Rule) -> str:
+    """A rule's comment, or that of the first function it calls which has one."""
+    products = [name for name in rule.products if name != EXACT]
+    notes = [f"Products: {_names(rule.products)}."] if products else []
+    return " ".join([_comment(functions, rule.name), *notes]).strip()
+
+
+def _comment(functions: Mapping[str, FunctionText], name: str) -> str:
+    function = functions.get(name)
+    if function is None:
+        return ""
+    if function.comment:
+        return function.comment
+    comments = (_comment(functions, callee) for callee in function.callees)
+    return next(filter(None, comments), "")
+
+
+def _index(contracts: Sequence[Contract]) -> str:
+    lines = [
+        _GENERATED.format(source="the .mlir files"),
+        *_INDEX_HEAD.format(differences=f"{PAGES}/{DIFFERENCES}").splitlines(),
+        "| contract | what it is | family | base |",
+        "|---|---|---|---|",
+    ]
+    for contract in contracts:
+        name = f"[{contract.name}]({PAGES}/{contract.name}.md)"
+        base = contract.base.name if contract.base is not None else ""
+        lines.append(f"| {name} | {contract.summary} | {contract.family} | {base} |")
+    return "\n".join([*lines, ""])
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _item(name: str, meaning: str) -> list[str]:
+    return _paragraph(f"{name}: {meaning}" if meaning else name, "- ")
+
+
+def _paragraph(text: str, bullet: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=bullet,
+        subsequent_indent=" " * len(bullet),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
