@@ -9,8 +9,8 @@ from qlower.cli.options import (
     Commands,
     add_command,
     add_contract,
-    add_machine,
     add_model,
+    add_target,
 )
 
 EXAMPLE = """  qlower compile model.tflite -o out/
@@ -27,13 +27,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="DIR", required=True, help="the folder to write"
     )
-    parser.add_argument(
-        "--target",
-        default="host",
-        metavar="TRIPLE",
-        help="host (default) or a triple, such as aarch64-linux-gnu",
-    )
-    add_machine(parser)
+    add_target(parser)
     parser.add_argument(
         "--emit",
         default="obj,header",

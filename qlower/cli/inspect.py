@@ -11,8 +11,8 @@ from qlower.cli.options import (
     Commands,
     add_command,
     add_contract,
-    add_machine,
     add_model,
+    add_target,
 )
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError, layer_name
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = """  qlower inspect model.tflite --stats
   qlower inspect model.tflite --at arith --layer conv_1
-  qlower inspect model.tflite --at asm --cpu x86-64-v3"""
+  qlower inspect model.tflite --at asm --target aarch64-linux-gnu --cpu cortex-a76"""
 
 LEVELS = ("qnn", "arith", "kernel", "llvm", "asm")
 
@@ -45,7 +45,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
         help="a table of layers: shapes, scales, accumulator range, work and bytes",
     )
     add_contract(parser)
-    add_machine(parser)
+    add_target(parser)
     parser.set_defaults(run=run)
 
 
@@ -118,7 +118,7 @@ def _native(kernel: ModuleOp, options: argparse.Namespace) -> str:
     from qlower.codegen.target import resolve_target
     from qlower.pipeline import generate_code
 
-    target = resolve_target(None, options.cpu, options.features)
+    target = resolve_target(options.target, options.cpu, options.features)
     compiled = generate_code(kernel, target)
     llvm = options.at == "llvm"
     text = compiled.llvm_text if llvm else compiled.assembly()

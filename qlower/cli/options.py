@@ -49,9 +49,20 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_target(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--target",
+        default="host",
+        metavar="TRIPLE",
+        help="host (default) or a triple, such as aarch64-linux-gnu",
+    )
+    add_machine(parser)
+
+
 def add_machine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--cpu", help="generate code for this CPU, such as x86-64-v3 (default: host)"
+        "--cpu",
+        help="generate code for this CPU, such as x86-64-v3 (default: host)",
     )
     parser.add_argument(
         "--features", metavar="LIST", help="refine the CPU, such as +avx512vnni,-fma"

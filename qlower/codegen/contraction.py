@@ -19,7 +19,7 @@ from functools import partial
 from qlower.codegen.dot import DotStep, dot_step
 from qlower.codegen.elements import store_scalars
 from qlower.codegen.llvm import I64, Function, Type, Value, constant, zero
-from qlower.codegen.packing import Packed, pack_weights
+from qlower.codegen.packing import Factors, Packed, constant_factors
 from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.recognise import Contraction
 from qlower.codegen.target import Target
@@ -31,10 +31,14 @@ def emit_contraction(f: Function, target: Target, contraction: Contraction) -> N
     """The whole nest."""
     nest = contraction.nest
     dot = dot_step(target, signed=contraction.activation.signed)
-    packed = pack_weights(f.module, contraction, dot)
+    factors = constant_factors(contraction, dot)
     pixel = contraction.pixels[-1] if contraction.pixels else None
     rows = nest.bounds[pixel] if pixel is not None else 1
-    height, width = _tile(target, rows, packed)
+    run = contraction.run
+    length = nest.bounds[run] if run is not None else 1
+    height, width = _tile(target, dot, rows, length, factors)
+    # one pointer to the weights of a tile, or a stream of them for each vector
+    packed = factors.pack(f.module, dot, width if dot.selects_lane else 1)
     code = _Tile(f, target, nest, contraction.lane, contraction, dot, packed)
     channels = nest.bounds[contraction.lane]
     row_segments = _two_segments(rows, height)
@@ -72,36 +76,45 @@ def _two_segments(bound: int, width: int) -> list[Segment]:
     return [s for s in segments if s.repeat and s.width]
 
 
-def _tile(target: Target, rows: int, packed: Packed) -> tuple[int, int]:
-    """Pixels and vectors of a tile, by an estimate of the cycles of a reduction step.
+def _tile(
+    target: Target, dot: DotStep, rows: int, length: int, factors: Factors
+) -> tuple[int, int]:
+    """Pixels and vectors of a tile, by an estimate of the cycles of a run of `length`.
 
-    Accumulators, one vector of weights a column, and a broadcast activation with its
-    temporaries must fit the registers.
+    Accumulators and one vector of weights a column must fit the registers, beside a
+    broadcast activation with its temporaries, or what is loaded at once for all rows.
     """
     spare = target.vector_registers - 4
-    extra = 1 if packed.row_factor is not None else 0
+    extra = int(factors.has_row_factor)
+    at_once = dot.activation_loads(min(length, dot.run_bytes))
     best, chosen = float("inf"), (1, 1)
-    for width in range(1, min(packed.vectors, _MAXIMUM_CHANNELS_IN_FLIGHT) + 1):
+    for width in range(1, min(factors.vectors, _MAXIMUM_CHANNELS_IN_FLIGHT) + 1):
         for height in range(1, rows + 1):
-            if (height + 1) * (width + extra) > spare and height * width > 1:
+            needed = (height + 1) * (width + extra)
+            if dot.selects_lane:
+                needed += height * at_once - 2
+            if needed > spare and height * width > 1:
                 break
             steps = 0.0
             for w, columns in (
-                (width, packed.vectors // width),
-                (packed.vectors % width, 1),
+                (width, factors.vectors // width),
+                (factors.vectors % width, 1),
             ):
                 for h, count in ((height, rows // height), (rows % height, 1)):
                     if w and h:
-                        steps += columns * count * _cycles(h, w + extra)
+                        steps += columns * count * _cycles(dot, length, h, w + extra)
             if steps < best:
                 best, chosen = steps, (height, width)
     return chosen
 
 
-def _cycles(height: int, width: int) -> float:
-    """Of one step: products, one operation to prepare each activation; the latency of
-    a chain of dot products bounds it from below."""
-    return max(height * width + 0.5 * height, 5.0) + 0.5
+def _cycles(dot: DotStep, length: int, height: int, width: int) -> float:
+    """Of one chunk: products, and half a cycle for a load that isn't part of a product;
+    the latency of a chain of dot products bounds it from below."""
+    loads = height * dot.activation_loads(length) / -(-length // 4)
+    if not dot.selects_lane:
+        return max(height * width + 0.5 * loads, 5.0) + 0.5
+    return max(height * width + 0.5 * (loads + width), 8.0) + 0.5
 
 
 @dataclass(frozen=True)
@@ -139,7 +152,7 @@ class _Tile(PointCode):
             if pixel is not None:
                 point[pixel] = f.add(indices[pixel], row)
             line = f.at(scratch, f.scale(row, row_bytes))
-            for segment in split(valid, lanes):
+            for segment in split(valid, 16 if self.dot.selects_lane else lanes):
                 code = partial(self.finish, line, channel, segment.width)
                 walk(f, self.contraction.lane, segment, point, code)
             return carried
@@ -196,6 +209,9 @@ class _Tile(PointCode):
         flat = [value for _ in points for value in (*start, *none)]
         panel = packed.taps * packed.chunks * dot.chunk_bytes
         weights = f.at(packed.weights, f.scale(first, panel))
+        step, apart = vectors * dot.chunk_bytes, dot.chunk_bytes
+        if packed.block == 1:
+            step, apart = dot.chunk_bytes, panel
 
         def chunk(
             position: list[Value],
@@ -205,30 +221,35 @@ class _Tile(PointCode):
             flat: list[Value],
         ) -> list[Value]:
             """The products of `size` bytes, from chunk `index` of the run on."""
-            offset = f.scale(f.add(f.scale(tap, packed.chunks), index), dot.chunk_bytes)
-            factors: list[list[list[Value]]] = []
+            offset = f.scale(f.add(f.scale(tap, packed.chunks), index), step)
+            loaded: list[list[list[Value]]] = []
             for point in points:
                 here = [*point[: len(self.nest.parallel)], *position]
                 address = self.contraction.activation.operand.address(f, here)
                 signed = self.contraction.activation.signed
-                factors.append(dot.load_activations(f, address, size, signed))
+                loaded.append(dot.load_activations(f, address, size, signed))
             for part in range(-(-size // 4)):
                 meant = min(4, size - 4 * part)
-                at_part = f.add(offset, constant(I64, part * dot.chunk_bytes))
-                loaded = [
+                at_part = f.add(offset, constant(I64, part * step))
+                chunk_weights = [
                     dot.load_weights(
                         f,
-                        f.at(weights, f.add(at_part, constant(I64, vector * panel))),
+                        f.at(
+                            weights,
+                            f.add(at_part, constant(I64, vector * apart)),
+                        ),
                         meant,
                     )
                     for vector in range(vectors)
                 ]
                 if with_rows:
-                    loaded.append(dot.ones(meant))
+                    chunk_weights.append(dot.ones(meant))
                 flat = [
-                    dot.multiply(f, total, factors[row][part], weight)
+                    dot.multiply(f, total, loaded[row][part], weight)
                     for (row, weight), total in zip(
-                        itertools.product(range(len(points)), loaded), flat, strict=True
+                        itertools.product(range(len(points)), chunk_weights),
+                        flat,
+                        strict=True,
                     )
                 ]
             return flat
@@ -238,11 +259,11 @@ class _Tile(PointCode):
         rows = [flat[i : i + width] for i in range(0, len(flat), width)]
         if packed.row_factor is None:
             return rows
-        factors = constants(packed.row_factor)
+        row_factors = constants(packed.row_factor)
         return [
             [
                 f.binary("sub", value, f.binary("mul", row[-1], factor))
-                for value, factor in zip(row[:-1], factors, strict=True)
+                for value, factor in zip(row[:-1], row_factors, strict=True)
             ]
             for row in rows
         ]

@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from qlower.codegen.dot import DotStep, Integers, dot_step
+from qlower.codegen.dot import DotStep, Integers, wide_dot_step
 from qlower.codegen.elements import store_scalars
 from qlower.codegen.llvm import I64, Function, Module, Type, Value, constant, zero
 from qlower.codegen.nest import Operand
@@ -64,7 +64,11 @@ def plan_window(products: DepthwiseProducts, target: Target) -> Plan | None:
     counters = list(itertools.product(*map(range, nest.reduction)))
     best: tuple[float, tuple[Step, ...]] | None = None
     # two columns of registers hold bytes and weights, one the accumulators
+    dot = _dot(products, target)
     width = min(bound, _MAXIMUM_COLUMNS, target.vector_registers // 4)
+    if dot.lanes > dot.vector_lanes:
+        # what accumulators leave of the registers holds bytes and weights
+        width = min(width, 12 * dot.vector_lanes // dot.lanes)
     for across in (None, *range(len(nest.reduction))):
         groups: dict[int, list[tuple[int, ...]]] = {}
         for counter in counters:
@@ -155,15 +159,20 @@ def pack_weights(
     )
 
 
+def _dot(products: DepthwiseProducts, target: Target) -> DotStep:
+    channels = products.nest.bounds[products.lane]
+    return wide_dot_step(target, channels, signed=products.activation.signed)
+
+
 def emit_depthwise(
     f: Function, target: Target, products: DepthwiseProducts, plan: Plan
 ) -> None:
     """The whole nest. Channels of two vectors are computed twice, to the same value."""
     nest = products.nest
-    dot = dot_step(target, signed=products.activation.signed)
+    channels = nest.bounds[products.lane]
+    dot = _dot(products, target)
     packed = pack_weights(f.module, products, dot, plan.steps)
     code = _Tile(f, target, nest, products.lane, products, plan, dot, packed)
-    channels = nest.bounds[products.lane]
     inner = {products.lane, plan.column_loop}
     outer = [loop for loop in range(len(nest.parallel)) if loop not in inner]
 

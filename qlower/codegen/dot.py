@@ -27,11 +27,13 @@ class DotStep:
     """How a target multiplies and accumulates; `lanes` i32 sums in a vector.
 
     A chunk is four weights for each lane, `chunk_bytes` in all. `run_bytes` activations
-    are loaded at once.
+    are loaded at once. The instruction has `vector_lanes`, of which `lanes` are a
+    multiple.
     """
 
     dot: Dot
     lanes: int
+    vector_lanes: int
 
     @property
     def _bytes(self) -> bool:
@@ -47,8 +49,15 @@ class DotStep:
         return self.lanes * (4 if self._bytes else 8)
 
     @property
+    def selects_lane(self) -> bool:
+        return self.dot.selects_lane
+
+    @property
     def run_bytes(self) -> int:
-        return 16 if self.dot.selects_lane else 4
+        """Activations that are loaded at once."""
+        if not self.selects_lane:
+            return 4
+        return 16 if self._bytes else 8
 
     @property
     def weight_range(self) -> tuple[int, int]:
@@ -83,7 +92,7 @@ class DotStep:
         width = 4 * self.lanes // self._factors
         used = self._used(size)
         # where a factor is half a register, two are loaded together
-        together = 2 if self.dot.kind is DotKind.SINGLES else 1
+        together = 8 // width if self.dot.kind is DotKind.SINGLES and width < 8 else 1
         factors: list[Value] = []
         for first in range(0, used, together):
             count = min(together, used - first)
@@ -107,6 +116,14 @@ class DotStep:
             for first in range(0, self._used(size) * each, each)
         ]
 
+    def activation_loads(self, size: int) -> int:
+        """How many loads `load_activations` needs for so many bytes of a run."""
+        if not self.selects_lane:
+            return -(-size // 4)
+        whole, rest = divmod(size, self.run_bytes)
+        pair, rest = divmod(rest, 8)
+        return whole + pair + rest // 4 + rest % 4
+
     def load_activations(
         self, f: Function, address: Value, size: int, signed: bool
     ) -> list[list[Value]]:
@@ -115,13 +132,18 @@ class DotStep:
         A chunk's are in all lanes, in the form that the weights have. No byte more is
         read.
         """
-        if self.dot.selects_lane and size == self.run_bytes:
+        if self.selects_lane and size == self.run_bytes:
             return self._select_lanes(f, f.load(Type("i8", size), address, 1), signed)
-        return [
+        first = 0
+        found: list[list[Value]] = []
+        if self.selects_lane and size >= 8:
+            found = self._select_lanes(f, f.load(Type("i8", 8), address, 1), signed)
+            first = 8
+        return found + [
             self._broadcast(
-                f, f.at(address, constant(I64, first)), min(4, size - first), signed
+                f, f.at(address, constant(I64, at)), min(4, size - at), signed
             )
-            for first in range(0, size, 4)
+            for at in range(first, size, 4)
         ]
 
     def _select_lanes(
@@ -181,6 +203,13 @@ class DotStep:
         if self.dot.kind is DotKind.SINGLES:
             return [f.cast(extend, tap, "i16") for tap in taps]
         a, b, c, d = (*taps, *[taps[-1]] * (4 - size))
+        if self._bytes and self.selects_lane:
+            words = [
+                f.bitcast(f.interleave(*pair), Type("i16", self.lanes))
+                for pair in ((a, b), (c, d))
+            ]
+            bytes_ = f.bitcast(f.interleave(*words), Type("i8", 4 * self.lanes))
+            return [self._flipped(f, bytes_, signed)]
         if self._bytes:
             joined = f.concatenate(f.concatenate(a, b), f.concatenate(c, d))
             order = [
@@ -199,7 +228,25 @@ class DotStep:
     ) -> Value:
         """`total` plus the products."""
         if self._bytes:
-            return f.call(self.dot.intrinsic, total.type, (total, x[0], w[0]))
+            # signed bytes commute; LLVM looks for a selected lane in the second factor
+            is_signed = self.dot.kind is DotKind.SIGNED_BYTES
+            factors = (w[0], x[0]) if is_signed else (x[0], w[0])
+            n = self.vector_lanes
+            sums = [
+                f.call(
+                    self.dot.intrinsic,
+                    Type("i32", n),
+                    (
+                        f.shuffle(total, range(first, first + n)),
+                        *(
+                            f.shuffle(a, range(4 * first, 4 * (first + n)))
+                            for a in factors
+                        ),
+                    ),
+                )
+                for first in range(0, self.lanes, n)
+            ]
+            return f.concatenate_all(sums)
         for a, b in zip(x, w, strict=True):
             if self.dot.kind is DotKind.PAIRS:
                 products = f.call(self.dot.intrinsic, total.type, (a, b))
@@ -213,7 +260,20 @@ class DotStep:
 
 def dot_step(target: Target, *, signed: bool) -> DotStep:
     """What multiplies activations of that signedness."""
-    return DotStep(target.dot(signed=signed), target.vector_bits // 32)
+    lanes = target.vector_bits // 32
+    return DotStep(target.dot(signed=signed), lanes, lanes)
+
+
+def wide_dot_step(target: Target, channels: int, *, signed: bool) -> DotStep:
+    """The same in several registers, so that narrow vectors are loaded by 16 bytes.
+
+    No lane is idle if there are as many channels as the vector has.
+    """
+    step = dot_step(target, signed=signed)
+    lanes = step.lanes
+    while step.selects_lane and lanes < 16 and 2 * lanes <= channels:
+        lanes *= 2
+    return DotStep(step.dot, lanes, step.vector_lanes)
 
 
 def _load_word(f: Function, address: Value, size: int) -> Value:

@@ -264,6 +264,21 @@ class Function:
         mask = vector_constant("i32", range(count))
         return self._emit(Type(a.type.scalar, count), f"shufflevector {a}, {b}, {mask}")
 
+    def concatenate_all(self, parts: Sequence[Value]) -> Value:
+        """The lanes of all parts, a power of two of them."""
+        while len(parts) > 1:
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [self.concatenate(a, b) for a, b in pairs]
+        return parts[0]
+
+    def interleave(self, a: Value, b: Value) -> Value:
+        """Lane after lane, one of a and one of b."""
+        lanes = range(a.type.lanes)
+        mask = vector_constant("i32", [i for n in lanes for i in (n, n + len(lanes))])
+        return self._emit(
+            Type(a.type.scalar, 2 * len(lanes)), f"shufflevector {a}, {b}, {mask}"
+        )
+
     def insert(self, a: Value, scalar: Value, lane: int) -> Value:
         """`a` with another scalar in one lane."""
         if a.type.lanes == 1:

@@ -26,9 +26,10 @@ from qlower.codegen.recognise import Contraction
 class Packed:
     """Weights as the dot product wants them.
 
-    `weights`: bytes [group][vector][tap][chunk] of the dot step's chunks of four
-    products a lane. `correction`: i32 [group][vector][lane], what the sum starts from.
-    `row_factor`: None, or w1 in the same layout.
+    `weights`: bytes [group][block][tap][chunk][vector] of the dot step's chunks of four
+    products a lane, in blocks of `block` vectors (the last may have fewer).
+    `correction`: i32 [group][vector][lane], what the sum starts from. `row_factor`:
+    None, or w1 in the same layout.
     """
 
     weights: Value
@@ -37,9 +38,50 @@ class Packed:
     vectors: int
     chunks: int
     taps: int
+    block: int
 
 
-def pack_weights(module: Module, contraction: Contraction, dot: DotStep) -> Packed:
+@dataclass(frozen=True)
+class Factors:
+    """The numbers of `Packed`: weights [group, vector, lane, tap, chunk, 4], correction
+    and row factor [group, channel]."""
+
+    weights: Integers
+    correction: Integers
+    row_factor: Integers
+
+    @property
+    def vectors(self) -> int:
+        return self.weights.shape[1]
+
+    @property
+    def has_row_factor(self) -> bool:
+        return bool(self.row_factor.any())
+
+    def pack(self, module: Module, dot: DotStep, block: int) -> Packed:
+        """As data of the module, in blocks of so many vectors."""
+        blocks = [
+            dot.pack(group[first : first + block].transpose(2, 3, 0, 1, 4))
+            for group in self.weights
+            for first in range(0, self.vectors, block)
+        ]
+        _, vectors, lanes, taps, chunks, _ = self.weights.shape
+        columns = vectors * lanes
+        return Packed(
+            module.add_constant(b"".join(blocks)),
+            module.add_constant(padded_i32(self.correction, columns)),
+            module.add_constant(padded_i32(self.row_factor, columns))
+            if self.has_row_factor
+            else None,
+            vectors,
+            chunks,
+            taps,
+            block,
+        )
+
+
+def constant_factors(contraction: Contraction, dot: DotStep) -> Factors:
+    """The contraction's weights, and what follows from them at compile time."""
     nest, weight = contraction.nest, contraction.weight
     run = [] if contraction.run is None else [contraction.run]
     order = (*contraction.groups, contraction.lane, *contraction.taps, *run)
@@ -77,14 +119,7 @@ def pack_weights(module: Module, contraction: Contraction, dot: DotStep) -> Pack
     padded = np.zeros((groups, vectors * lanes, taps, chunks * 4), np.int64)
     padded[:, :channels, :, :length] = centred
     tiled = padded.reshape(groups, vectors, lanes, taps, chunks, 4)
-    return Packed(
-        module.add_constant(dot.pack(tiled.transpose(0, 1, 3, 4, 2, 5))),
-        module.add_constant(padded_i32(correction, vectors * lanes)),
-        module.add_constant(padded_i32(row, vectors * lanes)) if row.any() else None,
-        vectors,
-        chunks,
-        taps,
-    )
+    return Factors(tiled, correction, row)
 
 
 def gather(operand: Operand, order: Sequence[int], shape: Sequence[int]) -> Integers:

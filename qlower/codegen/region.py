@@ -19,8 +19,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from qlower.codegen import rounding
-from qlower.codegen.bounds import largest_magnitude
+from qlower.codegen import fixed_point, rounding
+from qlower.codegen.bounds import constant_value, largest_magnitude
 from qlower.codegen.elements import load_lanes, scalar_type, tensor_type
 from qlower.codegen.llvm import I1, I64, Function, Type, Value, constant, zero
 from qlower.codegen.target import Target
@@ -243,21 +243,66 @@ def _extract(e: _Emitter, op: Operation, v: list[Value]) -> Value:
 
 
 def _shift_right(e: _Emitter, op: Operation, v: list[Value]) -> Value:
+    done = fixed_point.shift_right(e.f, e.context.target, _mode(op), v[0], v[1])
+    if done is not None:
+        return done
     magnitude = largest_magnitude(op.operands[0], e.bounds)
     return rounding.shift_right(e.f, _mode(op), v[0], v[1], magnitude)
 
 
 def _convert(e: _Emitter, op: Operation, v: list[Value]) -> Value:
+    done = fixed_point.convert_float(
+        e.f, e.context.target, _mode(op), v[0], _scalar(op)
+    )
+    if done is not None:
+        return done
     return rounding.convert_float(e.f, e.context.target, _mode(op), v[0], _scalar(op))
 
 
 def _saturate(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     unsigned = isinstance(op.properties.get("unsigned"), UnitAttr)
     scalar = _scalar(op)
+    done = _multiply_high(e, op, v[0].type.lanes)
+    if done is not None:
+        return done
     limit = 1 << (Type(scalar).bits - 1)
     if not unsigned and largest_magnitude(op.operands[0], e.bounds) < limit:
         return e.f.cast("trunc", v[0], scalar)
-    return rounding.saturate(e.f, v[0], scalar, unsigned=unsigned)
+    low = 0 if unsigned else -limit
+    source = _before_clamp(op.operands[0], low, low + 2 * limit - 1)
+    x = e.f.splat(e.values[source], v[0].type.lanes)
+    done = fixed_point.saturate(e.f, e.context.target, x, scalar, unsigned=unsigned)
+    if done is not None:
+        return done
+    return rounding.saturate(e.f, x, scalar, unsigned=unsigned)
+
+
+def _before_clamp(value: SSAValue, low: int, high: int) -> SSAValue:
+    """What `value` is made of by clamping to no less than [low, high]."""
+    owner = value.owner
+    if isinstance(owner, arith.MinSIOp | arith.MaxSIOp):
+        for source, limit in (owner.operands, owner.operands[::-1]):
+            if isinstance(limit.owner, arith.ConstantOp):
+                bound = constant_value(limit)
+                is_high = isinstance(owner, arith.MinSIOp)
+                if bound >= high if is_high else bound <= low:
+                    return _before_clamp(source, low, high)
+    return value
+
+
+def _multiply_high(e: _Emitter, op: Operation, lanes: int) -> Value | None:
+    """The saturation, its shift and its product as one instruction."""
+    found = fixed_point.doubling_product(op, e.bounds)
+    if found is None:
+        return None
+    mode, *wide = found
+    scalar = _scalar(op)
+    factors: list[Value] = []
+    for factor in wide:
+        narrow = fixed_point.extended_from(factor, Type(scalar).bits)
+        value = e.values[narrow or factor]
+        factors.append(e.f.splat(e.f.cast("trunc", value, scalar), lanes))
+    return fixed_point.multiply_high(e.f, e.context.target, mode, *factors)
 
 
 def _pair_dot(e: _Emitter, op: Operation, v: list[Value]) -> Value:

@@ -8,11 +8,19 @@ from __future__ import annotations
 
 from qlower.codegen.llvmlite_binding import BINDING
 from qlower.codegen.targets.aarch64 import AARCH64
-from qlower.codegen.targets.base import Architecture, Dot, DotKind, Target
+from qlower.codegen.targets.base import Architecture, Dot, DotKind, FixedPoint, Target
 from qlower.codegen.targets.x86 import X86
 from qlower.diagnostics import QlowerError
 
-__all__ = ["ARCHITECTURES", "Dot", "DotKind", "Target", "host_target", "resolve_target"]
+__all__ = [
+    "ARCHITECTURES",
+    "Dot",
+    "DotKind",
+    "FixedPoint",
+    "Target",
+    "host_target",
+    "resolve_target",
+]
 
 ARCHITECTURES = (X86, AARCH64)
 

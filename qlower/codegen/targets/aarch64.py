@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from qlower.codegen.targets.base import Architecture, Dot, DotKind, Target, cpu_table
+from qlower.codegen.targets.base import (
+    Architecture,
+    Dot,
+    DotKind,
+    FixedPoint,
+    Target,
+    cpu_table,
+)
 
 _CPUS = cpu_table(
     {
@@ -80,15 +87,31 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         unsigned_dot=_dot(present, signed=False),
         rounds_in_hardware=True,
         fuses=True,
+        fixed_point=_FIXED_POINT,
     )
+
+
+_NEON = "llvm.aarch64.neon"
+_FIXED_POINT = FixedPoint(
+    multiply_high={"half_up": f"{_NEON}.sqrdmulh", "floor": f"{_NEON}.sqdmulh"},
+    rounding_shift=f"{_NEON}.srshl",
+    narrow=f"{_NEON}.sqxtn",
+    narrow_unsigned=f"{_NEON}.sqxtun",
+    convert={
+        "half_even": f"{_NEON}.fcvtns",
+        "half_away": f"{_NEON}.fcvtas",
+        "floor": f"{_NEON}.fcvtms",
+        "ceil": f"{_NEON}.fcvtps",
+    },
+)
 
 
 def _dot(present: frozenset[str], *, signed: bool) -> Dot:
     if "i8mm" in present and not (signed and "dotprod" in present):
-        intrinsic = "llvm.aarch64.neon.usdot.v4i32.v16i8"
+        intrinsic = f"{_NEON}.usdot.v4i32.v16i8"
         return Dot(DotKind.UNSIGNED_BYTES, intrinsic, selects_lane=True)
     if "dotprod" in present:
-        intrinsic = "llvm.aarch64.neon.sdot.v4i32.v16i8"
+        intrinsic = f"{_NEON}.sdot.v4i32.v16i8"
         return Dot(DotKind.SIGNED_BYTES, intrinsic, selects_lane=True)
     return Dot(DotKind.SINGLES, selects_lane=True)
 

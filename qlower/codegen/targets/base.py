@@ -39,13 +39,30 @@ class Dot:
 
 
 @dataclass(frozen=True)
+class FixedPoint:
+    """Vector instructions that round or saturate, as LLVM's intrinsics.
+
+    `multiply_high`, by rounding mode: twice the product's upper half, saturated.
+    `rounding_shift`: to the left, ties up; to the right by a negative amount.
+    `narrow`, `narrow_unsigned`: signed numbers saturated to half of their width.
+    `convert`, by rounding mode: floats to integers of their width, saturated.
+    """
+
+    multiply_high: Mapping[str, str]
+    rounding_shift: str
+    narrow: str
+    narrow_unsigned: str
+    convert: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Target:
     """A machine: what LLVM is told, and the table the loop skeletons read.
 
     `vector_bits` and `vector_registers` size the tiles. `signed_dot` and `unsigned_dot`
     multiply signed and unsigned activations. `rounds_in_hardware` says that floor,
     ceil, trunc and roundeven are instructions (else LLVM would call libm), `fuses` the
-    same of a fused multiply-add.
+    same of a fused multiply-add. `fixed_point` is None where LLVM finds all there is.
     """
 
     triple: str
@@ -57,6 +74,7 @@ class Target:
     unsigned_dot: Dot
     rounds_in_hardware: bool
     fuses: bool
+    fixed_point: FixedPoint | None = None
 
     @property
     def identity(self) -> str:

@@ -1,0 +1,102 @@
+"""Inner loops reach what the core's products alone would take, as llvm-mca has it."""
+
+from __future__ import annotations
+
+import pytest
+
+from qlower.analysis.inner_loops import (
+    estimate,
+    find_llvm_mca,
+    inner_loops,
+)
+from qlower.codegen.target import resolve_target
+from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn
+from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.testing.qnn_modules import (
+    constant,
+    make_module,
+    quantized,
+    random_stored,
+)
+
+LOOP = """
+f:
+.LBB0_1:
+	ldr	q0, [x0], #16
+	sdot	v1.4s, v0.16b, v2.4b[1]
+	b.lo	.LBB0_1
+	b.ne	.LBB0_2
+g:
+.LBB1_1:
+	smull	v1.2d, v0.2s, v2.2s
+	b.lo	.LBB1_1
+.LBB1_2:
+	smlal	v1.4s, v0.4h, v2.h[1]
+	smlal2	v3.4s, v0.8h, v2.h[1]
+	cbnz	x0, .LBB1_2
+"""
+
+needs_mca = pytest.mark.skipif(find_llvm_mca() is None, reason="there is no llvm-mca")
+
+
+def test_loops_that_sum_products_are_found():
+    first, second = inner_loops(LOOP)
+    assert (first.function, first.multiply_accumulates) == ("f", 16)
+    assert [i.split()[0] for i in first.instructions] == ["ldr", "sdot", "b.lo"]
+    assert (second.function, second.multiply_accumulates) == ("g", 8)
+
+
+@needs_mca
+def test_an_estimate_has_the_parts_of_a_loop():
+    target = resolve_target("aarch64-linux-gnu", "neoverse-n1")
+    found = estimate(inner_loops(LOOP), target)[0]
+    # one sum in the chain; two products could start in each cycle
+    assert found.limit == pytest.approx(0.5, abs=0.1)
+    assert found.cycles >= 1
+    assert found.rest >= 0.3
+
+
+@needs_mca
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize(
+    ("cpu", "features"),
+    [
+        ("neoverse-n1", None),
+        ("neoverse-v1", None),
+        ("neoverse-n1", "-dotprod"),
+    ],
+)
+def test_convolutions_reach_the_limit_of_products(
+    cpu: str, features: str | None, signed: bool
+):
+    """Within 15 %, in the loop of a layer that does the most at once."""
+    shape = (32, 3, 3, 32)
+    module = make_module(
+        [quantized((1, 16, 16, 32), 0.02, 3, signed=signed)],
+        lambda x: [
+            qnn.Conv2DOp(
+                x,
+                constant(random_stored(shape), quantized(shape, 0.01)),
+                None,
+                quantized((1, 14, 14, 32), 0.1, 5, signed=signed),
+            ).result
+        ],
+    )
+    target = resolve_target("aarch64-linux-gnu", cpu, features)
+    kernels = lower_to_kernel(lower_to_arith(module, "tflite"))
+    loops = inner_loops(generate_code(kernels, target).assembly())
+    main = max(estimate(loops, target), key=lambda e: e.loop.multiply_accumulates)
+    assert main.ratio < 1.15
+    product = main.loop.products[0].split()[0]
+    has_mixed = cpu == "neoverse-v1" and not signed
+    expected = "smlal" if features else "sudot" if has_mixed else "sdot"
+    assert product.removesuffix("2") == expected
+
+
+def test_no_tool_is_said_plainly(monkeypatch: pytest.MonkeyPatch):
+    module = "qlower.analysis.inner_loops.find_llvm_mca"
+    monkeypatch.setattr(module, lambda: None)
+    target = resolve_target("aarch64-linux-gnu", "neoverse-n1")
+    with pytest.raises(QlowerError, match="there is no llvm-mca here"):
+        estimate(inner_loops(LOOP), target)
