@@ -10,6 +10,9 @@ import numpy as np
 from qlower.codegen.work import Kernel
 from qlower.runtime.bound import BoundCall
 
+_NAME_WIDTH = 60
+"""Characters of a layer's name; TFLite joins the names of all that it fused."""
+
 
 @dataclass(frozen=True)
 class KernelTime:
@@ -56,5 +59,6 @@ def profile_table(times: Sequence[KernelTime], peak: float | None = None) -> lis
         if peak:
             row += f"{speed / peak:9.0%}" if counted else " " * 9
         row += f"{time.kernel.bytes / 1e3:9.1f}"
-        lines.append(f"{row}  {time.kernel.family:<12}{time.kernel.layer}")
+        layer = time.kernel.layer[:_NAME_WIDTH]
+        lines.append(f"{row}  {time.kernel.family:<12}{layer}")
     return [*lines, f"{total / 1e3:9.2f}{1:8.1%}  all"]

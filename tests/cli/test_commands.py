@@ -32,7 +32,7 @@ def refused(capsys: Capture, *arguments: str) -> str:
     return error
 
 
-@pytest.mark.parametrize("command", ["import", "inspect", "run", "compile"])
+@pytest.mark.parametrize("command", ["import", "inspect", "run", "compile", "bench"])
 def test_help_shows_an_example(command: str, capsys: Capture):
     assert f"example:\n  qlower {command} " in output(capsys, command, "--help")
 

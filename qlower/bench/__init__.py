@@ -1,0 +1,1 @@
+"""qlower beside other runtimes: measured interleaved, in one process and one run."""

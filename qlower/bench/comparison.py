@@ -1,0 +1,127 @@
+"""One model on qlower and its peers: what is run, and the result as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+import qlower
+from qlower.bench.measure import Spread, interleave
+from qlower.bench.peers import Unavailable, peer_version, prepare_peer
+from qlower.diagnostics import LOGGER
+from qlower.runtime.profiling import KernelTime
+from qlower.signature import Array, TensorSpec
+
+OURS = "qlower"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to compare. `against` names the peers, each with its file of the model or
+    None for the one beside it."""
+
+    against: Mapping[str, Path | None]
+    rounds: int
+    contract: str | None = None
+    cpu: str | None = None
+    features: str | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A model with one number of threads.
+
+    `times` are microseconds by contestant; `ratios` the peers' times over qlower's in
+    the same round, above 1 where qlower is faster; `absent` says why a peer is missing.
+    """
+
+    model: str
+    threads: int
+    times: Mapping[str, Spread]
+    ratios: Mapping[str, Spread]
+    absent: Mapping[str, str]
+
+    def ratio_of_medians(self, peer: str) -> float:
+        return self.times[peer].median / self.times[OURS].median
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where it was measured, and by what. `peak` is that of one core's dot product, in
+    G multiply-accumulates a second."""
+
+    cpu: str
+    cores: int
+    peak: float | None
+    versions: Mapping[str, str]
+
+
+@dataclass
+class Report:
+    """All that one run has measured; `layers` by model, of one thread."""
+
+    machine: Machine
+    comparisons: list[Comparison] = field(default_factory=list[Comparison])
+    layers: dict[str, tuple[KernelTime, ...]] = field(
+        default_factory=dict[str, tuple[KernelTime, ...]]
+    )
+
+
+def compare(model: Path, threads: int, options: Options) -> Comparison:
+    """Time a model on random inputs."""
+    name = model_name(model)
+    LOGGER.info("bench %s with %d threads", name, threads)
+    run = qlower.jit(
+        model, options.contract, options.cpu, options.features, threads=threads
+    )
+    inputs = [random_input(spec) for spec in run.inputs]
+    calls: dict[str, Callable[[], object]] = {OURS: run.bind(*inputs)}
+    absent: dict[str, str] = {}
+    for peer, file in options.against.items():
+        try:
+            calls[peer] = prepare_peer(peer, model, file, inputs, threads)
+        except Unavailable as reason:
+            absent[peer] = str(reason)
+    timings = interleave(calls, options.rounds, threads=threads)
+    return Comparison(
+        name,
+        threads,
+        {contestant: timings.time(contestant) for contestant in calls},
+        {peer: timings.ratio(peer, OURS) for peer in calls if peer != OURS},
+        absent,
+    )
+
+
+def layer_times(model: Path, options: Options) -> tuple[KernelTime, ...]:
+    """The time of every nest and copy on one thread."""
+    run = qlower.jit(
+        model, options.contract, options.cpu, options.features, profile=True
+    )
+    inputs = [random_input(spec) for spec in run.inputs]
+    return run.profile(*inputs, calls=options.rounds)
+
+
+def installed_versions(peers: Sequence[str]) -> dict[str, str]:
+    """The versions of qlower and of those peers that took part."""
+    return {OURS: qlower.__version__, **{peer: peer_version(peer) for peer in peers}}
+
+
+def model_name(model: Path) -> str:
+    """The file's stem, or the folder's name where all files are called `model`."""
+    return model.resolve().parent.name if model.stem == "model" else model.stem
+
+
+def random_input(spec: TensorSpec) -> Array:
+    """Stored values: any integers of the type, or normally distributed reals."""
+    random = np.random.default_rng(0)
+    if spec.numpy_dtype.kind == "f":
+        return random.normal(size=spec.shape).astype(spec.numpy_dtype)
+    if spec.dtype == "bool":
+        return random.integers(0, 2, spec.shape).astype(spec.numpy_dtype)
+    limits = np.iinfo(spec.dtype)
+    return random.integers(
+        limits.min, limits.max, spec.shape, dtype=np.dtype(spec.dtype), endpoint=True
+    )

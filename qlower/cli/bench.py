@@ -1,0 +1,132 @@
+"""`qlower bench`: models beside other runtimes, interleaved in one run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from qlower.cli.options import Commands, add_command, add_contract, add_machine
+from qlower.cli.progress import clear_status
+from qlower.diagnostics import QlowerError
+
+EXAMPLE = """  qlower bench model.tflite --against litert --threads 1,2
+  qlower bench model.tflite --against litert,onnxruntime=model_qdq.onnx --json out.json
+  qlower bench model.tflite --layers"""
+
+
+def register(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add the command to the parser."""
+    summary = "time models beside other runtimes"
+    parser = add_command(commands, common, "bench", summary, EXAMPLE)
+    parser.add_argument(
+        "models", nargs="+", metavar="MODEL", help="a .tflite or .mlir file"
+    )
+    parser.add_argument(
+        "--against",
+        default="",
+        metavar="PEER[=FILE],...",
+        help="litert (XNNPACK), onnxruntime, openvino or torch, with the peer's form "
+        "of the model (default: the file of its format beside MODEL, with the same "
+        "stem)",
+    )
+    parser.add_argument(
+        "--threads",
+        default="1",
+        metavar="N,...",
+        help="numbers of threads (default: 1)",
+    )
+    parser.add_argument(
+        "--layers",
+        action="store_true",
+        help="also the time of every layer, its share of the measured peak of the dot "
+        "product, and the bytes of its tensors",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=101,
+        metavar="N",
+        help="how many turns each contestant has (default: 101)",
+    )
+    parser.add_argument("--json", metavar="FILE", help="also write everything as JSON")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print a table for a page"
+    )
+    add_contract(parser)
+    add_machine(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, then print and write what was measured."""
+    import json
+    import os
+
+    from qlower.bench.comparison import (
+        Machine,
+        Options,
+        Report,
+        compare,
+        installed_versions,
+        layer_times,
+        model_name,
+    )
+    from qlower.bench.peak import measured_peak
+    from qlower.bench.report import as_data, as_markdown, as_text
+    from qlower.codegen.target import resolve_target
+    from qlower.model import check_model_path
+
+    chosen = Options(
+        _peers(options.against),
+        options.rounds,
+        options.contract,
+        options.cpu,
+        options.features,
+    )
+    threads = _counts(options.threads)
+    if options.rounds < 1:
+        raise QlowerError(f"--rounds must be positive, not {options.rounds}")
+    models = [check_model_path(model) for model in options.models]
+    target = resolve_target(None, options.cpu, options.features)
+    comparisons = [
+        compare(model, count, chosen) for model in models for count in threads
+    ]
+    machine = Machine(
+        target.cpu,
+        os.cpu_count() or 1,
+        measured_peak(target) if options.layers else None,
+        installed_versions(sorted({p for c in comparisons for p in c.ratios})),
+    )
+    report = Report(machine, comparisons)
+    if options.layers:
+        report.layers |= {model_name(m): layer_times(m, chosen) for m in models}
+    clear_status()
+    print(as_markdown(report) if options.markdown else as_text(report))
+    if options.json is not None:
+        from qlower.output import replacing
+
+        with replacing(Path(options.json)) as stream:
+            stream.write(json.dumps(as_data(report), indent=1).encode() + b"\n")
+    return 0
+
+
+def _peers(text: str) -> dict[str, Path | None]:
+    from qlower.bench.peers import PEERS
+
+    found: dict[str, Path | None] = {}
+    for item in text.split(",") if text else ():
+        name, _, file = item.partition("=")
+        if name not in PEERS:
+            known = ", ".join(PEERS)
+            raise QlowerError(f"there is no peer {name!r}, known are {known}")
+        if file and not Path(file).is_file():
+            raise QlowerError(f"there is no file {file} for {name}")
+        found[name] = Path(file) if file else None
+    return found
+
+
+def _counts(text: str) -> list[int]:
+    counts = [int(item) for item in text.split(",") if item.isdecimal()]
+    if len(counts) != len(text.split(",")) or 0 in counts:
+        raise QlowerError(f"--threads {text} is no list of positive numbers")
+    return counts

@@ -1,0 +1,152 @@
+"""`qlower bench`: what is measured, what is said to be absent, and all the peers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.bench.comparison import Comparison, Machine, Report, random_input
+from qlower.bench.measure import Spread, Timings, interleave
+from qlower.bench.peak import measured_peak
+from qlower.bench.peers import PEERS, Unavailable, prepare_peer
+from qlower.bench.report import as_markdown, as_text
+from qlower.cli import main
+from qlower.codegen.target import host_target
+from qlower.testing.random_layers import LAYERS
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def layer() -> Path:
+    path = Path("layer.tflite")
+    path.write_bytes(LAYERS["conv2d"](0, "int8"))
+    return path
+
+
+def test_alone_with_layers(model: str, capsys: Capture):
+    command = ["bench", model, "--rounds", "2", "--threads", "1,2", "--layers"]
+    assert main([*command, "--json", "out.json", "--against", "litert"]) == 0
+    out = capsys.readouterr().out
+    absent = "without litert for parent: no model file for this peer (model.tflite)"
+    absent = absent.replace("parent", Path.cwd().name)
+    assert absent in out
+    assert "GMAC/s are the measured peak of one" in out
+    assert out.splitlines()[-1].endswith("  all")
+    data = json.loads(Path("out.json").read_text())
+    assert [c["threads"] for c in data["comparisons"]] == [1, 2]
+    assert all(c["times"]["qlower"]["median"] > 0 for c in data["comparisons"])
+    ((layers),) = data["layers"].values()
+    assert [time["kernel"]["products"] for time in layers] == [8, 24]
+    assert data["machine"]["peak"] > 0
+
+
+def test_beside_litert(layer: Path, capsys: Capture):
+    pytest.importorskip("ai_edge_litert")
+    command = ["bench", str(layer), "--rounds", "3", "--against", "litert,torch"]
+    assert main([*command, "--markdown"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "| model | threads | qlower us | litert us | x |" in lines
+    assert sum(line.startswith("| layer | 1 | ") for line in lines) == 1
+    assert "- Without torch for layer: no model file for this peer (layer.pt2)" in lines
+
+
+@pytest.mark.parametrize("name", sorted(PEERS))
+def test_a_peer_that_is_not_installed(
+    name: str, layer: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for module in ("ai_edge_litert.interpreter", "onnxruntime", "openvino", "torch"):
+        monkeypatch.setitem(__import__("sys").modules, module, None)
+    with pytest.raises(Unavailable, match=r"not installed \(pip install "):
+        prepare_peer(name, layer, layer, [], 1)
+
+
+def test_onnxruntime():
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    node = onnx.helper.make_node("Relu", ["x"], ["y"])
+    ports = [
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["batch", 3])
+        for name in "xy"
+    ]
+    graph = onnx.helper.make_graph([node], "graph", ports[:1], ports[1:])
+    opsets = [onnx.helper.make_opsetid("", 18)]
+    onnx.save(
+        onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10), "m.onnx"
+    )
+    prepare_peer("onnxruntime", Path("m.tflite"), None, [], 1)()
+
+
+def test_torch():
+    torch = pytest.importorskip("torch")
+    program = torch.export.export(torch.nn.ReLU(), (torch.zeros(3),))
+    torch.export.save(program, "m.pt2")
+    prepare_peer("torch", Path("m.tflite"), None, [], 1)()
+
+
+def test_openvino(layer: Path):
+    pytest.importorskip("openvino")
+    inputs = [random_input(spec) for spec in qlower.load(layer).inputs]
+    prepare_peer("openvino", layer, None, inputs, 1)()
+
+
+def test_a_file_that_a_peer_cannot_read():
+    pytest.importorskip("ai_edge_litert")
+    Path("bad.tflite").write_bytes(b"nothing")
+    with pytest.raises(Unavailable, match=r"can't run bad\.tflite"):
+        prepare_peer("litert", Path("bad.tflite"), None, [], 1)
+
+
+def test_contestants_take_turns():
+    order: list[str] = []
+
+    def call(name: str) -> None:
+        if not order or order[-1] != name:
+            order.append(name)
+
+    timings = interleave({n: lambda n=n: call(n) for n in "abc"}, 3)
+    assert "".join(order) == "abc" + "abc" + "bca" + "cab"
+    assert all(timings.time(name).median > 0 for name in "abc")
+
+
+def test_ratios_are_those_of_rounds():
+    timings = Timings(
+        {"a": np.array([1.0, 2.0, 10.0]), "b": np.array([2.0, 6.0, 10.0])}
+    )
+    assert timings.ratio("b", "a") == Spread(2.0, 1.5, 2.5)
+    assert timings.time("a") == Spread(2.0, 1.5, 6.0)
+
+
+def test_means_of_several_models():
+    comparisons = [
+        Comparison(name, 1, times, {"litert": Spread(ratio, ratio, ratio)}, {})
+        for name, ratio in (("a", 1.0), ("b", 4.0))
+        for times in [{n: Spread(1.0, 1.0, 1.0) for n in ("qlower", "litert")}]
+    ]
+    report = Report(Machine("cpu", 2, None, {"qlower": "1"}), comparisons)
+    mean = "litert, 1 thread: 2.00 x, the geometric mean over 2 models (1.00 to 4.00)"
+    assert mean in as_text(report)
+    assert f"- {mean}" in as_markdown(report)
+
+
+def test_the_peak_of_the_dot_product():
+    assert 0.1 < measured_peak(host_target()) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--against", "tvm"], "there is no peer 'tvm', known are litert"),
+        (["--against", "litert=none.tflite"], "there is no file none.tflite"),
+        (["--threads", "1,x"], "--threads 1,x is no list of positive numbers"),
+        (["--threads", "0"], "no list of positive numbers"),
+        (["--rounds", "0"], "--rounds must be positive, not 0"),
+    ],
+)
+def test_wrong_options(model: str, capsys: Capture, options: list[str], message: str):
+    assert main(["bench", model, *options]) == 1
+    assert message in capsys.readouterr().err
