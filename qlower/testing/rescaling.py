@@ -15,6 +15,7 @@ from qlower.dialects import qnn
 from qlower.executors import Executor, ModelInterpreter
 from qlower.interp.values import Array
 from qlower.testing.qnn_modules import constant, make_module, quantized
+from qlower.testing.recordings import Recording
 
 CANDIDATES = 1 << 14
 
@@ -49,6 +50,30 @@ def rescale_by_multiplier(
     first = int(np.flatnonzero(is_right & (exponents == target_exponent))[0])
     input_scale, weight_scale = float(inputs[first]), float(weights[first])
     return Rescaling(accumulators, input_scale, weight_scale, 1.0, zero_point)
+
+
+def rescale_by_quotient(
+    accumulators: Array, multiplier: int, exponent: int, zero_point: int = 0
+) -> Rescaling:
+    """As `rescale_by_multiplier`, with scales of input and output whose quotient rounds
+    to the multiplier: for contracts that multiply input and weight scale in float32."""
+    real = math.ldexp(multiplier, exponent - 31)
+    target, target_exponent = math.frexp(real)
+    outputs = 1 + np.arange(CANDIDATES, dtype=np.float64) / CANDIDATES
+    inputs = np.asarray(real * outputs, np.float32)
+    mantissas, exponents = np.frexp(inputs.astype(np.float64) / outputs)
+    is_right = np.floor(np.ldexp(mantissas, 31) + 0.5) == math.ldexp(target, 31)
+    first = int(np.flatnonzero(is_right & (exponents == target_exponent))[0])
+    return Rescaling(
+        *(accumulators, float(inputs[first]), 1.0, float(outputs[first])), zero_point
+    )
+
+
+def record_rescaling(rescaling: Rescaling, expected: Array) -> Recording:
+    """One rescaling as a recording of a system that gave the expected bits."""
+    dtype = np.int8 if rescaling.signed else np.uint8
+    image = np.zeros((1, 1, 1, 1), dtype)
+    return Recording(_make_module([rescaling]), [image], expected)
 
 
 def check_rescalings(

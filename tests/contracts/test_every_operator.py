@@ -21,6 +21,7 @@ CONTRACTS = (
     "xnnpack-rndnu",
     "exact",
     "pow2-shift",
+    "tvm",
 )
 
 GLOW = ("glow-interpreter", "glow-cpu")
@@ -41,6 +42,7 @@ REFUSED = {
     "tosa-double": ("resize_bilinear",),
     "glow-interpreter": (*NOT_IN_GLOW, "leaky_relu"),
     "glow-cpu": (*NOT_IN_GLOW, "relu6"),
+    "tvm": ("elu",),
 }
 """The beginnings of the names of cases that a contract refuses."""
 

@@ -1,0 +1,718 @@
+// The arithmetic of TVM's quantized Relay operators (QNN) in integers: what builds for
+// aarch64 and for plain x86-64 do (v0.7 to v0.19, rounding UPWARD, compute_dtype int64),
+// with graphs as the TFLite front end makes them.
+//
+// # Formula
+// - requantize: `y = clamp(((x << max(s, 0)) * m + 2^(t-1) >> t) + z)`, `t = 31 + max(-s, 0)`,
+//   in 64 bits; x is an accumulator, or a stored integer less its zero point. Without a
+//   multiplication where the scales are equal.
+// - conv, linear, matmul, mul: the int32 accumulator, requantized.
+// - add, sub: both operands requantized to the output's scale and zero point, then
+//   `a + b - z` or `a - b + z`.
+// - average pools: `truncate(sum / count)` of the stored integers; mean: that, requantized.
+// - quantize: `clamp(round(F(x * F(1 / scale))) + z)`; dequantize: `F((q - z) * scale)`.
+// - sigmoid, tanh, hard_swish, leaky_relu, softmax, bilinear resizing: dequantized, float32,
+//   quantized.
+//
+// # Ties
+// Requantization rounds once, half up, before the zero point is added; sums round twice.
+// Quantization rounds half away from zero. Averages round toward zero: the means 1.5 and 2.5
+// are 1 and 2, -1.5 is -1.
+//
+// # Operands
+// `m * 2^(s-31)` is the float64 quotient of two float32 scales, to 31 bits, half away from
+// zero; the scale of an accumulator is the float32 product of two. Integer biases are added
+// to it; real ones are divided by its scale in float32 and rounded half away from zero. A
+// bound of a fused activation is a float64 quotient, rounded half to even.
+//
+// # Quirks
+// - One power of two for the whole tensor (m = 2^30) is an addition and a shift of 32 bits,
+//   and the addition wraps around near 2^31. Multipliers of channels have no such case.
+// - TVM does not compile a ratio of 2^-32; here it is refused.
+// - Pools need one scale and zero point for input and output; others are refused.
+// - Since v0.20 TVM has no QNN; of this, `q_multiply_shift` is left.
+//
+// # Not matched
+// - Softmax: TVM subtracts dequantized values, here their difference is dequantized; a
+//   term may differ in its last bit. SOFTMAX_RESULT
+//   The TFLite front end drops beta, which is applied here.
+// - Bilinear resizing on targets with FMA: which products are fused depends on how a loop
+//   is vectorized. Here none are, as on targets without.
+// - Bounds of a relu6 that is an operator of its own are rounded on the input's grid by the
+//   front end, here on the output's; they differ only where the scales do.
+// - The TFLite front end's batch_matmul drops scales and zero points. Here they count, as in
+//   models from other front ends.
+// - Convolutions for AVX2 and AVX-512 without VNNI saturate pairs of products; sums are
+//   exact here.
+// - elu has no quantized form and is refused.
+//
+// # Checked against
+// 53,655 recorded results of q_multiply_shift (TVM 0.27 on x86-64; 0.16 on x86-64 and
+// aarch64) and 16,384 of qnn.requantize; TFLite models built and run by TVM 0.16 for
+// x86-64 without FMA: LIVE_tvm
+//
+// # Sources
+// apache/tvm: `src/target/intrin_rule.cc`, `src/relay/qnn/op`, `src/relay/qnn/utils.cc`,
+// `python/tvm/relay/frontend/tflite.py`, `python/tvm/topi`, `include/tvm/topi`.
+
+module attributes {
+  contract.summary = "TVM's QNN in integers: single rounding half up, truncating averages"
+} {
+
+// ---------------------------------------------------------------- fixed-point steps
+
+// relay/qnn/utils.cc, GetFixedPointMultiplierShift: real = multiplier * 2^(shift - 31) with
+// the multiplier in [2^30, 2^31); frexp, then a rounding half away from zero.
+func.func private @multiplier_and_shift(%real: f64) -> (i32, i32) {
+  %bits = arith.bitcast %real : f64 to i64
+  %mantissa_bits = arith.constant 52 : i64
+  %biased = arith.shrui %bits, %mantissa_bits : i64
+  %bias = arith.constant 1022 : i64
+  %exponent = arith.subi %biased, %bias : i64
+  %fraction_mask = arith.constant 4503599627370495 : i64
+  %fraction = arith.andi %bits, %fraction_mask : i64
+  %hidden_bit = arith.constant 4503599627370496 : i64
+  %mantissa = arith.ori %fraction, %hidden_bit : i64
+  %c22 = arith.constant 22 : i64
+  %rounded = fixed.shift_right %mantissa, %c22 {rounding = half_away} : i64
+  // rounded up to 2^31: one more halving
+  %two_to_31 = arith.constant 2147483648 : i64
+  %overflow = arith.cmpi eq, %rounded, %two_to_31 : i64
+  %one = arith.constant 1 : i64
+  %halved = arith.shrui %rounded, %one : i64
+  %next = arith.addi %exponent, %one : i64
+  %multiplier = arith.select %overflow, %halved, %rounded : i64
+  %shift = arith.select %overflow, %next, %exponent : i64
+  %m32 = arith.trunci %multiplier : i64 to i32
+  %s32 = arith.trunci %shift : i64 to i32
+  return %m32, %s32 : i32, i32
+}
+
+func.func private @require_shift(%shift: i32) {
+  %smallest = arith.constant -31 : i32
+  %largest = arith.constant 31 : i32
+  %not_below = arith.cmpi sge, %shift, %smallest : i32
+  %not_above = arith.cmpi sle, %shift, %largest : i32
+  %legal = arith.andi %not_below, %not_above : i1
+  cf.assert %legal, "the ratio of the scales is not in [2^-32, 2^31): TVM's shifts would not fit 64 bits"
+  return
+}
+
+// target/intrin_rule.cc, tir.q_multiply_shift with q = 31: the 64-bit product is rounded
+// once, half up; product and result wrap around.
+//
+// Where one multiplier is a power of two TVM emits a 32-bit addition and a shift instead.
+// That gives the same unless the addition wraps around, so that alone is done here. The
+// shifts that TVM does not compile are refused.
+func.func private @q_multiply_shift(%x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 {
+  func.call @require_shift(%shift) : (i32) -> ()
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %true = arith.constant true
+  %power = arith.constant 1073741824 : i32
+  %is_power = arith.cmpi eq, %multiplier, %power : i32
+  %per_tensor = arith.xori %per_channel, %true : i1
+  %special = arith.andi %is_power, %per_tensor : i1
+  %general = arith.xori %special, %true : i1
+  %is_one = arith.cmpi eq, %shift, %one : i32
+  %smallest = arith.constant -31 : i32
+  %is_smallest = arith.cmpi eq, %shift, %smallest : i32
+  %uncompiled = arith.ori %is_one, %is_smallest : i1
+  %compiled = arith.xori %uncompiled, %true : i1
+  %legal = arith.ori %general, %compiled : i1
+  cf.assert %legal, "TVM does not compile this power of two: its shift would be by -1 or by 32"
+
+  %negated = arith.subi %zero, %shift : i32
+  %right = arith.maxsi %negated, %zero : i32
+  %c30 = arith.constant 30 : i32
+  %half_shift = arith.minsi %right, %c30 : i32
+  %half = arith.shli %one, %half_shift : i32
+  %goes_right = arith.cmpi sle, %shift, %zero : i32
+  %adds = arith.andi %special, %goes_right : i1
+  %nudge = arith.select %adds, %half, %zero : i32
+  %nudged = arith.addi %x, %nudge : i32
+  %nudged64 = arith.extsi %nudged : i32 to i64
+  %nudge64 = arith.extsi %nudge : i32 to i64
+  %x64 = arith.subi %nudged64, %nudge64 : i64
+
+  %left = arith.maxsi %shift, %zero : i32
+  %left64 = arith.extsi %left : i32 to i64
+  %shifted = arith.shli %x64, %left64 : i64
+  %multiplier64 = arith.extsi %multiplier : i32 to i64
+  %product = arith.muli %shifted, %multiplier64 : i64
+  %right64 = arith.extsi %right : i32 to i64
+  %c31 = arith.constant 31 : i64
+  %places = arith.addi %right64, %c31 : i64
+  %rounded = fixed.shift_right %product, %places {rounding = half_up} : i64
+  %result = arith.trunci %rounded : i64 to i32
+  return %result : i32
+}
+
+// relay/qnn/op/requantize.cc, RequantizeLowerInt: an integer less its zero point, from one
+// scale to another; nothing is multiplied where they are equal. Without the clip.
+func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %output_scale: f32, %per_channel: i1, %zero_point: i32) -> i32 {
+  %input64 = arith.extf %input_scale : f32 to f64
+  %output64 = arith.extf %output_scale : f32 to f64
+  %real = arith.divf %input64, %output64 : f64
+  %multiplier, %shift = func.call @multiplier_and_shift(%real) : (f64) -> (i32, i32)
+  // a legal pair for the multiplication that is then dropped
+  %equal = arith.cmpf oeq, %input_scale, %output_scale : f32
+  %zero = arith.constant 0 : i32
+  %used_shift = arith.select %equal, %zero, %shift : i32
+  %multiplied = func.call @q_multiply_shift(%x, %multiplier, %used_shift, %per_channel) : (i32, i32, i32, i1) -> i32
+  %scaled = arith.select %equal, %x, %multiplied : i32
+  %result = arith.addi %scaled, %zero_point : i32
+  return %result : i32
+}
+
+func.func private @clip(%x: i32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %low = arith.maxsi %x, %min : i32
+  %result = arith.minsi %low, %max : i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- convolution, matmul
+
+// relay/frontend/tflite.py, convert_conv and convert_fully_connected: the scale of the
+// accumulator is a float32 product.
+func.func private @contraction(
+    %accumulator: i32, %a_scale: f32, %b_scale: f32, %output_scale: f32, %per_channel: i1, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %scale = arith.mulf %a_scale, %b_scale : f32
+  %stored = func.call @requantize_to_i32(%accumulator, %scale, %output_scale, %per_channel, %zero_point) : (i32, f32, f32, i1, i32) -> i32
+  %result = func.call @clip(%stored, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %per_channel: i1 {contract.value = "per_channel"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %per_channel, %zero_point, %min, %max) : (i32, f32, f32, f32, i1, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @depthwise_conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %per_channel: i1 {contract.value = "per_channel"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %per_channel, %zero_point, %min, %max) : (i32, f32, f32, f32, i1, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @linear(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %per_channel: i1 {contract.value = "per_channel"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %per_channel, %zero_point, %min, %max) : (i32, f32, f32, f32, i1, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @matmul(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %per_channel = arith.constant false
+  %result = func.call @contraction(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %per_channel, %zero_point, %min, %max) : (i32, f32, f32, f32, i1, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// relay/frontend/qnn_torch.py, _do_bias_and_requantize: qnn.quantize to int32.
+func.func @quantize_bias(
+    %real: f32 {contract.value = "real_bias"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"}) -> i32 {
+  %scale = arith.mulf %input_scale, %weight_scale : f32
+  %steps = arith.divf %real, %scale : f32
+  %result = fixed.convert %steps {rounding = half_away} : f32 to i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- pooling, mean
+
+// topi/nn/pooling.h: the sum of the *stored* integers as int32, divided toward zero.
+func.func private @average(
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32,
+    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
+  %same_zero_point = arith.cmpi eq, %input_zero_point, %zero_point : i32
+  %same = arith.andi %same_scale, %same_zero_point : i1
+  cf.assert %same, "TVM averages the stored integers: the pool's input and output must have one scale and one zero point"
+  %mean = arith.divsi %accumulator, %count : i32
+  %result = func.call @clip(%mean, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @avg_pool2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @average(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @adaptive_avg_pool2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @average(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// relay/frontend/tflite.py, _convert_reduce: the truncated mean, then qnn.requantize.
+func.func @mean(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %mean = arith.divsi %accumulator, %count : i32
+  %result = func.call @rescale(%mean, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- elementwise
+
+// relay/qnn/op/op_common.h, RequantizeOrUpcast: an operand on the output's grid, as int32.
+func.func private @operand(%stored: i32, %scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32) -> i32 {
+  %per_channel = arith.constant false
+  %centred = arith.subi %stored, %input_zero_point : i32
+  %result = func.call @requantize_to_i32(%centred, %scale, %output_scale, %per_channel, %zero_point) : (i32, f32, f32, i1, i32) -> i32
+  return %result : i32
+}
+
+// relay/qnn/op/add.cc, subtract.cc: each operand is rounded by itself.
+func.func @add(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %a = func.call @operand(%lhs, %lhs_scale, %lhs_zero_point, %output_scale, %zero_point) : (i32, f32, i32, f32, i32) -> i32
+  %b = func.call @operand(%rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point) : (i32, f32, i32, f32, i32) -> i32
+  %both = arith.addi %a, %b : i32
+  %stored = arith.subi %both, %zero_point : i32
+  %result = func.call @clip(%stored, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @sub(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %a = func.call @operand(%lhs, %lhs_scale, %lhs_zero_point, %output_scale, %zero_point) : (i32, f32, i32, f32, i32) -> i32
+  %b = func.call @operand(%rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point) : (i32, f32, i32, f32, i32) -> i32
+  %both = arith.subi %a, %b : i32
+  %stored = arith.addi %both, %zero_point : i32
+  %result = func.call @clip(%stored, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// relay/qnn/op/mul.cc
+func.func @mul(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %a = arith.subi %lhs, %lhs_zero_point : i32
+  %b = arith.subi %rhs, %rhs_zero_point : i32
+  %product = arith.muli %a, %b : i32
+  %per_channel = arith.constant false
+  %result = func.call @contraction(%product, %lhs_scale, %rhs_scale, %output_scale, %per_channel, %zero_point, %min, %max) : (i32, f32, f32, f32, i1, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- borders, rescaling
+
+// relay/frontend/tflite.py, convert_qnn_fused_activation_function: Python's round of a
+// float64 quotient, half to even.
+func.func @bound(
+    %real: f32 {contract.value = "real"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
+  %wide = arith.extf %real : f32 to f64
+  %scale64 = arith.extf %output_scale : f32 to f64
+  %steps = arith.divf %wide, %scale64 : f64
+  %rounded = fixed.convert %steps {rounding = half_even} : f64 to i32
+  %limited = func.call @limit(%rounded) : (i32) -> i32
+  %result = arith.addi %limited, %zero_point : i32
+  return %result : i32
+}
+
+// Far outside of the storage range, but where adding a zero point does not overflow.
+func.func private @limit(%x: i32) -> i32 {
+  %low = arith.constant -65536 : i32
+  %high = arith.constant 65536 : i32
+  %above = arith.maxsi %x, %low : i32
+  %result = arith.minsi %above, %high : i32
+  return %result : i32
+}
+
+// relay/qnn/op/quantize.cc. The scale is a constant, and the division by it becomes a
+// multiplication by its reciprocal (arith/rewrite_simplify.cc).
+func.func private @quantize_real(%real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %one = arith.constant 1.0 : f32
+  %reciprocal = arith.divf %one, %scale : f32
+  %steps = arith.mulf %real, %reciprocal : f32
+  %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
+  %limited = func.call @limit(%rounded) : (i32) -> i32
+  %stored = arith.addi %limited, %zero_point : i32
+  %result = func.call @clip(%stored, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// relay/qnn/op/dequantize.cc
+func.func private @dequantize_stored(%stored: i32, %scale: f32, %zero_point: i32) -> f32 {
+  %centred = arith.subi %stored, %zero_point : i32
+  %steps = arith.sitofp %centred : i32 to f32
+  %result = arith.mulf %steps, %scale : f32
+  return %result : f32
+}
+
+func.func @quantize(
+    %input: f32 {contract.value = "input"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @quantize_real(%input, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @dequantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"}) -> f32 {
+  %result = func.call @dequantize_stored(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  return %result : f32
+}
+
+func.func private @rescale(
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %per_channel = arith.constant false
+  %centred = arith.subi %input, %input_zero_point : i32
+  %stored = func.call @requantize_to_i32(%centred, %input_scale, %output_scale, %per_channel, %zero_point) : (i32, f32, f32, i1, i32) -> i32
+  %result = func.call @clip(%stored, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @requantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @clamp(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// relay/qnn/op/concatenate.cc
+func.func @concat(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- activations (tables)
+
+// relay/frontend/tflite.py dequantizes, computes in float32 and quantizes again.
+func.func @sigmoid(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @dequantize_stored(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %one = arith.constant 1.0 : f32
+  %negated = arith.negf %x : f32
+  %exponential = math.exp %negated : f32
+  %denominator = arith.addf %one, %exponential : f32
+  %real = arith.divf %one, %denominator : f32
+  %result = func.call @quantize_real(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// target/llvm/intrin_rule_llvm.cc, tir.tanh: (1 - exp(-2x)) / (1 + exp(-2x)), mirrored.
+func.func @tanh(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @dequantize_stored(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %one = arith.constant 1.0 : f32
+  %minus_two = arith.constant -2.0 : f32
+  %zero = arith.constant 0.0 : f32
+  %magnitude = math.absf %x : f32
+  %exponent = arith.mulf %minus_two, %magnitude : f32
+  %exponential = math.exp %exponent : f32
+  %numerator = arith.subf %one, %exponential : f32
+  %denominator = arith.addf %one, %exponential : f32
+  %positive = arith.divf %numerator, %denominator : f32
+  %negative = arith.negf %positive : f32
+  %below = arith.cmpf olt, %x, %zero : f32
+  %real = arith.select %below, %negative, %positive : f32
+  %result = func.call @quantize_real(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @hard_swish(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @dequantize_stored(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %zero = arith.constant 0.0 : f32
+  %three = arith.constant 3.0 : f32
+  %six = arith.constant 6.0 : f32
+  %one = arith.constant 1.0 : f32
+  %moved = arith.addf %x, %three : f32
+  %positive = arith.maximumf %moved, %zero : f32
+  %relu6 = arith.minimumf %positive, %six : f32
+  %product = arith.mulf %x, %relu6 : f32
+  // a division by a constant, again
+  %sixth = arith.divf %one, %six : f32
+  %real = arith.mulf %product, %sixth : f32
+  %result = func.call @quantize_real(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @leaky_relu(
+    %input: i32 {contract.value = "input"},
+    %alpha: f32 {contract.value = "alpha"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @dequantize_stored(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %zero = arith.constant 0.0 : f32
+  %sloped = arith.mulf %x, %alpha : f32
+  %positive = arith.cmpf ogt, %x, %zero : f32
+  %real = arith.select %positive, %x, %sloped : f32
+  %result = func.call @quantize_real(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- softmax
+
+// topi/nn/softmax.h in float32: exp(x - max), summed in order, one division each. TVM
+// subtracts the dequantized values, of which only the difference is known here.
+func.func @softmax_term(
+    %difference: i32 {contract.value = "difference"},
+    %beta: f32 {contract.value = "beta"},
+    %input_scale: f32 {contract.value = "input_scale"}) -> f32 {
+  %steps = arith.sitofp %difference : i32 to f32
+  %scaled = arith.mulf %steps, %input_scale : f32
+  %real = arith.mulf %scaled, %beta : f32
+  %result = math.exp %real : f32
+  return %result : f32
+}
+
+func.func @softmax_addend(%term: f32 {contract.value = "term"}) -> f32 {
+  return %term : f32
+}
+
+func.func @softmax_output(
+    %term: f32 {contract.value = "term"},
+    %sum: f32 {contract.value = "sum"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %real = arith.divf %term, %sum : f32
+  %result = func.call @quantize_real(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- resizing
+
+// topi/image/resize.py, get_inx: the position in the input, in float32.
+func.func private @input_position(%index: i32, %input_size: i32, %output_size: i32, %align_corners: i1, %half_pixel_centers: i1) -> f32 {
+  %one = arith.constant 1 : i32
+  %half = arith.constant 0.5 : f32
+  %i = arith.sitofp %index : i32 to f32
+  %input_real = arith.sitofp %input_size : i32 to f32
+  %output_real = arith.sitofp %output_size : i32 to f32
+  %ratio = arith.divf %input_real, %output_real : f32
+  %asymmetric = arith.mulf %ratio, %i : f32
+  %centre = arith.addf %i, %half : f32
+  %scaled_centre = arith.mulf %centre, %ratio : f32
+  %half_pixel = arith.subf %scaled_centre, %half : f32
+  %input_last = arith.subi %input_size, %one : i32
+  %output_last = arith.subi %output_size, %one : i32
+  // an output of one pixel would divide by 0
+  %divisor = arith.maxsi %output_last, %one : i32
+  %input_last_real = arith.sitofp %input_last : i32 to f32
+  %divisor_real = arith.sitofp %divisor : i32 to f32
+  %aligned_ratio = arith.divf %input_last_real, %divisor_real : f32
+  %aligned = arith.mulf %aligned_ratio, %i : f32
+  %corner = arith.select %align_corners, %aligned, %asymmetric : f32
+  %result = arith.select %half_pixel_centers, %half_pixel, %corner : f32
+  return %result : f32
+}
+
+func.func private @inside(%index: i32, %size: i32) -> i32 {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %last = arith.subi %size, %one : i32
+  %below = arith.minsi %index, %last : i32
+  %result = arith.maxsi %below, %zero : i32
+  return %result : i32
+}
+
+// get_closest_index: half up with half-pixel centres, half away from zero (of positions
+// that are not negative) with aligned corners, else the floor of slightly more. An output
+// that is a multiple of the input is divided in integers, which the nudge gives too.
+func.func @resize_nearest_position(
+    %index: i32 {contract.value = "output_index"},
+    %input_size: i32 {contract.value = "input_size"},
+    %output_size: i32 {contract.value = "output_size"},
+    %align_corners: i1 {contract.value = "align_corners"},
+    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> i32 {
+  %position = func.call @input_position(%index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
+  %half = arith.constant 0.5 : f32
+  %epsilon = arith.constant 0.00001 : f32
+  %rounds = arith.ori %align_corners, %half_pixel_centers : i1
+  %nudge = arith.select %rounds, %half, %epsilon : f32
+  %nudged = arith.addf %position, %nudge : f32
+  %floor = fixed.convert %nudged {rounding = floor} : f32 to i32
+  %rounded = fixed.convert %position {rounding = half_away} : f32 to i32
+  %away = arith.select %half_pixel_centers, %floor, %rounded : i32
+  %closest = arith.select %align_corners, %away, %floor : i32
+  %result = func.call @inside(%closest, %input_size) : (i32, i32) -> i32
+  return %result : i32
+}
+
+// The weight is a float32, as bits.
+func.func @resize_bilinear_position(
+    %index: i32 {contract.value = "output_index"},
+    %input_size: i32 {contract.value = "input_size"},
+    %output_size: i32 {contract.value = "output_size"},
+    %align_corners: i1 {contract.value = "align_corners"},
+    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> (i32, i32, i32) {
+  %position = func.call @input_position(%index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
+  %floor = fixed.convert %position {rounding = floor} : f32 to i32
+  %floor_real = arith.sitofp %floor : i32 to f32
+  %fraction = arith.subf %position, %floor_real : f32
+  %weight = arith.bitcast %fraction : f32 to i32
+  %one = arith.constant 1 : i32
+  %next = arith.addi %floor, %one : i32
+  %lower = func.call @inside(%floor, %input_size) : (i32, i32) -> i32
+  %upper = func.call @inside(%next, %input_size) : (i32, i32) -> i32
+  return %lower, %upper, %weight : i32, i32, i32
+}
+
+func.func private @interpolate(%a: f32, %b: f32, %weight: i32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  %t = arith.bitcast %weight : i32 to f32
+  %rest = arith.subf %one, %t : f32
+  %a_part = arith.mulf %a, %rest : f32
+  %b_part = arith.mulf %b, %t : f32
+  %result = arith.addf %a_part, %b_part : f32
+  return %result : f32
+}
+
+// Of dequantized values, quantized again: relay/frontend/tflite.py, _convert_resize.
+func.func @resize_bilinear(
+    %top_left: i32 {contract.value = "top_left"},
+    %top_right: i32 {contract.value = "top_right"},
+    %bottom_left: i32 {contract.value = "bottom_left"},
+    %bottom_right: i32 {contract.value = "bottom_right"},
+    %y_weight: i32 {contract.value = "y_weight"},
+    %x_weight: i32 {contract.value = "x_weight"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %tl = func.call @dequantize_stored(%top_left, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %tr = func.call @dequantize_stored(%top_right, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %bl = func.call @dequantize_stored(%bottom_left, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %br = func.call @dequantize_stored(%bottom_right, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %top = func.call @interpolate(%tl, %tr, %x_weight) : (f32, f32, i32) -> f32
+  %bottom = func.call @interpolate(%bl, %br, %x_weight) : (f32, f32, i32) -> f32
+  %real = func.call @interpolate(%top, %bottom, %y_weight) : (f32, f32, i32) -> f32
+  %result = func.call @quantize_real(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+}
