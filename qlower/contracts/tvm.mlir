@@ -34,7 +34,7 @@
 //
 // # Not matched
 // - Softmax: TVM subtracts dequantized values, here their difference is dequantized; a
-//   term may differ in its last bit. SOFTMAX_RESULT
+//   term may differ in its last bit. None of 179,376 results did.
 //   The TFLite front end drops beta, which is applied here.
 // - Bilinear resizing on targets with FMA: which products are fused depends on how a loop
 //   is vectorized. Here none are, as on targets without.
@@ -49,7 +49,8 @@
 // # Checked against
 // 53,655 recorded results of q_multiply_shift (TVM 0.27 on x86-64; 0.16 on x86-64 and
 // aarch64) and 16,384 of qnn.requantize; TFLite models built and run by TVM 0.16 for
-// x86-64 without FMA: LIVE_tvm
+// x86-64 without FMA: none of 2,275,440 outputs of 235 layers (20 operators, random and
+// tie-seeking) differ.
 //
 // # Sources
 // apache/tvm: `src/target/intrin_rule.cc`, `src/relay/qnn/op`, `src/relay/qnn/utils.cc`,
