@@ -8,6 +8,9 @@
 // # Ties
 // Half up, once: a floor and then a rounding half up of fewer bits are one rounding.
 //
+// # Operands
+// As in the contract tvm: `m * 2^(s-31)` is the float64 quotient of float32 scales.
+//
 // # Quirks
 // - Equal to the contract tvm for ratios of scales below 1, but that a power of two does
 //   not wrap around near 2^31. For larger ratios the left shift wraps around at 32 bits.

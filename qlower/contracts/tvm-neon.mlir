@@ -15,6 +15,9 @@
 // Half up, twice: with m = 1607255613 and s = -1 the accumulator 1, 0.37 in real numbers,
 // becomes 1, and -2, which is -0.75, becomes 0.
 //
+// # Operands
+// As in the contract tvm: `m * 2^(s-31)` is the float64 quotient of float32 scales.
+//
 // # Quirks
 // - TVM computes what would make the second rounding half away from zero, as TFLite has it,
 //   and does not use it: the result is neither TFLite's nor that of TVM elsewhere.

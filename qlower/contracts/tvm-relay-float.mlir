@@ -11,6 +11,9 @@
 // # Ties
 // Half away from zero, before a zero point is added (models of the pass have none).
 //
+// # Operands
+// All scales, their products and quotients are float32.
+//
 // # Not matched
 // Between scales whose ratio happens to be a power of two the pass shifts, as
 // tvm-relay-shift does; here they are multiplied too, which differs in negative ties.

@@ -14,6 +14,10 @@
 // # Ties
 // Half up. Averages round toward zero, what is quantized from float32 half away from zero.
 //
+// # Operands
+// n is the float32 logarithm of the float32 quotient of the scales; the scale of an
+// accumulator is the float32 product of two.
+//
 // # Quirks
 // - The addition wraps around: the largest int32 becomes -127.
 // - There are no zero points. Where a model has one it is added after the rounding, and all

@@ -57,7 +57,8 @@
 // `python/tvm/relay/frontend/tflite.py`, `python/tvm/topi`, `include/tvm/topi`.
 
 module attributes {
-  contract.summary = "TVM's QNN in integers: single rounding half up, truncating averages"
+  contract.summary = "TVM's QNN in integers: single rounding half up, truncating averages",
+  contract.family = "TVM"
 } {
 
 // ---------------------------------------------------------------- fixed-point steps
