@@ -88,6 +88,8 @@ _ACCUMULATOR_RANGE = {
 }
 _LAYER = {
     "per_channel": i1,
+    # Whether every zero point of the weights is 0.
+    "weights_symmetric": i1,
     "input_channels": i32,
     # More than 1 in grouped convolutions only.
     "groups": i32,
@@ -169,6 +171,8 @@ RULES: Mapping[str, RuleSignature] = {
             "kernel_height": i32,
             "kernel_width": i32,
             "output_size": i32,
+            # Whether they are all of one size and don't overlap.
+            "even_windows": i1,
         },
     ),
     "mean": RuleSignature(

@@ -166,8 +166,10 @@ def contraction_values(
 def layer_values(op: Contraction) -> Values:
     """Sizes and steps of a contraction with weights."""
     groups = op.groups if isinstance(op, qnn.Conv2DOp) else 1
+    weight = quantized_element(op.weight.type)
     values = {
-        "per_channel": np.array(quantized_element(op.weight.type).is_per_axis),
+        "per_channel": np.array(weight.is_per_axis),
+        "weights_symmetric": np.array(not any(weight.zero_points)),
         "input_channels": np.array(op.input.type.get_shape()[-1], np.int32),
         "groups": np.array(groups, np.int32),
     }
@@ -287,11 +289,13 @@ def adaptive_avg_pool_values(op: qnn.AdaptiveAvgPool2DOp) -> Values:
         np.array([len(window) for window in axis], np.int32) for axis in op.windows
     )
     height, width = rows[:, np.newaxis, np.newaxis], columns[:, np.newaxis]
+    image = op.input.type.get_shape()[1:3]
     return {
         "kernel_height": height,
         "kernel_width": width,
         "count": height * width,
         "output_size": np.array(rows.size * columns.size, np.int32),
+        "even_windows": np.array(rows.sum() * columns.sum() == math.prod(image)),
     }
 
 

@@ -87,12 +87,14 @@ def check_recording(recording: Recording, contract: str) -> None:
         )
 
 
-def recorded_layer(index: int, engine: str, *, unsigned: bool = False) -> Recording:
+def recorded_layer(
+    index: int, engine: str, *, unsigned: bool = False, real_bias: bool = False
+) -> Recording:
     """A convolution or linear layer of `layers.npz` and the answer of an engine.
 
     Values are recorded as u8, channels first; engines with i8 activations ran them 128
     lower, and so do we, unless `unsigned`: where pairs of products saturate, it is the
-    stored codes that decide.
+    stored codes that decide. With `real_bias` the bias is a float32 one.
     """
     store, offset = (np.asarray, 0) if unsigned else (_lowered, 128)
     arrays, meta = read_recordings("layers.npz")
@@ -101,6 +103,8 @@ def recorded_layer(index: int, engine: str, *, unsigned: bool = False) -> Record
     x = store(arrays[prefix + "x"])
     weights, scales = arrays[prefix + "w"], arrays[prefix + "ws"]
     bias = arrays[prefix + "bias_i32"].astype(np.int32)
+    if real_bias:
+        bias = arrays[prefix + "bias_f32"].astype(np.float32)
     outputs = weights.shape[0]
     axis = 0
     if case["kind"] == "linear":

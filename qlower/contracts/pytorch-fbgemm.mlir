@@ -1,0 +1,510 @@
+// The arithmetic of PyTorch with the quantized engine "fbgemm" on an x86 CPU with AVX-512
+// VNNI (PyTorch 2.13): convolutions and linear layers of FBGEMM, the other operations of
+// ATen's own AVX-512 kernels. Tensors are channels_last and one thread runs, which matters
+// to ATen: its vector bodies and scalar tails differ.
+//
+// # Formula
+// F(...) is one float32 rounding, rne rounds half to even, s = F(s_x s_w), m = F(s / s_y).
+// - conv2d, depthwise_conv2d, linear with one weight scale: `y = rne(F(fma(b, F(1 / s), acc) m)) + z`
+// - with a scale for each channel: `y = rne(F(F(acc + F(b / s)) m)) + z`
+// - add: `y = rne(F(F(fma(a, s_a, -F(z_a s_a)) + fma(b, s_b, -F(z_b s_b))) F(1 / s_y))) + z`; the last elements, fewer than 64: `rne(F(F(F((a - z_a) s_a) + F((b - z_b) s_b)) F(1 / s_y)) + z)`
+// - mul: `y = rne(F((a - z_a)(b - z_b) F(F(s_a s_b) F(1 / s_y)))) + z`
+// - avg_pool2d, D = sum(x - z): `y = rne(F(D F(1 / n))) + z`; the last channels, fewer than 16: `rne(F(F(D F(1 / n)) + z))`
+// - adaptive_avg_pool2d: `y = rne(fma(D, F(1 / n), z))`; the last channels, fewer than 8: `rne(F(F(D F(1 / n)) + z))`
+// - quantize: `y = rne(fma(x, F(1 / s_y), z))`
+// - concat of differing scales: `y = rne(fma(F((x - z_x) s_x), F(1 / s_y), z))`
+//
+// # Ties
+// Half to even. The zero point is added after the rounding in convolutions, linear layers,
+// mul and the bodies of add and avg_pool2d, inside it elsewhere: there the parity of the zero
+// point decides where a tie goes.
+//
+// # Operands
+// Scales combine in float32. The bias stays a real number and is never quantized: one
+// weight scale multiplies it by the reciprocal of s in an FMA (as GCC contracts it), many
+// divide by it. An int32 bias of a model is taken as `F(b s)`.
+//
+// # Quirks
+// - Depthwise convolutions of 8 * k channels, a square kernel of 3 or 5, symmetric padding of
+//   half of it, stride 1 or 2 and no dilation run an AVX2 kernel even where there is VNNI: sums
+//   of two products saturate at 16 bits. The same weights without padding don't.
+// - int8 activations, which FBGEMM doesn't take, run as the uint8 codes 128 above.
+//
+// # Not matched
+// - A product of 2^31 or more before it is rounded becomes INT_MIN in `cvtps2dq`, so the answer is
+//   the smallest code, here the largest. It takes an accumulator beyond 2^31 output steps.
+// - An add that broadcasts, or that several threads share: bodies and tails are elsewhere.
+//
+// # Checked against
+// PyTorch 2.13.0: 57,152 recorded outputs of layers and 24,000 of other operations, all equal;
+// live, over a million outputs of random layers of each operation, all equal.
+//
+// # Sources
+// - pytorch/FBGEMM, include/fbgemm/OutputProcessing-inl.h, ReQuantizeOutput; src/QuantUtilsAvx2.cc, requantizeOutputProcessingAvx2
+// - pytorch/FBGEMM, src/FbgemmConv.cc, takeDepthWiseFastPath
+// - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/qconv.cpp, qlinear.cpp
+// - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp
+
+module attributes {
+  contract.summary = "PyTorch, engine fbgemm (VNNI): float32, real bias, half to even",
+  contract.family = "PyTorch"
+} {
+
+// ---------------------------------------------------------------- steps
+
+// Clamping before the zero point is added keeps the sum within 32 bits; FBGEMM saturates at
+// 16 bits here instead, which gives the same.
+func.func private @store(%real: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
+  %low = arith.subi %min, %zero_point : i32
+  %high = arith.subi %max, %zero_point : i32
+  %above = arith.maxsi %rounded, %low : i32
+  %clamped = arith.minsi %above, %high : i32
+  %result = arith.addi %clamped, %zero_point : i32
+  return %result : i32
+}
+
+func.func private @store_with_zero_point_inside(%real: f32, %min: i32, %max: i32) -> i32 {
+  %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
+  %above = arith.maxsi %rounded, %min : i32
+  %result = arith.minsi %above, %max : i32
+  return %result : i32
+}
+
+func.func private @reciprocal(%x: f32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  %result = arith.divf %one, %x : f32
+  return %result : f32
+}
+
+// Vec256/Vec512 of quantized integers, dequantize: one FMA.
+func.func private @dequantize_fused(%stored: i32, %scale: f32, %zero_point: i32) -> f32 {
+  %zero = arith.constant 0 : i32
+  %negated = arith.subi %zero, %zero_point : i32
+  %offset = arith.sitofp %negated : i32 to f32
+  %scaled_offset = arith.mulf %scale, %offset : f32
+  %real = arith.sitofp %stored : i32 to f32
+  %result = math.fma %scale, %real, %scaled_offset : f32
+  return %result : f32
+}
+
+// dequantize_val: of one element.
+func.func private @dequantize_exactly(%stored: i32, %scale: f32, %zero_point: i32) -> f32 {
+  %centred = arith.subi %stored, %zero_point : i32
+  %real = arith.sitofp %centred : i32 to f32
+  %result = arith.mulf %real, %scale : f32
+  return %result : f32
+}
+
+// fbgemm::QuantizeAvx2 and quantize_val, legacy order: the zero point inside an FMA.
+func.func private @quantize_fused(%real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %inverse = func.call @reciprocal(%scale) : (f32) -> f32
+  %z = arith.sitofp %zero_point : i32 to f32
+  %moved = math.fma %real, %inverse, %z : f32
+  %result = func.call @store_with_zero_point_inside(%moved, %min, %max) : (f32, i32, i32) -> i32
+  return %result : i32
+}
+
+// The channels of a block of qavg_pool2d_nhwc_kernel: the float32 lanes of AVX-512.
+func.func private @pool_lanes() -> i32 {
+  %lanes = arith.constant 16 : i32
+  return %lanes : i32
+}
+
+// Whether a position lies in the whole vectors at the beginning of `count` elements.
+func.func private @is_in_body(%position: i32, %count: i32, %lanes: i32) -> i1 {
+  %tail = arith.remsi %count, %lanes : i32
+  %end = arith.subi %count, %tail : i32
+  %result = arith.cmpi slt, %position, %end : i32
+  return %result : i1
+}
+
+func.func private @require_equal_quantization(%input_scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32) {
+  %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
+  %same_zero = arith.cmpi eq, %input_zero_point, %zero_point : i32
+  %legal = arith.andi %same_scale, %same_zero : i1
+  cf.assert %legal, "input and output differ in scale or zero point, PyTorch gives the output those of the input"
+  return
+}
+
+// ---------------------------------------------------------------- convolution, linear
+
+// ReQuantizeOutput with a float bias.
+func.func private @contraction(
+    %accumulator: i32, %bias: f32, %per_channel: i1, %input_scale: f32, %weight_scale: f32,
+    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %multiplier = arith.divf %step, %output_scale : f32
+  %sum = arith.sitofp %accumulator : i32 to f32
+  %inverse = func.call @reciprocal(%step) : (f32) -> f32
+  %fused = math.fma %bias, %inverse, %sum : f32
+  %bias_steps = arith.divf %bias, %step : f32
+  %divided = arith.addf %sum, %bias_steps : f32
+  %biased = arith.select %per_channel, %divided, %fused : f32
+  %scaled = arith.mulf %biased, %multiplier : f32
+  %result = func.call @store(%scaled, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %bias: f32 {contract.value = "real_bias"},
+    %per_channel: i1 {contract.value = "per_channel"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
+  %result = func.call @contraction(%accumulator, %bias, %per_channel, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, i1, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @depthwise_conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %bias: f32 {contract.value = "real_bias"},
+    %per_channel: i1 {contract.value = "per_channel"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
+  %result = func.call @contraction(%accumulator, %bias, %per_channel, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, i1, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @linear(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %bias: f32 {contract.value = "real_bias"},
+    %per_channel: i1 {contract.value = "per_channel"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
+  %result = func.call @contraction(%accumulator, %bias, %per_channel, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, i1, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// What a bias of integers means as a real number.
+func.func @dequantize_bias(
+    %bias: i32 {contract.value = "bias"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"}) -> f32 {
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %steps = arith.sitofp %bias : i32 to f32
+  %result = arith.mulf %steps, %step : f32
+  return %result : f32
+}
+
+// src/FbgemmConv.cc, takeDepthWiseFastPath.
+func.func private @is_fast_depthwise(
+    %channels: i32, %outputs: i32, %kernel_height: i32, %kernel_width: i32, %stride_height: i32, %stride_width: i32,
+    %dilation_height: i32, %dilation_width: i32, %pad_top: i32, %pad_bottom: i32, %pad_left: i32, %pad_right: i32) -> i1 {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c2 = arith.constant 2 : i32
+  %c3 = arith.constant 3 : i32
+  %c5 = arith.constant 5 : i32
+  %c8 = arith.constant 8 : i32
+  %twice = arith.muli %channels, %c2 : i32
+  %once = arith.cmpi eq, %outputs, %channels : i32
+  %doubled = arith.cmpi eq, %outputs, %twice : i32
+  %multiplier = arith.ori %once, %doubled : i1
+  %tail = arith.remsi %channels, %c8 : i32
+  %whole = arith.cmpi eq, %tail, %c0 : i32
+  %square = arith.cmpi eq, %kernel_height, %kernel_width : i32
+  %three = arith.cmpi eq, %kernel_height, %c3 : i32
+  %five = arith.cmpi eq, %kernel_height, %c5 : i32
+  %size = arith.ori %three, %five : i1
+  %same_stride = arith.cmpi eq, %stride_height, %stride_width : i32
+  %small_stride = arith.cmpi sle, %stride_height, %c2 : i32
+  %dense_height = arith.cmpi eq, %dilation_height, %c1 : i32
+  %dense_width = arith.cmpi eq, %dilation_width, %c1 : i32
+  %half = arith.divsi %kernel_height, %c2 : i32
+  %top = arith.cmpi eq, %pad_top, %half : i32
+  %bottom = arith.cmpi eq, %pad_bottom, %half : i32
+  %left = arith.cmpi eq, %pad_left, %half : i32
+  %right = arith.cmpi eq, %pad_right, %half : i32
+  %a = arith.andi %multiplier, %whole : i1
+  %b = arith.andi %a, %square : i1
+  %c = arith.andi %b, %size : i1
+  %d = arith.andi %c, %same_stride : i1
+  %e = arith.andi %d, %small_stride : i1
+  %f = arith.andi %e, %dense_height : i1
+  %g = arith.andi %f, %dense_width : i1
+  %h = arith.andi %g, %top : i1
+  %i = arith.andi %h, %bottom : i1
+  %j = arith.andi %i, %left : i1
+  %result = arith.andi %j, %right : i1
+  return %result : i1
+}
+
+// Grouped convolutions of one channel a group are depthwise.
+func.func @conv2d_product(
+    %groups: i32 {contract.value = "groups"},
+    %channels: i32 {contract.value = "input_channels"},
+    %outputs: i32 {contract.value = "channel_count"},
+    %kernel_height: i32 {contract.value = "kernel_height"},
+    %kernel_width: i32 {contract.value = "kernel_width"},
+    %stride_height: i32 {contract.value = "stride_height"},
+    %stride_width: i32 {contract.value = "stride_width"},
+    %dilation_height: i32 {contract.value = "dilation_height"},
+    %dilation_width: i32 {contract.value = "dilation_width"},
+    %pad_top: i32 {contract.value = "pad_top"},
+    %pad_bottom: i32 {contract.value = "pad_bottom"},
+    %pad_left: i32 {contract.value = "pad_left"},
+    %pad_right: i32 {contract.value = "pad_right"}) -> i32 {
+  %fast = func.call @is_fast_depthwise(%channels, %outputs, %kernel_height, %kernel_width, %stride_height, %stride_width, %dilation_height, %dilation_width, %pad_top, %pad_bottom, %pad_left, %pad_right) : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> i1
+  %depthwise = arith.cmpi eq, %groups, %channels : i32
+  %saturates = arith.andi %depthwise, %fast : i1
+  %result = arith.extui %saturates : i1 to i32
+  return %result : i32
+}
+
+func.func @depthwise_conv2d_product(
+    %channels: i32 {contract.value = "input_channels"},
+    %outputs: i32 {contract.value = "channel_count"},
+    %kernel_height: i32 {contract.value = "kernel_height"},
+    %kernel_width: i32 {contract.value = "kernel_width"},
+    %stride_height: i32 {contract.value = "stride_height"},
+    %stride_width: i32 {contract.value = "stride_width"},
+    %dilation_height: i32 {contract.value = "dilation_height"},
+    %dilation_width: i32 {contract.value = "dilation_width"},
+    %pad_top: i32 {contract.value = "pad_top"},
+    %pad_bottom: i32 {contract.value = "pad_bottom"},
+    %pad_left: i32 {contract.value = "pad_left"},
+    %pad_right: i32 {contract.value = "pad_right"}) -> i32 {
+  %fast = func.call @is_fast_depthwise(%channels, %outputs, %kernel_height, %kernel_width, %stride_height, %stride_width, %dilation_height, %dilation_width, %pad_top, %pad_bottom, %pad_left, %pad_right) : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> i1
+  %result = arith.extui %fast : i1 to i32
+  return %result : i32
+}
+
+// With VNNI the products of a linear layer are exact.
+func.func @linear_product() -> i32 {
+  %exact = arith.constant 0 : i32
+  return %exact : i32
+}
+
+// ---------------------------------------------------------------- pooling
+
+// qavg_pool2d_nhwc_kernel: blocks of channels, then one by one. PyTorch gives the output the
+// input's scale and zero point.
+func.func @avg_pool2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %window_size: i32 {contract.value = "window_size"},
+    %count_include_pad: i1 {contract.value = "count_include_pad"},
+    %channel: i32 {contract.value = "channel"},
+    %channel_count: i32 {contract.value = "channel_count"}) -> i32 {
+  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %zero_point) : (f32, i32, f32, i32) -> ()
+  %divisor = arith.select %count_include_pad, %window_size, %count : i32
+  %mean = func.call @mean_of(%accumulator, %count, %divisor, %input_zero_point) : (i32, i32, i32, i32) -> f32
+  %body = func.call @store(%mean, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  %tail = func.call @store_sum(%mean, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  %lanes = func.call @pool_lanes() : () -> i32
+  %in_body = func.call @is_in_body(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
+  %result = arith.select %in_body, %body, %tail : i32
+  return %result : i32
+}
+
+// qadaptive_avg_pool2d_nhwc_kernel: blocks of 8 channels in an FMA, then one by one.
+func.func @adaptive_avg_pool2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %channel: i32 {contract.value = "channel"},
+    %channel_count: i32 {contract.value = "channel_count"}) -> i32 {
+  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %zero_point) : (f32, i32, f32, i32) -> ()
+  %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> f32
+  %n = arith.sitofp %count : i32 to f32
+  %inverse = func.call @reciprocal(%n) : (f32) -> f32
+  %z = arith.sitofp %zero_point : i32 to f32
+  %moved = math.fma %sum, %inverse, %z : f32
+  %body = func.call @store_with_zero_point_inside(%moved, %min, %max) : (f32, i32, i32) -> i32
+  %mean = arith.mulf %sum, %inverse : f32
+  %tail = func.call @store_sum(%mean, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  %lanes = arith.constant 8 : i32
+  %in_body = func.call @is_in_body(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
+  %result = arith.select %in_body, %body, %tail : i32
+  return %result : i32
+}
+
+func.func private @centred_sum(%accumulator: i32, %count: i32, %zero_point: i32) -> f32 {
+  %zeros = arith.muli %count, %zero_point : i32
+  %sum = arith.subi %accumulator, %zeros : i32
+  %result = arith.sitofp %sum : i32 to f32
+  return %result : f32
+}
+
+func.func private @mean_of(%accumulator: i32, %count: i32, %divisor: i32, %zero_point: i32) -> f32 {
+  %sum = func.call @centred_sum(%accumulator, %count, %zero_point) : (i32, i32, i32) -> f32
+  %n = arith.sitofp %divisor : i32 to f32
+  %inverse = func.call @reciprocal(%n) : (f32) -> f32
+  %result = arith.mulf %sum, %inverse : f32
+  return %result : f32
+}
+
+func.func private @store_sum(%real: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %z = arith.sitofp %zero_point : i32 to f32
+  %moved = arith.addf %real, %z : f32
+  %result = func.call @store_with_zero_point_inside(%moved, %min, %max) : (f32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- elementwise
+
+// qadd_kernel: two vectors of AVX2 or one of AVX-512 at a time.
+func.func @add(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %element: i32 {contract.value = "element"},
+    %element_count: i32 {contract.value = "element_count"}) -> i32 {
+  %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
+  %a = func.call @dequantize_fused(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
+  %b = func.call @dequantize_fused(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
+  %sum = arith.addf %a, %b : f32
+  %scaled = arith.mulf %sum, %inverse : f32
+  %body = func.call @store(%scaled, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  %tail_a = func.call @dequantize_exactly(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
+  %tail_b = func.call @dequantize_exactly(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
+  %tail_sum = arith.addf %tail_a, %tail_b : f32
+  %tail_scaled = arith.mulf %tail_sum, %inverse : f32
+  %tail = func.call @store_sum(%tail_scaled, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  %lanes = arith.constant 64 : i32
+  %in_body = func.call @is_in_body(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
+  %result = arith.select %in_body, %body, %tail : i32
+  return %result : i32
+}
+
+// qmul_kernel.
+func.func @mul(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %a = arith.subi %lhs, %lhs_zero_point : i32
+  %b = arith.subi %rhs, %rhs_zero_point : i32
+  %product = arith.muli %a, %b : i32
+  %scales = arith.mulf %lhs_scale, %rhs_scale : f32
+  %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
+  %multiplier = arith.mulf %scales, %inverse : f32
+  %real = arith.sitofp %product : i32 to f32
+  %scaled = arith.mulf %real, %multiplier : f32
+  %result = func.call @store(%scaled, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// The stored integer of a bound, by quantize_val of one element: the zero point after the
+// rounding.
+func.func @bound(
+    %real: f32 {contract.value = "real"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
+  %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
+  %steps = arith.mulf %real, %inverse : f32
+  %rounded = fixed.convert %steps {rounding = half_even} : f32 to i32
+  %low = arith.constant -65536 : i32
+  %high = arith.constant 65536 : i32
+  %above = arith.maxsi %rounded, %low : i32
+  %clamped = arith.minsi %above, %high : i32
+  %result = arith.addi %clamped, %zero_point : i32
+  return %result : i32
+}
+
+// qrelu_kernel, qclamp_kernel: of the stored integers.
+func.func @clamp(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %zero_point) : (f32, i32, f32, i32) -> ()
+  %above = arith.maxsi %input, %min : i32
+  %result = arith.minsi %above, %max : i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- borders, rescaling
+
+// quantize_per_tensor.
+func.func @quantize(
+    %input: f32 {contract.value = "input"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @quantize_fused(%input, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @dequantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"}) -> f32 {
+  %result = func.call @dequantize_exactly(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  return %result : f32
+}
+
+// PyTorch has no such operation: what `dequantize` and `quantize_per_tensor` give.
+func.func @requantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %real = func.call @dequantize_exactly(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %result = func.call @quantize_fused(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// qcat: an input whose scale and zero point are the output's is copied.
+func.func @concat(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %real = func.call @dequantize_exactly(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %rescaled = func.call @quantize_fused(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
+  %same_zero = arith.cmpi eq, %input_zero_point, %zero_point : i32
+  %same = arith.andi %same_scale, %same_zero : i1
+  %result = arith.select %same, %input, %rescaled : i32
+  return %result : i32
+}
+
+}

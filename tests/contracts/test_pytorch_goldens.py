@@ -1,0 +1,72 @@
+"""The PyTorch contracts against what its engines answered (recorded).
+
+48 convolutions and linear layers with real biases and operations of ATen, with scales
+that make exact ties; every executor must give the recorded bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qlower.testing.recorded_uint8 import recorded_uint8_operation
+from qlower.testing.recordings import (
+    LAYER_COUNT,
+    RUNTIMES,
+    check_recording,
+    recorded_layer,
+    recorded_operations,
+)
+
+pytestmark = pytest.mark.skipif(
+    not RUNTIMES.is_dir(), reason=f"no recorded answers in {RUNTIMES}"
+)
+
+LAYER_ENGINES = {
+    "pytorch-fbgemm": ("torch_fbgemm",),
+    "pytorch-fbgemm-avx2": (
+        "torch_fbgemm_envAVX2",
+        "torch_fbgemm_haswell",
+        # Without VNNI the engine x86 takes FBGEMM throughout.
+        "torch_x86_haswell",
+    ),
+    "pytorch-x86": ("torch_x86",),
+    "pytorch-onednn": ("torch_onednn",),
+    "pytorch-onednn-avx2": ("torch_onednn_envAVX2", "torch_onednn_haswell"),
+    "pytorch-qnnpack": ("torch_qnnpack", "torch_qnnpack_haswell"),
+}
+"""The engines of `layers.npz` that each contract answers for."""
+
+OPERATION_ENGINES = {
+    "torch/fbgemm": "pytorch-fbgemm",
+    "torch/onednn": "pytorch-onednn",
+    "torch/x86": "pytorch-x86",
+    "torch/qnnpack": "pytorch-qnnpack",
+    "torch": "pytorch-x86",
+}
+"""The contract of each engine of `ops.npz`."""
+
+
+@pytest.mark.parametrize("index", range(LAYER_COUNT))
+@pytest.mark.parametrize("contract", LAYER_ENGINES)
+def test_layer(contract: str, index: int):
+    recording, *others = (
+        recorded_layer(index, engine, unsigned=True, real_bias=True)
+        for engine in LAYER_ENGINES[contract]
+    )
+    for other in others:
+        np.testing.assert_array_equal(recording.expected, other.expected)
+    check_recording(recording, contract)
+
+
+@pytest.mark.parametrize(
+    ("engine", "operation", "index"),
+    [
+        (engine, operation, index)
+        for engine in OPERATION_ENGINES
+        for operation, index in recorded_operations(engine)
+        if not operation.endswith("nchw")
+    ],
+)
+def test_operation(engine: str, operation: str, index: int):
+    check_recording(recorded_uint8_operation(index), OPERATION_ENGINES[engine])
