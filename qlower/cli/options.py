@@ -54,7 +54,8 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         "--target",
         default="host",
         metavar="TRIPLE",
-        help="host (default) or a triple, such as aarch64-linux-gnu",
+        help="host (default) or a triple, such as aarch64-linux-gnu, or "
+        "aarch64-none-elf for code that needs no C library",
     )
     add_machine(parser)
 

@@ -32,6 +32,7 @@ def emit_contraction(f: Function, target: Target, contraction: Contraction) -> N
     nest = contraction.nest
     dot = dot_step(target, signed=contraction.activation.signed)
     factors = constant_factors(contraction, dot)
+    dot = dot.holding(factors.weights)
     pixel = contraction.pixels[-1] if contraction.pixels else None
     rows = nest.bounds[pixel] if pixel is not None else 1
     run = contraction.run

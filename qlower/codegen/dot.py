@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,12 +28,19 @@ class DotStep:
 
     A chunk is four weights for each lane, `chunk_bytes` in all. `run_bytes` activations
     are loaded at once. The instruction has `vector_lanes`, of which `lanes` are a
-    multiple.
+    multiple. With `extends` weights lie in memory as bytes, but are multiplied as i16.
     """
 
     dot: Dot
     lanes: int
     vector_lanes: int
+    extends: bool = False
+
+    def holding(self, weights: Integers) -> DotStep:
+        """The same for weights that may all be bytes, where that saves memory."""
+        is_small = weights.min() >= -128 and weights.max() <= 127
+        singles = self.dot.kind is DotKind.SINGLES
+        return replace(self, extends=is_small and singles)
 
     @property
     def _bytes(self) -> bool:
@@ -46,7 +53,7 @@ class DotStep:
 
     @property
     def chunk_bytes(self) -> int:
-        return self.lanes * (4 if self._bytes else 8)
+        return self.lanes * (4 if self._bytes or self.extends else 8)
 
     @property
     def selects_lane(self) -> bool:
@@ -79,7 +86,8 @@ class DotStep:
             return weights.astype(np.int8).tobytes()
         # factor after factor: the first products of all lanes, then the next ones
         factors = weights.reshape(*weights.shape[:-1], self._factors, -1)
-        return np.moveaxis(factors, -2, -3).astype(np.int16).tobytes()
+        type = np.int8 if self.extends else np.int16
+        return np.moveaxis(factors, -2, -3).astype(type).tobytes()
 
     def _used(self, size: int) -> int:
         """The factors that hold `size` products."""
@@ -96,9 +104,11 @@ class DotStep:
         factors: list[Value] = []
         for first in range(0, used, together):
             count = min(together, used - first)
-            type = Type("i16", count * width)
-            at = f.at(address, constant(I64, 2 * first * width))
-            loaded = f.load(type, at, 2 * count * width)
+            type = Type("i8" if self.extends else "i16", count * width)
+            size = type.bits // 8
+            at = f.at(address, constant(I64, size * first * width))
+            loaded = f.load(type, at, size * count * width)
+            loaded = f.cast("sext", loaded, "i16")
             factors += [
                 f.shuffle(loaded, range(part * width, (part + 1) * width))
                 for part in range(count)

@@ -102,15 +102,21 @@ def argument(type: Type, index: int) -> Value:
     return Value(type, f"%a{index}")
 
 
+_INLINE_BYTES = 64
+"""Of a block that is copied or filled by a few loads and stores."""
+
+
 @dataclass
 class Module:
     """Globals, functions and declarations; `str` gives the IR.
 
-    `attributes` are those of all functions, quoted as LLVM wants them.
+    `attributes` are those of all functions, quoted as LLVM wants them. Without
+    `has_library` memory is copied and filled by the code itself.
     """
 
     triple: str
     attributes: str
+    has_library: bool = True
     globals: list[str] = field(default_factory=list[str])
     functions: list[str] = field(default_factory=list[str])
     declarations: dict[str, str] = field(default_factory=dict[str, str])
@@ -321,13 +327,42 @@ class Function:
         self._lines.append(f"  store {value}, {pointer}, align {alignment}")
 
     def copy_bytes(self, target: Value, source: Value, size: int) -> None:
-        self._memory("memcpy", f"{target}, {source}, i64 {size}", "ptr, ptr, i64, i1")
+        def copy(offset: Value, size: int) -> None:
+            self._memory(
+                "memcpy",
+                f"{self.at(target, offset)}, {self.at(source, offset)}, i64 {size}",
+                "ptr, ptr, i64, i1",
+            )
+
+        self._in_blocks(copy, size)
 
     def fill_bytes(self, target: Value, byte: int, size: int) -> None:
-        self._memory("memset", f"{target}, i8 {byte}, i64 {size}", "ptr, i8, i64, i1")
+        def fill(offset: Value, size: int) -> None:
+            self._memory(
+                "memset",
+                f"{self.at(target, offset)}, i8 {byte}, i64 {size}",
+                "ptr, i8, i64, i1",
+            )
+
+        self._in_blocks(fill, size)
+
+    def _in_blocks(self, code: Callable[[Value, int], None], size: int) -> None:
+        """`code` for all bytes at once, or for blocks that are copied inline."""
+        if self.module.has_library:
+            return code(constant(I64, 0), size)
+
+        def block(index: Value, carried: list[Value]) -> list[Value]:
+            code(self.scale(index, _INLINE_BYTES), _INLINE_BYTES)
+            return carried
+
+        self.loop(size // _INLINE_BYTES, [], block)
+        if rest := size % _INLINE_BYTES:
+            code(constant(I64, size - rest), rest)
 
     def _memory(self, kind: str, arguments: str, types: str) -> None:
-        name = f"llvm.{kind}.p0.i64" if kind == "memset" else f"llvm.{kind}.p0.p0.i64"
+        pointers = "p0" if kind == "memset" else "p0.p0"
+        inline = "" if self.module.has_library else ".inline"
+        name = f"llvm.{kind}{inline}.{pointers}.i64"
         self.module.declarations[name] = f"declare void @{name}({types})"
         self._lines.append(f"  call void @{name}({arguments}, i1 false)")
 

@@ -64,7 +64,7 @@ def compile_module(
     Raises QlowerError for an operation without native code.
     """
     function = main_function(module)
-    code = Module(target.triple, target.function_attributes)
+    code = Module(target.triple, target.function_attributes, not target.is_bare_metal)
     program = Program(
         code, target, function, ENTRY, flavour, is_exported=interface is None
     )

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from qlower.codegen.targets.base import is_bare_metal
 from qlower.diagnostics import QlowerError
 
 MESSAGE_CHARACTERS = 2000
@@ -33,6 +34,11 @@ def compiler_driver(triple: str) -> list[str]:
     `cc` for this machine's architecture, a cross compiler named by the triple such as
     `aarch64-linux-gnu-gcc`, or the `ziglang` package.
     """
+    if is_bare_metal(triple):
+        raise QlowerError(
+            f"{triple} is bare metal: it has no shared libraries",
+            help="--emit obj,header, and link the object into the firmware",
+        )
     architecture = triple.split("-")[0]
     is_native = architecture == platform.machine() and sys.platform == "linux"
     candidates = ["cc", "gcc", "clang"] if is_native else []

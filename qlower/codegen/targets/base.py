@@ -83,10 +83,16 @@ class Target:
 
     @property
     def function_attributes(self) -> str:
-        return (
+        attributes = (
             f'"target-cpu"="{self.cpu}" "target-features"="{self.features}" '
             f'"prefer-vector-width"="{self.vector_bits}"'
         )
+        return f'{attributes} "no-builtins"' if self.is_bare_metal else attributes
+
+    @property
+    def is_bare_metal(self) -> bool:
+        """Whether nothing is under the code, not even a C library."""
+        return is_bare_metal(self.triple)
 
     def dot(self, *, signed: bool) -> Dot:
         """What multiplies activations of that signedness."""
@@ -177,6 +183,11 @@ class Architecture:
             found.add(name)
             pending += self.implied.get(name, "").split()
         return found
+
+
+def is_bare_metal(triple: str) -> bool:
+    """Whether a triple names no operating system: "aarch64-none-elf" for example."""
+    return triple.split("-")[-1] in ("elf", "none")
 
 
 def cpu_table(groups: Mapping[str, str]) -> dict[str, frozenset[str]]:

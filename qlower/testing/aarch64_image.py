@@ -1,0 +1,146 @@
+"""AArch64 objects as the bytes that a machine's memory holds.
+
+Unicorn's QEMU knows DOTPROD but not I8MM: the dot products of mixed signs are replaced
+by branches to equal sequences of signed ones.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from qlower.testing.elf import ElfObject, Relocation
+
+
+class LinkError(Exception):
+    """An object that needs what is not there."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """An object's bytes from its base on, and the addresses of its symbols."""
+
+    data: bytes
+    symbols: dict[str, int]
+
+
+def link(elf: ElfObject, base: int, functions: Mapping[str, int]) -> Image:
+    """All allocated sections, one after another from `base` on, relocated.
+
+    `functions` are the addresses of what the object may call.
+    """
+    starts: dict[int, int] = {}
+    size = 0
+    for index, section in enumerate(elf.sections):
+        if section.is_allocated:
+            size = -(-size // section.alignment) * section.alignment
+            starts[index] = size
+            size += len(section.data)
+    image = bytearray(-(-size // 4) * 4)
+    for index, start in starts.items():
+        data = elf.sections[index].data
+        image[start : start + len(data)] = data
+    for relocation in elf.relocations:
+        if relocation.section in starts:
+            symbol = relocation.symbol
+            if symbol.section:
+                address = base + starts[symbol.section] + symbol.value
+            elif symbol.name in functions:
+                address = functions[symbol.name]
+            else:
+                raise LinkError(f"the object needs {symbol.name}, which is not here")
+            _relocate(image, base, starts[relocation.section], relocation, address)
+    symbols = {
+        symbol.name: base + starts[symbol.section] + symbol.value
+        for symbol in elf.symbols
+        if symbol.section in starts
+    }
+    for index, start in starts.items():
+        if elf.sections[index].is_code:
+            end = start + len(elf.sections[index].data)
+            for at in range(start, end, 4):
+                _replace_mixed_product(image, at)
+    return Image(bytes(image), symbols)
+
+
+_LOAD_SCALES = {277: 0, 278: 0, 284: 1, 285: 2, 286: 3, 299: 4}
+"""R_AARCH64_ADD_ABS_LO12_NC and LDST<8|16|32|64|128>_ABS_LO12_NC: low 12 bits of an
+address, over the size of what is loaded."""
+
+
+def _relocate(
+    image: bytearray, base: int, start: int, relocation: Relocation, symbol: int
+) -> None:
+    """ "ELF for the Arm 64-bit Architecture", 5.7."""
+    at = start + relocation.offset
+    place, value = base + at, symbol + relocation.addend
+    (word,) = struct.unpack_from("<I", image, at)
+    match relocation.kind:
+        case 257:  # ABS64
+            struct.pack_into("<Q", image, at, value)
+            return
+        case 260:  # PREL64
+            struct.pack_into("<q", image, at, value - place)
+            return
+        case 261:  # PREL32
+            struct.pack_into("<i", image, at, value - place)
+            return
+        case 274 | 275:  # ADR_PREL_LO21, ADR_PREL_PG_HI21
+            distance = value - place
+            if relocation.kind == 275:
+                distance = (value >> 12) - (place >> 12)
+            assert -(1 << 20) <= distance < 1 << 20
+            word |= (distance & 3) << 29 | (distance >> 2 & 0x7FFFF) << 5
+        case 282 | 283:  # JUMP26, CALL26
+            distance = value - place
+            assert -(1 << 27) <= distance < 1 << 27
+            word |= distance >> 2 & 0x3FFFFFF
+        case kind if kind in _LOAD_SCALES:
+            low, scale = value & 0xFFF, _LOAD_SCALES[kind]
+            assert low % (1 << scale) == 0
+            word |= low >> scale << 10
+        case kind:
+            raise LinkError(f"unknown relocation {kind} to {relocation.symbol.name}")
+    struct.pack_into("<I", image, at, word)
+
+
+def _replace_mixed_product(image: bytearray, at: int) -> None:
+    """Branch to an equal sequence where a USDOT or SUDOT is.
+
+    With u = s + 128 for the unsigned factors, and -128 <= s < 128,
+    sum(u w) = sum(s w) + 2 sum(64 w). Encodings: "Arm Architecture Reference Manual",
+    C7.2.
+    """
+    (word,) = struct.unpack_from("<I", image, at)
+    d, n, m = word & 31, word >> 5 & 31, word >> 16 & 31
+    unsigned_is_n = True
+    if word & 0xFFE0FC00 == 0x4E809C00:  # USDOT by vector
+        product = 0x4E809400
+    elif word & 0xFFC0F400 == 0x4F80F000:  # USDOT by element
+        product = 0x4F80E000 | word & 0x00200800
+    elif word & 0xFFC0F400 == 0x4F00F000:  # SUDOT by element
+        product, unsigned_is_n = 0x4F80E000 | word & 0x00200800, False
+    else:
+        return
+    spare = next(register for register in range(4) if register not in (d, n, m))
+    unsigned = n if unsigned_is_n else m
+    product |= spare << 5 | m << 16 if unsigned_is_n else n << 5 | spare << 16
+    sequence = [
+        0x3C9F0FE0 | spare,  # str q, [sp, #-16]!
+        0x4F04E400 | spare,  # movi v.16b, #128
+        0x6E201C00 | spare << 16 | unsigned << 5 | spare,  # eor
+        product | d,  # sdot
+        0x4F02E400 | spare,  # movi v.16b, #64
+        product | d,
+        product | d,
+        0x3CC107E0 | spare,  # ldr q, [sp], #16
+    ]
+    start = len(image)
+    sequence.append(_branch(start + 4 * len(sequence), at + 4))
+    struct.pack_into("<I", image, at, _branch(at, start))
+    image += struct.pack(f"<{len(sequence)}I", *sequence)
+
+
+def _branch(place: int, target: int) -> int:
+    return 0x14000000 | (target - place) >> 2 & 0x3FFFFFF
