@@ -71,7 +71,7 @@ def test_models_give_the_reference_bits(name: str, level: str):
     [
         n
         for n, p in FILES.items()
-        if p.stat().st_size < (LARGE if EVERYTHING else 25_000)
+        if p.stat().st_size < (SMALL if EVERYTHING else 25_000)
     ],
 )
 def test_contracts_give_the_bits_of_this_machine(name: str, contract: str):
