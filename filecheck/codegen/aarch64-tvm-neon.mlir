@@ -1,0 +1,28 @@
+// RUN: %qlower inspect %s --at asm --target aarch64-linux-gnu --contract tvm-neon | %filecheck %s
+
+// TVM's NEON path has two instructions, sqrdmulh and srshl, and so have we. By a constant
+// srshl is srshr; with the zero point that is added to it, srsra.
+
+!in = !quant.uniform<i8:f32, 7.812500e-03:-128>
+!w = !quant.uniform<i8<-127:127>:f32, 3.0e-3>
+!out = !quant.uniform<i8:f32, 1.562500e-02:3>
+func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
+  %w = qnn.constant dense<[
+    [[[-67, 24, 12, -94]]], [[[-33, 107, 27, -6]]],
+    [[[33, 21, -111, 28]]], [[[-124, 105, 87, -7]]],
+    [[[-61, 14, -68, -78]]], [[[127, 56, -7, 11]]],
+    [[[87, 13, -6, -26]]], [[[36, 93, -89, -68]]]]> : tensor<8x1x1x4xi8> -> tensor<8x1x1x4x!w>
+  %b = arith.constant dense<5> : tensor<8xi32>
+  %y = qnn.conv2d %image, %w, %b
+    {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]}
+    : (tensor<1x2x2x4x!in>, tensor<8x1x1x4x!w>, tensor<8xi32>) -> tensor<1x2x2x8x!out>
+  return %y : tensor<1x2x2x8x!out>
+}
+
+// CHECK-NOT: {{smull v[0-9]+.2d|sqadd|cmlt}}
+// CHECK: sqrdmulh v{{[0-9]+}}.4s
+// CHECK-NOT: {{smull v[0-9]+.2d|sqadd|cmlt}}
+// CHECK: srsra v{{[0-9]+}}.4s, v{{[0-9]+}}.4s, #9
+// CHECK-NOT: {{sqadd|cmlt|smax|smin}}
+// CHECK: sqxtn2 v{{[0-9]+}}.8h, v{{[0-9]+}}.4s
+// CHECK: sqxtn v{{[0-9]+}}.8b, v{{[0-9]+}}.8h
