@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 import pytest
 
 from qlower.analysis.inner_loops import (
@@ -19,6 +22,9 @@ from qlower.testing.qnn_modules import (
     quantized,
     random_stored,
 )
+from qlower.testing.tflite_models import conv2d
+
+EXAMPLE = Path(__file__).parents[2] / "examples/benchmark/estimate_aarch64.py"
 
 LOOP = """
 f:
@@ -100,3 +106,17 @@ def test_no_tool_is_said_plainly(monkeypatch: pytest.MonkeyPatch):
     target = resolve_target("aarch64-linux-gnu", "neoverse-n1")
     with pytest.raises(QlowerError, match="there is no llvm-mca here"):
         estimate(inner_loops(LOOP), target)
+
+
+@needs_mca
+def test_the_example_prints_a_line_a_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "model.tflite"
+    path.write_bytes(conv2d())
+    monkeypatch.setattr("sys.argv", ["estimate", str(path), "--cpu", "cortex-a55"])
+    runpy.run_path(str(EXAMPLE))["main"]()
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "cortex-a55"
+    assert printed[1].split()[0] == "layer"
+    assert len(printed) > 2
