@@ -12,7 +12,7 @@ process may have another `Flavour`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -64,10 +64,18 @@ def compile_module(
     Raises QlowerError for an operation without native code.
     """
     function = main_function(module)
-    code = Module(target.triple, target.function_attributes, not target.is_bare_metal)
-    program = Program(
-        code, target, function, ENTRY, flavour, is_exported=interface is None
-    )
+
+    def emit(flavour: Flavour) -> tuple[Module, Program]:
+        has_library = not target.is_bare_metal
+        code = Module(target.triple, target.function_attributes, has_library)
+        is_exported = interface is None
+        return code, Program(
+            code, target, function, ENTRY, flavour, is_exported=is_exported
+        )
+
+    code, program = emit(flavour)
+    if program.team is not None and not program.team.is_worthwhile:
+        code, program = emit(replace(flavour, threads=1))
     if interface is not None:
         code.functions += entry_point(interface, ENTRY)
     text = str(code)

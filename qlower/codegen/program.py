@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from qlower.codegen.blocks import block_of, plan_blocks
 from qlower.codegen.clock import Clock
 from qlower.codegen.contraction import emit_contraction
 from qlower.codegen.depthwise import emit_depthwise, plan_window
@@ -30,8 +31,14 @@ from qlower.codegen.movement import emit_copy
 from qlower.codegen.nest import Nest, analyse, constant_bytes
 from qlower.codegen.recognise import Contraction, DepthwiseProducts, recognise
 from qlower.codegen.target import Target
-from qlower.codegen.threads import block_of, call_shared, plan_blocks
-from qlower.codegen.work import Kernel, byte_size, copy_kernel, nest_kernel
+from qlower.codegen.team import Team
+from qlower.codegen.work import (
+    Kernel,
+    byte_size,
+    copy_kernel,
+    estimated_nanoseconds,
+    nest_kernel,
+)
 from qlower.diagnostics import QlowerError, layer_name
 from qlower.dialects.kernel import ArenaAttr, CopyOp, NestOp, OutputAttr
 
@@ -96,13 +103,16 @@ class Program:
         self.module = module
         self.target = target
         self.flavour = flavour
+        self.team = None
+        if flavour.threads > 1:
+            self.team = Team(entry, f"{entry}_serial", flavour.threads)
         self.main = Function(
             module,
-            entry,
-            [POINTER] * 3,
-            ["noalias nonnull"] * 3,
+            self.team.serial if self.team else entry,
+            [POINTER] * (4 if self.team else 3),
+            [*["noalias nonnull"] * 3, *(["nonnull"] if self.team else [])],
             result=I32,
-            internal=not is_exported,
+            internal=self.team is not None or not is_exported,
         )
         self.buffers: dict[SSAValue, _Buffer] = {}
         self.pointers: dict[SSAValue, Value] = {}
@@ -174,8 +184,9 @@ class Program:
         for position, table in enumerate(op.tables, len(op.inputs)):
             pointers[position] = pointers[position] or self.pointer(table)
         nest = analyse(op, pointers)
-        blocks = plan_blocks(nest, self.target, self.flavour.threads)
-        if blocks is None:
+        nanoseconds = estimated_nanoseconds(nest, self.target)
+        blocks = plan_blocks(nest, nanoseconds, self.flavour.threads)
+        if self.team is None or blocks is None:
             function = call.function()
             emit_nest(function, self.target, nest)
             function.finish()
@@ -187,8 +198,7 @@ class Program:
                 block = block_of(function, nest, blocks.loop, start, bound)
                 emit_nest(function, self.target, block)
                 function.finish()
-            threads = self.flavour.threads
-            call_shared(self.main, call.name, blocks, call.passed, threads)
+            self.team.share(self.main, call.name, blocks, call.passed, nanoseconds)
         self.done(nest_kernel(op, nest))
 
     def copy(self, op: CopyOp) -> None:
@@ -252,6 +262,8 @@ class Program:
                     self.slot(1, index), self.pointer(value), byte_size(value)
                 )
         self.main.finish(constant(I32, 0))
+        if self.team is not None:
+            self.team.finish(self.module)
 
 
 def emit_nest(f: Function, target: Target, nest: Nest) -> None:

@@ -79,8 +79,11 @@ def estimated_nanoseconds(nest: Nest, target: Target) -> float:
     op = nest.op
     vectors = prod(nest.parallel) / lanes
     cycles = vectors * (_operations(op.init) + _operations(op.epilogue))
-    if isinstance(recognise(nest), Contraction | DepthwiseProducts):
+    products = recognise(nest)
+    if isinstance(products, Contraction):
         cycles += prod(nest.bounds) / (4 * lanes)
+    elif isinstance(products, DepthwiseProducts):  # its bytes have to be interleaved
+        cycles += prod(nest.bounds) / lanes
     elif nest.reduction:
         cycles += vectors * prod(nest.reduction) * _operations(op.body)
     return cycles / _CYCLES_PER_NANOSECOND

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import qlower
-from qlower.codegen import threads
+from qlower.codegen import blocks, team
+from qlower.codegen.blocks import Blocks, plan_blocks
 from qlower.codegen.flavour import Flavour
 from qlower.codegen.llvm import POINTER, Value
 from qlower.codegen.nest import analyse
 from qlower.codegen.target import host_target
-from qlower.codegen.threads import Blocks, plan_blocks
+from qlower.codegen.work import estimated_nanoseconds
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import NestOp
 from qlower.parsing import parse_module
@@ -26,7 +28,8 @@ from qlower.testing.random_layers import LAYERS, random_layer_inputs
 
 @pytest.fixture
 def share_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "LEAST_NANOSECONDS", 0.0)
+    monkeypatch.setattr(blocks, "LEAST_NANOSECONDS", 0.0)
+    monkeypatch.setattr(team, "LEAST_NANOSECONDS", 0.0)
 
 
 @pytest.mark.usefixtures("share_everything")
@@ -44,7 +47,7 @@ def test_random_layers(layer: str, tmp_path: Path):
             flavour = Flavour(threads=count)
             compiled = generate_code(kernel, host_target(), flavour=flavour)
             # the loops of a resize know their index, so they aren't cut
-            is_shared = "call void @GOMP_parallel" in compiled.llvm_text
+            is_shared = "call void @team_share" in compiled.llvm_text
             assert is_shared or layer == "resize_bilinear"
             run = Executable(compiled)
             for copies in zip(*map(guarded_copies, (*inputs, *expected)), strict=True):
@@ -89,16 +92,15 @@ def product(rows: int) -> NestOp:
 
 def planned(rows: int, count: int) -> Blocks | None:
     pointer = Value(POINTER, "%a0")
-    return plan_blocks(
-        analyse(product(rows), [pointer, None, pointer]), host_target(), count
-    )
+    nest = analyse(product(rows), [pointer, None, pointer])
+    return plan_blocks(nest, estimated_nanoseconds(nest, host_target()), count)
 
 
 def test_what_is_shared():
     assert planned(100_000, 1) is None
     assert planned(4, 2) is None, "too little work"
     # whole vectors of rows; never the channels, for which weights are packed
-    assert planned(100_000, 3) == Blocks(0, 3, 33344, 33312)
+    assert planned(100_000, 3) == Blocks(0, 6, 16704, 16480)
 
 
 def test_a_number_of_threads(tmp_path: Path):
@@ -116,3 +118,34 @@ def test_no_runtime(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     with pytest.raises(QlowerError, match="none is found"):
         openmp.openmp_runtime()
     openmp.openmp_runtime.cache_clear()
+
+
+def test_small_models_have_one_thread(tmp_path: Path):
+    path = tmp_path / "layer.tflite"
+    path.write_bytes(LAYERS["conv2d"](0, "int8"))
+    kernel = lower_to_kernel(lower_to_arith(qlower.load(path).module, "tflite"))
+    compiled = generate_code(kernel, host_target(), flavour=Flavour(threads=2))
+    assert compiled.llvm_text == generate_code(kernel, host_target()).llvm_text
+
+
+@pytest.mark.usefixtures("share_everything")
+def test_teams_of_several_callers(tmp_path: Path):
+    """Each call has a frame of its own, whoever helps it."""
+    path = tmp_path / "layer.tflite"
+    path.write_bytes(LAYERS["softmax"](0, "int8"))
+    model = qlower.load(path)
+    kernel = lower_to_kernel(lower_to_arith(model.module, "tflite"))
+    plain = Executable(generate_code(kernel, host_target()))
+    flavour = Flavour(threads=3)
+    run = Executable(generate_code(kernel, host_target(), flavour=flavour))
+    inputs = [random_layer_inputs(model, seed) for seed in range(8)]
+    expected = [plain(x) for x in inputs]
+
+    def call(index: int) -> None:
+        for found, wanted in zip(
+            run(inputs[index % 8]), expected[index % 8], strict=True
+        ):
+            np.testing.assert_array_equal(found, wanted)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(call, range(60)))

@@ -1,0 +1,245 @@
+"""A team of threads for one call, through the OpenMP runtime's binary interface.
+
+The threads are the runtime's, and it starts them once a call: `GOMP_parallel` with one
+function, in which the first thread runs the model and the others help it. Where the
+first comes to a nest that is cut into blocks it raises the number of blocks that may be
+taken; all threads take them one by one, and the first goes on when all are done. So it
+never waits for a thread that has not begun a block (one that sleeps, or whose core is
+busy with something else), and between nests no thread goes to sleep.
+
+GCC's libgomp, LLVM's libomp and Intel's libiomp5 all have these symbols of GCC's
+interface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from qlower.codegen.blocks import Blocks
+from qlower.codegen.llvm import I64, Function, Module, Value, constant
+
+OPENMP_SYMBOLS = ("GOMP_parallel", "omp_get_thread_num")
+"""What code for several threads calls of the runtime."""
+
+LEAST_NANOSECONDS = 100_000.0
+"""Estimated work of all cut nests of a call below which nobody is called to help: a
+thread that sleeps needs some 30 microseconds to wake up, and the call can't end before
+it has come and gone."""
+
+# the frame that all threads see, in bytes; each counter has a cache line of its own
+_TAKEN, _LIMIT, _DONE, _ARGUMENTS, _POINTERS = 0, 64, 128, 192, 256
+_FINISHED = -1
+
+
+@dataclass
+class Team:
+    """The cut nests of a function `serial`, which `entry` calls in `threads` threads.
+
+    `serial` takes the entry's three pointers and the frame. `runners` has a function
+    for each block, in the order in which blocks are taken.
+    """
+
+    entry: str
+    serial: str
+    threads: int
+    runners: list[str] = field(default_factory=list[str])
+    nanoseconds: float = 0.0
+    _pointers: int = 0
+
+    def share(
+        self,
+        f: Function,
+        name: str,
+        blocks: Blocks,
+        pointers: Sequence[Value],
+        nanoseconds: float,
+    ) -> None:
+        """Run the blocks of a nest, in `serial`.
+
+        Their functions take `pointers` and the block's first iteration.
+        """
+        frame = f.arguments[-1]
+        first = _POINTERS + 8 * self._pointers
+        for index, pointer in enumerate(pointers):
+            f.store(pointer, f.at(frame, constant(I64, first + 8 * index)), 8)
+        base = len(self.runners)
+        f.module.functions += _runner(name, blocks, base, first, len(pointers))
+        self.runners += [f"{name}_block"] * blocks.count
+        self._pointers += len(pointers)
+        self.nanoseconds += nanoseconds
+        f.call_function("team_share", (frame, constant(I64, len(self.runners))))
+
+    @property
+    def is_worthwhile(self) -> bool:
+        """Whether there is enough to do for more than one thread."""
+        return bool(self.runners) and self.nanoseconds >= LEAST_NANOSECONDS
+
+    def finish(self, module: Module) -> None:
+        """Define `entry`, and what its threads do. `serial` has been written."""
+        arguments = ("%inputs", "%outputs", "%arena")
+        parameters = ", ".join(f"ptr noalias nonnull {a}" for a in arguments)
+        size = _POINTERS + 8 * self._pointers
+        body = [f"  %frame = alloca [{size} x i8], align 64"]
+        for at in (_TAKEN, _LIMIT, _DONE):
+            body += [*_field(f"c{at}", at), f"  store i64 0, ptr %c{at}, align 8"]
+        for index, argument in enumerate(arguments):
+            at = _ARGUMENTS + 8 * index
+            body += [
+                *_field(f"a{index}", at),
+                f"  store ptr {argument}, ptr %a{index}, align 8",
+            ]
+        module.functions += [
+            f"define i32 @{self.entry}({parameters}) nounwind #0 {{",
+            *body,
+            "  call void @GOMP_parallel(ptr @team_thread, ptr %frame, "
+            f"i32 {self.threads}, i32 0)",
+            "  ret i32 0",
+            "}",
+            *self._lead(),
+            _THREAD,
+            _TAKE,
+            _SHARE,
+        ]
+        table = ", ".join(f"ptr @{name}" for name in self.runners)
+        count = len(self.runners)
+        module.globals.append(
+            f"@team_runners = internal constant [{count} x ptr] [{table}]"
+        )
+        module.declarations |= _DECLARATIONS
+
+    def _lead(self) -> list[str]:
+        """The first thread: the model, then the end of the others' work."""
+        loads: list[str] = []
+        for index in range(3):
+            loads += [
+                *_field(f"a{index}", _ARGUMENTS + 8 * index),
+                f"  %p{index} = load ptr, ptr %a{index}, align 8",
+            ]
+        return [
+            "define internal void @team_lead(ptr %frame) nounwind #0 {",
+            *loads,
+            f"  %r = call i32 @{self.serial}(ptr %p0, ptr %p1, ptr %p2, ptr %frame)",
+            *_field("limit", _LIMIT),
+            f"  store atomic i64 {_FINISHED}, ptr %limit release, align 8",
+            "  ret void",
+            "}",
+        ]
+
+
+def _field(name: str, at: int) -> list[str]:
+    return [f"  %{name} = getelementptr i8, ptr %frame, i64 {at}"]
+
+
+def _runner(name: str, blocks: Blocks, base: int, first: int, count: int) -> list[str]:
+    """Runs one block of a nest; blocks are counted through all nests, from `base`."""
+    loads: list[str] = []
+    for index in range(count):
+        loads += [
+            *_field(f"a{index}", first + 8 * index),
+            f"  %p{index} = load ptr, ptr %a{index}, align 8",
+        ]
+    regular, *other = blocks.functions(name)
+    last = other[0] if other else regular
+    pointers = ", ".join(f"ptr %p{index}" for index in range(count))
+    return [
+        f"define internal void @{name}_block(ptr %frame, i64 %number) nounwind #0 {{",
+        *loads,
+        f"  %block = sub i64 %number, {base}",
+        f"  %start = mul i64 %block, {blocks.size}",
+        f"  %is_last = icmp eq i64 %block, {blocks.count - 1}",
+        f"  %code = select i1 %is_last, ptr @{last}, ptr @{regular}",
+        f"  call void %code({pointers}, i64 %start)",
+        "  ret void",
+        "}",
+    ]
+
+
+_DECLARATIONS = {
+    "GOMP_parallel": "declare void @GOMP_parallel(ptr, ptr, i32, i32)",
+    "omp_get_thread_num": "declare i32 @omp_get_thread_num()",
+    "sched_yield": "declare i32 @sched_yield()",
+}
+
+_THREAD = f"""\
+define internal void @team_thread(ptr %frame) nounwind #0 {{
+entry:
+  %thread = call i32 @omp_get_thread_num()
+  %is_first = icmp eq i32 %thread, 0
+  br i1 %is_first, label %lead, label %help
+lead:
+  call void @team_lead(ptr %frame)
+  ret void
+help:
+  %at = getelementptr i8, ptr %frame, i64 {_LIMIT}
+  br label %look
+look:
+  %idle = phi i64 [ 0, %help ], [ 0, %take ], [ %more_idle, %wait ], [ 0, %yield ]
+  %limit = load atomic i64, ptr %at acquire, align 8
+  %is_over = icmp eq i64 %limit, {_FINISHED}
+  br i1 %is_over, label %over, label %take
+take:
+  %took = call i1 @team_take(ptr %frame, i64 %limit)
+  br i1 %took, label %look, label %wait
+wait:
+  %more_idle = add i64 %idle, 1
+  %is_long = icmp ugt i64 %idle, 100
+  br i1 %is_long, label %yield, label %look
+yield:
+  call i32 @sched_yield()
+  br label %look
+over:
+  ret void
+}}"""
+
+_TAKE = f"""\
+define internal i1 @team_take(ptr %frame, i64 %limit) nounwind #0 {{
+entry:
+  %number = load atomic i64, ptr %frame monotonic, align 8
+  %is_left = icmp slt i64 %number, %limit
+  br i1 %is_left, label %claim, label %none
+claim:
+  %after = add i64 %number, 1
+  %claimed = cmpxchg ptr %frame, i64 %number, i64 %after acq_rel monotonic
+  %won = extractvalue {{ i64, i1 }} %claimed, 1
+  br i1 %won, label %run, label %lost
+run:
+  %at = getelementptr ptr, ptr @team_runners, i64 %number
+  %runner = load ptr, ptr %at, align 8
+  call void %runner(ptr %frame, i64 %number)
+  %done = getelementptr i8, ptr %frame, i64 {_DONE}
+  %before = atomicrmw add ptr %done, i64 1 release
+  ret i1 true
+lost:
+  ret i1 true
+none:
+  ret i1 false
+}}"""
+
+_SHARE = f"""\
+define internal void @team_share(ptr %frame, i64 %limit) nounwind #0 {{
+entry:
+  %at = getelementptr i8, ptr %frame, i64 {_LIMIT}
+  store atomic i64 %limit, ptr %at release, align 8
+  br label %work
+work:
+  %took = call i1 @team_take(ptr %frame, i64 %limit)
+  br i1 %took, label %work, label %end
+end:
+  %done_at = getelementptr i8, ptr %frame, i64 {_DONE}
+  br label %look
+look:
+  %idle = phi i64 [ 0, %end ], [ %more_idle, %wait ], [ 0, %yield ]
+  %done = load atomic i64, ptr %done_at acquire, align 8
+  %is_done = icmp eq i64 %done, %limit
+  br i1 %is_done, label %over, label %wait
+wait:
+  %more_idle = add i64 %idle, 1
+  %is_long = icmp ugt i64 %idle, 1000
+  br i1 %is_long, label %yield, label %look
+yield:
+  call i32 @sched_yield()
+  br label %look
+over:
+  ret void
+}}"""
