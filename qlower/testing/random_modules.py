@@ -1,4 +1,4 @@
-"""Modules of one qnn operation on uint8 with drawn shapes, scales and zero points.
+"""Modules of one qnn operation with drawn shapes, scales and zero points.
 
 Every second has scales whose ratios are powers of two, so that exact ties are common.
 The same kind, seed and options make the same module.
@@ -40,13 +40,16 @@ class Draw:
     """What a layer is drawn from.
 
     `outputs` is about how many numbers it gives. Biases are float32 if `real_bias`,
-    else int32; weights may have a zero point if `asymmetric_weights`.
+    else int32; weights may have a zero point if `asymmetric_weights`. Activations are
+    uint8 unless `signed`. Means have the input's scale unless `rescales_means`.
     """
 
     seed: int
     outputs: int = 2000
     real_bias: bool = True
     asymmetric_weights: bool = False
+    signed: bool = False
+    rescales_means: bool = False
     random: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:
@@ -70,13 +73,19 @@ class Draw:
 
     def zero_point(self) -> int:
         """One end of the storage range, its middle, or anything."""
-        return self.one_of(0, 255, 128, self.pick(0, 255))
+        point = self.one_of(0, 255, 128, self.pick(0, 255))
+        return point - 128 if self.signed else point
 
-    def activation(self, shape: Shape) -> TensorType[Attribute]:
-        return quantized(shape, self.scale(), self.zero_point(), signed=False)
+    def activation(
+        self, shape: Shape, scale: float | None = None
+    ) -> TensorType[Attribute]:
+        """A tensor of `scale`, or any."""
+        scale = self.scale() if scale is None else scale
+        return quantized(shape, scale, self.zero_point(), signed=self.signed)
 
     def codes(self, shape: Shape) -> Array:
-        return self.random.integers(0, 255, shape, np.uint8, endpoint=True)
+        codes = self.random.integers(0, 255, shape, np.uint8, endpoint=True)
+        return (codes ^ 128).view(np.int8) if self.signed else codes
 
     def image(self, channels: int, height: int, width: int, outputs: int) -> Shape:
         """An image of channels last, in a batch that gives `outputs` places each."""
@@ -195,7 +204,7 @@ def _operands(
     # A power of two, so that the ratio of the scales stays one.
     spread = 2.0 ** round(np.log2(reach * np.sqrt(window) / 2))
     y_scale = float(np.float32(x_scale * max(scales) * spread))
-    y = quantized(result, y_scale, draw.zero_point(), signed=False)
+    y = draw.activation(result, y_scale)
     return x, weights, weight_type, bias, y
 
 
@@ -205,8 +214,7 @@ def _binary(
     def draw_layer(draw: Draw) -> RandomLayer:
         shape = (max(1, draw.outputs // 64), draw.pick(61, 67))
         a, b = draw.activation(shape), draw.activation(shape)
-        scale = spread * draw.scale()
-        y = quantized(shape, scale, draw.zero_point(), signed=False)
+        y = draw.activation(shape, spread * draw.scale())
 
         def body(a: SSAValue, b: SSAValue) -> list[SSAValue]:
             return [make(a, b, y)]
@@ -263,6 +271,8 @@ def mean(draw: Draw) -> RandomLayer:
     shape = draw.image(channels, draw.pick(1, 11), draw.pick(1, 11), channels)
     x = draw.activation(shape)
     y = TensorType(x.element_type, (shape[0], 1, 1, channels))
+    if draw.rescales_means:
+        y = draw.activation((shape[0], 1, 1, channels))
 
     def body(image: SSAValue) -> list[SSAValue]:
         return [qnn.MeanOp(image, y, axes=[1, 2], keep_dims=True).result]
@@ -305,6 +315,21 @@ def concat(draw: Draw) -> RandomLayer:
 
     module = make_module(types, body)
     return RandomLayer(module, [draw.codes(shape) for shape in shapes])
+
+
+def requantize(draw: Draw) -> RandomLayer:
+    shape = (draw.outputs,)
+    x, y = draw.activation(shape), draw.activation(shape)
+    module = _unary(x, lambda a: qnn.RequantizeOp(a, y).result)
+    return RandomLayer(module, [draw.codes(shape)])
+
+
+def leaky_relu(draw: Draw) -> RandomLayer:
+    shape = (draw.outputs,)
+    x, y = draw.activation(shape), draw.activation(shape)
+    alpha = float(np.float32(draw.random.choice([0.25, 0.01, 0.3])))
+    module = _unary(x, lambda a: qnn.LeakyReluOp(a, y, alpha=alpha).result)
+    return RandomLayer(module, [draw.codes(shape)])
 
 
 def relu(draw: Draw) -> RandomLayer:

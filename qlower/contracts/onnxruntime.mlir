@@ -1,0 +1,360 @@
+// The arithmetic of ONNX Runtime's CPU execution provider on x86 with VNNI (ONNX Runtime 1.31,
+// MLAS): the operators QLinearConv, QLinearMatMul, QGemm, QLinearAdd, QLinearMul,
+// QLinearGlobalAveragePool, QLinearConcat, QLinearLeakyRelu, QuantizeLinear and
+// DequantizeLinear, to which it fuses models in QDQ form at its default optimization level.
+// Neither threads nor layout matter.
+//
+// # Formula
+// F(...) is one float32 rounding, rne rounds half to even; clamping is to the storage type.
+// - conv2d, depthwise_conv2d, linear, matmul: `y = rne(F(acc F(F(s_x s_w) / s_y))) + z`
+// - add: `r_a = F(s_a / s_y)`, r_b alike, `c = F(z - F(F(r_a z_a) + F(r_b z_b)))`, `y = rne(F(F(F(a r_a) + c) + F(b r_b)))`
+// - mul: `y = rne(F(F((a - z_a)(b - z_b) F(F(s_a s_b) / s_y)) + z))`
+// - mean over rows and columns (QLinearGlobalAveragePool), D = sum(x - z_x): `y = rne(F(D F(s_x / F(s_y n)))) + z`
+// - quantize: `y = rne(F(x / s_y)) + z`; dequantize: `F((x - z_x) s_x)`
+// - requantize, clamp, and concat and leaky_relu where they rescale: dequantize, then quantize
+//
+// # Ties
+// Half to even. The zero point is added after the rounding, but inside it in add and mul:
+// there its parity decides where a tie goes.
+//
+// # Operands
+// Scales combine in float32 and divide; nothing is fixed point. The bias is an int32 of the
+// accumulator's step; a real one becomes `rne(F(b / F(s_x s_w)))`, as ONNX Runtime's quantization
+// tool does.
+//
+// # Quirks
+// - A sum of two tensors and their product round differently from a convolution: zero
+//   point inside and after.
+// - Before VNNI uint8 activations with int8 weights saturate: `onnxruntime-avx2`.
+// - Models in QDQ form are this arithmetic only where they fuse. At optimization levels below
+//   "extended", and convolutions of int8 activations at any level unless session.qdqisint8allowed
+//   is 1, run in float32 and differ in up to 14 % of outputs on ties.
+//
+// # Not matched
+// - QLinearAveragePool, refused: it adds dequantized float32 numbers in the order of the window,
+//   so that its sums have roundings which no integer accumulator shows.
+// - QLinearSigmoid and QLinearSoftmax, refused: MLAS approximates exp in its own way.
+// - ARM: QLinearAdd and QLinearGlobalAveragePool are fixed point there, half away from zero.
+//
+// # Checked against
+// ONNX Runtime 1.31.1: 114,304 recorded outputs of layers and those of other operations, all equal;
+// live, over a million outputs of random layers, all equal.
+//
+// # Sources
+// - microsoft/onnxruntime, onnxruntime/core/providers/cpu/quantization/qlinearconv.cc, ComputeOutputScale
+// - onnxruntime/core/mlas/lib/quantize.cpp, MlasRequantizeOutput, MlasQuantizeLinear
+// - onnxruntime/core/mlas/lib/qladd.cpp, qlmul.cpp, qlgavgpool.cpp
+// - onnxruntime/contrib_ops/cpu/quantization/qlinear_concat.cc, qlinear_lookup_table.cc
+
+module attributes {
+  contract.summary = "ONNX Runtime on x86 (VNNI): float32 ratio, half to even",
+  contract.family = "ONNX Runtime"
+} {
+
+// ---------------------------------------------------------------- steps
+
+// MLAS clamps before it rounds and adds the zero point; the order makes no difference.
+func.func private @store(%real: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
+  %low = arith.subi %min, %zero_point : i32
+  %high = arith.subi %max, %zero_point : i32
+  %above = arith.maxsi %rounded, %low : i32
+  %clamped = arith.minsi %above, %high : i32
+  %result = arith.addi %clamped, %zero_point : i32
+  return %result : i32
+}
+
+func.func private @store_with_zero_point_inside(%real: f32, %min: i32, %max: i32) -> i32 {
+  %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
+  %above = arith.maxsi %rounded, %min : i32
+  %result = arith.minsi %above, %max : i32
+  return %result : i32
+}
+
+func.func private @dequantize_linear(%stored: i32, %scale: f32, %zero_point: i32) -> f32 {
+  %centred = arith.subi %stored, %zero_point : i32
+  %real = arith.sitofp %centred : i32 to f32
+  %result = arith.mulf %real, %scale : f32
+  return %result : f32
+}
+
+// MlasQuantizeLinear.
+func.func private @quantize_linear(%real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %steps = arith.divf %real, %scale : f32
+  %result = func.call @store(%steps, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func private @rescale(
+    %stored: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %real = func.call @dequantize_linear(%stored, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %result = func.call @quantize_linear(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- convolution, linear
+
+// MlasRequantizeOutput.
+func.func private @requantize_output(
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %multiplier = arith.divf %step, %output_scale : f32
+  %sum = arith.sitofp %accumulator : i32 to f32
+  %scaled = arith.mulf %sum, %multiplier : f32
+  %result = func.call @store(%scaled, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
+  %result = func.call @requantize_output(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @depthwise_conv2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
+  %result = func.call @requantize_output(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @linear(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
+  %result = func.call @requantize_output(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// QLinearMatMul.
+func.func @matmul(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @requantize_output(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// With VNNI all products are exact.
+func.func @conv2d_product() -> i32 {
+  %exact = arith.constant 0 : i32
+  return %exact : i32
+}
+
+func.func @depthwise_conv2d_product() -> i32 {
+  %exact = arith.constant 0 : i32
+  return %exact : i32
+}
+
+func.func @linear_product() -> i32 {
+  %exact = arith.constant 0 : i32
+  return %exact : i32
+}
+
+// quantization/onnx_quantizer.py, quantize_bias_static.
+func.func @quantize_bias(
+    %real: f32 {contract.value = "real_bias"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %weight_scale: f32 {contract.value = "weight_scale"}) -> i32 {
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %steps = arith.divf %real, %step : f32
+  %result = fixed.convert %steps {rounding = half_even} : f32 to i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- mean
+
+// MlasQLinearGlobalAveragePool: over rows and columns.
+func.func @mean(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %over_image: i1 {contract.value = "over_image"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  cf.assert %over_image, "ONNX Runtime takes the mean over other dimensions than rows and columns in float32"
+  %zeros = arith.muli %count, %input_zero_point : i32
+  %sum = arith.subi %accumulator, %zeros : i32
+  %real = arith.sitofp %sum : i32 to f32
+  %n = arith.sitofp %count : i32 to f32
+  %total_scale = arith.mulf %output_scale, %n : f32
+  %multiplier = arith.divf %input_scale, %total_scale : f32
+  %scaled = arith.mulf %real, %multiplier : f32
+  %result = func.call @store(%scaled, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- elementwise
+
+// MlasQLinearAdd: all zero points become one float32.
+func.func @add(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %lhs_ratio = arith.divf %lhs_scale, %output_scale : f32
+  %rhs_ratio = arith.divf %rhs_scale, %output_scale : f32
+  %lhs_zero = arith.sitofp %lhs_zero_point : i32 to f32
+  %rhs_zero = arith.sitofp %rhs_zero_point : i32 to f32
+  %lhs_offset = arith.mulf %lhs_ratio, %lhs_zero : f32
+  %rhs_offset = arith.mulf %rhs_ratio, %rhs_zero : f32
+  %offsets = arith.addf %lhs_offset, %rhs_offset : f32
+  %z = arith.sitofp %zero_point : i32 to f32
+  %fixed = arith.subf %z, %offsets : f32
+  %a = arith.sitofp %lhs : i32 to f32
+  %b = arith.sitofp %rhs : i32 to f32
+  %a_scaled = arith.mulf %a, %lhs_ratio : f32
+  %b_scaled = arith.mulf %b, %rhs_ratio : f32
+  %moved = arith.addf %a_scaled, %fixed : f32
+  %sum = arith.addf %moved, %b_scaled : f32
+  %result = func.call @store_with_zero_point_inside(%sum, %min, %max) : (f32, i32, i32) -> i32
+  return %result : i32
+}
+
+// MlasQLinearMul.
+func.func @mul(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %a = arith.subi %lhs, %lhs_zero_point : i32
+  %b = arith.subi %rhs, %rhs_zero_point : i32
+  %product = arith.muli %a, %b : i32
+  %scales = arith.mulf %lhs_scale, %rhs_scale : f32
+  %multiplier = arith.divf %scales, %output_scale : f32
+  %real = arith.sitofp %product : i32 to f32
+  %scaled = arith.mulf %real, %multiplier : f32
+  %z = arith.sitofp %zero_point : i32 to f32
+  %moved = arith.addf %scaled, %z : f32
+  %result = func.call @store_with_zero_point_inside(%moved, %min, %max) : (f32, i32, i32) -> i32
+  return %result : i32
+}
+
+// The stored integer of a bound, as QuantizeLinear gives it.
+func.func @bound(
+    %real: f32 {contract.value = "real"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
+  %low = arith.constant -65536 : i32
+  %high = arith.constant 65536 : i32
+  %result = func.call @quantize_linear(%real, %output_scale, %zero_point, %low, %high) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// A Clip or Relu between DequantizeLinear and QuantizeLinear.
+func.func @clamp(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- borders, rescaling
+
+func.func @quantize(
+    %input: f32 {contract.value = "input"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @quantize_linear(%input, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @dequantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"}) -> f32 {
+  %result = func.call @dequantize_linear(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  return %result : f32
+}
+
+// DequantizeLinear, then QuantizeLinear.
+func.func @requantize(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// QLinearConcat: an input whose scale and zero point are the output's is copied.
+func.func @concat(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %rescaled = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
+  %same_zero = arith.cmpi eq, %input_zero_point, %zero_point : i32
+  %same = arith.andi %same_scale, %same_zero : i1
+  %result = arith.select %same, %input, %rescaled : i32
+  return %result : i32
+}
+
+// QLinearLeakyRelu, a table.
+func.func @leaky_relu(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %alpha: f32 {contract.value = "alpha"}) -> i32 {
+  %real = func.call @dequantize_linear(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %leak = arith.mulf %real, %alpha : f32
+  %zero = arith.constant 0.0 : f32
+  %not_negative = arith.cmpf oge, %real, %zero : f32
+  %y = arith.select %not_negative, %real, %leak : f32
+  %result = func.call @quantize_linear(%y, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+}

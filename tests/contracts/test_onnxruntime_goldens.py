@@ -1,0 +1,48 @@
+"""The ONNX Runtime contracts against what it answered (recorded).
+
+48 convolutions and linear layers as u8s8 and s8s8 and other operations, with scales
+that make exact ties; every executor must give the recorded bits.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from qlower.testing.recorded_uint8 import recorded_uint8_operation
+from qlower.testing.recordings import (
+    LAYER_COUNT,
+    RUNTIMES,
+    check_recording,
+    recorded_layer,
+    recorded_operations,
+)
+
+pytestmark = pytest.mark.skipif(
+    not RUNTIMES.is_dir(), reason=f"no recorded answers in {RUNTIMES}"
+)
+
+LAYER_ENGINES = {
+    "ort_qlinear_u8s8": "onnxruntime",
+    "ort_qlinear_s8s8": "onnxruntime",
+    "ort_qlinear_u8s8_haswell": "onnxruntime-avx2",
+    "ort_qlinear_s8s8_haswell": "onnxruntime-avx2",
+}
+"""The contract of each engine of `layers.npz`."""
+
+REFUSED = "QLinearAveragePool"
+"""It adds float32 numbers, which no contract describes."""
+
+
+@pytest.mark.parametrize("index", range(LAYER_COUNT))
+@pytest.mark.parametrize("engine", LAYER_ENGINES)
+def test_layer(engine: str, index: int):
+    recording = recorded_layer(index, engine, unsigned="u8s8" in engine)
+    check_recording(recording, LAYER_ENGINES[engine])
+
+
+@pytest.mark.parametrize(
+    ("operation", "index"),
+    [case for case in recorded_operations("ort") if case[0] != REFUSED],
+)
+def test_operation(operation: str, index: int):
+    check_recording(recorded_uint8_operation(index), "onnxruntime")

@@ -1,0 +1,60 @@
+"""The ONNX Runtime contract against the installed one on random layers."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.executors import ModelInterpreter
+from qlower.testing import random_modules
+from qlower.testing.native import machine_levels
+from qlower.testing.onnx_runtime import run_onnx_runtime
+from qlower.testing.random_modules import Draw
+
+pytestmark = [
+    pytest.mark.skipif(
+        find_spec("onnx") is None or find_spec("onnxruntime") is None,
+        reason="onnx and onnxruntime are not installed",
+    ),
+    pytest.mark.skipif(
+        "avx512vnni" not in machine_levels(),
+        reason="the contract is that of a CPU with AVX-512 VNNI",
+    ),
+]
+
+KINDS = {
+    **dict.fromkeys(("conv2d", "depthwise_conv2d", "linear"), 14),
+    **dict.fromkeys(("add", "mul", "mean", "concat"), 8),
+    **dict.fromkeys(("quantize", "dequantize", "leaky_relu"), 4),
+}
+"""The operations and how many layers of each."""
+
+OUTPUTS = 16_000
+
+
+def test_random_layers():
+    compared = 0
+    for kind, seeds in KINDS.items():
+        for seed in range(seeds):
+            draw = Draw(
+                seed,
+                OUTPUTS,
+                real_bias=False,
+                asymmetric_weights=True,
+                signed=seed % 4 > 1,
+                rescales_means=True,
+            )
+            layer = getattr(random_modules, kind)(draw)
+            expected = run_onnx_runtime(layer)
+            model = qlower.Model(layer.module)
+            interpreter = ModelInterpreter(model, at="qnn", contract="onnxruntime")
+            ((result,), _) = interpreter.run(layer.inputs, {})
+            np.testing.assert_array_equal(result, expected, f"{kind}, seed {seed}")
+            compared += expected.size
+            if seed in (0, 3):
+                native = qlower.jit(model, contract="onnxruntime")(*layer.inputs)
+                np.testing.assert_array_equal(native, expected, f"{kind}, seed {seed}")
+    assert compared >= 1_000_000
