@@ -25,7 +25,7 @@ from xdsl.passes import ModulePass
 from qlower.attributes import CONTRACT, TYPE, module_contract
 from qlower.contracts import load_contract
 from qlower.contracts.values import contract_of
-from qlower.diagnostics import QlowerError
+from qlower.diagnostics import QlowerError, file_location, format_location
 from qlower.dialects import qnn, quant
 from qlower.dialects.quant import QuantizedType, element_type
 from qlower.transforms.lower_qnn import (
@@ -145,7 +145,9 @@ def _at_operation(error: QlowerError, op: Operation) -> QlowerError:
         return QlowerError(
             error.message, op.location, notes=error.notes, help=error.help
         )
-    note = f"the contract says so here: {error.location}"
+    place = file_location(error.location)
+    where = error.location if place is None else format_location(place)
+    note = f"the contract says so here: {where}"
     return QlowerError(
         error.message, op.location, notes=[note, *error.notes], help=error.help
     )
