@@ -6,7 +6,7 @@ operation keeps it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -23,7 +23,7 @@ from xdsl.traits import ConstantLike, IsTerminator
 from qlower.attributes import NAME
 from qlower.diagnostics import layer_name
 from qlower.dialects import qnn
-from qlower.signature import main_function
+from qlower.signature import Signature, main_function
 
 
 def layers(module: ModuleOp) -> Iterator[Operation]:
@@ -90,6 +90,74 @@ def expose_layers(module: ModuleOp) -> tuple[ModuleOp, dict[str, int]]:
     attributes += [DictionaryAttr({NAME: StringAttr(name)}) for name in new]
     function.res_attrs = ArrayAttr(attributes)
     return exposed, names
+
+
+def detach_layers(
+    module: ModuleOp, names: Collection[str]
+) -> tuple[ModuleOp, list[str], list[str]]:
+    """A copy of `module` with the named layers alone: each takes arguments only, and
+    its results are returned.
+
+    The second value names, for each argument, the input or the layer of `module` whose
+    value it stands for; the third names the results. Layers with several results are as
+    in `expose_layers`.
+    """
+    detached = module.clone()
+    function = main_function(detached)
+    block = function.body.block
+    values = _value_names(detached)
+    arguments: dict[SSAValue, SSAValue] = {}
+    sources: list[str] = []
+    results: list[SSAValue] = []
+    inputs = list(block.args)
+    for op in layers(detached):
+        if layer_name(op) not in names:
+            continue
+        for index, operand in enumerate(op.operands):
+            if operand not in values:
+                continue
+            if operand not in arguments:
+                arguments[operand] = block.insert_arg(operand.type, len(block.args))
+                sources.append(values[operand])
+            op.operands[index] = arguments[operand]
+        results += [value for value in op.results if value in values]
+    terminator = block.last_op
+    assert terminator is not None
+    terminator.operands = results
+    for op in reversed(list(block.ops)):
+        if op is not terminator and not any(value.uses for value in op.results):
+            block.erase_op(op)
+    for argument in inputs:
+        block.erase_arg(argument)
+    function.function_type = FunctionType.from_lists(
+        [argument.type for argument in block.args], [value.type for value in results]
+    )
+    function.arg_attrs = _named(sources)
+    function.res_attrs = _named([values[value] for value in results])
+    return detached, sources, [values[value] for value in results]
+
+
+def _value_names(module: ModuleOp) -> dict[SSAValue, str]:
+    """The inputs and the layers' results, by the names that `Executor.run` has."""
+    specs = Signature.of_module(module).inputs
+    arguments = main_function(module).body.block.args
+    names: dict[SSAValue, str] = {
+        argument: spec.name for argument, spec in zip(arguments, specs, strict=True)
+    }
+    for op in layers(module):
+        name = layer_name(op)
+        for index, result in enumerate(op.results):
+            if name is not None and isinstance(result.type, TensorType):
+                names[result] = f"{name}:{index}" if index else name
+    return names
+
+
+def _named(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
+    """Attributes that name arguments or results; a number keeps them different."""
+    return ArrayAttr(
+        DictionaryAttr({NAME: StringAttr(f"{index}:{name}")})
+        for index, name in enumerate(names)
+    )
 
 
 def is_constant(owner: Operation | Block) -> bool:

@@ -20,14 +20,11 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr
-from xdsl.ir import SSAValue
 
 import qlower
-from qlower.attributes import NAME
 from qlower.diagnostics import layer_name
-from qlower.layers import layers
-from qlower.signature import TensorSpec, main_function
+from qlower.layers import detach_layers, layers
+from qlower.signature import TensorSpec
 
 FOLDER = Path(__file__).parent
 DIGITS = FOLDER.parent / "digits"
@@ -96,19 +93,20 @@ def compare(
     first, second = (
         qlower.jit(model, contract=contract, with_layers=True) for contract in contracts
     )
-    detached, sources = detach_layers(model)
-    alone = qlower.jit(detached, contract=contracts[1], with_layers=True)
     found = {
         name: Layer(name, op.name.removeprefix("qnn."), Differences(), Differences())
         for op in layers(model.module)
         if (name := layer_name(op)) is not None
     }
+    detached, sources, names = detach_layers(model.module, found)
+    alone = qlower.jit(qlower.Model(detached), contract=contracts[1])
     other_answers = 0
     for image in images:
         (answer, *_), expected = first.run([image], {})
         (other, *_), whole = second.run([image], {})
         known = {**expected, model.inputs[0].name: image}
-        _, local = alone.run([known[source] for source in sources], {})
+        results, _ = alone.run([known[source] for source in sources], {})
+        local = dict(zip(names, results, strict=True))
         other_answers += int(np.argmax(answer) != np.argmax(other))
         for name, layer in found.items():
             if expected[name].dtype.kind in "iu":
@@ -116,44 +114,6 @@ def compare(
                 layer.alone.add(expected[name], local[name])
     counted = [layer for layer in found.values() if layer.whole.count]
     return Comparison(counted, len(images), other_answers)
-
-
-def detach_layers(model: qlower.Model) -> tuple[qlower.Model, list[str]]:
-    """The model with arguments of its own for every operand of every layer, and the
-    name of the layer or input that each argument stands for."""
-    module = model.module.clone()
-    main = main_function(module)
-    block = main.body.block
-    names: dict[SSAValue, str] = {
-        argument: spec.name
-        for argument, spec in zip(block.args, model.inputs, strict=True)
-    }
-    for op in layers(module):
-        for index, result in enumerate(op.results):
-            names[result] = (
-                f"{layer_name(op)}:{index}" if index else str(layer_name(op))
-            )
-    inputs = list(block.args)
-    sources: list[str] = []
-    for op in layers(module):
-        for index, operand in enumerate(op.operands):
-            if operand in names:
-                argument = block.insert_arg(operand.type, len(block.args))
-                op.operands[index] = argument
-                sources.append(names[operand])
-    for argument in inputs:
-        block.erase_arg(argument)
-    main.function_type = FunctionType.from_lists(
-        [argument.type for argument in block.args],
-        list(main.function_type.outputs),
-    )
-    main.arg_attrs = ArrayAttr(
-        [
-            DictionaryAttr({NAME: StringAttr(f"{index}:{source}")})
-            for index, source in enumerate(sources)
-        ]
-    )
-    return qlower.Model(module), sources
 
 
 def read_images(path: Path | None, spec: TensorSpec) -> list[Array]:

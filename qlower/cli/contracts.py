@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qlower.cli.options import Commands, add_command
 from qlower.diagnostics import QlowerError
+
+if TYPE_CHECKING:
+    from qlower.comparison import Subject
 
 EXAMPLE = """  qlower contracts
   qlower contracts show tflite
@@ -14,6 +18,9 @@ EXAMPLE = """  qlower contracts
 
 PAGES_EXAMPLE = """  qlower contracts pages
   qlower contracts pages --check"""
+
+COMPARE_EXAMPLE = """  qlower contracts compare model.tflite=inputs.npz
+  qlower contracts compare model.mlir --contract exact --contract ./my_npu.mlir"""
 
 STALE = 1
 
@@ -43,6 +50,36 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
         "--check", action="store_true", help="write nothing, fail if a page is stale"
     )
     pages.set_defaults(run=write_pages)
+    compare = add_command(
+        actions,
+        common,
+        "compare",
+        "count how often contracts differ, layer by layer",
+        COMPARE_EXAMPLE,
+    )
+    compare.add_argument(
+        "models",
+        nargs="+",
+        metavar="MODEL[=FILE]",
+        help="a .tflite or .mlir file; the .npy or .npz file of its input, or of a set "
+        "of inputs (default: random codes)",
+    )
+    compare.add_argument(
+        "--contract",
+        action="append",
+        metavar="NAME",
+        help="one of the contracts to compare (default: all that come with qlower)",
+    )
+    compare.add_argument(
+        "--examples", type=int, metavar="COUNT", help="take so many of a set's inputs"
+    )
+    compare.add_argument(
+        "--output",
+        metavar="FILE",
+        default="-",
+        help="write to this markdown file (default: print)",
+    )
+    compare.set_defaults(run=compare_contracts)
 
 
 def list_contracts(options: argparse.Namespace) -> int:
@@ -92,3 +129,46 @@ def write_pages(options: argparse.Namespace) -> int:
             file.parent.mkdir(exist_ok=True)
             file.write_text(text, encoding="utf-8")
     return STALE if options.check and stale else 0
+
+
+def compare_contracts(options: argparse.Namespace) -> int:
+    """How often contracts differ on the layers of the models."""
+    from qlower.cli.progress import clear_status
+    from qlower.comparison import compare
+    from qlower.contracts import contract_names
+    from qlower.contracts.differences import differences_page
+    from qlower.output import write_text
+
+    if options.examples is not None and options.examples < 1:
+        raise QlowerError(f"--examples must be at least 1, not {options.examples}")
+    subjects = [_subject(argument) for argument in options.models]
+    contracts: list[str] = options.contract or contract_names()
+    page = differences_page(compare(subjects, contracts, options.examples))
+    clear_status()
+    write_text(options.output, lambda: page)
+    return 0
+
+
+def _subject(argument: str) -> Subject:
+    """The model, and its inputs' arrays by name or the only one in the file."""
+    from qlower.arrays import read_arrays
+    from qlower.comparison import Subject, random_inputs
+    from qlower.model import load
+
+    path, separator, file = argument.rpartition("=")
+    if not separator or Path(argument).exists():
+        path, file = argument, ""
+    model = load(path)
+    name = Path(path).stem
+    if name == "model":  # a folder a model
+        name = Path(path).absolute().parent.name
+    if not file:
+        return Subject(name, model, random_inputs(model.inputs))
+    arrays = read_arrays(Path(file))
+    names = [spec.name for spec in model.inputs]
+    if len(names) == len(arrays) == 1:
+        arrays = dict(zip(names, arrays.values(), strict=True))
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        raise QlowerError(f"{file} has no array {missing[0]!r}, an input of {path}")
+    return Subject(name, model, arrays)

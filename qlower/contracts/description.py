@@ -46,7 +46,7 @@ where operands come from, what it was compared with, and what isn't matched;
 _FUNCTION = re.compile(r"\s*func\.func (?:(private) )?@([\w.]+)")
 _CALL = re.compile(r"func\.call @([\w.]+)")
 _COMMENT = re.compile(r"\s*// ?(.*)")
-_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_LINK = re.compile(r"\[([^\[\]]*)\]\([^)]*\)")
 _WIDTH = 95
 
 

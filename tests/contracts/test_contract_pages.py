@@ -25,7 +25,7 @@ MINE = """\
 // The arithmetic of my device.
 //
 // # Ties
-// half *up*
+// half *up*, in [0, 1)
 
 module attributes {contract.summary = "mine", contract.base = "tflite"} {
 
@@ -85,9 +85,10 @@ def test_stale_pages_are_found(tmp_path: Path):
 def test_a_page_says_what_the_text_says():
     page = explain(parse_contract(MINE, "mine", "mine.mlir"))
     assert page.startswith("# mine\n\n*mine*\n")
-    assert "The arithmetic of my device.\n\n## Ties\nhalf *up*\n" in page
+    assert "The arithmetic of my device.\n\n## Ties\nhalf *up*, in [0, 1)\n" in page
     assert "- `requantize`: Said where it is computed, on two lines.\n" in page
     assert "- `multiply_by_quantized_multiplier`: Not two roundings but one.\n" in page
+    assert "base: tflite\n" in page
     assert "As in tflite: `conv2d`, " in page
     assert "refused by name: `adaptive_avg_pool2d`." in page
     assert "steps" not in page
