@@ -78,7 +78,7 @@ def _emit(f: Function, dot: DotStep, rows: int, columns: int) -> int:
         factors = [
             dot.load_activations(
                 f,
-                f.at(x, f.add(base, constant(I64, row * DEPTH))),
+                [f.at(x, f.add(base, constant(I64, row * DEPTH)))],
                 dot.run_bytes,
                 signed=False,
             )

@@ -19,6 +19,7 @@ from functools import partial
 from qlower.codegen.dot import DotStep, dot_step
 from qlower.codegen.elements import store_scalars
 from qlower.codegen.llvm import I64, Function, Type, Value, constant, zero
+from qlower.codegen.matrix import matrix_step
 from qlower.codegen.packing import Factors, Packed, constant_factors
 from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.recognise import Contraction
@@ -30,13 +31,11 @@ _MAXIMUM_CHANNELS_IN_FLIGHT = 8
 def emit_contraction(f: Function, target: Target, contraction: Contraction) -> None:
     """The whole nest."""
     nest = contraction.nest
-    dot = dot_step(target, signed=contraction.activation.signed)
-    factors = constant_factors(contraction, dot)
-    dot = dot.holding(factors.weights)
     pixel = contraction.pixels[-1] if contraction.pixels else None
     rows = nest.bounds[pixel] if pixel is not None else 1
     run = contraction.run
     length = nest.bounds[run] if run is not None else 1
+    dot, factors = _step(target, contraction, rows, length)
     height, width = _tile(target, dot, rows, length, factors)
     # one pointer to the weights of a tile, or a stream of them for each vector
     packed = factors.pack(f.module, dot, width if dot.selects_lane else 1)
@@ -68,6 +67,21 @@ def emit_contraction(f: Function, target: Target, contraction: Contraction) -> N
 
     indices = [constant(I64, 0)] * len(nest.bounds)
     nested(f, nest.bounds, contraction.groups, indices, blocks)
+
+
+def _step(
+    target: Target, contraction: Contraction, rows: int, length: int
+) -> tuple[DotStep, Factors]:
+    """Products of matrices, where there are enough rows and bytes, or of vectors."""
+    signed = contraction.activation.signed
+    matrix = matrix_step(target, signed=signed)
+    if matrix is not None and rows >= matrix.rows and length >= matrix.depth:
+        factors = constant_factors(contraction, matrix)
+        if not factors.has_row_factor:
+            return matrix, factors
+    dot = dot_step(target, signed=signed)
+    factors = constant_factors(contraction, dot)
+    return dot.holding(factors.weights), factors
 
 
 def _two_segments(bound: int, width: int) -> list[Segment]:
@@ -112,7 +126,9 @@ def _tile(
 def _cycles(dot: DotStep, length: int, height: int, width: int) -> float:
     """Of one chunk: products, and half a cycle for a load that isn't part of a product;
     the latency of a chain of dot products bounds it from below."""
-    loads = height * dot.activation_loads(length) / -(-length // 4)
+    loads = height * dot.activation_loads(length) / -(-length // dot.depth)
+    loads *= dot.load_cost
+    height = -(-height // dot.rows) * dot.rows
     if not dot.selects_lane:
         return max(height * width + 0.5 * loads, 5.0) + 0.5
     return max(height * width + 0.5 * (loads + width), 8.0) + 0.5
@@ -207,7 +223,15 @@ class _Tile(PointCode):
         start = constants(packed.correction)
         with_rows = packed.row_factor is not None
         none = [zero(lanes_type)] if with_rows else []
-        flat = [value for _ in points for value in (*start, *none)]
+        # a last group that isn't full repeats its last pixel
+        groups = [
+            [
+                points[min(row, len(points) - 1)]
+                for row in range(first, first + dot.rows)
+            ]
+            for first in range(0, len(points), dot.rows)
+        ]
+        flat = [dot.spread(f, value) for _ in groups for value in (*start, *none)]
         panel = packed.taps * packed.chunks * dot.chunk_bytes
         weights = f.at(packed.weights, f.scale(first, panel))
         step, apart = vectors * dot.chunk_bytes, dot.chunk_bytes
@@ -224,13 +248,19 @@ class _Tile(PointCode):
             """The products of `size` bytes, from chunk `index` of the run on."""
             offset = f.scale(f.add(f.scale(tap, packed.chunks), index), step)
             loaded: list[list[list[Value]]] = []
-            for point in points:
-                here = [*point[: len(self.nest.parallel)], *position]
-                address = self.contraction.activation.operand.address(f, here)
-                signed = self.contraction.activation.signed
-                loaded.append(dot.load_activations(f, address, size, signed))
-            for part in range(-(-size // 4)):
-                meant = min(4, size - 4 * part)
+            activation = self.contraction.activation
+            for group in groups:
+                addresses = [
+                    activation.operand.address(
+                        f, [*point[: len(self.nest.parallel)], *position]
+                    )
+                    for point in group
+                ]
+                loaded.append(
+                    dot.load_activations(f, addresses, size, activation.signed)
+                )
+            for part in range(-(-size // dot.depth)):
+                meant = min(dot.depth, size - dot.depth * part)
                 at_part = f.add(offset, constant(I64, part * step))
                 chunk_weights = [
                     dot.load_weights(
@@ -246,9 +276,9 @@ class _Tile(PointCode):
                 if with_rows:
                     chunk_weights.append(dot.ones(meant))
                 flat = [
-                    dot.multiply(f, total, loaded[row][part], weight)
-                    for (row, weight), total in zip(
-                        itertools.product(range(len(points)), chunk_weights),
+                    dot.multiply(f, total, factors[part], weight)
+                    for (factors, weight), total in zip(
+                        itertools.product(loaded, chunk_weights),
                         flat,
                         strict=True,
                     )
@@ -257,7 +287,12 @@ class _Tile(PointCode):
 
         flat = self.reduce(flat, chunk)
         width = vectors + len(none)
-        rows = [flat[i : i + width] for i in range(0, len(flat), width)]
+        rows: list[list[Value]] = []
+        for start_of_group in range(0, len(flat), width):
+            totals = flat[start_of_group : start_of_group + width]
+            collected = [dot.collect(f, total) for total in totals]
+            rows += [list(row) for row in zip(*collected, strict=True)]
+        rows = rows[: len(points)]
         if packed.row_factor is None:
             return rows
         row_factors = constants(packed.row_factor)
@@ -287,7 +322,7 @@ class _Tile(PointCode):
                 now = list(position)
                 if run is not None:
                     now[run - parallel] = f.scale(index, step_bytes)
-                first = f.scale(index, step_bytes // 4)
+                first = f.scale(index, step_bytes // self.dot.depth)
                 return chunk(now, tap, first, step_bytes, carried)
 
             flat = f.loop(length // step_bytes, flat, step)
@@ -295,7 +330,13 @@ class _Tile(PointCode):
                 now = list(position)
                 if run is not None:
                     now[run - parallel] = constant(I64, whole)
-                flat = chunk(now, tap, constant(I64, whole // 4), length - whole, flat)
+                flat = chunk(
+                    now,
+                    tap,
+                    constant(I64, whole // self.dot.depth),
+                    length - whole,
+                    flat,
+                )
             return flat
 
         def over_taps(

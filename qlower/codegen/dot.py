@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,8 +27,9 @@ Integers = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 class DotStep:
     """How a target multiplies and accumulates; `lanes` i32 sums in a vector.
 
-    A chunk is four weights for each lane, `chunk_bytes` in all. `run_bytes` activations
-    are loaded at once. The instruction has `vector_lanes`, of which `lanes` are a
+    A chunk is `depth` weights for each lane, `chunk_bytes` in all. `run_bytes`
+    activations are loaded at once, `rows` of them; in a tile that costs `load_cost`
+    instructions. The instruction has `vector_lanes`, of which `lanes` are a
     multiple. With `extends` weights lie in memory as bytes, but are multiplied as i16.
     """
 
@@ -35,6 +37,10 @@ class DotStep:
     lanes: int
     vector_lanes: int
     extends: bool = False
+
+    depth: ClassVar[int] = 4
+    rows: ClassVar[int] = 1
+    load_cost: ClassVar[int] = 1
 
     def holding(self, weights: Integers) -> DotStep:
         """The same for weights that may all be bytes, where that saves memory."""
@@ -135,13 +141,14 @@ class DotStep:
         return whole + pair + rest // 4 + rest % 4
 
     def load_activations(
-        self, f: Function, address: Value, size: int, signed: bool
+        self, f: Function, addresses: Sequence[Value], size: int, signed: bool
     ) -> list[list[Value]]:
-        """`size` <= `run_bytes` bytes, four (or the rest) for each chunk.
+        """`size` <= `run_bytes` bytes of the rows, for one chunk after the other.
 
         A chunk's are in all lanes, in the form that the weights have. No byte more is
         read.
         """
+        (address,) = addresses
         if self.selects_lane and size == self.run_bytes:
             return self._select_lanes(f, f.load(Type("i8", size), address, 1), signed)
         first = 0
@@ -180,7 +187,7 @@ class DotStep:
         self, f: Function, address: Value, size: int, signed: bool
     ) -> list[Value]:
         """Up to four bytes in all lanes."""
-        word = _load_word(f, address, size)
+        word = load_word(f, address, size)
         if self._bytes:
             if self._flips(signed):
                 # LLVM 22 hangs when it lowers what it makes of a vector xor here
@@ -267,6 +274,14 @@ class DotStep:
             total = f.binary("add", total, products)
         return total
 
+    def spread(self, f: Function, start: Value) -> Value:
+        """The accumulator of rows whose sums all start from `start`."""
+        return start
+
+    def collect(self, f: Function, total: Value) -> list[Value]:
+        """The sums of each row."""
+        return [total]
+
 
 def dot_step(target: Target, *, signed: bool) -> DotStep:
     """What multiplies activations of that signedness."""
@@ -286,7 +301,7 @@ def wide_dot_step(target: Target, channels: int, *, signed: bool) -> DotStep:
     return DotStep(step.dot, lanes, step.vector_lanes)
 
 
-def _load_word(f: Function, address: Value, size: int) -> Value:
+def load_word(f: Function, address: Value, size: int) -> Value:
     """`size` bytes, little-endian, the rest zero."""
     if size == 4:
         return f.load(I32, address, 1)

@@ -26,10 +26,10 @@ from qlower.codegen.recognise import Contraction
 class Packed:
     """Weights as the dot product wants them.
 
-    `weights`: bytes [group][block][tap][chunk][vector] of the dot step's chunks of four
-    products a lane, in blocks of `block` vectors (the last may have fewer).
-    `correction`: i32 [group][vector][lane], what the sum starts from. `row_factor`:
-    None, or w1 in the same layout.
+    `weights`: bytes [group][block][tap][chunk][vector] of the dot step's chunks, in
+    blocks of `block` vectors (the last may have fewer). `correction`: i32
+    [group][vector][lane], what the sum starts from. `row_factor`: None, or w1 in the
+    same layout.
     """
 
     weights: Value
@@ -43,8 +43,8 @@ class Packed:
 
 @dataclass(frozen=True)
 class Factors:
-    """The numbers of `Packed`: weights [group, vector, lane, tap, chunk, 4], correction
-    and row factor [group, channel]."""
+    """The numbers of `Packed`: weights [group, vector, lane, tap, chunk, depth],
+    correction and row factor [group, channel]."""
 
     weights: Integers
     correction: Integers
@@ -115,10 +115,10 @@ def constant_factors(contraction: Contraction, dot: DotStep) -> Factors:
     correction = -x1 * centred.sum(axis=(2, 3)) + taps * length * x1 * row
 
     lanes = dot.lanes
-    vectors, chunks = -(-channels // lanes), -(-length // 4)
-    padded = np.zeros((groups, vectors * lanes, taps, chunks * 4), np.int64)
+    vectors, chunks = -(-channels // lanes), -(-length // dot.depth)
+    padded = np.zeros((groups, vectors * lanes, taps, chunks * dot.depth), np.int64)
     padded[:, :channels, :, :length] = centred
-    tiled = padded.reshape(groups, vectors, lanes, taps, chunks, 4)
+    tiled = padded.reshape(groups, vectors, lanes, taps, chunks, dot.depth)
     return Factors(tiled, correction, row)
 
 

@@ -1,7 +1,7 @@
 """AArch64 objects as the bytes that a machine's memory holds.
 
-Unicorn's QEMU knows DOTPROD but not I8MM: the dot products of mixed signs are replaced
-by branches to equal sequences of signed ones.
+Unicorn's QEMU knows DOTPROD but not I8MM: products of matrices and of mixed signs are
+replaced by branches to equal sequences of signed dot products.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def link(elf: ElfObject, base: int, functions: Mapping[str, int]) -> Image:
         if elf.sections[index].is_code:
             end = start + len(elf.sections[index].data)
             for at in range(start, end, 4):
-                _replace_mixed_product(image, at)
+                _replace_product(image, at)
     return Image(bytes(image), symbols)
 
 
@@ -105,41 +105,80 @@ def _relocate(
     struct.pack_into("<I", image, at, word)
 
 
-def _replace_mixed_product(image: bytearray, at: int) -> None:
-    """Branch to an equal sequence where a USDOT or SUDOT is.
+def _replace_product(image: bytearray, at: int) -> None:
+    """Branch to an equal sequence where an instruction of I8MM is.
 
-    With u = s + 128 for the unsigned factors, and -128 <= s < 128,
-    sum(u w) = sum(s w) + 2 sum(64 w). Encodings: "Arm Architecture Reference Manual",
-    C7.2.
+    Encodings: "Arm Architecture Reference Manual", C7.2.
     """
     (word,) = struct.unpack_from("<I", image, at)
+    sequence = _mixed_product(word) or _matrix_product(word)
+    if sequence:
+        start = len(image)
+        sequence.append(_branch(start + 4 * len(sequence), at + 4))
+        struct.pack_into("<I", image, at, _branch(at, start))
+        image += struct.pack(f"<{len(sequence)}I", *sequence)
+
+
+def _mixed_product(word: int) -> list[int]:
+    """Instead of a USDOT or SUDOT.
+
+    With u = s + 128 for the unsigned factors, and -128 <= s < 128,
+    sum(u w) = sum(s w) + 2 sum(64 w).
+    """
     d, n, m = word & 31, word >> 5 & 31, word >> 16 & 31
     unsigned_is_n = True
     if word & 0xFFE0FC00 == 0x4E809C00:  # USDOT by vector
-        product = 0x4E809400
+        product = _SDOT
     elif word & 0xFFC0F400 == 0x4F80F000:  # USDOT by element
         product = 0x4F80E000 | word & 0x00200800
     elif word & 0xFFC0F400 == 0x4F00F000:  # SUDOT by element
         product, unsigned_is_n = 0x4F80E000 | word & 0x00200800, False
     else:
-        return
+        return []
     spare = next(register for register in range(4) if register not in (d, n, m))
     unsigned = n if unsigned_is_n else m
     product |= spare << 5 | m << 16 if unsigned_is_n else n << 5 | spare << 16
-    sequence = [
-        0x3C9F0FE0 | spare,  # str q, [sp, #-16]!
-        0x4F04E400 | spare,  # movi v.16b, #128
-        0x6E201C00 | spare << 16 | unsigned << 5 | spare,  # eor
-        product | d,  # sdot
-        0x4F02E400 | spare,  # movi v.16b, #64
+    return [
+        _PUSH | spare,
+        _MOVI_128 | spare,
+        _EOR | spare << 16 | unsigned << 5 | spare,
+        product | d,
+        _MOVI_64 | spare,
         product | d,
         product | d,
-        0x3CC107E0 | spare,  # ldr q, [sp], #16
+        _POP | spare,
     ]
-    start = len(image)
-    sequence.append(_branch(start + 4 * len(sequence), at + 4))
-    struct.pack_into("<I", image, at, _branch(at, start))
-    image += struct.pack(f"<{len(sequence)}I", *sequence)
+
+
+def _matrix_product(word: int) -> list[int]:
+    """Instead of a SMMLA or USMMLA.
+
+    The words of a row are its two halves: each half of n is repeated for both rows of
+    m, whose halves alternate.
+    """
+    d, n, m = word & 31, word >> 5 & 31, word >> 16 & 31
+    is_mixed = word & 0xFFE0FC00 == 0x4E80AC00
+    if word & 0xFFE0FC00 != 0x4E80A400 and not is_mixed:
+        return []
+    free = [register for register in range(6) if register not in (d, n, m)]
+    x, y, spare = free[:3]
+    product = _SDOT | y << 16 | d
+    sequence = [_PUSH | register for register in (x, y, spare)]
+    for repeat, alternate in ((0x4E802800, 0x4E801800), (0x4E806800, 0x4E805800)):
+        sequence += [repeat | n << 16 | n << 5 | x, alternate | m << 16 | m << 5 | y]
+        if is_mixed:
+            sequence += [_MOVI_128 | spare, _EOR | spare << 16 | x << 5 | x]
+        sequence.append(product | x << 5)
+        if is_mixed:
+            sequence += [_MOVI_64 | spare, *[product | spare << 5] * 2]
+    return sequence + [_POP | register for register in (spare, y, x)]
+
+
+_SDOT = 0x4E809400
+_EOR = 0x6E201C00
+_MOVI_64, _MOVI_128 = 0x4F02E400, 0x4F04E400
+_PUSH, _POP = 0x3C9F0FE0, 0x3CC107E0
+"""str q, [sp, #-16]! and ldr q, [sp], #16."""
 
 
 def _branch(place: int, target: int) -> int:

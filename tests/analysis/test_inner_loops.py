@@ -66,15 +66,16 @@ def test_an_estimate_has_the_parts_of_a_loop():
 @needs_mca
 @pytest.mark.parametrize("signed", [True, False])
 @pytest.mark.parametrize(
-    ("cpu", "features"),
+    ("cpu", "features", "expected"),
     [
-        ("neoverse-n1", None),
-        ("neoverse-v1", None),
-        ("neoverse-n1", "-dotprod"),
+        ("neoverse-n1", None, ("sdot", "sdot")),
+        ("neoverse-v1", None, ("smmla", "usmmla")),
+        ("neoverse-v1", "-i8mm", ("sdot", "sdot")),
+        ("neoverse-n1", "-dotprod", ("smlal", "smlal")),
     ],
 )
 def test_convolutions_reach_the_limit_of_products(
-    cpu: str, features: str | None, signed: bool
+    cpu: str, features: str | None, expected: tuple[str, str], signed: bool
 ):
     """Within 15 %, in the loop of a layer that does the most at once."""
     shape = (32, 3, 3, 32)
@@ -95,9 +96,7 @@ def test_convolutions_reach_the_limit_of_products(
     main = max(estimate(loops, target), key=lambda e: e.loop.multiply_accumulates)
     assert main.ratio < 1.15
     product = main.loop.products[0].split()[0]
-    has_mixed = cpu == "neoverse-v1" and not signed
-    expected = "smlal" if features else "sudot" if has_mixed else "sdot"
-    assert product.removesuffix("2") == expected
+    assert product.removesuffix("2") == expected[not signed]
 
 
 def test_no_tool_is_said_plainly(monkeypatch: pytest.MonkeyPatch):

@@ -88,6 +88,8 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         rounds_in_hardware=True,
         fuses=True,
         fixed_point=_FIXED_POINT,
+        signed_matrix=_SIGNED_MATRIX if "i8mm" in present else None,
+        unsigned_matrix=_UNSIGNED_MATRIX if "i8mm" in present else None,
     )
 
 
@@ -104,6 +106,10 @@ _FIXED_POINT = FixedPoint(
         "ceil": f"{_NEON}.fcvtps",
     },
 )
+
+
+_SIGNED_MATRIX = Dot(DotKind.SIGNED_BYTES, f"{_NEON}.smmla.v4i32.v16i8", True)
+_UNSIGNED_MATRIX = Dot(DotKind.UNSIGNED_BYTES, f"{_NEON}.usmmla.v4i32.v16i8", True)
 
 
 def _dot(present: frozenset[str], *, signed: bool) -> Dot:

@@ -60,7 +60,9 @@ class Target:
     """A machine: what LLVM is told, and the table the loop skeletons read.
 
     `vector_bits` and `vector_registers` size the tiles. `signed_dot` and `unsigned_dot`
-    multiply signed and unsigned activations. `rounds_in_hardware` says that floor,
+    multiply signed and unsigned activations; `signed_matrix` and `unsigned_matrix` two
+    rows of them with two rows of weights, eight bytes each, where there is such an
+    instruction. `rounds_in_hardware` says that floor,
     ceil, trunc and roundeven are instructions (else LLVM would call libm), `fuses` the
     same of a fused multiply-add. `fixed_point` is None where LLVM finds all there is.
     """
@@ -75,6 +77,8 @@ class Target:
     rounds_in_hardware: bool
     fuses: bool
     fixed_point: FixedPoint | None = None
+    signed_matrix: Dot | None = None
+    unsigned_matrix: Dot | None = None
 
     @property
     def identity(self) -> str:

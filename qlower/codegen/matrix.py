@@ -1,0 +1,96 @@
+"""Products of small matrices: two pixels times two channels, eight bytes deep.
+
+What `DotStep` is for one pixel, `MatrixStep` is for two: an accumulator has the sums of
+both, for four channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qlower.codegen.dot import DotStep, load_word
+from qlower.codegen.llvm import I32, I64, Function, Type, Value, constant
+from qlower.codegen.target import Target
+
+
+@dataclass(frozen=True)
+class MatrixStep(DotStep):
+    """An instruction that adds, to four i32, the products of two rows of eight bytes
+    with two others."""
+
+    depth = 8
+    rows = 2
+    load_cost = 2
+
+    @property
+    def chunk_bytes(self) -> int:
+        return self.lanes * self.depth
+
+    def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
+        """Two vectors, each of two channels."""
+        return [
+            f.load(Type("i8", 16), f.at(address, constant(I64, 16 * pair)), 16)
+            for pair in range(2)
+        ]
+
+    def load_activations(
+        self, f: Function, addresses: Sequence[Value], size: int, signed: bool
+    ) -> list[list[Value]]:
+        """For each eight bytes of the run (or the rest), those of both rows."""
+        both = [self._load_row(f, address, size) for address in addresses]
+        joined = f.concatenate(*both)
+        width = joined.type.lanes // 2
+        return [
+            [
+                f.shuffle(
+                    joined,
+                    [*range(at, at + 8), *range(at + width, at + width + 8)],
+                )
+            ]
+            for at in range(0, width, 8)
+        ]
+
+    def _load_row(self, f: Function, address: Value, size: int) -> Value:
+        """`size` bytes and zeros that make eight or sixteen; no byte more is read."""
+        if size in (8, 16):
+            return f.load(Type("i8", size), address, 1)
+        first = Type("i8", 8)
+        if size > 8:
+            rest = f.at(address, constant(I64, 8))
+            parts = f.load(first, address, 1), self._load_row(f, rest, size - 8)
+            return f.concatenate(*parts)
+        low = load_word(f, address, min(size, 4))
+        high = constant(I32, 0)
+        if size > 4:
+            high = load_word(f, f.at(address, constant(I64, 4)), size - 4)
+        return f.bitcast(f.join([low, high]), first)
+
+    def multiply(
+        self, f: Function, total: Value, x: list[Value], w: list[Value]
+    ) -> Value:
+        """`total` plus the products; its halves are two pairs of channels."""
+        sums = [
+            f.call(
+                self.dot.intrinsic,
+                Type("i32", 4),
+                (f.shuffle(total, range(4 * pair, 4 * pair + 4)), x[0], w[pair]),
+            )
+            for pair in range(2)
+        ]
+        return f.concatenate(*sums)
+
+    def spread(self, f: Function, start: Value) -> Value:
+        """The accumulator of pixels whose sums all start from `start`."""
+        return f.shuffle(start, [0, 1, 0, 1, 2, 3, 2, 3])
+
+    def collect(self, f: Function, total: Value) -> list[Value]:
+        """The sums of each pixel."""
+        return [f.shuffle(total, [0, 1, 4, 5]), f.shuffle(total, [2, 3, 6, 7])]
+
+
+def matrix_step(target: Target, *, signed: bool) -> MatrixStep | None:
+    """What multiplies activations of that signedness, if there is such a thing."""
+    matrix = target.signed_matrix if signed else target.unsigned_matrix
+    lanes = target.vector_bits // 32
+    return None if matrix is None else MatrixStep(matrix, lanes, lanes)
