@@ -50,11 +50,13 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Machine:
-    """Where it was measured, and by what. `peak` is that of one core's dot product, in
-    G multiply-accumulates a second."""
+    """Where it was measured, and by what. `load` is how many threads wanted to run, on
+    average over the last minute: with more than took part, the cores were shared.
+    `peak` is that of one core's dot product, in G multiply-accumulates a second."""
 
     cpu: str
     cores: int
+    load: float
     peak: float | None
     versions: Mapping[str, str]
 

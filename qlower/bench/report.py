@@ -130,7 +130,7 @@ def _absent(comparisons: Sequence[Comparison]) -> list[str]:
 
 def _machine(report: Report) -> str:
     machine = report.machine
-    text = f"{machine.cpu}, {machine.cores} cores"
+    text = f"{machine.cpu}, {machine.cores} cores, load {machine.load:.1f}"
     if machine.peak is not None:
         text += f"; {machine.peak:.0f} GMAC/s are the measured peak of one"
     versions = ", ".join(f"{name} {v}" for name, v in machine.versions.items())

@@ -94,6 +94,7 @@ def run(options: argparse.Namespace) -> int:
     machine = Machine(
         target.cpu,
         os.cpu_count() or 1,
+        os.getloadavg()[0],
         measured_peak(target) if options.layers else None,
         installed_versions(sorted({p for c in comparisons for p in c.ratios})),
     )

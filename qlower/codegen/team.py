@@ -4,8 +4,8 @@ The threads are the runtime's, and it starts them once a call: `GOMP_parallel` w
 function, in which the first thread runs the model and the others help it. Where the
 first comes to a nest that is cut into blocks it raises the number of blocks that may be
 taken; all threads take them one by one, and the first goes on when all are done. So it
-never waits for a thread that has not begun a block (one that sleeps, or whose core is
-busy with something else), and between nests no thread goes to sleep.
+never waits for a thread that has not begun a block: one that sleeps, or whose core is
+busy with something else.
 
 GCC's libgomp, LLVM's libomp and Intel's libiomp5 all have these symbols of GCC's
 interface.
@@ -27,8 +27,14 @@ LEAST_NANOSECONDS = 100_000.0
 thread that sleeps needs some 30 microseconds to wake up, and the call can't end before
 it has come and gone."""
 
-# the frame that all threads see, in bytes; each counter has a cache line of its own
-_TAKEN, _LIMIT, _DONE, _ARGUMENTS, _POINTERS = 0, 64, 128, 192, 256
+_SPINS = 10_000
+"""How often to look in vain before going to sleep: some 20 microseconds. Who spins for
+longer uses up its share of a busy core and is not given one when there is work."""
+
+# the frame that all threads see; what several write has a cache line of its own
+_TAKEN, _LIMIT, _DONE, _SLEEPERS, _LEAD_SLEEPS = range(0, 320, 64)
+_HELPERS_SEMAPHORE, _LEAD_SEMAPHORE, _ARGUMENTS, _POINTERS = range(320, 576, 64)
+_COUNTERS = (_TAKEN, _LIMIT, _DONE, _SLEEPERS, _LEAD_SLEEPS)
 _FINISHED = -1
 
 
@@ -81,8 +87,13 @@ class Team:
         parameters = ", ".join(f"ptr noalias nonnull {a}" for a in arguments)
         size = _POINTERS + 8 * self._pointers
         body = [f"  %frame = alloca [{size} x i8], align 64"]
-        for at in (_TAKEN, _LIMIT, _DONE):
+        for at in _COUNTERS:
             body += [*_field(f"c{at}", at), f"  store i64 0, ptr %c{at}, align 8"]
+        for at in (_HELPERS_SEMAPHORE, _LEAD_SEMAPHORE):
+            body += [
+                *_field(f"s{at}", at),
+                f"  call i32 @sem_init(ptr %s{at}, i32 0, i32 0)",
+            ]
         for index, argument in enumerate(arguments):
             at = _ARGUMENTS + 8 * index
             body += [
@@ -99,6 +110,7 @@ class Team:
             *self._lead(),
             _THREAD,
             _TAKE,
+            _LET,
             _SHARE,
         ]
         table = ", ".join(f"ptr @{name}" for name in self.runners)
@@ -120,8 +132,7 @@ class Team:
             "define internal void @team_lead(ptr %frame) nounwind #0 {",
             *loads,
             f"  %r = call i32 @{self.serial}(ptr %p0, ptr %p1, ptr %p2, ptr %frame)",
-            *_field("limit", _LIMIT),
-            f"  store atomic i64 {_FINISHED}, ptr %limit release, align 8",
+            f"  call void @team_let(ptr %frame, i64 {_FINISHED})",
             "  ret void",
             "}",
         ]
@@ -158,8 +169,14 @@ def _runner(name: str, blocks: Blocks, base: int, first: int, count: int) -> lis
 _DECLARATIONS = {
     "GOMP_parallel": "declare void @GOMP_parallel(ptr, ptr, i32, i32)",
     "omp_get_thread_num": "declare i32 @omp_get_thread_num()",
-    "sched_yield": "declare i32 @sched_yield()",
+    "sem_init": "declare i32 @sem_init(ptr, i32, i32)",
+    "sem_post": "declare i32 @sem_post(ptr)",
+    "sem_wait": "declare i32 @sem_wait(ptr)",
 }
+
+# A thread that goes to sleep says so, then looks again; one that changes what it waits
+# for looks afterwards who sleeps. All four are sequentially consistent, so at least one
+# sees the other. A token too many wakes someone who looks and sleeps again.
 
 _THREAD = f"""\
 define internal void @team_thread(ptr %frame) nounwind #0 {{
@@ -172,9 +189,12 @@ lead:
   ret void
 help:
   %at = getelementptr i8, ptr %frame, i64 {_LIMIT}
+  %sleepers = getelementptr i8, ptr %frame, i64 {_SLEEPERS}
+  %bed = getelementptr i8, ptr %frame, i64 {_HELPERS_SEMAPHORE}
   br label %look
 look:
-  %idle = phi i64 [ 0, %help ], [ 0, %take ], [ %more_idle, %wait ], [ 0, %yield ]
+  %idle = phi i64 [ 0, %help ], [ 0, %take ], [ %more_idle, %wait ],
+                  [ 0, %tired ], [ 0, %sleep ]
   %limit = load atomic i64, ptr %at acquire, align 8
   %is_over = icmp eq i64 %limit, {_FINISHED}
   br i1 %is_over, label %over, label %take
@@ -183,10 +203,15 @@ take:
   br i1 %took, label %look, label %wait
 wait:
   %more_idle = add i64 %idle, 1
-  %is_long = icmp ugt i64 %idle, 100
-  br i1 %is_long, label %yield, label %look
-yield:
-  call i32 @sched_yield()
+  %is_long = icmp ugt i64 %idle, {_SPINS}
+  br i1 %is_long, label %tired, label %look
+tired:
+  %others = atomicrmw add ptr %sleepers, i64 1 seq_cst
+  %again = load atomic i64, ptr %at seq_cst, align 8
+  %is_same = icmp eq i64 %again, %limit
+  br i1 %is_same, label %sleep, label %look
+sleep:
+  call i32 @sem_wait(ptr %bed)
   br label %look
 over:
   ret void
@@ -202,43 +227,82 @@ claim:
   %after = add i64 %number, 1
   %claimed = cmpxchg ptr %frame, i64 %number, i64 %after acq_rel monotonic
   %won = extractvalue {{ i64, i1 }} %claimed, 1
-  br i1 %won, label %run, label %lost
+  br i1 %won, label %run, label %done
 run:
   %at = getelementptr ptr, ptr @team_runners, i64 %number
   %runner = load ptr, ptr %at, align 8
   call void %runner(ptr %frame, i64 %number)
-  %done = getelementptr i8, ptr %frame, i64 {_DONE}
-  %before = atomicrmw add ptr %done, i64 1 release
-  ret i1 true
-lost:
+  %count = getelementptr i8, ptr %frame, i64 {_DONE}
+  %before = atomicrmw add ptr %count, i64 1 seq_cst
+  %lead_sleeps = getelementptr i8, ptr %frame, i64 {_LEAD_SLEEPS}
+  %sleeps = load atomic i64, ptr %lead_sleeps seq_cst, align 8
+  %is_asleep = icmp ne i64 %sleeps, 0
+  br i1 %is_asleep, label %wake, label %done
+wake:
+  store atomic i64 0, ptr %lead_sleeps seq_cst, align 8
+  %bed = getelementptr i8, ptr %frame, i64 {_LEAD_SEMAPHORE}
+  call i32 @sem_post(ptr %bed)
+  br label %done
+done:
   ret i1 true
 none:
   ret i1 false
 }}"""
 
+_LET = f"""\
+define internal void @team_let(ptr %frame, i64 %limit) nounwind #0 {{
+entry:
+  %at = getelementptr i8, ptr %frame, i64 {_LIMIT}
+  store atomic i64 %limit, ptr %at seq_cst, align 8
+  %sleepers = getelementptr i8, ptr %frame, i64 {_SLEEPERS}
+  %asleep = load atomic i64, ptr %sleepers seq_cst, align 8
+  %any = icmp ne i64 %asleep, 0
+  br i1 %any, label %wake, label %over
+wake:
+  %count = atomicrmw xchg ptr %sleepers, i64 0 seq_cst
+  %bed = getelementptr i8, ptr %frame, i64 {_HELPERS_SEMAPHORE}
+  br label %next
+next:
+  %left = phi i64 [ %count, %wake ], [ %fewer, %post ]
+  %is_left = icmp ne i64 %left, 0
+  br i1 %is_left, label %post, label %over
+post:
+  call i32 @sem_post(ptr %bed)
+  %fewer = sub i64 %left, 1
+  br label %next
+over:
+  ret void
+}}"""
+
 _SHARE = f"""\
 define internal void @team_share(ptr %frame, i64 %limit) nounwind #0 {{
 entry:
-  %at = getelementptr i8, ptr %frame, i64 {_LIMIT}
-  store atomic i64 %limit, ptr %at release, align 8
+  call void @team_let(ptr %frame, i64 %limit)
   br label %work
 work:
   %took = call i1 @team_take(ptr %frame, i64 %limit)
   br i1 %took, label %work, label %end
 end:
-  %done_at = getelementptr i8, ptr %frame, i64 {_DONE}
+  %count = getelementptr i8, ptr %frame, i64 {_DONE}
+  %lead_sleeps = getelementptr i8, ptr %frame, i64 {_LEAD_SLEEPS}
+  %bed = getelementptr i8, ptr %frame, i64 {_LEAD_SEMAPHORE}
   br label %look
 look:
-  %idle = phi i64 [ 0, %end ], [ %more_idle, %wait ], [ 0, %yield ]
-  %done = load atomic i64, ptr %done_at acquire, align 8
+  %idle = phi i64 [ 0, %end ], [ %more_idle, %wait ], [ 0, %sleep ]
+  %done = load atomic i64, ptr %count acquire, align 8
   %is_done = icmp eq i64 %done, %limit
   br i1 %is_done, label %over, label %wait
 wait:
   %more_idle = add i64 %idle, 1
-  %is_long = icmp ugt i64 %idle, 1000
-  br i1 %is_long, label %yield, label %look
-yield:
-  call i32 @sched_yield()
+  %is_long = icmp ugt i64 %idle, {_SPINS}
+  br i1 %is_long, label %tired, label %look
+tired:
+  store atomic i64 1, ptr %lead_sleeps seq_cst, align 8
+  %again = load atomic i64, ptr %count seq_cst, align 8
+  %is_late = icmp eq i64 %again, %limit
+  br i1 %is_late, label %over, label %sleep
+sleep:
+  call i32 @sem_wait(ptr %bed)
   br label %look
 over:
   ret void

@@ -127,7 +127,7 @@ def test_means_of_several_models():
         for name, ratio in (("a", 1.0), ("b", 4.0))
         for times in [{n: Spread(1.0, 1.0, 1.0) for n in ("qlower", "litert")}]
     ]
-    report = Report(Machine("cpu", 2, None, {"qlower": "1"}), comparisons)
+    report = Report(Machine("cpu", 2, 0.5, None, {"qlower": "1"}), comparisons)
     mean = "litert, 1 thread: 2.00 x, the geometric mean over 2 models (1.00 to 4.00)"
     assert mean in as_text(report)
     assert f"- {mean}" in as_markdown(report)
