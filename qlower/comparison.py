@@ -6,6 +6,7 @@ own contract. So a difference is the layer's own, not one that came with its inp
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -112,7 +113,11 @@ def compare(
     A model that names no contract is run under the first one. `examples` limits how
     many examples of each subject's inputs are used.
     """
-    comparison = Comparison([load_contract(name).name for name in contracts])
+    names = [load_contract(name).name for name in contracts]
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise QlowerError(f"{count} of the contracts to compare are called {name}")
+    comparison = Comparison(names)
     for subject in subjects:
         _compare_subject(comparison, subject, contracts, examples)
     return comparison

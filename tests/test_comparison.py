@@ -101,6 +101,11 @@ def test_the_command_compares(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert "--examples must be at least 1" in capsys.readouterr().err
 
 
+def test_contracts_have_names_of_their_own():
+    with pytest.raises(QlowerError, match="2 of the contracts to compare are called"):
+        compare([all_codes()], ["exact", "tflite", "exact"])
+
+
 def test_real_numbers_are_not_drawn():
     spec = qlower.load(DIGITS / "digits.mlir").inputs[0]
     drawn = random_inputs([spec])[spec.name]
