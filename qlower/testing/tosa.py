@@ -30,15 +30,19 @@ def has_tosa() -> bool:
 
 
 def run_tosa(
-    model: Path, inputs: Sequence[NDArray[np.generic]]
-) -> NDArray[np.generic] | None:
-    """The output of a model with one, or None where the reference model calls it
-    unpredictable. Files are made beside the model."""
+    model: Path, input_sets: Sequence[Sequence[NDArray[np.generic]]], rounding: str
+) -> list[NDArray[np.generic] | None]:
+    """The output of a model with one, for each set of inputs; None where the reference
+    model calls it unpredictable. Files are made beside the model.
+
+    `rounding` is the mode of every RESCALE for which the converter takes DOUBLE_ROUND.
+    """
     converter = import_module("tosa_converter_for_tflite")
     text, binary = model.with_suffix(".mlir"), model.with_suffix(".tosa")
     converter.tflite_flatbuffer_to_tosa_mlir(
         str(model), str(text), converter.TosaConverterOutputFormat.Text
     )
+    text.write_text(text.read_text().replace("DOUBLE_ROUND", rounding))
     command = [
         str(Path(sys.executable).with_name("tosa-opt")),
         "--tosa-serialize",
@@ -51,8 +55,12 @@ def run_tosa(
     run = cast(
         Callable[..., tuple[list[NDArray[np.generic]], _Status]], reference_model.run
     )
-    outputs, status = run(binary.read_bytes(), list(inputs))
-    return outputs[0] if status.name == "TOSA_VALID" else None
+    program = binary.read_bytes()
+    answers: list[NDArray[np.generic] | None] = []
+    for inputs in input_sets:
+        outputs, status = run(program, list(inputs))
+        answers.append(outputs[0] if status.name == "TOSA_VALID" else None)
+    return answers
 
 
 def _schema() -> Path:
