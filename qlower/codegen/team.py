@@ -22,10 +22,10 @@ from qlower.codegen.llvm import I64, Function, Module, Value, constant
 OPENMP_SYMBOLS = ("GOMP_parallel", "omp_get_thread_num")
 """What code for several threads calls of the runtime."""
 
-LEAST_NANOSECONDS = 100_000.0
-"""Estimated work of all cut nests of a call below which nobody is called to help: a
-thread that sleeps needs some 30 microseconds to wake up, and the call can't end before
-it has come and gone."""
+LEAST_NANOSECONDS = 200_000.0
+"""Estimated work of all cut nests of a call below which nobody is called to help: the
+call can't end before all helpers have come and gone, and one that sleeps needs some 30
+microseconds to wake up, or 100 where its core is busy."""
 
 _SPINS = 10_000
 """How often to look in vain before going to sleep: some 20 microseconds. Who spins for
