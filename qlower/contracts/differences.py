@@ -49,7 +49,7 @@ def _overview(comparison: Comparison) -> Iterator[str]:
     ]
     yield from _table(["contract", *comparison.kinds], rows)
     yield ""
-    yield "`-`: the contract refuses all of these layers."
+    yield "Counted is where both take the layer; `-`: the contract refuses all of them."
 
 
 def _pairs(name: str, kind: Kind, contracts: Sequence[str]) -> Iterator[str]:
