@@ -16,16 +16,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from qlower.codegen.dot import DotStep, dot_step
+from qlower.codegen.dot import DotStep
 from qlower.codegen.elements import store_scalars
 from qlower.codegen.llvm import I64, Function, Type, Value, constant, zero
-from qlower.codegen.matrix import matrix_step
-from qlower.codegen.packing import Factors, Packed, constant_factors
+from qlower.codegen.packing import Packed
 from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.recognise import Contraction
 from qlower.codegen.target import Target
-
-_MAXIMUM_CHANNELS_IN_FLIGHT = 8
+from qlower.codegen.tiling import choose_step, choose_tile
 
 
 def emit_contraction(f: Function, target: Target, contraction: Contraction) -> None:
@@ -35,8 +33,8 @@ def emit_contraction(f: Function, target: Target, contraction: Contraction) -> N
     rows = nest.bounds[pixel] if pixel is not None else 1
     run = contraction.run
     length = nest.bounds[run] if run is not None else 1
-    dot, factors = _step(target, contraction, rows, length)
-    height, width = _tile(target, dot, rows, length, factors)
+    dot, factors = choose_step(target, contraction, rows, length)
+    height, width = choose_tile(target, dot, rows, length, factors)
     # one pointer to the weights of a tile, or a stream of them for each vector
     packed = factors.pack(f.module, dot, width if dot.selects_lane else 1)
     code = _Tile(f, target, nest, contraction.lane, contraction, dot, packed)
@@ -69,69 +67,11 @@ def emit_contraction(f: Function, target: Target, contraction: Contraction) -> N
     nested(f, nest.bounds, contraction.groups, indices, blocks)
 
 
-def _step(
-    target: Target, contraction: Contraction, rows: int, length: int
-) -> tuple[DotStep, Factors]:
-    """Products of matrices, where there are enough rows and bytes, or of vectors."""
-    signed = contraction.activation.signed
-    matrix = matrix_step(target, signed=signed)
-    if matrix is not None and rows >= matrix.rows and length >= matrix.depth:
-        factors = constant_factors(contraction, matrix)
-        if not factors.has_row_factor:
-            return matrix, factors
-    dot = dot_step(target, signed=signed)
-    factors = constant_factors(contraction, dot)
-    return dot.holding(factors.weights), factors
-
-
 def _two_segments(bound: int, width: int) -> list[Segment]:
     """As many steps of `width` as there are, and one for the rest."""
     repeat, rest = divmod(bound, width)
     segments = [Segment(0, repeat, width), Segment(repeat * width, 1, rest)]
     return [s for s in segments if s.repeat and s.width]
-
-
-def _tile(
-    target: Target, dot: DotStep, rows: int, length: int, factors: Factors
-) -> tuple[int, int]:
-    """Pixels and vectors of a tile, by an estimate of the cycles of a run of `length`.
-
-    Accumulators and one vector of weights a column must fit the registers, beside a
-    broadcast activation with its temporaries, or what is loaded at once for all rows.
-    """
-    spare = target.vector_registers - 4
-    extra = int(factors.has_row_factor)
-    at_once = dot.activation_loads(min(length, dot.run_bytes))
-    best, chosen = float("inf"), (1, 1)
-    for width in range(1, min(factors.vectors, _MAXIMUM_CHANNELS_IN_FLIGHT) + 1):
-        for height in range(1, rows + 1):
-            needed = (height + 1) * (width + extra)
-            if dot.selects_lane:
-                needed += height * at_once - 2
-            if needed > spare and height * width > 1:
-                break
-            steps = 0.0
-            for w, columns in (
-                (width, factors.vectors // width),
-                (factors.vectors % width, 1),
-            ):
-                for h, count in ((height, rows // height), (rows % height, 1)):
-                    if w and h:
-                        steps += columns * count * _cycles(dot, length, h, w + extra)
-            if steps < best:
-                best, chosen = steps, (height, width)
-    return chosen
-
-
-def _cycles(dot: DotStep, length: int, height: int, width: int) -> float:
-    """Of one chunk: products, and half a cycle for a load that isn't part of a product;
-    the latency of a chain of dot products bounds it from below."""
-    loads = height * dot.activation_loads(length) / -(-length // dot.depth)
-    loads *= dot.load_cost
-    height = -(-height // dot.rows) * dot.rows
-    if not dot.selects_lane:
-        return max(height * width + 0.5 * loads, 5.0) + 0.5
-    return max(height * width + 0.5 * (loads + width), 8.0) + 0.5
 
 
 @dataclass(frozen=True)

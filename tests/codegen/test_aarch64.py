@@ -19,6 +19,7 @@ from qlower.runtime.jit import Executable
 from qlower.signature import Array
 from qlower.testing import models_directory
 from qlower.testing.aarch64 import EmulatedExecutable, aarch64_levels
+from qlower.testing.elf import read_object
 
 MODELS = models_directory()
 FILES = {path.parent.name: path for path in sorted(MODELS.glob("*/model.tflite"))}
@@ -26,7 +27,9 @@ SMALL, LARGE = 150_000, 600_000
 """Bytes of a model that is run at every level, and of one that is left to the lane."""
 
 EVERYTHING = bool(os.environ.get("QLOWER_TEST_LARGE"))
-"""Set in a lane of its own: all models at all levels and contracts."""
+"""Set in a lane of its own: all models at all levels, small ones by all contracts."""
+
+CONTRACTS_LIMIT = SMALL if EVERYTHING else 25_000
 
 needs_models = pytest.mark.skipif(not FILES, reason=f"no models in {MODELS}")
 
@@ -46,22 +49,38 @@ def lowered(name: str):
     return lower_to_kernel(lower_to_arith(qlower.load(FILES[name]).module, None))
 
 
-def first_input(path: Path, shape: tuple[int, ...]) -> Array:
+def inputs_of(path: Path, shape: tuple[int, ...]) -> list[Array]:
+    """All inputs of a small model, some of another, the first of a large one."""
+    size = path.stat().st_size
     with np.load(path.parent / "inputs.npz") as arrays:
-        return arrays["x"][0].reshape(shape)
+        count = 1 if size > 1_000_000 else None if EVERYTHING or size < SMALL else 2
+        return [x.reshape(shape) for x in arrays["x"][:count]]
 
 
 @needs_models
 @pytest.mark.parametrize(("name", "level"), cases())
 def test_models_give_the_reference_bits(name: str, level: str):
     compiled = generate_code(lowered(name), aarch64_levels()[level])
-    x = first_input(FILES[name], compiled.signature.inputs[0].shape)
-    outputs = EmulatedExecutable(compiled)([x])
+    run = EmulatedExecutable(compiled)
     with np.load(FILES[name].parent / "golden.npz") as arrays:
         keys = [key for key in arrays.files if re.fullmatch(r"ref(_\d+)?", key)]
-        references = [arrays[key][0] for key in sorted(keys)]
-    for output, reference in zip(outputs, references, strict=True):
-        np.testing.assert_array_equal(output.reshape(reference.shape), reference)
+        golden = [arrays[key] for key in sorted(keys)]
+    inputs = inputs_of(FILES[name], compiled.signature.inputs[0].shape)
+    for index, x in enumerate(inputs):
+        for output, references in zip(run([x]), golden, strict=True):
+            reference = references[index]
+            np.testing.assert_array_equal(output.reshape(reference.shape), reference)
+
+
+@needs_models
+def test_code_and_constants_are_hardly_larger_than_the_weights():
+    """1.3 times ResNet8's weights and 64 KiB."""
+    weights = 77_360
+    baseline = aarch64_levels()["baseline"]
+    compiled = generate_code(lowered("ic_resnet8_int8"), baseline)
+    sections = read_object(compiled.object_bytes).sections
+    size = sum(len(part.data) for part in sections if part.is_allocated)
+    assert size < 1.3 * weights + 64 * 1024
 
 
 @needs_models
@@ -69,9 +88,9 @@ def test_models_give_the_reference_bits(name: str, level: str):
 @pytest.mark.parametrize(
     "name",
     [
-        n
-        for n, p in FILES.items()
-        if p.stat().st_size < (SMALL if EVERYTHING else 25_000)
+        name
+        for name, path in FILES.items()
+        if path.stat().st_size in range(0 if EVERYTHING else 10_000, CONTRACTS_LIMIT)
     ],
 )
 def test_contracts_give_the_bits_of_this_machine(name: str, contract: str):
@@ -81,7 +100,7 @@ def test_contracts_give_the_bits_of_this_machine(name: str, contract: str):
     except qlower.QlowerError as error:
         pytest.skip(f"{contract} refuses {name}: {error}")
     native = generate_code(kernel, host_target())
-    x = first_input(FILES[name], native.signature.inputs[0].shape)
+    x = inputs_of(FILES[name], native.signature.inputs[0].shape)[0]
     expected = Executable(native)([x])
     for level in aarch64_levels() if EVERYTHING else ("dotprod",):
         outputs = EmulatedExecutable(generate_code(kernel, aarch64_levels()[level]))(

@@ -1,0 +1,69 @@
+"""How contractions are cut: tiles of pixels times vectors of channels in registers."""
+
+from __future__ import annotations
+
+from qlower.codegen.dot import DotStep, dot_step
+from qlower.codegen.matrix import matrix_step
+from qlower.codegen.packing import Factors, constant_factors
+from qlower.codegen.recognise import Contraction
+from qlower.codegen.target import Target
+
+_MAXIMUM_CHANNELS_IN_FLIGHT = 8
+
+
+def choose_step(
+    target: Target, contraction: Contraction, rows: int, length: int
+) -> tuple[DotStep, Factors]:
+    """Products of matrices, where there are enough rows and bytes, or of vectors."""
+    signed = contraction.activation.signed
+    matrix = matrix_step(target, signed=signed)
+    if matrix is not None and rows >= matrix.rows and length >= matrix.depth:
+        factors = constant_factors(contraction, matrix)
+        if not factors.has_row_factor:
+            return matrix, factors
+    dot = dot_step(target, signed=signed)
+    factors = constant_factors(contraction, dot)
+    return dot.holding(factors.weights), factors
+
+
+def choose_tile(
+    target: Target, dot: DotStep, rows: int, length: int, factors: Factors
+) -> tuple[int, int]:
+    """Pixels and vectors of a tile, by an estimate of the cycles of a run of `length`.
+
+    Accumulators and one vector of weights a column must fit the registers, beside a
+    broadcast activation with its temporaries, or what is loaded at once for all rows.
+    """
+    spare = target.vector_registers - 4
+    extra = int(factors.has_row_factor)
+    at_once = dot.activation_loads(min(length, dot.run_bytes))
+    best, chosen = float("inf"), (1, 1)
+    for width in range(1, min(factors.vectors, _MAXIMUM_CHANNELS_IN_FLIGHT) + 1):
+        for height in range(1, rows + 1):
+            needed = (height + 1) * (width + extra)
+            if dot.selects_lane:
+                needed += height * at_once - 2
+            if needed > spare and height * width > 1:
+                break
+            steps = 0.0
+            for w, columns in (
+                (width, factors.vectors // width),
+                (factors.vectors % width, 1),
+            ):
+                for h, count in ((height, rows // height), (rows % height, 1)):
+                    if w and h:
+                        steps += columns * count * _cycles(dot, length, h, w + extra)
+            if steps < best:
+                best, chosen = steps, (height, width)
+    return chosen
+
+
+def _cycles(dot: DotStep, length: int, height: int, width: int) -> float:
+    """Of one chunk: products, and half a cycle for a load that isn't part of a product;
+    the latency of a chain of dot products bounds it from below."""
+    loads = height * dot.activation_loads(length) / -(-length // dot.depth)
+    loads *= dot.load_cost
+    height = -(-height // dot.rows) * dot.rows
+    if not dot.selects_lane:
+        return max(height * width + 0.5 * loads, 5.0) + 0.5
+    return max(height * width + 0.5 * (loads + width), 8.0) + 0.5
