@@ -43,10 +43,10 @@ def recorded_uint8_operation(index: int) -> Recording:
             case "QuantizeLinear" | "quantize_per_tensor":
                 return [qnn.QuantizeOp(x, output()).result]
             case "max_pool2d":
-                # Recorded with the default stride: that of the kernel.
+                # Recorded with a stride of 2, whatever the description says.
                 kernel, pad = [p["k"]] * 2, [p["pad"]] * 4
                 pool = qnn.MaxPool2DOp(
-                    x, output(), kernel=kernel, stride=kernel, pad=pad
+                    x, output(), kernel=kernel, stride=[2, 2], pad=pad
                 )
                 return [pool.result]
             case _:

@@ -38,9 +38,16 @@ kernels for several channels a group don't."""
 
 
 def run_torch(
-    layers: Sequence[RandomLayer], engine: str, environment: Mapping[str, str] = {}
+    layers: Sequence[RandomLayer],
+    engine: str,
+    environment: Mapping[str, str] = {},
+    *,
+    contiguous: bool = False,
 ) -> list[Array]:
-    """What PyTorch gives for each layer: stored integers, channels last."""
+    """What PyTorch gives for each layer: stored integers, channels last.
+
+    In memory images have their channels last, too, unless `contiguous`.
+    """
     with TemporaryDirectory() as name:
         folder = Path(name)
         for index, layer in enumerate(layers):
@@ -49,14 +56,17 @@ def run_torch(
             with (folder / f"{index}.npz").open("wb") as stream:
                 write_arrays(stream, arrays)
         subprocess.run(
-            [sys.executable, "-m", __name__, name, engine, str(len(layers))],
+            [
+                *(sys.executable, "-m", __name__, name, engine, str(len(layers))),
+                *(["contiguous"] if contiguous else []),
+            ],
             env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
             check=True,
         )
         return list(read_arrays(folder / "answers.npz").values())
 
 
-def _main(folder: Path, engine: str, count: int) -> None:
+def _main(folder: Path, engine: str, count: int, contiguous: bool) -> None:
     # Quantized tensors are deprecated in favour of PT2E, which has other arithmetic.
     warnings.simplefilter("ignore")
     torch = import_module("torch")
@@ -67,12 +77,14 @@ def _main(folder: Path, engine: str, count: int) -> None:
         path = folder / f"{index}.mlir"
         module = parse_module(path.read_text(), str(path))
         inputs = list(read_arrays(path.with_suffix(".npz")).values())
-        answers[str(index)] = _run(torch, module, inputs)
+        answers[str(index)] = _run(torch, module, inputs, contiguous)
     with (folder / "answers.npz").open("wb") as stream:
         write_arrays(stream, answers)
 
 
-def _run(torch: Any, module: ModuleOp, inputs: Sequence[Array]) -> Array:
+def _run(
+    torch: Any, module: ModuleOp, inputs: Sequence[Array], contiguous: bool
+) -> Array:
     main = module.body.block.first_op
     assert isinstance(main, FuncOp)
     returned = main.body.block.last_op
@@ -82,6 +94,8 @@ def _run(torch: Any, module: ModuleOp, inputs: Sequence[Array]) -> Array:
         _tensor(torch, x, argument.type)
         for x, argument in zip(inputs, main.args, strict=True)
     ]
+    if contiguous:
+        xs = [x.contiguous() for x in xs]
     y = _evaluate(torch, op, xs)
     if y.is_quantized:
         y = y.int_repr()
@@ -178,4 +192,4 @@ def _bias(torch: Any, op: Any) -> Any:
 
 
 if __name__ == "__main__":
-    _main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    _main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), "contiguous" in sys.argv)

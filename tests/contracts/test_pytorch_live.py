@@ -28,7 +28,7 @@ CONTRACTIONS = ("conv2d", "depthwise_conv2d", "linear")
 POOLS = ("avg_pool2d", "adaptive_avg_pool2d")
 OTHERS = ("add", "mul", "quantize", "dequantize", "concat", "relu", *POOLS)
 CONTRACTION_SEEDS = 10
-OTHER_SEEDS = 6
+OTHER_SEEDS = 7
 OUTPUTS = 15_000
 """About how many a layer has; all layers of a contract have over a million."""
 
@@ -39,6 +39,7 @@ class Engine:
     environment: Mapping[str, str] = field(default_factory=dict)
     asymmetric_weights: bool = False
     operations: tuple[str, ...] = OTHERS
+    contiguous: bool = False
 
 
 # Without this limit oneDNN takes kernels for AMX where there is AMX.
@@ -51,6 +52,14 @@ ENGINES = {
     "pytorch-x86": Engine("x86", VNNI, asymmetric_weights=True),
     "pytorch-qnnpack": Engine(
         "qnnpack", asymmetric_weights=True, operations=(*OTHERS, "mean")
+    ),
+    # An add has its tail where the memory ends.
+    "pytorch-nchw": Engine(
+        "x86",
+        VNNI,
+        asymmetric_weights=True,
+        operations=tuple(name for name in OTHERS if name != "add"),
+        contiguous=True,
     ),
 }
 
@@ -67,7 +76,12 @@ def test_random_layers(contract: str):
         for kind in kinds
         for seed in range(seeds)
     }
-    answers = run_torch(list(layers.values()), engine.name, engine.environment)
+    answers = run_torch(
+        list(layers.values()),
+        engine.name,
+        engine.environment,
+        contiguous=engine.contiguous,
+    )
     compared = 0
     for ((kind, seed), layer), expected in zip(layers.items(), answers, strict=True):
         model = qlower.Model(layer.module)
