@@ -22,6 +22,7 @@ from qlower.parsing import parse_module
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime import openmp
 from qlower.runtime.jit import Executable
+from qlower.testing import models_directory
 from qlower.testing.native import guarded_copies
 from qlower.testing.random_layers import LAYERS, random_layer_inputs
 
@@ -57,6 +58,24 @@ def test_random_layers(layer: str, tmp_path: Path):
                 run.run(copies[: len(inputs)], outputs)
                 for found, wanted in zip(outputs, expected, strict=True):
                     np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.usefixtures("share_everything")
+@pytest.mark.parametrize("name", ["ic_resnet8_int8", "kws_dscnn_int8"])
+def test_real_models(name: str):
+    folder = models_directory() / name
+    if not folder.is_dir():
+        pytest.skip(f"there is no {folder}")
+    model = qlower.load(folder / "model.tflite")
+    kernel = lower_to_kernel(lower_to_arith(model.module))
+    run = Executable(generate_code(kernel, host_target(), flavour=Flavour(threads=3)))
+    with (
+        np.load(folder / "inputs.npz") as inputs,
+        np.load(folder / "golden.npz") as golden,
+    ):
+        for x, expected in zip(inputs["x"], golden["ref"], strict=True):
+            (found,) = run([x.reshape(model.inputs[0].shape)])
+            np.testing.assert_array_equal(found, expected.reshape(found.shape))
 
 
 def product(rows: int) -> NestOp:
