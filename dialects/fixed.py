@@ -163,6 +163,8 @@ def _print_rounding(rounding: RoundingModeAttr, printer: Printer) -> None:
 
 def _scalar(type: Attribute) -> Attribute:
     """The element type of a container, or the scalar type itself."""
+    if not isinstance(type, ShapedType):  # `isa` takes long
+        return type
     if isa(type, VectorType[Attribute] | TensorType[Attribute]):
         return type.element_type
     return type

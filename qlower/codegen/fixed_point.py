@@ -19,7 +19,7 @@ from qlower.dialects.fixed import SaturateOp, ShiftRightOp
 
 
 def doubling_product(
-    op: Operation, bounds: Mapping[SSAValue, int]
+    op: Operation, bounds: Mapping[SSAValue, float]
 ) -> tuple[str, SSAValue, SSAValue] | None:
     """Whether a saturation is that of a product's upper half: its rounding and factors.
 

@@ -8,6 +8,7 @@ matrix product, elementwise work one loop, a row of a window one run of bytes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -47,7 +48,7 @@ class Operand:
     strides: tuple[int, ...]
     offset: int
     data: bytes | None
-    magnitude: int
+    magnitude: float
 
     @property
     def element_bytes(self) -> int:
@@ -204,8 +205,11 @@ def _operand(
         step *= size
     loaded = scalar = scalar_type(type.element_type)
     data = constant_bytes(value) if pointer is None else None
-    magnitude = 1 << (Type(scalar).bits - 1)
-    if data is not None and not Type(scalar).is_float:
+    magnitude = math.inf if Type(scalar).is_float else 1 << (Type(scalar).bits - 1)
+    if data is not None and Type(scalar).is_float:
+        largest = float(np.abs(lanes_of(scalar, data)).max())
+        magnitude = math.inf if math.isnan(largest) else largest
+    elif data is not None:
         numbers = lanes_of(scalar, data).astype(object)
         magnitude = max(-int(numbers.min()), int(numbers.max()))
         if scalar == "i64" and magnitude < 1 << 31:

@@ -45,7 +45,7 @@ def emit_region(
     context: Context,
     region: Region,
     arguments: Sequence[Value | None],
-    magnitudes: Sequence[int],
+    magnitudes: Sequence[float],
 ) -> list[Value]:
     """The values that the region yields for `arguments`.
 
@@ -58,7 +58,7 @@ def emit_region(
         for argument, value in zip(block.args, arguments, strict=True)
         if value is not None
     }
-    bounds: dict[SSAValue, int] = {
+    bounds: dict[SSAValue, float] = {
         argument: magnitude
         for argument, magnitude in zip(block.args, magnitudes, strict=False)
     }
@@ -100,7 +100,7 @@ class _Emitter:
         self,
         context: Context,
         values: dict[SSAValue, Value],
-        bounds: Mapping[SSAValue, int],
+        bounds: Mapping[SSAValue, float],
     ):
         self.context = context
         self.f = context.function
@@ -251,12 +251,12 @@ def _shift_right(e: _Emitter, op: Operation, v: list[Value]) -> Value:
 
 
 def _convert(e: _Emitter, op: Operation, v: list[Value]) -> Value:
-    done = fixed_point.convert_float(
-        e.f, e.context.target, _mode(op), v[0], _scalar(op)
-    )
+    target, scalar = e.context.target, _scalar(op)
+    done = fixed_point.convert_float(e.f, target, _mode(op), v[0], scalar)
     if done is not None:
         return done
-    return rounding.convert_float(e.f, e.context.target, _mode(op), v[0], _scalar(op))
+    magnitude = largest_magnitude(op.operands[0], e.bounds)
+    return rounding.convert_float(e.f, target, _mode(op), v[0], scalar, magnitude)
 
 
 def _saturate(e: _Emitter, op: Operation, v: list[Value]) -> Value:

@@ -8,6 +8,9 @@ from __future__ import annotations
 from qlower.codegen.llvm import I1, Function, Value, constant, zero
 from qlower.codegen.target import Target
 
+_SAFE_FOR_I32 = 2.0**31 - 2.0**12
+"""A float that is a little greater still fits i32."""
+
 
 def round_float(f: Function, target: Target, mode: str, x: Value) -> Value:
     """`x` rounded to an integral float: floor, ceil, trunc, roundeven or round.
@@ -83,9 +86,18 @@ def fused_multiply_add(
 
 
 def convert_float(
-    f: Function, target: Target, mode: str, x: Value, scalar: str
+    f: Function, target: Target, mode: str, x: Value, scalar: str, magnitude: float
 ) -> Value:
-    """`x` rounded by the named mode, saturated to the signed range of `scalar`."""
+    """`x` rounded by the named mode, saturated to the signed range of `scalar`.
+
+    |x| is known to be at most `magnitude`, but for its last bits.
+    """
+    if (mode, x.type.scalar, scalar) == ("half_even", "float", "i32") and (
+        magnitude < _SAFE_FOR_I32
+    ):  # what the conversion instruction does
+        result = x.type.of(scalar)
+        name = f"llvm.lrint.{result.mangled}.{x.type.mangled}"
+        return f.call(name, result, [x])
     integral = {
         "half_away": "round",
         "half_even": "roundeven",
@@ -116,7 +128,7 @@ def _round_half_directed(f: Function, target: Target, mode: str, x: Value) -> Va
 
 
 def shift_right(
-    f: Function, mode: str, x: Value, amount: Value, magnitude: int
+    f: Function, mode: str, x: Value, amount: Value, magnitude: float
 ) -> Value:
     """round(x / 2^amount) as in unlimited precision, 0 <= amount < width.
 
