@@ -207,7 +207,7 @@ def compile(
     resolved = resolve_target(target, cpu, features)
     loaded = as_model(model)
     arith = lower_to_arith(loaded.module, contract)
-    kernel = lower_to_kernel(arith)
+    kernel = lower_to_kernel(arith, resolved)
     interface = Interface(
         name=c_identifier("model" if loaded.path is None else loaded.path.stem),
         signature=loaded.signature,

@@ -1,6 +1,7 @@
 """From the qnn level down to native code: the one place that says which pass follows.
 
-qnn --lower-qnn--> arith --form-kernels, plan-memory--> kernel --> LLVM IR, object
+qnn --lower-qnn--> arith --form-kernels, prove-epilogues, plan-memory--> kernel
+--> LLVM IR, object
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from qlower.codegen.flavour import Flavour
     from qlower.codegen.module import CompiledObject
     from qlower.codegen.target import Target
+    from qlower.transforms.prove_epilogues import Proof
 
 
 class CompilerBug(Exception):
@@ -61,15 +63,36 @@ def lower_to_arith(
     return _run(module, passes)
 
 
-def lower_to_kernel(module: ModuleOp) -> ModuleOp:
-    """A copy of an arith-level module as loop nests with their places in memory."""
+def lower_to_kernel(module: ModuleOp, target: Target | None = None) -> ModuleOp:
+    """A copy of an arith-level module as loop nests with their places in memory.
+
+    The nests suit the target best, but run everywhere.
+    """
     from qlower.transforms.form_kernels import FormKernelsPass
     from qlower.transforms.plan_memory import PlanMemoryPass
+    from qlower.transforms.prove_epilogues import ProveEpiloguesPass
 
-    lowered = _run(module, [FormKernelsPass(), PlanMemoryPass()])
+    proofs = ProveEpiloguesPass(**_epilogues_for(target))
+    lowered = _run(module, [FormKernelsPass(), proofs, PlanMemoryPass()])
     # The native entry point is made of @main; a lone function may be called anything.
     main_function(lowered).sym_name = StringAttr("main")
     return lowered
+
+
+def epilogue_proofs(module: ModuleOp, target: Target) -> list[Proof]:
+    """What lowering an arith-level module for the target proves of its epilogues."""
+    from qlower.transforms.form_kernels import FormKernelsPass
+    from qlower.transforms.prove_epilogues import prove_epilogues
+
+    kernels = _run(module, [FormKernelsPass()])
+    return prove_epilogues(kernels, **_epilogues_for(target))
+
+
+def _epilogues_for(target: Target | None) -> dict[str, bool]:
+    """What pays on the target, as options of prove-epilogues."""
+    if target is None:
+        return {}
+    return {"fused": target.fuses, "mended": target.fixed_point is None}
 
 
 def generate_code(

@@ -32,9 +32,15 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
 
         return PlanMemoryPass
 
+    def get_prove_epilogues() -> type[ModulePass]:
+        from qlower.transforms.prove_epilogues import ProveEpiloguesPass
+
+        return ProveEpiloguesPass
+
     return {
         "expand-fixed": get_expand_fixed,
         "form-kernels": get_form_kernels,
         "lower-qnn": get_lower_qnn,
         "plan-memory": get_plan_memory,
+        "prove-epilogues": get_prove_epilogues,
     }

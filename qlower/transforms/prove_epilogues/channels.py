@@ -1,0 +1,148 @@
+"""What a nest's constants and accumulators are, for every channel.
+
+A channel is a combination of the parallel loops on which the nest's constants depend.
+Arrays have one axis for each parallel loop, of extent 1 where nothing depends on it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i8, i32
+from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from qlower.dialects.kernel import NestOp, linear_form, tensor_type
+from qlower.interp import Array
+from qlower.interp.values import dtype_of
+from qlower.transforms.form_kernels.classify import product_factors
+from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
+from qlower.transforms.prove_epilogues.steps import Integers
+
+
+def _constant_elements(value: SSAValue) -> Array | None:
+    """The elements of a constant tensor in memory order, None of another."""
+    match value.owner:
+        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as dense):
+            elements = np.frombuffer(dense.data.data, dtype_of(value.type))
+            count = math.prod(dense.get_shape())
+            return np.broadcast_to(elements, count) if len(elements) == 1 else elements
+        case ExpandShapeOp(src=source) | CollapseShapeOp(src=source):
+            return _constant_elements(source)
+        case _:
+            return None
+
+
+def _constant_lanes(nest: NestOp, index: int) -> Array | None:
+    """A constant input's elements, with an axis for every loop of the nest."""
+    elements = _constant_elements(nest.inputs[index])
+    if elements is None:
+        return None
+    strides, offset, step = [0] * len(nest.bounds), 0, elements.itemsize
+    shape = tensor_type(nest.inputs[index]).get_shape()
+    for expression, size in zip(
+        reversed(nest.input_maps[index].results), reversed(shape), strict=True
+    ):
+        factors, first = linear_form(expression, len(nest.bounds))
+        strides = [s + step * f for s, f in zip(strides, factors, strict=True)]
+        offset += first * step
+        step *= size
+    extents = [
+        bound if stride else 1
+        for bound, stride in zip(nest.bounds, strides, strict=True)
+    ]
+    dense = np.ascontiguousarray(elements)
+    return np.lib.stride_tricks.as_strided(
+        dense[offset // dense.itemsize :], extents, strides
+    )
+
+
+def parallel_constants(nest: NestOp) -> dict[int, Array]:
+    """The constant inputs that depend on no reduction loop, over the parallel loops."""
+    first = len(nest.parallel_bounds)
+    found: dict[int, Array] = {}
+    for index, map in enumerate(nest.input_maps):
+        lanes = _constant_lanes(nest, index)
+        if lanes is not None and all(d < first for d in map.used_dims()):
+            found[index] = lanes.reshape(lanes.shape[:first])
+    return found
+
+
+def accumulator_bounds(nest: NestOp) -> tuple[Array, Array] | None:
+    """The least and the greatest accumulator of each channel, or None if unknown.
+
+    Known for i32 sums of products of a byte with a constant, with a constant start,
+    that can't wrap. A byte may have any of its values.
+    """
+    factors = product_factors(nest)
+    if factors is None or nest.accumulator_types != (i32,):
+        return None
+    activation, weight = factors
+    body = nest.body.block
+    start = _evaluate(nest, nest.init.block)
+    weights = _constant_lanes(nest, weight)
+    if (
+        start is None
+        or weights is None
+        or body.args[activation].type != i8
+        or body.args[weight].type != i8
+    ):
+        return None
+    every_byte = np.arange(-128, 128, dtype=np.int8)
+    x, w = (
+        _factor(body, body.args[index], lanes)
+        for index, lanes in ((activation, every_byte), (weight, weights))
+    )
+    if max(np.abs(x).max(), np.abs(w).max()) >= 1 << 15:
+        return None
+    first = len(nest.parallel_bounds)
+    ends = np.stack([w * int(x.min()), w * int(x.max())])
+    repeated = math.prod(
+        bound
+        for bound, extent in zip(nest.bounds[first:], w.shape[first:], strict=True)
+        if extent == 1
+    )
+    reduced = tuple(range(first, w.ndim))
+    low = start + repeated * ends.min(axis=0).sum(axis=reduced)
+    high = start + repeated * ends.max(axis=0).sum(axis=reduced)
+    limit = 1 << 31
+    if low.min() < -limit or high.max() >= limit:
+        return None
+    return low, high
+
+
+def _evaluate(nest: NestOp, block: Block) -> Integers | None:
+    """What a region yields, if it is one integer that depends on constants only."""
+    constants = parallel_constants(nest)
+    terminator = block.last_op
+    assert terminator is not None
+    if any(
+        argument.uses and argument.index not in constants for argument in block.args
+    ):
+        return None
+    values: Values = {block.args[index]: lanes for index, lanes in constants.items()}
+    run_scalars(tuple(block.ops)[:-1], values)
+    return np.asarray(values[terminator.operands[0]]).astype(np.int64)
+
+
+def _factor(body: Block, source: SSAValue, lanes: Array) -> Integers:
+    """The factor of the body's product that is computed from the argument `source`."""
+    terminator = body.last_op
+    assert terminator is not None
+    values: Values = {source: lanes}
+    ops: list[Operation] = []
+    known = {source}
+    for op in body.ops:
+        if op is not terminator and all(operand in known for operand in op.operands):
+            ops.append(op)
+            known.update(op.results)
+    run_scalars(ops, values)
+    total = terminator.operands[0].owner
+    assert isinstance(total, arith.AddiOp)
+    terms = (term for term in (total.lhs, total.rhs) if term is not body.args[-1])
+    product = next(terms).owner
+    assert isinstance(product, arith.MuliOp)
+    factor = product.lhs if product.lhs in values else product.rhs
+    return values[factor].astype(np.int64)

@@ -1,0 +1,70 @@
+"""The points where a line is not the staircase that it stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qlower.transforms.prove_epilogues.lines import Lines
+from qlower.transforms.prove_epilogues.steps import Function, Integers, Steps
+
+
+@dataclass(frozen=True)
+class Exceptions:
+    """`difference` is to be added to the line at `x`: [channel, slot] each.
+
+    A slot that a channel doesn't need has the difference 0.
+    """
+
+    x: Integers
+    difference: Integers
+
+    @property
+    def slots(self) -> int:
+        return self.x.shape[1]
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.difference))
+
+
+def find_exceptions(
+    function: Function, lines: Lines, steps: Steps, most: int
+) -> Exceptions | None:
+    """The exceptions of the lines, None if some channel has more than `most`.
+
+    Function and line are both non-decreasing. So they are equal between two neighbours
+    of the points that are looked at, if they are at both, and these are no exceptions:
+    the neighbours of exceptions are looked at too.
+    """
+    rows = np.flatnonzero(lines.wrong)
+    x, value = (points[rows] for points in steps.points)
+    channel = np.broadcast_to(rows[:, np.newaxis], x.shape).reshape(-1)
+    x, value = x.reshape(-1), value.reshape(-1)
+    found: dict[int, dict[int, int]] = {}
+    while len(x):
+        difference = value - lines(channel, x)
+        wrong = np.flatnonzero(difference)
+        new = [column[wrong].tolist() for column in (channel, x, difference)]
+        for c, place, step in zip(*new, strict=True):
+            found.setdefault(c, {})[place] = step
+        if any(len(places) > most for places in found.values()):
+            return None
+        beside = {
+            (c, near)
+            for c, place, _ in zip(*new, strict=True)
+            for near in (place - 1, place + 1)
+            if near not in found[c] and steps.low[c] <= near <= steps.high[c]
+        }
+        channel, x = np.array(sorted(beside), np.int64).reshape(-1, 2).T
+        value = function(channel, x)
+    return _in_slots(found, len(steps.low))
+
+
+def _in_slots(found: dict[int, dict[int, int]], channels: int) -> Exceptions:
+    shape = channels, max(map(len, found.values()), default=0)
+    x, difference = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for c, places in found.items():
+        x[c, : len(places)] = list(places)
+        difference[c, : len(places)] = list(places.values())
+    return Exceptions(x, difference)

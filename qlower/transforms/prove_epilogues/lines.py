@@ -1,0 +1,246 @@
+"""A staircase as a rounded line: round(scale * x + offset), computed in float32.
+
+A line steps up at x where it passes from under 1/2 below a value to over it. So with q
+the last x below a step, and t the value's lower end there,
+
+    offset + scale * q < t < offset + scale * (q + 1)
+
+for all steps, and the best scale leaves the widest margin to all of them. In float32
+the neighbours of that pair are tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import IntegerAttr, f32, i32
+from xdsl.ir import Block, Operation, SSAValue
+
+from qlower.dialects.fixed import ConvertOp, RoundingMode
+from qlower.transforms.prove_epilogues.costs import cost
+from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
+from qlower.transforms.prove_epilogues.steps import Integers, Steps
+
+Singles: TypeAlias = NDArray[np.float32]
+Doubles: TypeAlias = NDArray[np.float64]
+
+_HOPELESS = 12
+"""Points of a channel where a line is wrong, beyond which no neighbour is tried."""
+
+_LIMIT = 2.0**30
+"""Of the real number that is rounded to an i32, and then shifted a little."""
+
+_PARTS = np.array([[0.5], [0.25], [0.75], [0.0], [1.0]])
+"""Where in the gap of the best scale an offset is tried."""
+
+_ROUNDS = 40
+"""Of looking for the best scale; about seven are needed."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """round(scale * x + offset) + shift, limited to least ... most.
+
+    Product and sum are rounded once if `fused`. If `odd` the offset's magnitude has the
+    sign of x, so that it is non-decreasing too.
+    """
+
+    fused: bool
+    odd: bool
+    shift: int
+    least: int
+    most: int
+
+    def __str__(self) -> str:
+        name = "fma" if self.fused else "mul, add"
+        return f"odd {name}" if self.odd else name
+
+    def operations(
+        self, accumulator: SSAValue, scale: SSAValue, offset: SSAValue
+    ) -> list[Operation]:
+        """The line's value at the i32 accumulator, as scalar operations."""
+        ops: list[Operation] = []
+
+        def add(op: Operation) -> SSAValue:
+            ops.append(op)
+            return op.results[0]
+
+        def number(value: int) -> SSAValue:
+            return add(arith.ConstantOp(IntegerAttr(value, i32)))
+
+        single = add(arith.SIToFPOp(accumulator, f32))
+        if self.odd:
+            offset = add(math.CopySignOp(offset, single))
+        if self.fused:
+            real = add(math.FmaOp(single, scale, offset))
+        else:
+            product = add(arith.MulfOp(single, scale))
+            real = add(arith.AddfOp(product, offset))
+        result = add(ConvertOp(real, i32, RoundingMode.HALF_EVEN))
+        if self.shift:
+            result = add(arith.AddiOp(result, number(self.shift)))
+        result = add(arith.MaxSIOp(result, number(self.least)))
+        add(arith.MinSIOp(result, number(self.most)))
+        return ops
+
+    @property
+    def cost(self) -> int:
+        return cost(self._example[1])
+
+    @cached_property
+    def _example(self) -> tuple[Block, Sequence[Operation]]:
+        block = Block(arg_types=(i32, f32, f32))
+        ops = self.operations(*block.args)
+        block.add_ops(ops)
+        return block, ops
+
+    def values(self, scale: Singles, offset: Singles, x: Integers) -> Integers:
+        """What the operations give at x; all shapes broadcast."""
+        block, ops = self._example
+        lanes = (x.astype(np.int32), scale, offset)
+        values: Values = dict(zip(block.args, lanes, strict=True))
+        run_scalars(ops, values)
+        return values[ops[-1].results[0]].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A line for each channel, all of one form.
+
+    It differs from the steps at `wrong` of the points that decide.
+    """
+
+    form: Form
+    scale: Singles
+    offset: Singles
+    wrong: Integers
+
+    def __call__(self, channels: Integers, x: Integers) -> Integers:
+        return self.form.values(self.scale[channels], self.offset[channels], x)
+
+
+def fit_lines(form: Form, steps: Steps) -> Lines | None:
+    """Lines that are wrong at few of the points around the steps; None if at many.
+
+    None of their operations wraps or saturates: the lines are non-decreasing.
+    """
+    x, value = steps.points
+    crossings = _crossings(form, steps)
+    best = crossings.best_scale(*_scale_bounds(steps))
+    scale, offset = (pair.copy() for pair in crossings.singles(best, 0, 0.5))
+
+    def mistakes(rows: Integers, scale: Singles, offset: Singles) -> Integers:
+        got = form.values(scale[..., np.newaxis], offset[..., np.newaxis], x[rows])
+        return np.count_nonzero(got != value[rows], axis=-1)
+
+    wrong = mistakes(np.arange(len(x)), scale, offset)
+    for scale_step in (0, 1, -1, 2, -2, 3, -3):
+        rows = np.flatnonzero(wrong)
+        if wrong.max(initial=0) > _HOPELESS:
+            return None
+        scales, offsets = crossings.of(rows).singles(best[rows], scale_step, _PARTS)
+        tried = mistakes(rows, scales, offsets)
+        choice = tried.argmin(axis=0), np.arange(len(rows))
+        better = tried[choice] < wrong[rows]
+        for old, new in ((scale, scales), (offset, offsets), (wrong, tried)):
+            old[rows[better]] = new[choice][better]
+    reach = np.maximum(np.abs(steps.low), np.abs(steps.high))
+    if np.any(scale < 0) or np.any(scale * reach + np.abs(offset) >= _LIMIT):
+        return None
+    return Lines(form, scale, offset, wrong)
+
+
+@dataclass(frozen=True)
+class _Crossings:
+    """t - scale * (q + 1) < offset < t - scale * q for all columns of a channel."""
+
+    t: Doubles
+    q: Doubles
+
+    def of(self, rows: Integers) -> _Crossings:
+        """Some of the channels."""
+        return _Crossings(self.t[rows], self.q[rows])
+
+    def at(self, scale: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+        """The bounds of the offset, and the slope of the gap between them."""
+        upper = self.t - scale[:, np.newaxis] * self.q
+        rows = np.arange(len(scale))
+        greatest, least = upper.argmax(axis=1), upper.argmin(axis=1)
+        slope = 1 + self.q[rows, greatest] - self.q[rows, least]
+        return upper[rows, greatest] - scale, upper[rows, least], slope
+
+    def best_scale(self, left: Doubles, right: Doubles) -> Doubles:
+        """The scale in left ... right with the widest gap, a concave function of it.
+
+        It lies below the lines that touch it left and right of its maximum; the next
+        scale to look at is where these lines meet.
+        """
+        low, high, left_slope = self.at(left)
+        left_gap = high - low
+        low, high, right_slope = self.at(right)
+        right_gap = high - low
+        scale = np.where(left_slope <= 0, left, right)
+        rows = np.flatnonzero((left_slope > 0) & (right_slope < 0))
+        for _ in range(_ROUNDS):
+            if not len(rows):
+                break
+            a, b = left_slope[rows], right_slope[rows]
+            rise = right_gap[rows] - b * right[rows] - left_gap[rows] + a * left[rows]
+            scale[rows] = meet = rise / (a - b)
+            low, high, slope = self.of(rows).at(meet)
+            up, down = rows[slope > 0], rows[slope < 0]
+            left[up], right[down] = scale[up], scale[down]
+            gap = high - low
+            left_gap[up], right_gap[down] = gap[slope > 0], gap[slope < 0]
+            left_slope[up], right_slope[down] = slope[slope > 0], slope[slope < 0]
+            # at the maximum both lines touch at the same scale, but for rounding
+            closer = (slope != 0) & (left[rows] < right[rows])
+            rows = rows[closer & ((slope != a) & (slope != b))]
+        return scale
+
+    def singles(
+        self, scale: Doubles, scale_step: int, part: Doubles | float
+    ) -> tuple[Singles, Singles]:
+        """Pairs in float32: a few numbers from the scale, `part` up the gap there."""
+        single = scale.astype(np.float32)
+        for _ in range(abs(scale_step)):
+            single = np.nextafter(single, np.float32(np.copysign(np.inf, scale_step)))
+        low, high, _ = self.at(single.astype(np.float64))
+        offset = (low + part * (high - low)).astype(np.float32)
+        return np.broadcast_to(single, offset.shape), offset
+
+
+def _crossings(form: Form, steps: Steps) -> _Crossings:
+    t = steps.levels - 0.5 - form.shift
+    q = steps.places - 1.0
+    if form.odd:  # the image of a step says the same
+        negative = steps.places <= 0
+        t, q = np.where(negative, -t, t), np.where(negative, -steps.places, q)
+    if not t.shape[1]:
+        t = q = np.zeros((len(t), 1))
+    # a column that is none repeats the first; a channel without steps is a constant
+    constant = (steps.bottom == steps.top)[:, np.newaxis]
+    t = np.where(steps.valid, t, t[:, :1])
+    t = np.where(constant, steps.bottom[:, np.newaxis] - form.shift, t)
+    q = np.where(steps.valid, q, q[:, :1])
+    return _Crossings(t, np.where(constant, 0, q))
+
+
+def _scale_bounds(steps: Steps) -> tuple[Doubles, Doubles]:
+    """What the way between the first and the last step says of the slope.
+
+    An offset with the sign of x adds a jump at zero, of up to a level.
+    """
+    rises = steps.top - steps.bottom
+    ends = np.stack([np.zeros_like(rises), np.maximum(rises - 1, 0)], axis=1)
+    width = np.zeros_like(rises)
+    if steps.places.shape[1]:
+        width = np.diff(np.take_along_axis(steps.places, ends, axis=1))[:, 0]
+    left = np.maximum(rises - 2, 0) / (width + 1)
+    return left, rises / np.maximum(width - 1, 1)

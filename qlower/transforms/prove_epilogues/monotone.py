@@ -1,0 +1,121 @@
+"""Proving that a chain of scalar operations is a non-decreasing function.
+
+The function has one variable, an integer in an interval; everything else it reads is
+constant. An operation is accepted when it is non-decreasing in the operands that depend
+on the variable, and doesn't wrap: which needs to be looked at for both ends of the
+interval only, because in between its operands lie between theirs. Likewise floats are
+finite in between if they are at both ends, so that NaN can't come up.
+
+All is done for many channels at once, each with its own interval and constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+import numpy as np
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.interpreter import Interpreter
+from xdsl.ir import Operation, SSAValue
+
+from qlower.dialects.fixed import ConvertOp, SaturateOp, ShiftRightOp
+from qlower.interp import Array, make_interpreter
+
+Values = dict[SSAValue, Array]
+"""Lanes of scalars; they broadcast against each other."""
+
+_OF_ONE_OPERAND = (
+    arith.ExtSIOp,
+    arith.SIToFPOp,
+    arith.ExtFOp,
+    arith.TruncFOp,
+    math.FloorOp,
+    math.CeilOp,
+    math.TruncOp,
+    math.RoundOp,
+    math.RoundEvenOp,
+    ConvertOp,
+)
+"""Non-decreasing wherever they are defined; constant operands don't matter."""
+
+_OF_TWO_OPERANDS = (
+    arith.MaxSIOp,
+    arith.MinSIOp,
+    arith.MaximumfOp,
+    arith.MinimumfOp,
+    arith.AddfOp,
+)
+"""Non-decreasing in both."""
+
+_EXACT: Mapping[type[Operation], Callable[[Array, Array], Array]] = {
+    arith.AddiOp: np.add,
+    arith.SubiOp: np.subtract,
+    arith.MuliOp: np.multiply,
+    arith.ShLIOp: lambda a, b: np.multiply(a, np.power(2, b)),
+}
+"""Integer operations in unlimited precision, to see whether they wrap."""
+
+
+@cache
+def _interpreter() -> Interpreter:
+    return make_interpreter(ModuleOp([]))
+
+
+def run_scalars(ops: Sequence[Operation], values: Values) -> None:
+    """Adds the results of `ops`, whose other operands are in `values`."""
+    interpreter = _interpreter()
+    for op in ops:
+        results = interpreter.run_op(op, tuple(values[v] for v in op.operands))
+        values.update(zip(op.results, results, strict=True))
+
+
+def non_decreasing(
+    ops: Sequence[Operation], variable: SSAValue, ends: Values
+) -> set[SSAValue]:
+    """The results of `ops` that are proved to be non-decreasing in `variable`.
+
+    `ends` holds all values, with the two ends of the interval in the last axis.
+    """
+    dependent = {variable}
+    proved = {variable}
+    for op in ops:
+        if dependent.isdisjoint(op.operands):
+            continue
+        depends = [v in dependent for v in op.operands]
+        dependent.update(op.results)
+        if (
+            all(v in proved for v in op.operands if v in dependent)
+            and _keeps_order(op, depends, ends)
+            and np.isfinite(ends[op.results[0]]).all()
+        ):
+            proved.update(op.results)
+    return proved
+
+
+def _keeps_order(op: Operation, depends: Sequence[bool], ends: Values) -> bool:
+    """Whether `op` is non-decreasing in its operands that depend on the variable."""
+    if isinstance(op, _OF_ONE_OPERAND + _OF_TWO_OPERANDS):
+        return True
+    if isinstance(op, SaturateOp):
+        return not op.unsigned
+    first_only = depends[0] and not any(depends[1:])
+    operands = [ends[operand] for operand in op.operands]
+    if isinstance(op, ShiftRightOp | arith.ShRSIOp | arith.SubfOp):
+        return first_only
+    if isinstance(op, arith.TruncIOp):
+        return bool(np.array_equal(ends[op.result], operands[0]))
+    if isinstance(op, arith.MuliOp | arith.MulfOp):
+        factors = [v for v, varies in zip(operands, depends, strict=True) if not varies]
+        if len(factors) != 1 or np.any(np.less(factors[0], 0)):
+            return False
+    if isinstance(op, arith.SubiOp | arith.ShLIOp) and not first_only:
+        return False
+    if isinstance(op, arith.MulfOp):
+        return True
+    exact = _EXACT.get(type(op))
+    if exact is None or not isinstance(op.results[0].type, IntegerType):
+        return False
+    wide = [np.asarray(operand).astype(object) for operand in operands]
+    return bool(np.all(np.equal(exact(*wide), ends[op.results[0]])))

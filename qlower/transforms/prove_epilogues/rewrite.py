@@ -1,0 +1,129 @@
+"""A nest whose epilogue computes a line in place of a staircase."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    f32,
+    i32,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+from xdsl.utils.hints import isa
+
+from qlower.dialects.fixed import SaturateOp
+from qlower.dialects.kernel import NestOp, tensor_type
+from qlower.interp import Array
+from qlower.transforms.form_kernels.simplify import simplify
+from qlower.transforms.prove_epilogues.exceptions import Exceptions
+from qlower.transforms.prove_epilogues.lines import Form, Lines
+from qlower.transforms.prove_epilogues.staircase import Staircase
+
+
+def replace_by_line(
+    nest: NestOp, staircase: Staircase, lines: Lines, exceptions: Exceptions
+) -> None:
+    """Makes a nest whose epilogue computes the staircase's value by the lines."""
+    value, shape = staircase.value, staircase.shape
+    parameters: list[Array] = [lines.scale, lines.offset]
+    for slot in range(exceptions.slots):
+        parameters.append(exceptions.x[:, slot].astype(np.int32))
+        parameters.append(exceptions.difference[:, slot].astype(np.int32))
+    loops = [loop for loop, extent in enumerate(shape) if extent > 1]
+    extents = [shape[loop] for loop in loops]
+    channel_map = AffineMap(
+        len(nest.bounds), 0, tuple(AffineExpr.dimension(loop) for loop in loops)
+    )
+    constants = [_constant(array, extents) for array in parameters]
+    for constant in constants:
+        constant.location = nest.location
+        Rewriter.insert_op(constant, InsertPoint.before(nest))
+
+    inputs = tuple(nest.inputs)
+    init, body, epilogue = (
+        nest.detach_region(region) for region in tuple(nest.regions)
+    )
+    own = len(nest.inputs)
+    for region in (init, body, epilogue):
+        for index, constant in enumerate(constants):
+            type = tensor_type(constant.result).element_type
+            region.block.insert_arg(type, own + index)
+    added = epilogue.block.args[own : own + len(constants)]
+    accumulator = epilogue.block.args[-1]
+    ops = _operations(lines.form, accumulator, added, value.type)
+    assert isinstance(value.owner, Operation)
+    for op in ops:
+        op.location = value.owner.location
+    Rewriter.insert_op(ops, InsertPoint.after(value.owner))
+    ops[-1].results[0].name_hint = value.name_hint
+    value.replace_all_uses_with(ops[-1].results[0])
+    for op in reversed(tuple(epilogue.block.ops)):
+        if is_trivially_dead(op):
+            Rewriter.erase_op(op)
+
+    new = NestOp(
+        [*inputs, *(constant.result for constant in constants)],
+        nest.tables,
+        nest.family.data,
+        nest.parallel_bounds,
+        nest.reduction_bounds,
+        [*nest.input_maps, *[channel_map] * len(constants), *nest.result_maps],
+        init,
+        body,
+        epilogue,
+        [result.type for result in nest.res],
+    )
+    new.location = nest.location
+    for old, result in zip(nest.res, new.res, strict=True):
+        result.name_hint = old.name_hint
+    Rewriter.replace_op(nest, new)
+    simplify(new)
+    for input in dict.fromkeys(inputs):
+        if isinstance(input.owner, Operation) and is_trivially_dead(input.owner):
+            Rewriter.erase_op(input.owner)
+
+
+def _operations(
+    form: Form,
+    accumulator: SSAValue,
+    parameters: Sequence[SSAValue],
+    result_type: Attribute,
+) -> list[Operation]:
+    """The line at the accumulator, mended at its exceptions, as the type it had.
+
+    `parameters`: scale and offset, then point and difference of each exception.
+    """
+    scale, offset, *exceptions = parameters
+    ops = form.operations(accumulator, scale, offset)
+    result = ops[-1].results[0]
+    if exceptions:
+        zero = arith.ConstantOp(IntegerAttr(0, i32))
+        ops.append(zero)
+        for point, difference in zip(exceptions[::2], exceptions[1::2], strict=True):
+            hit = arith.CmpiOp(accumulator, point, "eq")
+            step = arith.SelectOp(hit, difference, zero)
+            mended = arith.AddiOp(result, step)
+            result = mended.result
+            ops += [hit, step, mended]
+    assert isa(result_type, IntegerType)
+    if result_type.bitwidth < 32:
+        ops.append(SaturateOp(result, result_type))
+    elif result_type.bitwidth > 32:
+        ops.append(arith.ExtSIOp(result, result_type))
+    return ops
+
+
+def _constant(array: Array, extents: Sequence[int]) -> arith.ConstantOp:
+    element = f32 if array.dtype == np.float32 else i32
+    type = TensorType(element, extents)
+    return arith.ConstantOp(DenseIntOrFPElementsAttr(type, BytesAttr(array.tobytes())))

@@ -1,0 +1,114 @@
+"""The part of a nest's epilogue that is a non-decreasing function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Operation, SSAValue
+
+from qlower.dialects.kernel import NestOp
+from qlower.interp import Array
+from qlower.transforms.prove_epilogues.channels import (
+    accumulator_bounds,
+    parallel_constants,
+)
+from qlower.transforms.prove_epilogues.monotone import (
+    Values,
+    non_decreasing,
+    run_scalars,
+)
+from qlower.transforms.prove_epilogues.steps import Integers
+
+_LEVELS = 256
+"""What a stored byte can hold."""
+
+
+@dataclass(frozen=True)
+class Staircase:
+    """A non-decreasing function of the accumulator, with few levels.
+
+    `value` is its result and `ops` compute it from `accumulator` and the lanes of
+    `constants`, which are flat: one a channel. `shape` has an extent for every parallel
+    loop, `low` and `high` bound the accumulator.
+    """
+
+    value: SSAValue
+    ops: Sequence[Operation]
+    accumulator: SSAValue
+    constants: Values
+    shape: tuple[int, ...]
+    low: Integers
+    high: Integers
+
+    def __call__(self, channels: Integers, x: Integers) -> Integers:
+        """The results for some accumulators of some channels."""
+        values: Values = {
+            value: lanes[channels] if lanes.ndim else lanes
+            for value, lanes in self.constants.items()
+        }
+        values[self.accumulator] = x.astype(np.int32)
+        run_scalars(self.ops, values)
+        return values[self.value].astype(np.int64)
+
+
+def find_staircase(nest: NestOp) -> Staircase | None:
+    """The longest part of the epilogue that is proved to be such a function.
+
+    Raises InterpretationError where some accumulator has no result.
+    """
+    bounds = accumulator_bounds(nest)
+    if bounds is None:
+        return None
+    block = nest.epilogue.block
+    accumulator = block.args[-1]
+    lanes = parallel_constants(nest)
+    shape = np.broadcast_shapes(*(a.shape for a in (*bounds, *lanes.values())))
+
+    def flat(array: Array) -> Array:
+        return np.broadcast_to(array, shape).reshape(-1)
+
+    low, high = (flat(bound) for bound in bounds)
+    constants: Values = {block.args[i]: flat(array) for i, array in lanes.items()}
+    chain: list[Operation] = []
+    dependent: set[SSAValue] = {accumulator}
+    for op in tuple(block.ops)[:-1]:
+        if not all(v in constants or v in dependent for v in op.operands):
+            continue
+        if dependent.isdisjoint(op.operands):
+            run_scalars([op], constants)
+        else:
+            chain.append(op)
+            dependent.update(op.results)
+    ends: Values = {
+        value: lanes[:, np.newaxis] if lanes.ndim else lanes
+        for value, lanes in constants.items()
+    }
+    ends[accumulator] = np.stack([low, high], axis=1).astype(np.int32)
+    run_scalars(chain, ends)
+    proved = non_decreasing(chain, accumulator, ends)
+    results = [
+        result
+        for op in chain
+        for result in op.results
+        if result in proved
+        and isinstance(result.type, IntegerType)
+        and np.diff(ends[result].astype(np.int64), axis=-1).max() < _LEVELS
+    ]
+    if not results:
+        return None
+    ops = _needed(chain, results[-1])
+    return Staircase(results[-1], ops, accumulator, constants, shape, low, high)
+
+
+def _needed(ops: Sequence[Operation], value: SSAValue) -> list[Operation]:
+    """The operations that compute `value`, in order."""
+    live = {value}
+    needed: list[Operation] = []
+    for op in reversed(ops):
+        if not live.isdisjoint(op.results):
+            live.update(op.operands)
+            needed.append(op)
+    return needed[::-1]

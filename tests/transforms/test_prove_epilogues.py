@@ -1,0 +1,327 @@
+"""Epilogues that are proved equal are so on every accumulator; others stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from qlower.codegen.module import compile_module
+from qlower.context import make_context
+from qlower.dialects.kernel import NestOp
+from qlower.interp.values import Array
+from qlower.parsing import parse_module, verify_module
+from qlower.runtime.jit import Executable
+from qlower.testing.native import machine_levels
+from qlower.transforms.plan_memory import PlanMemoryPass
+from qlower.transforms.prove_epilogues import Proof, prove_epilogues
+from qlower.transforms.prove_epilogues.channels import (
+    accumulator_bounds,
+    parallel_constants,
+)
+from qlower.transforms.prove_epilogues.exceptions import find_exceptions
+from qlower.transforms.prove_epilogues.lines import Form, fit_lines
+from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
+from qlower.transforms.prove_epilogues.steps import Integers, find_steps
+
+PROLOGUE = """
+      %a64 = arith.extsi %acc : i32 to i64
+      %m64 = arith.extsi %m : i32 to i64
+      %p = arith.muli %a64, %m64 : i64
+      %c31 = arith.constant 31 : i64
+      %z = arith.constant {zero_point} : i32
+"""
+STORE = """
+      %sum = arith.addi %r, %z : i32
+      %q = fixed.saturate %sum : i32 to i8
+      kernel.yield %q : i8
+"""
+TWICE = (
+    PROLOGUE
+    + """
+      %h64 = fixed.shift_right %p, %c31 {{rounding = half_up}} : i64
+      %h = fixed.saturate %h64 : i64 to i32
+      %r = fixed.shift_right %h, %s {{rounding = half_away}} : i32
+"""
+    + STORE
+)
+ONCE = (
+    PROLOGUE
+    + """
+      %s64 = arith.extsi %s : i32 to i64
+      %total = arith.addi %s64, %c31 : i64
+      %r64 = fixed.shift_right %p, %total {{rounding = {mode}}} : i64
+      %r = fixed.saturate %r64 : i64 to i32
+"""
+    + STORE
+)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Sums of `weights` times bytes, and `bias`; the epilogue has m * 2^(-31 - s)."""
+
+    weights: Array
+    bias: Array
+    multipliers: Sequence[int]
+    shifts: Sequence[int]
+    epilogue: str
+
+    def module(self) -> ModuleOp:
+        channels, depth = self.weights.shape
+        module = parse_module(
+            f"""
+  func.func @main(%x: tensor<{depth}xi8>) -> tensor<{channels}xi8> {{
+    %w = arith.constant dense<"0x{self.weights.astype(np.int8).tobytes().hex()}">
+      : tensor<{channels}x{depth}xi8>
+    %b = arith.constant dense<{list(map(int, self.bias))}> : tensor<{channels}xi32>
+    %ms = arith.constant dense<{list(self.multipliers)}> : tensor<{channels}xi32>
+    %ss = arith.constant dense<{list(self.shifts)}> : tensor<{channels}xi32>
+    %y = kernel.nest contraction parallel [{channels}] reduction [{depth}]
+      maps [affine_map<(o, i) -> (i)>, affine_map<(o, i) -> (o, i)>,
+        affine_map<(o, i) -> (o)>, affine_map<(o, i) -> (o)>, affine_map<(o, i) -> (o)>,
+        affine_map<(o, i) -> (o)>]
+      ins(%x, %w, %b, %ms, %ss : tensor<{depth}xi8>, tensor<{channels}x{depth}xi8>,
+        tensor<{channels}xi32>, tensor<{channels}xi32>, tensor<{channels}xi32>) init {{
+    ^bb0(%a: i8, %f: i8, %bias: i32, %m: i32, %s: i32):
+      kernel.yield %bias : i32
+    }} body {{
+    ^bb0(%a: i8, %f: i8, %bias: i32, %m: i32, %s: i32, %sum: i32):
+      %a32 = arith.extsi %a : i8 to i32
+      %f32 = arith.extsi %f : i8 to i32
+      %product = arith.muli %a32, %f32 : i32
+      %next = arith.addi %sum, %product : i32
+      kernel.yield %next : i32
+    }} epilogue {{
+    ^bb0(%a: i8, %f: i8, %bias: i32, %m: i32, %s: i32, %acc: i32):
+      {self.epilogue}
+    }} -> tensor<{channels}xi8>
+    func.return %y : tensor<{channels}xi8>
+  }}""",
+            "test.mlir",
+        )
+        verify_module(module)
+        return module
+
+
+def random_layer(seed: int, epilogue: str, depth: int = 4) -> Layer:
+    random = np.random.default_rng(seed)
+    channels = 6
+    weights = random.integers(-127, 128, (channels, depth))
+    reach = 128 * np.abs(weights).sum(axis=1)
+    # scales that spread the accumulators over about the range of a byte, or a few
+    scale = random.uniform(60, 700, channels) / reach
+    mantissa, exponent = np.frexp(scale)
+    return Layer(
+        weights,
+        random.integers(-reach // 2, reach // 2),
+        np.minimum(np.rint(mantissa * 2**31), 2**31 - 1).astype(int).tolist(),
+        (-exponent).tolist(),
+        epilogue.format(zero_point=int(random.integers(-128, 128)), mode="half_up"),
+    )
+
+
+def nest_of(module: ModuleOp) -> NestOp:
+    return next(op for op in module.walk() if isinstance(op, NestOp))
+
+
+def epilogue_at(nest: NestOp, x: Integers) -> Integers:
+    """What the epilogue yields at accumulators [channel, any]."""
+    block = nest.epilogue.block
+    values: Values = {
+        block.args[i]: lanes.reshape(-1, 1)
+        for i, lanes in parallel_constants(nest).items()
+    }
+    values[block.args[-1]] = x.astype(np.int32)
+    *ops, terminator = block.ops
+    run_scalars(ops, values)
+    return values[terminator.operands[0]].astype(np.int64)
+
+
+def prove(
+    layer: Layer, *, fused: bool = True, mended: bool = True
+) -> tuple[Proof | None, NestOp, NestOp]:
+    """The proof, the nest as it was, and as it is."""
+    before, after = layer.module(), layer.module()
+    proofs = prove_epilogues(after, fused=fused, mended=mended)
+    verify_module(after)
+    assert len(proofs) <= 1
+    return proofs[0] if proofs else None, nest_of(before), nest_of(after)
+
+
+def names(nest: NestOp) -> list[str]:
+    return [op.name for op in nest.walk()]
+
+
+def reachable(nest: NestOp) -> Integers:
+    """All accumulators of all channels; short rows repeat their last."""
+    bounds = accumulator_bounds(nest)
+    assert bounds is not None
+    low, high = bounds
+    count = np.arange((high - low).max() + 1)
+    return np.minimum(low[:, np.newaxis] + count, high[:, np.newaxis])
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+def test_every_accumulator_keeps_its_result(seed: int, fused: bool):
+    layer = random_layer(seed, TWICE if seed % 2 else ONCE)
+    proof, before, after = prove(layer, fused=fused)
+    assert proof is not None
+    assert proof.form is not None
+    assert proof.channels == proof.proved == 6
+    x = reachable(before)
+    np.testing.assert_array_equal(epilogue_at(after, x), epilogue_at(before, x))
+    assert ("math.fma" in names(after)) == fused
+    assert "fixed.shift_right" not in names(after)
+
+
+@pytest.mark.parametrize("mode", ["half_even", "half_down", "half_away", "floor"])
+def test_every_rounding_mode(mode: str):
+    layer = random_layer(7, ONCE.replace("{mode}", mode))
+    proof, before, after = prove(layer)
+    assert proof is not None
+    assert proof.form is not None
+    x = reachable(before)
+    np.testing.assert_array_equal(epilogue_at(after, x), epilogue_at(before, x))
+
+
+@pytest.mark.parametrize("seed", [1, 6])
+def test_exceptions_are_mended(seed: int):
+    """With small scales float32 misses a step or two; then integers stay, or these are
+    mended."""
+    layer = random_layer(seed, TWICE, depth=32)
+    proof, before, after = prove(layer)
+    assert proof is not None
+    assert proof.exceptions
+    x = reachable(before)
+    np.testing.assert_array_equal(epilogue_at(after, x), epilogue_at(before, x))
+    strict, before, after = prove(layer, mended=False)
+    assert strict is not None
+    assert strict.form is None
+    assert strict.proved == 0
+    assert names(after) == names(before)
+
+
+def test_native_code_keeps_the_bits():
+    random = np.random.default_rng(0)
+    inputs = random.integers(-128, 128, (50, 32), np.int8)
+    for target in machine_levels().values():
+        results: list[Array] = []
+        for mended in (None, True, False):
+            module = random_layer(6, TWICE, depth=32).module()
+            if mended is not None:
+                prove_epilogues(module, fused=target.fuses, mended=mended)
+            PlanMemoryPass().apply(make_context(), module)
+            run = Executable(compile_module(module, target))
+            results.append(np.stack([run([x])[0] for x in inputs]))
+        np.testing.assert_array_equal(results[1], results[0])
+        np.testing.assert_array_equal(results[2], results[0])
+
+
+REFUSED = {
+    "decreasing": "%r = arith.subi %z, %acc : i32",
+    "not monotone": "%r = arith.xori %acc, %z : i32",
+    "wraps": """
+      %big = arith.constant 1000000 : i32
+      %wrapped = arith.muli %acc, %big : i32
+      %c24 = arith.constant 24 : i32
+      %r = arith.shrsi %wrapped, %c24 : i32""",
+    "divides": """
+      %one = arith.constant 1 : i32
+      %odd = arith.andi %acc, %one : i32
+      %r = arith.subi %acc, %odd : i32""",
+    "squares": """
+      %square = arith.muli %acc, %acc : i32
+      %c12 = arith.constant 12 : i32
+      %r = arith.shrsi %square, %c12 : i32""",
+    "jumps": """
+      %c8 = arith.constant 8 : i32
+      %shifted = arith.shrsi %acc, %c8 : i32
+      %place = arith.constant 1100 : i32
+      %beyond = arith.subi %acc, %place : i32
+      %none = arith.constant 0 : i32
+      %most = arith.constant 40 : i32
+      %positive = arith.maxsi %beyond, %none : i32
+      %jump = arith.minsi %positive, %most : i32
+      %r = arith.addi %shifted, %jump : i32""",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_line_stays(name: str):
+    text = "%z = arith.constant 5 : i32\n" + REFUSED[name] + STORE
+    proof, before, after = prove(random_layer(3, text))
+    assert proof is None or proof.form is None
+    assert names(after) == names(before)
+
+
+def test_poison_stays():
+    """An error of the contract's is not a result to prove."""
+    text = TWICE.replace("%c31 =", "%c70 = arith.constant 70 : i64\n%c31 =")
+    text = text.replace("%p, %c31", "%p, %c70")
+    proof, before, after = prove(random_layer(3, text))
+    assert proof is None
+    assert names(after) == names(before)
+
+
+def test_a_line_that_is_wrong_at_one_accumulator():
+    low, high, every = np.array([-500]), np.array([500]), np.arange(-500, 501)
+    channel = np.zeros_like(every)
+
+    def eighth(channels: Integers, x: Integers) -> Integers:
+        return x >> 3
+
+    def wrong(channels: Integers, x: Integers) -> Integers:
+        return (x >> 3) + (x == 55)
+
+    steps, other = find_steps(eighth, low, high), find_steps(wrong, low, high)
+    assert steps is not None
+    assert other is not None
+    lines = fit_lines(Form(fused=True, odd=False, shift=0, least=-63, most=62), steps)
+    assert lines is not None
+    np.testing.assert_array_equal(lines(channel, every), eighth(channel, every))
+    none = find_exceptions(eighth, lines, steps, most=0)
+    assert none is not None
+    assert none.slots == 0
+    lines = replace(lines, wrong=np.array([1]))
+    assert find_exceptions(wrong, lines, other, most=0) is None
+    one = find_exceptions(wrong, lines, other, most=1)
+    assert one is not None
+    assert (one.x.tolist(), one.difference.tolist()) == ([[55]], [[1]])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_steps_of_any_function(seed: int):
+    """Against a look at every x; jumps over several levels, and constants too."""
+    random = np.random.default_rng(seed)
+    length = int(random.integers(1, 400))
+    low = random.integers(-300, 100, 3)
+    slopes = random.choice([0, 0.02, 0.3, 1.0, 2.5], 3)
+    jitter = random.choice([0, 1], (3, length), p=[0.7, 0.3])
+    count = np.arange(length)
+    table = np.floor(slopes[:, np.newaxis] * (count + jitter)).astype(np.int64)
+    table = np.maximum.accumulate(table, axis=1)
+
+    def function(channels: Integers, x: Integers) -> Integers:
+        return table[channels, x - low[channels]]
+
+    steps = find_steps(function, low, low + length - 1)
+    assert steps is not None
+    x, value = steps.points
+    for channel in range(3):
+        row = table[channel]
+        np.testing.assert_array_equal(value[channel], row[x[channel] - low[channel]])
+        changes = np.flatnonzero(np.diff(row))
+        sides = {*(low[channel] + changes), *(low[channel] + changes + 1)}
+        assert sides <= set(x[channel].tolist())
+
+
+def test_steps_far_from_a_line():
+    def function(channels: Integers, x: Integers) -> Integers:
+        return np.floor(np.sqrt(x)).astype(np.int64)
+
+    assert find_steps(function, np.array([0]), np.array([10_000])) is None
