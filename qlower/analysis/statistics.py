@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp
@@ -18,14 +18,16 @@ from qlower.diagnostics import layer_name
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, element_type
 from qlower.layers import is_constant, layers
+from qlower.transforms.prove_epilogues import Proof
 
 
 @dataclass(frozen=True)
 class LayerStatistics:
     """One layer.
 
-    `accumulator` is the range of its exact sums, `work` counts multiply-accumulates,
-    `constant_bytes` its weights and bias, `result_bytes` what it computes.
+    `accumulator` is the range of its exact sums, `epilogue` says what was proved of
+    their requantization, `work` counts multiply-accumulates, `constant_bytes` its
+    weights and bias, `result_bytes` what it computes.
     """
 
     name: str
@@ -33,6 +35,7 @@ class LayerStatistics:
     inputs: tuple[str, ...]
     results: tuple[str, ...]
     accumulator: AccumulatorRange | None
+    epilogue: Proof | None
     work: int
     constant_bytes: int
     result_bytes: int
@@ -44,6 +47,8 @@ HEADER = (
     "result (scale, zero point)",
     "accumulator",
     "bits",
+    "epilogue",
+    "proved",
     "MACs",
     "constant bytes",
     "result bytes",
@@ -52,9 +57,12 @@ HEADER = (
 """The columns; layer names come last because some are very long."""
 
 
-def layer_statistics(module: ModuleOp) -> list[LayerStatistics]:
-    """The layers of a model at the qnn level, in order."""
-    return [_layer(op) for op in layers(module)]
+def layer_statistics(
+    module: ModuleOp, proofs: Iterable[Proof] = ()
+) -> list[LayerStatistics]:
+    """The layers of a model at the qnn level, in order; `proofs` names some of them."""
+    named = {proof.layer: proof for proof in proofs}
+    return [_layer(op, named.get(layer_name(op))) for op in layers(module)]
 
 
 def multiply_accumulates(op: Operation) -> int:
@@ -75,7 +83,7 @@ def format_statistics(rows: Sequence[LayerStatistics]) -> str:
     """The table, with a line of totals."""
     totals = (
         f"{len(rows)} layers",
-        *[""] * 4,
+        *[""] * 6,
         f"{sum(row.work for row in rows):,}",
         f"{sum(row.constant_bytes for row in rows):,}",
         f"{sum(row.result_bytes for row in rows):,}",
@@ -95,7 +103,7 @@ def format_statistics(rows: Sequence[LayerStatistics]) -> str:
     return "\n".join([lines[0], rule, *lines[1:-1], rule, lines[-1], ""])
 
 
-def _layer(op: Operation) -> LayerStatistics:
+def _layer(op: Operation, epilogue: Proof | None) -> LayerStatistics:
     constants = [value for value in op.operands if is_constant(value.owner)]
     computed = [value for value in op.operands if value not in constants]
     return LayerStatistics(
@@ -104,6 +112,7 @@ def _layer(op: Operation) -> LayerStatistics:
         tuple(describe(value.type) for value in computed),
         tuple(describe(value.type) for value in op.results),
         accumulator_range(op),
+        epilogue,
         multiply_accumulates(op),
         sum(tensor_bytes(value.type) for value in constants),
         sum(tensor_bytes(value.type) for value in op.results),
@@ -111,13 +120,15 @@ def _layer(op: Operation) -> LayerStatistics:
 
 
 def _cells(row: LayerStatistics) -> tuple[str, ...]:
-    accumulator = row.accumulator
+    accumulator, epilogue = row.accumulator, row.epilogue
     return (
         row.kind,
         ", ".join(row.inputs),
         ", ".join(row.results),
         "-" if accumulator is None else str(accumulator),
         "-" if accumulator is None else str(accumulator.bits),
+        "-" if epilogue is None else str(epilogue),
+        "-" if epilogue is None else f"{epilogue.proved}/{epilogue.channels}",
         f"{row.work:,}" if row.work else "-",
         f"{row.constant_bytes:,}" if row.constant_bytes else "-",
         f"{row.result_bytes:,}",

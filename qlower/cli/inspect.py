@@ -20,6 +20,7 @@ from qlower.diagnostics import QlowerError, layer_name
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from qlower.codegen.target import Target
     from qlower.model import Model
 
 EXAMPLE = """  qlower inspect model.tflite --stats
@@ -42,7 +43,8 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stats",
         action="store_true",
-        help="a table of layers: shapes, scales, accumulator range, work and bytes",
+        help="a table of layers: shapes, scales, accumulator range, proved epilogue, "
+        "work and bytes",
     )
     add_contract(parser)
     add_target(parser)
@@ -81,14 +83,19 @@ def check_layer(model: Model, name: str) -> None:
 
 def _table(model: Model, options: argparse.Namespace) -> str:
     from qlower.analysis.statistics import format_statistics, layer_statistics
+    from qlower.codegen.target import resolve_target
+    from qlower.pipeline import epilogue_proofs, lower_to_arith
 
-    rows = layer_statistics(model.module)
+    target = resolve_target(options.target, options.cpu, options.features)
+    arith = lower_to_arith(model.module, options.contract)
+    rows = layer_statistics(model.module, epilogue_proofs(arith, target))
     if options.layer is not None:
         rows = [row for row in rows if row.name == options.layer]
     return format_statistics(rows)
 
 
 def _text(model: Model, options: argparse.Namespace) -> str:
+    from qlower.codegen.target import resolve_target
     from qlower.pipeline import lower_to_arith, lower_to_kernel
 
     if options.at == "qnn":
@@ -96,10 +103,11 @@ def _text(model: Model, options: argparse.Namespace) -> str:
     arith = lower_to_arith(model.module, options.contract)
     if options.at == "arith":
         return _ir(arith, options.layer)
-    kernel = lower_to_kernel(arith)
+    target = resolve_target(options.target, options.cpu, options.features)
+    kernel = lower_to_kernel(arith, target)
     if options.at == "kernel":
         return _ir(kernel, options.layer)
-    return _native(kernel, options)
+    return _native(kernel, target, options)
 
 
 def _ir(module: ModuleOp, layer: str | None) -> str:
@@ -114,11 +122,9 @@ def _ir(module: ModuleOp, layer: str | None) -> str:
     return readable_operations(ops)
 
 
-def _native(kernel: ModuleOp, options: argparse.Namespace) -> str:
-    from qlower.codegen.target import resolve_target
+def _native(kernel: ModuleOp, target: Target, options: argparse.Namespace) -> str:
     from qlower.pipeline import generate_code
 
-    target = resolve_target(options.target, options.cpu, options.features)
     compiled = generate_code(kernel, target)
     llvm = options.at == "llvm"
     text = compiled.llvm_text if llvm else compiled.assembly()

@@ -84,6 +84,7 @@ def test_inspect_statistics(model: str, capsys: Capture):
     assert "1x2x2x1 i8 (0.0078125, -128)" in conv
     assert " 16 " in conv  # bits
     assert " 8 " in conv  # 4 positions, 2 channels
+    assert "2/2" in conv  # channels whose requantization is proved
     assert lines[-1].startswith("3 layers")
 
 
