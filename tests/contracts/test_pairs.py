@@ -15,6 +15,8 @@ from qlower.contracts import load_contract, parse_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.interp.values import Array
+from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.testing.aarch64 import EmulatedExecutable, aarch64_levels
 from qlower.testing.custom_contracts import rule_text, run_everywhere, write_contract
 from qlower.testing.qnn_modules import (
     constant,
@@ -235,6 +237,27 @@ def test_linear(product: str, depth: int, tmp_path: Path):
         products = (x[tuple(at)].astype(np.int64) * weights[o]).tolist()
         zero = 31 * int(weights[o].sum(dtype=np.int64))
         assert got[(*at, o)] == saturated(products) - zero
+
+
+@pytest.mark.parametrize("level", aarch64_levels())
+def test_aarch64_saturates_as_this_machine(level: str, tmp_path: Path):
+    """AArch64 has no instruction that multiplies and saturates in this way."""
+    weights = random_weights((19, 3, 3, 5), 1)
+
+    def body(x: SSAValue) -> list[SSAValue]:
+        w = constant(weights, quantized(weights.shape, 0.5))
+        return [qnn.Conv2DOp(x, w, None, quantized((1, 4, 4, 19), 0.5)).result]
+
+    module = make_module([quantized((1, 6, 6, 5), 0.5, 31, signed=False)], body)
+    x = random_codes((1, 6, 6, 5), False, 2)
+    contract = write_contract(tmp_path, byte_rule("conv2d", 4, FLAT))
+    expected = qlower.jit(qlower.Model(module), contract=contract)(x)
+    kernel = lower_to_kernel(lower_to_arith(module, contract))
+    compiled = generate_code(kernel, aarch64_levels()[level])
+    bytes_ = x.view(compiled.signature.inputs[0].numpy_dtype)
+    (got,) = EmulatedExecutable(compiled)([bytes_])
+    assert isinstance(expected, np.ndarray)
+    np.testing.assert_array_equal(got.view(expected.dtype), expected)
 
 
 def test_known_overflows(tmp_path: Path):
