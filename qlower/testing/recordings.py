@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -57,9 +58,20 @@ def read_recordings(name: str) -> tuple[dict[str, Array], Any]:
     return loaded, json.loads(bytes(loaded.pop("meta")))
 
 
-def make_executors(model: qlower.Model, contract: str) -> dict[str, Executor]:
+EVERY_LEVEL = "QLOWER_TEST_EVERY_LEVEL"
+"""The variable that makes tests of many recordings run each at every machine level."""
+
+
+def make_executors(
+    model: qlower.Model, contract: str, turn: int | None = None
+) -> dict[str, Executor]:
     """Every way of running a model here, by name: the interpreter at each level of the
-    IR, native code at each level of this machine. The model is lowered once."""
+    IR, native code at each level of this machine. The model is lowered once.
+
+    One of many models that are alike may take a `turn`: native code for this machine
+    and for one of its levels, the next model's another, unless the environment asks for
+    every level.
+    """
     arith = lower_to_arith(model.module, contract)
     kernel = lower_to_kernel(arith)
     lowered = qlower.Model(arith)
@@ -69,16 +81,22 @@ def make_executors(model: qlower.Model, contract: str) -> dict[str, Executor]:
         "arith": ModelInterpreter(lowered, at="arith"),
         "kernel": ModelInterpreter(lowered, at="kernel"),
     }
-    for name, target in machine_levels().items():
+    levels = machine_levels()
+    if turn is not None and not os.environ.get(EVERY_LEVEL):
+        names = list(levels)
+        levels = {name: levels[name] for name in {names[turn % len(names)], "host"}}
+    for name, target in levels.items():
         executable = Executable(generate_code(kernel, target))
         executors[name] = JitFunction(executable, variant)
     return executors
 
 
-def check_recording(recording: Recording, contract: str) -> None:
-    """Every executor must give the recorded bits."""
+def check_recording(
+    recording: Recording, contract: str, turn: int | None = None
+) -> None:
+    """Every executor must give the recorded bits; `turn` as in `make_executors`."""
     expected = recording.expected
-    executors = make_executors(qlower.Model(recording.module), contract)
+    executors = make_executors(qlower.Model(recording.module), contract, turn)
     for name, executor in executors.items():
         ((result,), _) = executor.run(recording.inputs, {})
         assert result.dtype == expected.dtype, name

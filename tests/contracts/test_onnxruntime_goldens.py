@@ -37,7 +37,7 @@ REFUSED = "QLinearAveragePool"
 @pytest.mark.parametrize("engine", LAYER_ENGINES)
 def test_layer(engine: str, index: int):
     recording = recorded_layer(index, engine, unsigned="u8s8" in engine)
-    check_recording(recording, LAYER_ENGINES[engine])
+    check_recording(recording, LAYER_ENGINES[engine], index)
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,4 @@ def test_layer(engine: str, index: int):
     [case for case in recorded_operations("ort") if case[0] != REFUSED],
 )
 def test_operation(operation: str, index: int):
-    check_recording(recorded_uint8_operation(index), "onnxruntime")
+    check_recording(recorded_uint8_operation(index), "onnxruntime", index)

@@ -42,7 +42,7 @@ OPERATION_ENGINES = {
 @pytest.mark.parametrize("index", range(LAYER_COUNT))
 @pytest.mark.parametrize("engine", LAYER_ENGINES)
 def test_layer(engine: str, index: int):
-    check_recording(recorded_layer(index, engine), LAYER_ENGINES[engine])
+    check_recording(recorded_layer(index, engine), LAYER_ENGINES[engine], index)
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_layer(engine: str, index: int):
     ],
 )
 def test_operation(engine: str, operation: str, index: int):
-    check_recording(recorded_operation(index), OPERATION_ENGINES[engine])
+    check_recording(recorded_operation(index), OPERATION_ENGINES[engine], index)
