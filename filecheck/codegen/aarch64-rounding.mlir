@@ -28,11 +28,10 @@ func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
 // DOUBLE: sqadd v{{[0-9]+}}.4s
 // DOUBLE: srshl v{{[0-9]+}}.4s
 
-// Rounding once takes the whole product.
-// SINGLE-NOT: sqrdmulh
-// SINGLE: smull v{{[0-9]+}}.2d
-// SINGLE-NOT: sqrdmulh
-// SINGLE: srshl v{{[0-9]+}}.2d
+// Rounding once is proved to be one multiply-add here, and a conversion that rounds.
+// SINGLE-NOT: {{sqrdmulh|smull v[0-9]+.2d}}
+// SINGLE: fmla v{{[0-9]+}}.4s
+// SINGLE: fcvtns v{{[0-9]+}}.4s
 
 // The clamp to the range of i8 is what narrowing does.
 // CHECK-NOT: {{smax|smin}}

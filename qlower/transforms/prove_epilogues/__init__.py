@@ -119,7 +119,7 @@ def _cheapest_lines(
     if steps is None:
         return None
     least, most = int(steps.bottom.min()), int(steps.top.max())
-    limit = cost(staircase.ops)
+    limit = cost(staircase.ops, rounds_fast=not mended)
     best: tuple[Lines, Exceptions] | None = None
     for odd, shift in ((False, 0), (True, _middle(staircase, steps))):
         form = Form(fused, odd, shift, least, most)
