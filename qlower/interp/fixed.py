@@ -81,6 +81,8 @@ def shift_right(value: Array, amount: Array, mode: RoundingMode) -> Array:
 
 def round_float(value: Array, mode: RoundingMode) -> Array:
     """The whole number that a float is rounded to; infinities stay."""
+    if mode == RoundingMode.HALF_EVEN:
+        return np.rint(value)
     whole = np.trunc(value)
     # Exact, and NaN for an infinity, which compares as no fraction at all. To stay
     # exact, a negative fraction is compared to -1/2 instead of having 1 added.

@@ -33,6 +33,9 @@ Doubles: TypeAlias = NDArray[np.float64]
 _HOPELESS = 12
 """Points of a channel where a line is wrong, beyond which no neighbour is tried."""
 
+_BLOCK = 64
+"""Channels that are looked at together: caches hold their points."""
+
 _LIMIT = 2.0**30
 """Of the real number that is rounded to an i32, and then shifted a little."""
 
@@ -139,7 +142,10 @@ def fit_lines(form: Form, steps: Steps) -> Lines | None:
         got = form.values(scale[..., np.newaxis], offset[..., np.newaxis], x[rows])
         return np.count_nonzero(got != value[rows], axis=-1)
 
-    wrong = mistakes(np.arange(len(x)), scale, offset)
+    blocks = np.array_split(np.arange(len(x)), len(x) // _BLOCK + 1)
+    wrong = np.concatenate(
+        [mistakes(rows, scale[rows], offset[rows]) for rows in blocks]
+    )
     for scale_step in (0, 1, -1, 2, -2, 3, -3):
         rows = np.flatnonzero(wrong)
         if wrong.max(initial=0) > _HOPELESS:

@@ -22,6 +22,9 @@ from qlower.transforms.prove_epilogues.monotone import (
 )
 from qlower.transforms.prove_epilogues.steps import Integers
 
+_BLOCK = 1 << 15
+"""Accumulators that are looked at together: caches hold so many."""
+
 _LEVELS = 256
 """What a stored byte can hold."""
 
@@ -45,13 +48,17 @@ class Staircase:
 
     def __call__(self, channels: Integers, x: Integers) -> Integers:
         """The results for some accumulators of some channels."""
-        values: Values = {
-            value: lanes[channels] if lanes.ndim else lanes
-            for value, lanes in self.constants.items()
-        }
-        values[self.accumulator] = x.astype(np.int32)
-        run_scalars(self.ops, values)
-        return values[self.value].astype(np.int64)
+        flat, results = channels.reshape(-1), np.empty(x.size, np.int64)
+        for first in range(0, x.size, _BLOCK):
+            block = slice(first, first + _BLOCK)
+            values: Values = {
+                value: lanes[flat[block]] if lanes.ndim else lanes
+                for value, lanes in self.constants.items()
+            }
+            values[self.accumulator] = x.reshape(-1)[block].astype(np.int32)
+            run_scalars(self.ops, values)
+            results[block] = values[self.value]
+        return results.reshape(x.shape)
 
 
 def find_staircase(nest: NestOp) -> Staircase | None:
