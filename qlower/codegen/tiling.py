@@ -31,8 +31,9 @@ def choose_tile(
 ) -> tuple[int, int]:
     """Pixels and vectors of a tile, by an estimate of the cycles of a run of `length`.
 
-    Accumulators and one vector of weights a column must fit the registers, beside a
-    broadcast activation with its temporaries, or what is loaded at once for all rows.
+    Accumulators and a column's weights (one vector, two for matrices) must fit the
+    registers, beside a broadcast activation with its temporaries, or what is loaded at
+    once for all rows.
     """
     spare = target.vector_registers - 4
     extra = int(factors.has_row_factor)
@@ -40,9 +41,10 @@ def choose_tile(
     best, chosen = float("inf"), (1, 1)
     for width in range(1, min(factors.vectors, _MAXIMUM_CHANNELS_IN_FLIGHT) + 1):
         for height in range(1, rows + 1):
-            needed = (height + 1) * (width + extra)
+            held = _whole_groups(dot, height)
+            needed = (held + dot.rows) * (width + extra)
             if dot.selects_lane:
-                needed += height * at_once - 2
+                needed += held * at_once - 2
             if needed > spare and height * width > 1:
                 break
             steps = 0.0
@@ -58,12 +60,17 @@ def choose_tile(
     return chosen
 
 
+def _whole_groups(dot: DotStep, height: int) -> int:
+    """Rows that are multiplied for `height` of them."""
+    return -(-height // dot.rows) * dot.rows
+
+
 def _cycles(dot: DotStep, length: int, height: int, width: int) -> float:
     """Of one chunk: products, and half a cycle for a load that isn't part of a product;
     the latency of a chain of dot products bounds it from below."""
+    height = _whole_groups(dot, height)
     loads = height * dot.activation_loads(length) / -(-length // dot.depth)
     loads *= dot.load_cost
-    height = -(-height // dot.rows) * dot.rows
     if not dot.selects_lane:
         return max(height * width + 0.5 * loads, 5.0) + 0.5
     return max(height * width + 0.5 * (loads + width), 8.0) + 0.5
