@@ -119,6 +119,8 @@ def _cheapest_lines(
     if steps is None:
         return None
     least, most = int(steps.bottom.min()), int(steps.top.max())
+    if not steps.places.size or least < -(1 << 31) or most >= 1 << 31:
+        return None  # there is no step, or a line's int32 can't hold the values
     limit = cost(staircase.ops, rounds_fast=not mended)
     best: tuple[Lines, Exceptions] | None = None
     for odd, shift in ((False, 0), (True, _middle(staircase, steps))):
