@@ -257,13 +257,30 @@ func.func @dequantize_bias(
 
 // ---------------------------------------------------------------- pooling, mean
 
+// pooling.cc, Prepare: scales may differ by 10^-6.
+func.func private @require_equal_quantization(%input_scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32) {
+  %difference = arith.subf %input_scale, %output_scale : f32
+  %distance = math.absf %difference : f32
+  %limit = arith.constant 1.0e-06 : f32
+  %same_scale = arith.cmpf ole, %distance, %limit : f32
+  %same_zero = arith.cmpi eq, %input_zero_point, %zero_point : i32
+  %legal = arith.andi %same_scale, %same_zero : i1
+  cf.assert %legal, "input and output of an average differ in scale or zero point, which TensorFlow Lite doesn't provide for"
+  return
+}
+
 // internal/reference/integer_ops/pooling.h: the mean of the *stored* integers, ties away
 // from zero; the zero point is not subtracted.
 func.func @avg_pool2d(
     %accumulator: i32 {contract.value = "accumulator"},
     %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"}) -> i32 {
+  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %zero_point) : (f32, i32, f32, i32) -> ()
   %two = arith.constant 2 : i32
   %half = arith.divsi %count, %two : i32
   %zero = arith.constant 0 : i32

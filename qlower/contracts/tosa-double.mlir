@@ -69,10 +69,12 @@ func.func @clamp(
 func.func @avg_pool2d(
     %accumulator: i32 {contract.value = "accumulator"},
     %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %output_scale: f32 {contract.value = "output_scale"},
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"}) -> i32 {
   %zero = arith.constant 0 : i32
-  %result = func.call @tosa.avg_pool2d(%accumulator, %count, %zero, %zero, %min, %max) : (i32, i32, i32, i32, i32, i32) -> i32
+  %result = func.call @tosa.avg_pool2d(%accumulator, %count, %input_scale, %zero, %output_scale, %zero, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 

@@ -214,10 +214,14 @@ func.func @matmul(
 func.func @avg_pool2d(
     %accumulator: i32 {contract.value = "accumulator"},
     %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
     %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
     %zero_point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"}) -> i32 {
+  %same = arith.cmpf oeq, %input_scale, %output_scale : f32
+  cf.assert %same, "input and output of an average differ in scale, which AVG_POOL2D doesn't provide for"
   %one = arith.constant 1 : i32
   %c32 = arith.constant 32 : i32
   %count_less_1 = arith.subi %count, %one : i32

@@ -20,8 +20,8 @@
 //
 // # Quirks
 // - The addition wraps around: the largest int32 becomes -127.
-// - There are no zero points. Where a model has one it is added after the rounding, and all
-//   of the storage range is used.
+// - There are no zero points and no uint8. Where a model has a zero point it is added after
+//   the rounding, and all of the storage range is used.
 // - A ratio counts as a power of two if its float32 logarithm is an integer.
 //
 // # Not matched
@@ -91,19 +91,16 @@ func.func private @fixed_point_multiply(%x: i32, %input_scale: f32, %output_scal
   return %result : i32
 }
 
-// quantize/quantize.py: 8 bits are [-127, 127]. There are no zero points; with one the
-// whole storage range is used.
+// quantize/quantize.py: int8 is [-127, 127]. There are no zero points; with one the whole
+// storage range is used, as it is of uint8, which isn't there either.
 func.func private @clip(%x: i32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
   %zero = arith.constant 0 : i32
   %symmetric = arith.cmpi eq, %zero_point, %zero : i32
   %smallest = arith.constant -127 : i32
-  %largest = arith.constant 127 : i32
   %raised = arith.maxsi %min, %smallest : i32
-  %lowered = arith.minsi %max, %largest : i32
   %low = arith.select %symmetric, %raised, %min : i32
-  %high = arith.select %symmetric, %lowered, %max : i32
   %above = arith.maxsi %x, %low : i32
-  %result = arith.minsi %above, %high : i32
+  %result = arith.minsi %above, %max : i32
   return %result : i32
 }
 
