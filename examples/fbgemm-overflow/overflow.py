@@ -39,6 +39,8 @@ PAIRS = [
     ((211, 171), (71, 107)),
     ((255, 255), (113, 113)),
     ((255, 255), (-128, -128)),
+    ((255, 255), (127, 127)),
+    ((255, 0), (127, 0)),
     ((127, 127), (127, 127)),
 ]
 """Activations and weights of single pairs; the first two are from reports of users."""
