@@ -68,9 +68,8 @@ def make_executors(
     """Every way of running a model here, by name: the interpreter at each level of the
     IR, native code at each level of this machine. The model is lowered once.
 
-    One of many models that are alike may take a `turn`: native code for this machine
-    and for one of its levels, the next model's another, unless the environment asks for
-    every level.
+    One of many models that are alike may take a `turn`: native code for one of the
+    levels, the next model's another, unless the environment asks for every level.
     """
     arith = lower_to_arith(model.module, contract)
     kernel = lower_to_kernel(arith)
@@ -83,8 +82,8 @@ def make_executors(
     }
     levels = machine_levels()
     if turn is not None and not os.environ.get(EVERY_LEVEL):
-        names = list(levels)
-        levels = {name: levels[name] for name in {names[turn % len(names)], "host"}}
+        name = list(levels)[turn % len(levels)]
+        levels = {name: levels[name]}
     for name, target in levels.items():
         executable = Executable(generate_code(kernel, target))
         executors[name] = JitFunction(executable, variant)

@@ -90,10 +90,13 @@ module attributes {contract.base = "tflite"} {
 func.func @avg_pool2d(
     %accumulator: i32 {contract.value = "accumulator"},
     %count: i32 {contract.value = "count"},
+    %scale: f32 {contract.value = "output_scale"},
+    %point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"}) -> i32 {
-  %mean = func.call @tflite.avg_pool2d(%accumulator, %count, %min, %max)
-    : (i32, i32, i32, i32) -> i32
+  %mean = func.call @tflite.avg_pool2d(
+    %accumulator, %count, %scale, %point, %scale, %point, %min, %max)
+    : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
   %zero = arith.constant 0 : i32
   %result = arith.subi %zero, %mean : i32
   return %result : i32
@@ -105,6 +108,8 @@ func.func @avg_pool2d(
     values = {
         "accumulator": np.array([7, -7], np.int32),
         "count": np.array(2, np.int32),
+        "output_scale": np.array(0.5, np.float32),
+        "output_zero_point": np.array(0, np.int32),
         "output_min": np.array(-128, np.int32),
         "output_max": np.array(127, np.int32),
     }

@@ -21,11 +21,11 @@ pytestmark = pytest.mark.skipif(
 CONTRACTS = {"tosa": "SINGLE_ROUND", "tosa-double": "DOUBLE_ROUND"}
 """The mode of the converter's RESCALEs for each contract."""
 
-SEEDS = 20
-SETS = 5
+SEEDS = 10
+SETS = 10
 """Sets of inputs a layer: 1.1 million outputs a contract."""
 
-SEEDS_OF_EVERY_EXECUTOR = 2
+SEEDS_OF_EVERY_EXECUTOR = 1
 
 UNCONVERTED = {
     "resize_bilinear": "RESIZE is not described by the contract",
