@@ -12,6 +12,7 @@
 // - avg_pool2d, D = sum(x - z): `y = rne(F(D F(1 / n))) + z`; the last channels, fewer than 16: `rne(F(F(D F(1 / n)) + z))`
 // - adaptive_avg_pool2d: `y = rne(fma(D, F(1 / n), z))`; the last channels, fewer than 8: `rne(F(F(D F(1 / n)) + z))`
 // - quantize: `y = rne(fma(x, F(1 / s_y), z))`
+// - sigmoid, tanh, hard_swish, elu, leaky_relu: f of `fma(s_x, x, -F(z_x s_x))`, then `y = rne(F(f F(1 / s_y))) + z`
 // - concat of differing scales: `y = rne(fma(F((x - z_x) s_x), F(1 / s_y), z))`
 //
 // # Ties
@@ -33,6 +34,9 @@
 // # Not matched
 // - A product of 2^31 or more before it is rounded becomes INT_MIN in `cvtps2dq`, so the answer is
 //   the smallest code, here the largest. It takes an accumulator beyond 2^31 output steps.
+// - mean and softmax, refused: PyTorch takes them in float32, in an order of its own.
+// - The last elements of sigmoid, tanh, hard_swish, elu and leaky_relu, fewer than 64, which are
+//   rounded with the zero point inside: exact ties can differ by 1. A table doesn't know places.
 // - An add that broadcasts, or that several threads share: bodies and tails are elsewhere.
 //
 // # Checked against
@@ -451,6 +455,122 @@ func.func @clamp(
   func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %zero_point) : (f32, i32, f32, i32) -> ()
   %above = arith.maxsi %input, %min : i32
   %result = arith.minsi %above, %max : i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- activations (tables)
+
+// Vectorized::quantize: by the reciprocal of the scale, the zero point after the rounding.
+func.func private @quantize_table(%real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %inverse = func.call @reciprocal(%scale) : (f32) -> f32
+  %steps = arith.mulf %real, %inverse : f32
+  %result = func.call @store(%steps, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// For hard_swish, which QNNPACK stores in a way of its own.
+func.func private @quantize_lookup(%real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+  %result = func.call @quantize_table(%real, %scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// qsigmoid_kernel: 1 / (1 + exp(-x)); torch.sigmoid has an output scale of 1/256.
+func.func @sigmoid(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @dequantize_fused(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %wide = arith.extf %x : f32 to f64
+  %negated = arith.negf %wide : f64
+  %exponential = math.exp %negated : f64
+  %one = arith.constant 1.0 : f64
+  %sum = arith.addf %one, %exponential : f64
+  %real = arith.divf %one, %sum : f64
+  %y = arith.truncf %real : f64 to f32
+  %result = func.call @quantize_table(%y, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// qtanh_kernel; torch.tanh has an output scale of 1/128.
+func.func @tanh(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @dequantize_fused(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %wide = arith.extf %x : f32 to f64
+  %real = math.tanh %wide : f64
+  %y = arith.truncf %real : f64 to f32
+  %result = func.call @quantize_table(%y, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// qhardswish_kernel: x * min(max(x + 3, 0), 6) / 6.
+func.func @hard_swish(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %x = func.call @dequantize_fused(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %three = arith.constant 3.0 : f32
+  %six = arith.constant 6.0 : f32
+  %zero = arith.constant 0.0 : f32
+  %moved = arith.addf %x, %three : f32
+  %above = arith.maximumf %moved, %zero : f32
+  %gate = arith.minimumf %above, %six : f32
+  %product = arith.mulf %x, %gate : f32
+  %y = arith.divf %product, %six : f32
+  %result = func.call @quantize_lookup(%y, %output_scale, %zero_point, %min, %max, %unsigned) : (f32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// qelu_kernel.
+func.func @elu(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @dequantize_fused(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %wide = arith.extf %x : f32 to f64
+  %real = math.expm1 %wide : f64
+  %negative = arith.truncf %real : f64 to f32
+  %zero = arith.constant 0.0 : f32
+  %not_negative = arith.cmpf oge, %x, %zero : f32
+  %y = arith.select %not_negative, %x, %negative : f32
+  %result = func.call @quantize_table(%y, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// leaky_qrelu_out_kernel.
+func.func @leaky_relu(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %alpha: f32 {contract.value = "alpha"}) -> i32 {
+  %x = func.call @dequantize_fused(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %leak = arith.mulf %x, %alpha : f32
+  %zero = arith.constant 0.0 : f32
+  %positive = arith.cmpf ogt, %x, %zero : f32
+  %y = arith.select %positive, %x, %leak : f32
+  %result = func.call @quantize_table(%y, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 

@@ -8,9 +8,10 @@
 // - add (uint8): integers of 22 bits, `y = shift((a - z_a) m_a + (b - z_b) m_b) + z`, half away
 // - avg_pool2d, adaptive_avg_pool2d, mean (uint8), D = sum(x - z_x): `y = rne(F(D F(s_x / F(s_y n)))) + z`
 //   where windows are of one size; others, and int8, as `pytorch-fbgemm`
+// - hard_swish (uint8): `y = rne(F(F(f F(1 / s_y)) + z))`
 //
 // # Ties
-// Half to even, zero point after; add: half away from zero.
+// Half to even, zero point after, but inside in hard_swish; add: half away from zero.
 //
 // # Operands
 // The reciprocal of the output scale multiplies, it doesn't divide. A real bias becomes an
@@ -170,6 +171,18 @@ func.func @add(
   %above = arith.maxsi %moved, %min : i32
   %qnnpack = arith.minsi %above, %max : i32
   %aten = func.call @"pytorch-fbgemm.add"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %min, %max, %element, %element_count) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32, i32, i32) -> i32
+  %result = arith.select %unsigned, %qnnpack, %aten : i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- activations (tables)
+
+// qnnpack/src/hardswish.c: the zero point inside the rounding.
+func.func private @quantize_lookup(%real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+  %inverse = func.call @reciprocal(%scale) : (f32) -> f32
+  %steps = arith.mulf %real, %inverse : f32
+  %qnnpack = func.call @store_sum(%steps, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  %aten = func.call @quantize_table(%real, %scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
   %result = arith.select %unsigned, %qnnpack, %aten : i32
   return %result : i32
 }

@@ -325,11 +325,39 @@ def requantize(draw: Draw) -> RandomLayer:
 
 
 def leaky_relu(draw: Draw) -> RandomLayer:
-    shape = (draw.outputs,)
+    shape = (-(-draw.outputs // 64) * 64,)
     x, y = draw.activation(shape), draw.activation(shape)
     alpha = float(np.float32(draw.random.choice([0.25, 0.01, 0.3])))
     module = _unary(x, lambda a: qnn.LeakyReluOp(a, y, alpha=alpha).result)
     return RandomLayer(module, [draw.codes(shape)])
+
+
+def _table(
+    make: Callable[[SSAValue, Attribute], SSAValue],
+    scale: float | None = None,
+    zero_point: int = 0,
+) -> Callable[[Draw], RandomLayer]:
+    """A function of one value; its output has the quantization given, or any.
+
+    Whole vectors of 64, because PyTorch rounds the elements after them differently.
+    """
+
+    def draw_layer(draw: Draw) -> RandomLayer:
+        shape = (-(-draw.outputs // 64) * 64,)
+        x, y = draw.activation(shape), draw.activation(shape)
+        if scale is not None:
+            y = quantized(shape, scale, zero_point, signed=False)
+        module = _unary(x, lambda a: make(a, y))
+        return RandomLayer(module, [draw.codes(shape)])
+
+    return draw_layer
+
+
+# PyTorch's sigmoid and tanh have no other output than these.
+sigmoid = _table(lambda a, y: qnn.SigmoidOp(a, y).result, 1 / 256)
+tanh = _table(lambda a, y: qnn.TanhOp(a, y).result, 1 / 128, 128)
+hard_swish = _table(lambda a, y: qnn.HardSwishOp(a, y).result)
+elu = _table(lambda a, y: qnn.EluOp(a, y).result)
 
 
 def relu(draw: Draw) -> RandomLayer:

@@ -147,6 +147,16 @@ def _evaluate(torch: Any, op: Any, xs: Sequence[Any]) -> Any:
             return functional.adaptive_avg_pool2d(xs[0], size)
         case qnn.MeanOp():
             return xs[0].mean((2, 3), keepdim=True)
+        case qnn.SigmoidOp():
+            return torch.sigmoid(xs[0])
+        case qnn.TanhOp():
+            return torch.tanh(xs[0])
+        case qnn.HardSwishOp():
+            return quantized.hardswish(xs[0], scale, zero_point)
+        case qnn.EluOp():
+            return quantized.elu(xs[0], scale, zero_point)
+        case qnn.LeakyReluOp():
+            return quantized.leaky_relu(xs[0], op.alpha, False, scale, zero_point)
         case qnn.QuantizeOp():
             return torch.quantize_per_tensor(xs[0], scale, zero_point, torch.quint8)
         case qnn.DequantizeOp():

@@ -26,9 +26,14 @@ pytestmark = [
 
 CONTRACTIONS = ("conv2d", "depthwise_conv2d", "linear")
 POOLS = ("avg_pool2d", "adaptive_avg_pool2d")
-OTHERS = ("add", "mul", "quantize", "dequantize", "concat", "relu", *POOLS)
+TABLES = ("sigmoid", "tanh", "hard_swish", "elu", "leaky_relu")
+OTHERS = (
+    *("add", "mul", "quantize", "dequantize", "concat", "relu"),
+    *POOLS,
+    *TABLES,
+)
 CONTRACTION_SEEDS = 10
-OTHER_SEEDS = 7
+OTHER_SEEDS = 5
 OUTPUTS = 15_000
 """About how many a layer has; all layers of a contract have over a million."""
 
