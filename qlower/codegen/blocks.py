@@ -14,67 +14,93 @@ from qlower.codegen.nest import Nest, Operand
 from qlower.codegen.region import indexed_loops
 
 LEAST_NANOSECONDS = 4_000.0
-"""Estimated work of a nest below which one thread has it: a block that was written by
-another core has to be fetched from its cache."""
+"""Estimated work of a nest below which one thread has it: that it has begun and that it
+is done takes a microsecond to be seen by other cores."""
 
-_BLOCK_NANOSECONDS = 2_000.0
-_BLOCKS_PER_THREAD = 2
-"""More than one, for a thread that comes late or is slower."""
+_FETCH_NANOSECONDS_PER_BYTE = 0.04
+"""What one thread alone would have to fetch from the caches of others."""
+
+_BLOCK_NANOSECONDS = 10_000.0
+_BLOCKS_PER_THREAD = 4
+"""More than one, for a thread that comes late or is slower: others take its blocks."""
 
 _ALIGNED = 64
-"""Iterations: blocks of at least as many are multiples of it, so that all but the last
-work on whole vectors."""
+"""Iterations: along a loop that vectors follow blocks are multiples of it, so that all
+but the last work on whole ones."""
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """`count` blocks of `size` iterations of a parallel loop; the last has `last`."""
+    """`count` blocks of `size` iterations of a parallel loop; the last has `last`.
+
+    Each thread has `per_thread` neighbouring ones, the last threads fewer.
+    """
 
     loop: int
     count: int
     size: int
     last: int
+    per_thread: int
 
-    def functions(self, name: str) -> dict[str, int]:
-        """The functions that blocks need, with the iterations of each."""
-        if self.last == self.size:
-            return {name: self.size}
-        return {name: self.size, f"{name}_last": self.last}
+    def bounds(self) -> list[int]:
+        """The iterations of each block."""
+        return [self.size] * (self.count - 1) + [self.last]
 
 
-def plan_blocks(nest: Nest, nanoseconds: float, threads: int) -> Blocks | None:
+def plan_blocks(
+    nest: Nest, nanoseconds: float, bytes: int, threads: int
+) -> Blocks | None:
     """How to cut the nest, or None where one thread is as good.
 
-    `nanoseconds` is an estimate of its time. A loop that moves a constant is not cut:
-    weights are packed for all of it. Of the others the outermost is taken that gives
-    all threads nearly the same work.
+    `nanoseconds` is an estimate of its time, `bytes` is what it moves. A loop that
+    moves a constant is not cut: weights are packed for all of it. Of the others the
+    outermost is taken that gives all threads nearly the same work.
     """
-    if threads == 1 or nanoseconds < LEAST_NANOSECONDS:
+    if not _is_enough(nanoseconds, bytes, threads):
         return None
     indexed = {
         nest.index_loops[loop]
         for region in nest.op.regions
         for loop in indexed_loops(region)
     }
-    wanted = min(_BLOCKS_PER_THREAD * threads, nanoseconds / _BLOCK_NANOSECONDS)
+    most = min(_BLOCKS_PER_THREAD, int(nanoseconds / threads / _BLOCK_NANOSECONDS))
     best: tuple[float, Blocks] | None = None
     for loop, bound in enumerate(nest.parallel):
         constants = (o for o in nest.inputs if o.pointer is None)
         if loop in indexed or any(o.strides[loop] for o in constants):
             continue
-        blocks = _cut(loop, bound, max(threads, int(wanted)))
-        share = -(-blocks.count // threads) * blocks.size / bound
-        if blocks.count > 1 and (best is None or share < 0.9 * best[0]):
-            best = share, blocks
+        is_vector = any(operand.strides[loop] == 1 for operand in nest.results)
+        for per_thread in range(max(most, 1), 0, -1):
+            blocks = _cut(loop, bound, threads, per_thread, is_vector)
+            share = min(per_thread * blocks.size, bound) / bound
+            if blocks.count > 1 and (best is None or share < 0.95 * best[0]):
+                best = share, blocks
     return best[1] if best else None
 
 
-def _cut(loop: int, bound: int, wanted: int) -> Blocks:
-    size = -(-bound // wanted)
-    if size >= _ALIGNED:
+def plan_copy_blocks(
+    axis: int | None, nanoseconds: float, bytes: int, threads: int
+) -> Blocks | None:
+    """The same for a copy, whose outermost axis has so many elements."""
+    if axis is None or not _is_enough(nanoseconds, bytes, threads):
+        return None
+    blocks = _cut(0, axis, threads, 1, is_vector=False)
+    return blocks if blocks.count > 1 else None
+
+
+def _is_enough(nanoseconds: float, bytes: int, threads: int) -> bool:
+    saved = nanoseconds + bytes * _FETCH_NANOSECONDS_PER_BYTE
+    return threads > 1 and saved >= LEAST_NANOSECONDS
+
+
+def _cut(
+    loop: int, bound: int, threads: int, per_thread: int, is_vector: bool
+) -> Blocks:
+    size = -(-bound // (threads * per_thread))
+    if is_vector:
         size = -(-size // _ALIGNED) * _ALIGNED
     count = -(-bound // size)
-    return Blocks(loop, count, size, bound - (count - 1) * size)
+    return Blocks(loop, count, size, bound - (count - 1) * size, per_thread)
 
 
 def block_of(f: Function, nest: Nest, loop: int, first: Value, bound: int) -> Nest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
@@ -47,19 +47,57 @@ class _Fill:
         return (int(self.value) & mask).to_bytes(size, "little")
 
 
-def emit_copy(f: Function, op: CopyOp, source: Value, result: Value) -> None:
-    """The box of `op`, and its fill value around it."""
+def cut_axis(op: CopyOp) -> int | None:
+    """Elements of the axis along which blocks of the copy can be run, if there is one.
+
+    A border that isn't written with the box, but before it, can't be cut.
+    """
+    axes, _, _ = _axes(op, 1)
+    if not axes or _is_filled_first(op):
+        return None
+    return axes[0].size
+
+
+def emit_copy(
+    f: Function,
+    op: CopyOp,
+    source: Value,
+    result: Value,
+    block: range | None = None,
+) -> None:
+    """The box of `op`, and its fill value around it.
+
+    Only elements `block` of the axis of `cut_axis`, with the border beside them.
+    """
     scalar = scalar_type(tensor_type(op.result).element_type)
     element = storage_bytes(scalar)
     axes, first, source_first = _axes(op, element)
     fill = None if op.fill is None else _Fill(scalar, _number(op.fill))
-    if fill is not None and any(s != 1 for s in op.strides.get_values()):
+    if fill is not None and _is_filled_first(op):
         _emit_fill(f, fill, result, prod(tensor_type(op.result).get_shape()) * element)
         fill = None
     if fill is None:
         result = f.at(result, constant(I64, first))
+    if block is not None:
+        axis = axes[0]
+        source_first += block.start * axis.source_step
+        skipped = block.start * axis.step
+        if fill is not None and block.start > 0:
+            skipped += axis.before
+        result = f.at(result, constant(I64, skipped))
+        axes[0] = replace(
+            axis,
+            size=len(block),
+            before=axis.before if block.start == 0 else 0,
+            after=axis.after if block.stop == axis.size else 0,
+        )
     source = f.at(source, constant(I64, source_first))
     _emit_axes(f, axes, scalar, fill, source, result)
+
+
+def _is_filled_first(op: CopyOp) -> bool:
+    """Whether the fill value lies between elements of the box as well."""
+    return op.fill is not None and any(s != 1 for s in op.strides.get_values())
 
 
 def _axes(op: CopyOp, element: int) -> tuple[list[_Axis], int, int]:
@@ -100,7 +138,9 @@ def _axes(op: CopyOp, element: int) -> tuple[list[_Axis], int, int]:
         first += axis.before
         source_first += source_step * source_offset
         inner = axes[-1] if axes else None
-        if (
+        if size == 1 and axis.before == axis.after == 0:
+            pass
+        elif (
             inner is not None
             and inner.before == inner.after == 0
             and axis.step == inner.step * inner.size

@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qlower.codegen.blocks import block_of, plan_blocks
+from qlower.codegen.blocks import block_of, plan_blocks, plan_copy_blocks
 from qlower.codegen.clock import Clock
 from qlower.codegen.contraction import emit_contraction
 from qlower.codegen.depthwise import emit_depthwise, plan_window
@@ -27,15 +27,16 @@ from qlower.codegen.llvm import (
     constant,
 )
 from qlower.codegen.loop import emit_loops
-from qlower.codegen.movement import emit_copy
+from qlower.codegen.movement import cut_axis, emit_copy
 from qlower.codegen.nest import Nest, analyse, constant_bytes
 from qlower.codegen.recognise import Contraction, DepthwiseProducts, recognise
 from qlower.codegen.target import Target
-from qlower.codegen.team import Team
+from qlower.codegen.team import ARENA, INPUTS, OUTPUTS, Place, Team
 from qlower.codegen.work import (
     Kernel,
     byte_size,
     copy_kernel,
+    estimated_copy_nanoseconds,
     estimated_nanoseconds,
     nest_kernel,
 )
@@ -45,23 +46,21 @@ from qlower.dialects.kernel import ArenaAttr, CopyOp, NestOp, OutputAttr
 
 @dataclass(frozen=True)
 class _Buffer:
-    """Where a value lives: a region of memory, a byte offset and its size."""
+    """Where a value lives, and its bytes."""
 
-    region: str
-    offset: int
+    place: Place
     size: int
 
     def overlaps(self, other: _Buffer) -> bool:
-        return (
-            self.region == other.region
-            and self.offset < other.offset + other.size
-            and other.offset < self.offset + self.size
-        )
+        a, b = self.place, other.place
+        if a.argument != ARENA or b.argument != ARENA:
+            return a == b
+        return a.offset < b.offset + other.size and b.offset < a.offset + self.size
 
 
 @dataclass
 class _Call:
-    """A kernel's function and its call: `passed` are the caller's pointers.
+    """A kernel's function and its call: `passed` are the caller's pointers to `places`.
 
     `pointers` are, inside of the function, those of inputs and results in order.
     Constants are no arguments: their address is the same everywhere. Their entry is
@@ -71,6 +70,7 @@ class _Call:
     module: Module
     name: str
     passed: list[Value]
+    places: list[Place]
     attributes: list[str]
     pointers: list[Value | None]
 
@@ -118,12 +118,12 @@ class Program:
         self.pointers: dict[SSAValue, Value] = {}
         self.kernels: list[Kernel] = []
         for index, value in enumerate(function.body.block.args):
-            self.buffers[value] = _Buffer(f"input {index}", 0, byte_size(value))
-            self.pointers[value] = self.slot(0, index)
+            self.buffers[value] = _Buffer(Place(INPUTS, 8 * index), byte_size(value))
+            self.pointers[value] = self.slot(INPUTS, index)
         self.clock: Clock | None = None
         if flavour.is_profiled:
             outputs = len(function.function_type.outputs)
-            self.clock = Clock(self.main, self.slot(1, outputs))
+            self.clock = Clock(self.main, self.slot(OUTPUTS, outputs))
         for op in function.body.block.ops:
             self.emit(op)
 
@@ -166,13 +166,13 @@ class Program:
         size = byte_size(value)
         if isinstance(buffer, OutputAttr):
             index = buffer.index.data
-            self.buffers[value] = _Buffer(f"output {index}", 0, size)
-            self.pointers[value] = self.slot(1, index)
+            self.buffers[value] = _Buffer(Place(OUTPUTS, 8 * index), size)
+            self.pointers[value] = self.slot(OUTPUTS, index)
         else:
             assert isinstance(buffer, ArenaAttr)
             offset = buffer.offset.data
-            self.buffers[value] = _Buffer("arena", offset, size)
-            arena = self.main.arguments[2]
+            self.buffers[value] = _Buffer(Place(ARENA, offset), size)
+            arena = self.main.arguments[ARENA]
             self.pointers[value] = self.main.at(arena, constant(I64, offset))
 
     def nest(self, op: NestOp) -> None:
@@ -185,21 +185,29 @@ class Program:
             pointers[position] = pointers[position] or self.pointer(table)
         nest = analyse(op, pointers)
         nanoseconds = estimated_nanoseconds(nest, self.target)
-        blocks = plan_blocks(nest, nanoseconds, self.flavour.threads)
+        kernel = nest_kernel(op, nest)
+        threads = self.flavour.threads
+        blocks = plan_blocks(nest, nanoseconds, kernel.bytes, threads)
         if self.team is None or blocks is None:
             function = call.function()
             emit_nest(function, self.target, nest)
             function.finish()
             self.main.call_function(call.name, call.passed)
         else:
-            for name, bound in blocks.functions(call.name).items():
+            sizes = {blocks.size: call.name, blocks.last: f"{call.name}_last"}
+            if blocks.last == blocks.size:
+                sizes = {blocks.size: call.name}
+            for bound, name in sizes.items():
                 function = call.function(name, takes_start=True)
                 start = function.arguments[-1]
                 block = block_of(function, nest, blocks.loop, start, bound)
                 emit_nest(function, self.target, block)
                 function.finish()
-            self.team.share(self.main, call.name, blocks, call.passed, nanoseconds)
-        self.done(nest_kernel(op, nest))
+            functions = [sizes[bound] for bound in blocks.bounds()]
+            self.team.share(
+                self.main, call.name, blocks, functions, call.places, nanoseconds
+            )
+        self.done(kernel)
 
     def copy(self, op: CopyOp) -> None:
         assert op.buffers is not None, "plan-memory has not run"
@@ -212,11 +220,30 @@ class Program:
         call = self.call_of(op, (op.source,), (op.result,))
         source, result = call.pointers
         assert result is not None
-        function = call.function()
-        emit_copy(function, op, source or self.pointer(op.source), result)
-        function.finish()
-        self.main.call_function(call.name, call.passed)
-        self.done(copy_kernel(op))
+        source = source or self.pointer(op.source)
+        kernel = copy_kernel(op)
+        nanoseconds = estimated_copy_nanoseconds(kernel)
+        blocks = plan_copy_blocks(
+            cut_axis(op), nanoseconds, kernel.bytes, self.flavour.threads
+        )
+        if self.team is None or blocks is None:
+            function = call.function()
+            emit_copy(function, op, source, result)
+            function.finish()
+            self.main.call_function(call.name, call.passed)
+        else:
+            functions: list[str] = []
+            start = 0
+            for bound in blocks.bounds():
+                functions.append(f"{call.name}_at_{start}")
+                function = call.function(functions[-1], takes_start=True)
+                emit_copy(function, op, source, result, range(start, start + bound))
+                function.finish()
+                start += bound
+            self.team.share(
+                self.main, call.name, blocks, functions, call.places, nanoseconds
+            )
+        self.done(kernel)
 
     def done(self, kernel: Kernel) -> None:
         """All code of the kernel has been written."""
@@ -246,6 +273,7 @@ class Program:
             self.module,
             function_name(len(self.kernels), op),
             [self.pointer(value) for value in passed],
+            [self.buffers[value].place for value in passed],
             attributes,
             [
                 argument(POINTER, positions[value]) if value in positions else None
@@ -256,10 +284,10 @@ class Program:
     def finish(self, op: ReturnOp) -> None:
         for index, value in enumerate(op.operands):
             if self.buffers.get(value) != _Buffer(
-                f"output {index}", 0, byte_size(value)
+                Place(OUTPUTS, 8 * index), byte_size(value)
             ):
                 self.main.copy_bytes(
-                    self.slot(1, index), self.pointer(value), byte_size(value)
+                    self.slot(OUTPUTS, index), self.pointer(value), byte_size(value)
                 )
         self.main.finish(constant(I32, 0))
         if self.team is not None:

@@ -17,6 +17,7 @@ from qlower.diagnostics import layer_name
 from qlower.dialects.kernel import CopyOp, NestOp
 
 _CYCLES_PER_NANOSECOND = 3.0
+_COPIED_BYTES_PER_NANOSECOND = 60.0
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,11 @@ def byte_size(value: SSAValue) -> int:
     """Bytes of a tensor in memory."""
     type = tensor_type(value)
     return prod(type.get_shape()) * storage_bytes(scalar_type(type.element_type))
+
+
+def estimated_copy_nanoseconds(kernel: Kernel) -> float:
+    """The time of a copy on one thread, most of it in the second-level cache."""
+    return kernel.bytes / _COPIED_BYTES_PER_NANOSECOND
 
 
 def estimated_nanoseconds(nest: Nest, target: Target) -> float:
