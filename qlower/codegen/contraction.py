@@ -20,7 +20,7 @@ from qlower.codegen.dot import DotStep
 from qlower.codegen.elements import store_scalars
 from qlower.codegen.llvm import I64, Function, Type, Value, constant, zero
 from qlower.codegen.packing import Packed
-from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
+from qlower.codegen.point import PointCode, moved, nested, split, walk
 from qlower.codegen.recognise import Contraction
 from qlower.codegen.target import Target
 from qlower.codegen.tiling import choose_step, choose_tile
@@ -34,12 +34,11 @@ def emit_contraction(f: Function, target: Target, contraction: Contraction) -> N
     run = contraction.run
     length = nest.bounds[run] if run is not None else 1
     dot, factors = choose_step(target, contraction, rows, length)
-    height, width = choose_tile(target, dot, rows, length, factors)
+    row_segments, width = choose_tile(target, dot, rows, length, factors)
     # one pointer to the weights of a tile, or a stream of them for each vector
     packed = factors.pack(f.module, dot, width if dot.selects_lane else 1)
     code = _Tile(f, target, nest, contraction.lane, contraction, dot, packed)
     channels = nest.bounds[contraction.lane]
-    row_segments = _two_segments(rows, height)
 
     def block(start: Value, vectors: int, valid: int, indices: list[Value]) -> None:
         def tiles(now: list[Value]) -> None:
@@ -65,13 +64,6 @@ def emit_contraction(f: Function, target: Target, contraction: Contraction) -> N
 
     indices = [constant(I64, 0)] * len(nest.bounds)
     nested(f, nest.bounds, contraction.groups, indices, blocks)
-
-
-def _two_segments(bound: int, width: int) -> list[Segment]:
-    """As many steps of `width` as there are, and one for the rest."""
-    repeat, rest = divmod(bound, width)
-    segments = [Segment(0, repeat, width), Segment(repeat * width, 1, rest)]
-    return [s for s in segments if s.repeat and s.width]
 
 
 @dataclass(frozen=True)

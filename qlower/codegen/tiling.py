@@ -5,6 +5,7 @@ from __future__ import annotations
 from qlower.codegen.dot import DotStep, dot_step
 from qlower.codegen.matrix import matrix_step
 from qlower.codegen.packing import Factors, constant_factors
+from qlower.codegen.point import Segment
 from qlower.codegen.recognise import Contraction
 from qlower.codegen.target import Target
 
@@ -28,8 +29,8 @@ def choose_step(
 
 def choose_tile(
     target: Target, dot: DotStep, rows: int, length: int, factors: Factors
-) -> tuple[int, int]:
-    """Pixels and vectors of a tile, by an estimate of the cycles of a run of `length`.
+) -> tuple[tuple[Segment, ...], int]:
+    """Pixels and vectors of tiles, by an estimate of the cycles of a run of `length`.
 
     Accumulators and a column's weights (one vector, two for matrices) must fit the
     registers, beside a broadcast activation with its temporaries, or what is loaded at
@@ -38,7 +39,7 @@ def choose_tile(
     spare = target.vector_registers - 4
     extra = int(factors.has_row_factor)
     at_once = dot.activation_loads(min(length, dot.run_bytes))
-    best, chosen = float("inf"), (1, 1)
+    best, chosen = float("inf"), (whole_tiles(rows, 1), 1)
     for width in range(1, min(factors.vectors, _MAXIMUM_CHANNELS_IN_FLIGHT) + 1):
         for height in range(1, rows + 1):
             held = _whole_groups(dot, height)
@@ -47,17 +48,40 @@ def choose_tile(
                 needed += held * at_once - 2
             if needed > spare and height * width > 1:
                 break
-            steps = 0.0
-            for w, columns in (
-                (width, factors.vectors // width),
-                (factors.vectors % width, 1),
-            ):
-                for h, count in ((height, rows // height), (rows % height, 1)):
-                    if w and h:
-                        steps += columns * count * _cycles(dot, length, h, w + extra)
-            if steps < best:
-                best, chosen = steps, (height, width)
+            columns = divmod(factors.vectors, width)
+            for segments in (even_tiles(rows, height), whole_tiles(rows, height)):
+                steps = 0.0
+                for w, count in ((width, columns[0]), (columns[1], 1)):
+                    for segment in segments if w else ():
+                        cycles = _cycles(dot, length, segment.width, w + extra)
+                        steps += count * segment.repeat * cycles
+                if steps < best:
+                    best, chosen = steps, (segments, width)
     return chosen
+
+
+def whole_tiles(rows: int, height: int) -> tuple[Segment, ...]:
+    """As many tiles of `height` as there are, and one for the rest."""
+    repeat, rest = divmod(rows, height)
+    return _segments((repeat, height), (1, rest))
+
+
+def even_tiles(rows: int, height: int) -> tuple[Segment, ...]:
+    """As few tiles of at most `height`, none of them more than one row lower."""
+    tiles = -(-rows // height)
+    low, higher = divmod(rows, tiles)
+    return _segments((higher, low + 1), (tiles - higher, low))
+
+
+def _segments(*repeated: tuple[int, int]) -> tuple[Segment, ...]:
+    """Of steps and their width, those that hold anything, one after another."""
+    found: list[Segment] = []
+    start = 0
+    for repeat, width in repeated:
+        if repeat and width:
+            found.append(Segment(start, repeat, width))
+            start += repeat * width
+    return tuple(found)
 
 
 def _whole_groups(dot: DotStep, height: int) -> int:
