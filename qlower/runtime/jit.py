@@ -17,7 +17,8 @@ from qlower.runtime.bound import BoundCall, KernelTimes
 from qlower.runtime.openmp import openmp_runtime
 from qlower.signature import Array, Signature
 
-_ALIGNMENT = 64
+ARENA_ALIGNMENT = 64
+"""Bytes; where every arena starts."""
 _IDLE_ARENAS = 4
 """Arenas that are kept for the next call; more calls at once allocate their own."""
 
@@ -85,10 +86,17 @@ class Executable:
         and the outputs must overlap nothing.
         """
         arena = self._take_arena()
-        written = (*outputs, *self._times())
-        self._entry(_addresses(inputs), _addresses(written), _address(arena))
+        self.run_in(arena, inputs, outputs)
         if len(self._arenas) < _IDLE_ARENAS:
             self._arenas.append(arena)
+
+    def run_in(
+        self, arena: Array, inputs: Sequence[Array], outputs: Sequence[Array]
+    ) -> None:
+        """`run` with scratch memory of the caller's: the bytes that the compiled object
+        tells, from a multiple of ARENA_ALIGNMENT on."""
+        written = (*outputs, *self._times())
+        self._entry(_addresses(inputs), _addresses(written), _address(arena))
 
     def bind(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> BoundCall:
         """`run` with these arrays, prepared: nothing is left to do but the call."""
@@ -115,8 +123,8 @@ class Executable:
 
     def _new_arena(self) -> Array:
         size = self.compiled.arena_bytes
-        raw = np.empty(size + _ALIGNMENT, np.uint8)
-        start = -raw.ctypes.data % _ALIGNMENT
+        raw = np.empty(size + ARENA_ALIGNMENT, np.uint8)
+        start = -raw.ctypes.data % ARENA_ALIGNMENT
         return raw[start : start + size]
 
 

@@ -13,7 +13,7 @@ from qlower.codegen.llvmlite_binding import BINDING
 from qlower.codegen.module import CompiledObject, compile_module
 from qlower.codegen.target import Target, host_target, resolve_target
 from qlower.parsing import parse_module, verify_module
-from qlower.runtime.jit import Executable
+from qlower.runtime.jit import ARENA_ALIGNMENT, Executable
 from qlower.signature import Array
 from qlower.testing.aarch64 import EmulatedExecutable, aarch64_levels
 from qlower.testing.elf import read_object
@@ -66,7 +66,10 @@ def run_object(compiled: CompiledObject, inputs: Sequence[Array]) -> list[Array]
 def guarded_runs(
     compiled: CompiledObject, inputs: Sequence[Array]
 ) -> Iterator[list[Array]]:
-    """The outputs when all arrays end, then start, at a page that can't be touched."""
+    """The outputs when all arrays end, then start, at a page that can't be touched.
+
+    The arena is one of them, but for what aligns its end.
+    """
     assert read_object(compiled.object_bytes).external_symbols <= _LIBRARY
     if compiled.target in aarch64_levels().values():
         emulated = EmulatedExecutable(compiled)
@@ -75,9 +78,12 @@ def guarded_runs(
         return
     run = Executable(compiled)
     empty = [np.zeros(p.shape, p.numpy_dtype) for p in compiled.signature.outputs]
-    for copies in zip(*map(guarded_copies, (*inputs, *empty)), strict=True):
-        outputs = list(copies[len(inputs) :])
-        run.run(copies[: len(inputs)], outputs)
+    arena_bytes = -(-compiled.arena_bytes // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+    arena = np.full(arena_bytes, 0x5A, np.uint8)
+    guarded = map(guarded_copies, (arena, *inputs, *empty))
+    for scratch, *copies in zip(*guarded, strict=True):
+        outputs = copies[len(inputs) :]
+        run.run_in(scratch, copies[: len(inputs)], outputs)
         yield outputs
 
 

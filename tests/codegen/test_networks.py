@@ -1,0 +1,34 @@
+"""Networks with drawn layers: the bits of the interpreter, nothing touched outside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.testing.native import guarded_runs, levels
+from qlower.testing.qnn_modules import random_stored
+from qlower.testing.random_networks import random_network
+
+LEVELS = sorted(levels())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_networks(seed: int):
+    """At two levels in turn."""
+    module = random_network(seed)
+    model = qlower.Model(module)
+    (port,) = model.inputs
+    x = random_stored(port.shape, signed=port.dtype == "int8", seed=seed)
+    expected = qlower.interpret(model, x, contract="tflite", at="qnn")
+    results = [expected] if isinstance(expected, np.ndarray) else list(expected)
+    arith = lower_to_arith(module, "tflite")
+    for step in (0, len(LEVELS) // 2):
+        level = LEVELS[(seed + step) % len(LEVELS)]
+        target = levels()[level]
+        compiled = generate_code(lower_to_kernel(arith, target), target)
+        for found in guarded_runs(compiled, [x]):
+            for result, wanted in zip(found, results, strict=True):
+                message = f"{level}:\n{module}"
+                np.testing.assert_array_equal(result, wanted, err_msg=message)
