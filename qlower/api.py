@@ -10,7 +10,6 @@ qlower.compile(model, cpu="x86-64-v3").save("out/")
 from __future__ import annotations
 
 import hashlib
-import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from qlower.executors import (
 from qlower.interface import SMALLEST_ARENA, Interface, c_identifier
 from qlower.model import Model
 from qlower.output import replacing_files
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.pipeline import generate_package, lower_to_arith, lower_to_kernel
 from qlower.printing import exact_module
 from qlower.signature import Array, main_function
 
@@ -122,16 +121,22 @@ def jit(
 
 @dataclass(frozen=True)
 class Compiled:
-    """A model as machine code for `target`, with the stages it went through.
+    """A model as machine code for `targets`, with the stages it went through.
 
-    `interface` is how C code calls the object; its `name` is that of the files.
+    `kernels` has the kernel level for each target. `interface` is how C code calls the
+    object; its `name` is that of the files.
     """
 
     interface: Interface
-    target: Target
+    targets: tuple[Target, ...]
     arith: ModuleOp
-    kernel: ModuleOp
+    kernels: tuple[ModuleOp, ...]
     object: CompiledObject
+
+    @property
+    def target(self) -> Target:
+        """The only target, or the first of several."""
+        return self.targets[0]
 
     def text(self, kind: str) -> str:
         """One stage as text: "mlir" (the arith level), "llvm", "asm"; or "header" and
@@ -196,29 +201,37 @@ _TEXTS = "mlir, llvm, asm, header or c-example"
 def compile(
     model: ModelOrPath,
     target: str = "host",
-    cpu: str | None = None,
+    cpu: str | Sequence[str] | None = None,
     features: str | None = None,
     contract: str | None = None,
 ) -> Compiled:
-    """Compile a model to an object for `target` ("host", or a triple)."""
-    from qlower.codegen.module import arena_bytes
-    from qlower.codegen.target import resolve_target
+    """Compile a model to an object for `target` ("host", or a triple).
 
-    resolved = resolve_target(target, cpu, features)
+    With several CPUs (`["x86-64", "x86-64-v3", "sapphirerapids"]`, or
+    `["generic", "generic+dotprod"]`; the least first) the object carries code for each
+    and runs the last one whose instructions the processor has. On a processor that has
+    none of them, or not what a single one needs, the C entry point returns an error.
+    """
+    from qlower.codegen.module import arena_bytes
+    from qlower.codegen.target import resolve_levels
+
+    levels = resolve_levels(target, cpu, features)
+    targets = tuple(levels.values())
     loaded = as_model(model)
     arith = lower_to_arith(loaded.module, contract)
-    kernel = lower_to_kernel(arith, resolved)
+    kernels = tuple(lower_to_kernel(arith, level) for level in targets)
+    arena = max(arena_bytes(main_function(kernel)) for kernel in kernels)
     interface = Interface(
         name=c_identifier("model" if loaded.path is None else loaded.path.stem),
         signature=loaded.signature,
-        arena_bytes=max(arena_bytes(main_function(kernel)), SMALLEST_ARENA),
+        arena_bytes=max(arena, SMALLEST_ARENA),
         contract=contract or module_contract(loaded.module) or "none",
         model_sha256=_sha256(loaded),
-        target=f"{resolved.triple} {resolved.cpu}",
-        features=tuple(re.findall(r"\+([^,]+)", resolved.features)),
+        target=targets[0].triple,
+        levels=tuple(levels),
     )
-    code = generate_code(kernel, resolved, interface)
-    return Compiled(interface, resolved, arith, kernel, code)
+    code = generate_package(tuple(zip(kernels, targets, strict=True)), interface)
+    return Compiled(interface, targets, arith, kernels, code)
 
 
 def load_compiled(directory: str | PathLike[str]) -> CompiledLibrary:

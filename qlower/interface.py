@@ -29,6 +29,7 @@ STATUS_CODES: Mapping[str, tuple[int, str]] = {
     "ERROR_NULL": (2, "a pointer is null"),
     "ERROR_ARENA_SIZE": (3, "the arena is smaller than ARENA_BYTES"),
     "ERROR_ARENA_ALIGNMENT": (4, "the arena's address is no multiple of its alignment"),
+    "ERROR_PROCESSOR": (5, "the processor lacks what the code needs"),
 }
 """What the C entry point returns; anything but OK means that nothing was written."""
 
@@ -39,7 +40,7 @@ class Interface:
 
     `name` is a C identifier in lower case; `arena_bytes` the scratch memory that a call
     needs; `model_sha256` the hash of the model's file (or of its module, if there was
-    no file); `target` and `features` say which machines run the code.
+    no file); `target` is a triple, and `levels` are the CPUs that there is code for.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Interface:
     contract: str
     model_sha256: str
     target: str
-    features: tuple[str, ...] = ()
+    levels: tuple[str, ...]
     version: str = __version__
 
     @property
@@ -61,6 +62,11 @@ class Interface:
     def entry(self) -> str:
         """The symbol of the checked entry point."""
         return f"{self.name}_run_checked"
+
+    @property
+    def level_function(self) -> str:
+        """The symbol of the function that tells which level runs here."""
+        return f"{self.name}_level"
 
     @property
     def metadata(self) -> str:
@@ -88,7 +94,7 @@ class Interface:
         """The interface that `to_json` wrote."""
         data: dict[str, Any] = json.loads(text)
         data["signature"] = Signature.from_json(data["signature"])
-        data["features"] = tuple(data["features"])
+        data["levels"] = tuple(data["levels"])
         return Interface(**data)
 
 

@@ -71,7 +71,7 @@ def _build(
     module: ModuleOp, contract: str | None, target: Target, flavour: Flavour
 ) -> CompiledObject:
     arith = lower_to_arith(module, contract)
-    return generate_code(lower_to_kernel(arith, target), target, flavour=flavour)
+    return generate_code(lower_to_kernel(arith, target), target, flavour)
 
 
 def _contracts(names: list[str | None]) -> Iterator[bytes]:

@@ -96,17 +96,24 @@ def _epilogues_for(target: Target | None) -> dict[str, bool]:
 
 
 def generate_code(
-    module: ModuleOp,
-    target: Target,
-    interface: Interface | None = None,
-    flavour: Flavour | None = None,
+    module: ModuleOp, target: Target, flavour: Flavour | None = None
 ) -> CompiledObject:
-    """Machine code for a kernel-level module; for C programs, with an `interface`."""
+    """Machine code for a kernel-level module, to be run in this process."""
     from qlower.codegen.flavour import PLAIN
     from qlower.codegen.module import compile_module
 
     LOGGER.info("generate code for %s", target.cpu)
-    return compile_module(module, target, interface, flavour or PLAIN)
+    return compile_module(module, target, flavour or PLAIN)
+
+
+def generate_package(
+    levels: Sequence[tuple[ModuleOp, Target]], interface: Interface
+) -> CompiledObject:
+    """Machine code for C programs, of the kernel-level module for each target."""
+    from qlower.codegen.module import compile_package
+
+    LOGGER.info("generate code for %s", ", ".join(interface.levels))
+    return compile_package(levels, interface)
 
 
 def _is_quantized(module: ModuleOp) -> bool:

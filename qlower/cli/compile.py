@@ -15,7 +15,13 @@ from qlower.cli.options import (
 
 EXAMPLE = """  qlower compile model.tflite -o out/
   qlower compile model.mlir -o out/ --cpu x86-64-v3 --emit obj,asm,llvm,mlir
-  qlower compile model.tflite -o out/ --emit obj,header,shared,c-example"""
+  qlower compile model.tflite -o out/ --emit obj,header,shared,c-example
+  qlower compile model.tflite -o out/ --cpu x86-64,x86-64-v3,cascadelake
+  qlower compile model.tflite -o out/ --target aarch64-linux-gnu \\
+      --cpu generic,generic+dotprod,generic+dotprod+i8mm
+
+Several CPUs, the least first, give one object with code for each. It runs the last one
+whose instructions the processor has, and returns an error where it has none."""
 
 
 def register(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -27,7 +33,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="DIR", required=True, help="the folder to write"
     )
-    add_target(parser)
+    add_target(parser, cpu="CPU[,CPU...]")
     parser.add_argument(
         "--emit",
         default="obj,header",

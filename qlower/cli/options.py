@@ -49,7 +49,7 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_target(parser: argparse.ArgumentParser) -> None:
+def add_target(parser: argparse.ArgumentParser, cpu: str = "CPU") -> None:
     parser.add_argument(
         "--target",
         default="host",
@@ -57,12 +57,13 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         help="host (default) or a triple, such as aarch64-linux-gnu, or "
         "aarch64-none-elf for code that needs no C library",
     )
-    add_machine(parser)
+    add_machine(parser, cpu)
 
 
-def add_machine(parser: argparse.ArgumentParser) -> None:
+def add_machine(parser: argparse.ArgumentParser, cpu: str = "CPU") -> None:
     parser.add_argument(
         "--cpu",
+        metavar=cpu,
         help="generate code for this CPU, such as x86-64-v3 (default: host)",
     )
     parser.add_argument(

@@ -3,20 +3,23 @@
     int32_t <name>_run_checked(uint64_t identity, const T *input, ..., T *output, ...,
                                void *arena, uint64_t arena_bytes);
 
-It checks what it is given, in the order of `STATUS_CODES`, and calls the model's code.
+It checks what it is given and the processor, in the order of `STATUS_CODES`, and calls
+the model's code for the level that `codegen.levels` chooses.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from qlower.codegen.llvm import escape_bytes
 from qlower.interface import ARENA_ALIGNMENT, STATUS_CODES, Interface
 
 
-def entry_point(interface: Interface, callee: str) -> list[str]:
+def entry_point(interface: Interface, callees: Sequence[str]) -> list[str]:
     """LLVM IR of the checked entry point, and of the interface's text as data.
 
-    `callee` is the function that takes arrays of pointers to inputs and outputs, and
-    the arena.
+    `callees` are the functions of the levels, in order. They take arrays of pointers to
+    inputs and outputs, and the arena.
     """
     text = interface.to_json().encode() + b"\0"
     ports = [name for name, _ in interface.ports]
@@ -34,7 +37,10 @@ def entry_point(interface: Interface, callee: str) -> list[str]:
         "%address = ptrtoint ptr %arena to i64",
         f"%offset = and i64 %address, {ARENA_ALIGNMENT - 1}",
         "%misaligned = icmp ne i64 %offset, 0",
-        _choose("s0", "misaligned", "ERROR_ARENA_ALIGNMENT", "0"),
+        f"%level = call i32 @{interface.level_function}()",
+        "%wrong_processor = icmp eq i32 %level, 0",
+        _choose("s", "wrong_processor", "ERROR_PROCESSOR", "0"),
+        _choose("s0", "misaligned", "ERROR_ARENA_ALIGNMENT", "%s"),
         _choose("s1", "too_small", "ERROR_ARENA_SIZE", "%s0"),
         _choose("s2", f"any{len(pointers) - 1}", "ERROR_NULL", "%s1"),
         _choose("status", "wrong_version", "ERROR_VERSION", "%s2"),
@@ -44,9 +50,16 @@ def entry_point(interface: Interface, callee: str) -> list[str]:
     call = [
         *_pointer_array("inputs", inputs),
         *_pointer_array("outputs", outputs),
-        f"%result = call i32 @{callee}(ptr %inputs, ptr %outputs, ptr %arena)",
-        "br label %done",
+        f"switch i32 %level, label %level_{len(callees)} ["
+        + " ".join(f"i32 {i}, label %level_{i}" for i in range(1, len(callees)))
+        + "]",
     ]
+    for number, callee in enumerate(callees, 1):
+        call += [
+            f"level_{number}:",
+            f"call i32 @{callee}(ptr %inputs, ptr %outputs, ptr %arena)",
+            "br label %done",
+        ]
     parameters = ", ".join(
         ("i64 %identity", *(f"ptr {p}" for p in pointers), "i64 %arena_bytes")
     )

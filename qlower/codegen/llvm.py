@@ -112,6 +112,9 @@ class Module:
 
     `attributes` are those of all functions, quoted as LLVM wants them. Without
     `has_library` memory is copied and filled by the code itself.
+
+    `level` gives the same module for functions of other attributes; `prefix` tells
+    their names apart, and `group` is the number of their attributes.
     """
 
     triple: str
@@ -120,7 +123,18 @@ class Module:
     globals: list[str] = field(default_factory=list[str])
     functions: list[str] = field(default_factory=list[str])
     declarations: dict[str, str] = field(default_factory=dict[str, str])
+    prefix: str = ""
+    group: int = 0
     _addresses: dict[bytes, Value] = field(default_factory=dict[bytes, Value])
+    _groups: list[str] = field(default_factory=list[str])
+
+    def __post_init__(self) -> None:
+        self.group = len(self._groups)
+        self._groups.append(f"attributes #{self.group} = {{ {self.attributes} }}")
+
+    def level(self, attributes: str, prefix: str) -> Module:
+        """This module, to which functions of other attributes are added."""
+        return replace(self, attributes=attributes, prefix=prefix)
 
     def add_constant(self, data: bytes, alignment: int = 64) -> Value:
         """The address of read-only bytes; equal ones are shared."""
@@ -148,7 +162,7 @@ class Module:
                 *self.globals,
                 *self.declarations.values(),
                 *self.functions,
-                f"attributes #0 = {{ {self.attributes} }}",
+                *self._groups,
                 "",
             )
         )
@@ -186,7 +200,7 @@ class Function:
         linkage = "internal " if internal else ""
         self._head = (
             f"define {linkage}{result or 'void'} @{name}({parameters}) "
-            f"{'noinline ' if internal else ''}nounwind #0 {{"
+            f"{'noinline ' if internal else ''}nounwind #{module.group} {{"
         )
         self._lines: list[str] = []
         self._allocas: list[str] = []

@@ -6,12 +6,14 @@ The object has one entry,
 
 with a pointer for each argument and result, and an arena of `arena_bytes`, 64-byte
 aligned. It calls one function a loop nest, in order. Constants are read-only data.
-An object for C programs has the entry point of `entry_point` instead; code for this
-process may have another `Flavour`.
+An object for C programs has the entry point of `entry_point` instead, and may carry
+code for several levels of an architecture; code for this process may have another
+`Flavour`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
@@ -19,10 +21,11 @@ from xdsl.dialects.func import FuncOp
 
 from qlower.codegen.entry_point import entry_point
 from qlower.codegen.flavour import PLAIN, Flavour
+from qlower.codegen.levels import level_function
 from qlower.codegen.llvm import Module
 from qlower.codegen.llvmlite_binding import BINDING, ModuleRef, TargetMachine
 from qlower.codegen.program import Program
-from qlower.codegen.target import Target
+from qlower.codegen.target import Target, resolve_target
 from qlower.codegen.work import Kernel
 from qlower.interface import Interface
 from qlower.signature import Signature, main_function
@@ -53,31 +56,21 @@ class CompiledObject:
 
 
 def compile_module(
-    module: ModuleOp,
-    target: Target,
-    interface: Interface | None = None,
-    flavour: Flavour = PLAIN,
+    module: ModuleOp, target: Target, flavour: Flavour = PLAIN
 ) -> CompiledObject:
     """Native code for the entry function of a kernel-level module with buffers.
 
-    With an `interface` the object is one for C programs, and exports nothing else.
     Raises QlowerError for an operation without native code.
     """
     function = main_function(module)
 
     def emit(flavour: Flavour) -> tuple[Module, Program]:
-        has_library = not target.is_bare_metal
-        code = Module(target.triple, target.function_attributes, has_library)
-        is_exported = interface is None
-        return code, Program(
-            code, target, function, ENTRY, flavour, is_exported=is_exported
-        )
+        code = _empty(target)
+        return code, Program(code, target, function, ENTRY, flavour, is_exported=True)
 
     code, program = emit(flavour)
     if program.team is not None and not program.team.is_worthwhile:
         code, program = emit(replace(flavour, threads=1))
-    if interface is not None:
-        code.functions += entry_point(interface, ENTRY)
     text = str(code)
     return CompiledObject(
         machine_code(text, target),
@@ -88,6 +81,44 @@ def compile_module(
         flavour,
         text,
     )
+
+
+def compile_package(
+    levels: Sequence[tuple[ModuleOp, Target]], interface: Interface
+) -> CompiledObject:
+    """An object for C programs, that exports the names of `interface` and no more.
+
+    Each level is the model's kernel-level module for a target; the targets share an
+    architecture, and the last one that the processor can run is used. Constants that
+    are equal are there once. Raises QlowerError for an operation without native code.
+    """
+    (module, target), *others = levels
+    if others or target.needs:
+        target = resolve_target(target.triple)  # what asks must run everywhere
+    package = _empty(target)
+    callees: list[str] = []
+    for number, (level, level_target) in enumerate(levels, 1):
+        prefix = f"level_{number}_" if others else ""
+        code = package.level(level_target.function_attributes, prefix)
+        callees.append(prefix + ENTRY)
+        function = main_function(level)
+        Program(code, level_target, function, callees[-1], PLAIN, is_exported=False)
+    package.functions += level_function(
+        interface.level_function, [target for _, target in levels]
+    )
+    package.functions += entry_point(interface, callees)
+    text = str(package)
+    return CompiledObject(
+        machine_code(text, target),
+        Signature.of_module(module),
+        max(arena_bytes(main_function(level)) for level, _ in levels),
+        target,
+        llvm_text=text,
+    )
+
+
+def _empty(target: Target) -> Module:
+    return Module(target.triple, target.function_attributes, not target.is_bare_metal)
 
 
 def machine_code(text: str, target: Target) -> bytes:

@@ -271,7 +271,7 @@ class Program:
         positions = {value: index for index, value in enumerate(passed)}
         return _Call(
             self.module,
-            function_name(len(self.kernels), op),
+            self.module.prefix + function_name(len(self.kernels), op),
             [self.pointer(value) for value in passed],
             [self.buffers[value].place for value in passed],
             attributes,

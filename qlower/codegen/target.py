@@ -6,6 +6,8 @@ LLVM 22 knows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from qlower.codegen.llvmlite_binding import BINDING
 from qlower.codegen.targets.aarch64 import AARCH64
 from qlower.codegen.targets.base import Architecture, Dot, DotKind, FixedPoint, Target
@@ -19,6 +21,7 @@ __all__ = [
     "FixedPoint",
     "Target",
     "host_target",
+    "resolve_levels",
     "resolve_target",
 ]
 
@@ -55,6 +58,48 @@ def resolve_target(
             )
         cpu = next(iter(architecture.cpus))
     return architecture.target(triple, str(cpu), features)
+
+
+def resolve_levels(
+    target: str | None = None,
+    cpu: str | Sequence[str] | None = None,
+    features: str | None = None,
+) -> dict[str, Target]:
+    """The targets that one object is made for, by their names, the least first.
+
+    `cpu` names several in a sequence, or in a string with commas: CPUs, each with
+    features that it gets besides ("generic", "generic+dotprod"; "+dotprod" alone is the
+    least CPU's). `features` refine every one of them. Raises QlowerError for an unknown
+    name, for "host" among several, and for a level that would never run, because a
+    later one needs no more.
+    """
+    names = cpu.split(",") if isinstance(cpu, str) else list(cpu or ())
+    names = [name.strip() for name in names]
+    if len(names) < 2 and not any("+" in name for name in names):
+        only = resolve_target(target, names[0] if names else None, features)
+        return {only.cpu: only}
+    triple = BINDING.get_process_triple() if target in (None, "host") else str(target)
+    architecture = _architecture(triple)
+    levels: dict[str, Target] = {}
+    for name in names:
+        if name in ("", "host", "native"):
+            raise QlowerError(
+                f"{name!r} can't be one of several CPUs",
+                help="name each of them, from the least to the most",
+            )
+        base, *added = name.split("+")
+        base = base or next(iter(architecture.cpus))
+        refined = ",".join([*(f"+{feature}" for feature in added), features or ""])
+        level = architecture.level(triple, base, refined)
+        for earlier, other in levels.items():
+            if level.needs <= other.needs:
+                raise QlowerError(
+                    f"the code for {earlier!r} would never run: the later {name!r} "
+                    "needs nothing else, and the last that fits is chosen",
+                    help="name each CPU once, from the least to the most",
+                )
+        levels["+".join([base, *added])] = level
+    return levels
 
 
 def _architecture(triple: str) -> Architecture:

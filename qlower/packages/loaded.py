@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from qlower.codegen.llvmlite_binding import BINDING
 from qlower.diagnostics import QlowerError
 from qlower.executors import Outputs, Results, unpack
 from qlower.interface import ARENA_ALIGNMENT, STATUS_CODES, Interface
@@ -31,14 +30,26 @@ class CompiledLibrary:
         try:
             text = ctypes.c_char.in_dll(library, f"{name}_interface")
             self._entry = library[f"{name}_run_checked"]
+            self._level = library[f"{name}_level"]
         except (AttributeError, ValueError) as error:
             raise QlowerError(f"{path} is not a model compiled by qlower") from error
         json = ctypes.string_at(ctypes.addressof(text))
         self.interface = Interface.from_json(json.decode())
-        _check_machine(self.interface, path)
+        if self.level is None:
+            raise QlowerError(
+                f"{path} is compiled for {self.interface.target}, "
+                f"{' or '.join(self.interface.levels)}; this processor lacks what the "
+                "code needs"
+            )
         self._entry.restype = ctypes.c_int32
         pointers = [ctypes.c_void_p] * (len(self.interface.ports) + 1)
         self._entry.argtypes = [ctypes.c_uint64, *pointers, ctypes.c_uint64]
+
+    @property
+    def level(self) -> str | None:
+        """Which of `interface.levels` runs on this processor; None for none."""
+        number = int(self._level())
+        return self.interface.levels[number - 1] if number else None
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
@@ -77,16 +88,6 @@ class CompiledLibrary:
             meanings = {code: meaning for code, meaning in STATUS_CODES.values()}
             raise QlowerError(f"{self.interface.name}: {meanings[status]}")
         return outputs, {}
-
-
-def _check_machine(interface: Interface, path: Path) -> None:
-    present = BINDING.get_host_cpu_features()
-    missing = [name for name in interface.features if not present.get(name)]
-    if missing:
-        raise QlowerError(
-            f"{path} is compiled for {interface.target}; this machine lacks "
-            f"{', '.join(missing)}"
-        )
 
 
 def load_library(path: Path) -> CompiledLibrary:

@@ -5,7 +5,7 @@ Instructions that unicorn lacks are replaced, see `aarch64_image`.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from math import prod
@@ -45,9 +45,12 @@ class EmulationError(Exception):
 
 
 class Emulator:
-    """A machine with one object in its memory."""
+    """A machine with one object in its memory.
 
-    def __init__(self, object_bytes: bytes):
+    `hwcap` is what getauxval says of it, by the number that is asked for.
+    """
+
+    def __init__(self, object_bytes: bytes, hwcap: Mapping[int, int] | None = None):
         image = link(read_object(object_bytes), _CODE, _FUNCTIONS)
         self._symbols = image.symbols
         self._machine = _machine()
@@ -59,7 +62,7 @@ class Emulator:
         self.map(_STACK_END - _STACK_BYTES, _STACK_BYTES)
         code_hook = import_module("unicorn").UC_HOOK_CODE
         end = _LIBRARY + _PAGE - 1
-        self._machine.hook_add(code_hook, _call_library, None, _LIBRARY, end)
+        self._machine.hook_add(code_hook, _call_library, hwcap or {}, _LIBRARY, end)
 
     def map(self, start: int, length: int) -> int:
         """Make whole pages accessible; gives their size."""
@@ -164,8 +167,8 @@ class _Machine(Protocol):
     def hook_add(
         self,
         kind: int,
-        hook: Callable[[_Machine, int, int, None], None],
-        data: None,
+        hook: Callable[[_Machine, int, int, Mapping[int, int]], None],
+        data: Mapping[int, int],
         begin: int,
         end: int,
     ) -> int: ...
@@ -186,13 +189,20 @@ def _machine() -> _Machine:
     return machine
 
 
-_FUNCTIONS = {"memcpy": _LIBRARY + 16, "memset": _LIBRARY + 32}
+_FUNCTIONS = {
+    name: _LIBRARY + 16 * number
+    for number, name in enumerate(("memcpy", "memset", "getauxval"), 1)
+}
 
 
-def _call_library(machine: _Machine, address: int, size: int, data: None) -> None:
-    """memcpy or memset, before the return instruction at its address."""
+def _call_library(
+    machine: _Machine, address: int, size: int, hwcap: Mapping[int, int]
+) -> None:
+    """A library function, before the return instruction at its address."""
     target, source, length = (machine.reg_read(_register(f"X{i}")) for i in range(3))
     if address == _FUNCTIONS["memcpy"] and length:
         machine.mem_write(target, bytes(machine.mem_read(source, length)))
     elif address == _FUNCTIONS["memset"]:
         machine.mem_write(target, bytes([source & 0xFF]) * length)
+    elif address == _FUNCTIONS["getauxval"]:
+        machine.reg_write(_register("X0"), hwcap.get(target, 0))

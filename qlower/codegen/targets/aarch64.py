@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from qlower.codegen.targets.aarch64_processor import AARCH64_PROCESSOR
 from qlower.codegen.targets.base import (
     Architecture,
     Dot,
@@ -129,4 +130,5 @@ AARCH64 = Architecture(
     implied=_IMPLIED,
     required=frozenset(("fp-armv8", "neon")),
     table=_table,
+    processor=AARCH64_PROCESSOR,
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
+from qlower.codegen.targets.processor import Processor
 from qlower.diagnostics import QlowerError
 
 
@@ -65,6 +66,9 @@ class Target:
     instruction. `rounds_in_hardware` says that floor,
     ceil, trunc and roundeven are instructions (else LLVM would call libm), `fuses` the
     same of a fused multiply-add. `fixed_point` is None where LLVM finds all there is.
+
+    `processor` is how code asks at run time for the features that it `needs`; None
+    where there is nobody to ask. `tuned_for` is another CPU whose speeds LLVM assumes.
     """
 
     triple: str
@@ -79,11 +83,14 @@ class Target:
     fixed_point: FixedPoint | None = None
     signed_matrix: Dot | None = None
     unsigned_matrix: Dot | None = None
+    processor: Processor | None = None
+    needs: frozenset[str] = frozenset()
+    tuned_for: str = ""
 
     @property
     def identity(self) -> str:
         """Equal for two targets exactly when the code made for them is."""
-        return f"{self.triple} {self.cpu} {self.features}"
+        return f"{self.triple} {self.cpu} {self.features} {self.tuned_for}".rstrip()
 
     @property
     def function_attributes(self) -> str:
@@ -91,6 +98,8 @@ class Target:
             f'"target-cpu"="{self.cpu}" "target-features"="{self.features}" '
             f'"prefer-vector-width"="{self.vector_bits}"'
         )
+        if self.tuned_for:
+            attributes += f' "tune-cpu"="{self.tuned_for}"'
         return f'{attributes} "no-builtins"' if self.is_bare_metal else attributes
 
     @property
@@ -112,6 +121,7 @@ class Architecture:
     LLVM's names, without its tuning switches; `implied` says what comes with one;
     `required` can't be removed. `table` makes a target of a triple, a CPU, LLVM's
     feature list, and the features present of those that have a meaning in `cpus`.
+    `processor` is how Linux programs ask for features.
     """
 
     names: tuple[str, ...]
@@ -120,6 +130,7 @@ class Architecture:
     implied: Mapping[str, str]
     required: frozenset[str]
     table: Callable[[str, str, str, frozenset[str]], Target]
+    processor: Processor
 
     def target(self, triple: str, cpu: str, features: str | None) -> Target:
         """The target of a CPU with refined features; QlowerError for unknown names."""
@@ -137,6 +148,31 @@ class Architecture:
             triple, cpu, (*items, *self._parse_features(features)), frozenset()
         )
 
+    def level(self, triple: str, cpu: str, features: str | None) -> Target:
+        """`target`, but of nothing that code can't ask the processor for.
+
+        What LLVM may use besides, because the CPU has it, is left out; the code is
+        scheduled for the CPU all the same. Raises QlowerError for a feature that is
+        asked for and can't be.
+        """
+        exact = self.target(triple, cpu, features)
+        if exact.processor is None:
+            raise QlowerError(
+                f"code for {triple} carries one level: no system is known there that "
+                "tells what a processor has",
+                help="name one CPU",
+            )
+        for item in self._parse_features(features):
+            if item[0] == "+" and item[1:] not in exact.processor.bits:
+                raise QlowerError(
+                    f"code can't ask a processor for feature {item[1:]!r}, so that no "
+                    "level can have it",
+                    help=f"known are {', '.join(sorted(exact.processor.bits))}",
+                )
+        least = next(iter(self.cpus))
+        needs = ",".join(f"+{name}" for name in sorted(exact.needs))
+        return replace(self.target(triple, least, needs), tuned_for=cpu)
+
     def _target(
         self, triple: str, cpu: str, features: tuple[str, ...], base: frozenset[str]
     ) -> Target:
@@ -148,7 +184,11 @@ class Architecture:
                 present = {
                     f for f in present if item[1:] not in self._with_implied({f})
                 }
-        return self.table(triple, cpu, ",".join(features), frozenset(present))
+        target = self.table(triple, cpu, ",".join(features), frozenset(present))
+        if not {"linux", "android"} & set(triple.split("-")):
+            return target
+        needs = frozenset(present & self.processor.bits.keys())
+        return replace(target, processor=self.processor, needs=needs)
 
     def _parse_features(self, text: str | None) -> tuple[str, ...]:
         """The signed feature names of "+a,-b"; QlowerError for an unknown one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from qlower.codegen.targets.base import Architecture, Dot, DotKind, Target, cpu_table
+from qlower.codegen.targets.x86_processor import X86_PROCESSOR
 
 _CPUS = cpu_table(
     {
@@ -88,4 +89,5 @@ X86 = Architecture(
     # what the 64-bit calling convention itself needs
     required=frozenset(("64bit", "cmov", "cx8", "fxsr", "sse", "sse2", "x87")),
     table=_table,
+    processor=X86_PROCESSOR,
 )

@@ -1,0 +1,34 @@
+"""How compiled code finds out what the processor has that it runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+WORDS = "processor_words"
+"""The function `void @processor_words(ptr %words)`, that `Processor.reader` writes."""
+
+
+@dataclass(frozen=True)
+class Processor:
+    """What an operating system and its processors tell of their features.
+
+    `bits`: for each feature that can be asked for, by LLVM's name, the bits that must
+    be set, by the number of their word. `reader` is LLVM IR that defines the function
+    `WORDS`: it stores `words` numbers of 64 bits. `remembers` says that reading
+    takes so long (thousands of cycles, in a virtual machine hundreds of thousands) that
+    an object does it once.
+    """
+
+    bits: Mapping[str, Mapping[int, int]]
+    words: int
+    reader: Callable[[], list[str]]
+    remembers: bool
+
+    def masks(self, features: Iterable[str]) -> dict[int, int]:
+        """The bits of each word that are set where all of the features are present."""
+        found: dict[int, int] = {}
+        for feature in features:
+            for word, bits in self.bits[feature].items():
+                found[word] = found.get(word, 0) | bits
+        return dict(sorted(found.items()))

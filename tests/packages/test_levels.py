@@ -1,0 +1,245 @@
+"""Objects of several levels: their bits, which one is chosen, and what is refused."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.api import Compiled
+from qlower.codegen.llvmlite_binding import BINDING
+from qlower.codegen.module import arena_bytes
+from qlower.codegen.target import resolve_levels, resolve_target
+from qlower.codegen.targets.base import Target
+from qlower.interface import ARENA_ALIGNMENT, SMALLEST_ARENA, STATUS_CODES
+from qlower.packages.link import compiler_driver
+from qlower.signature import main_function
+from qlower.testing.aarch64 import BUFFERS, Emulator
+from qlower.testing.levels import on_processor
+from qlower.testing.qnn_modules import random_stored
+from qlower.testing.tflite_models import conv2d
+
+X86 = ["x86-64-v2", "x86-64-v3", "cascadelake"]
+ARM = ["generic", "+dotprod", "generic+dotprod+i8mm"]
+X86_TRIPLE, ARM_TRIPLE = "x86_64-linux-gnu", "aarch64-linux-gnu"
+
+V2 = ["sse4.1", "sse4.2"]
+V3 = [*V2, "avx", "avx2", "fma"]
+VNNI = [*V3, "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"]
+
+needs_cc = pytest.mark.skipif(
+    shutil.which("cc") is None, reason="there is no C compiler"
+)
+needs_x86 = pytest.mark.skipif(
+    not BINDING.get_process_triple().startswith("x86_64-"), reason="needs x86-64"
+)
+needs_qemu = pytest.mark.skipif(
+    shutil.which("qemu-aarch64") is None
+    or shutil.which("aarch64-linux-gnu-gcc") is None,
+    reason="needs qemu-aarch64 and aarch64-linux-gnu-gcc",
+)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("levels") / "conv.tflite"
+    path.write_bytes(conv2d())
+    return path
+
+
+@pytest.fixture(scope="module")
+def x86(path: Path) -> Compiled:
+    return qlower.compile(path, target=X86_TRIPLE, cpu=X86)
+
+
+@pytest.fixture(scope="module")
+def arm(path: Path) -> Compiled:
+    return qlower.compile(path, target=ARM_TRIPLE, cpu=ARM)
+
+
+@pytest.fixture(scope="module")
+def image(path: Path) -> np.ndarray:
+    return random_stored(qlower.load(path).inputs[0].shape, signed=True)
+
+
+@pytest.fixture(scope="module")
+def expected(path: Path, image: np.ndarray) -> np.ndarray:
+    outputs = qlower.interpret(path, image)
+    assert isinstance(outputs, np.ndarray)
+    return outputs
+
+
+def runs_here(target: Target) -> bool:
+    present = BINDING.get_host_cpu_features()
+    return all(present.get(feature) for feature in target.needs)
+
+
+@needs_cc
+@needs_x86
+@pytest.mark.parametrize(
+    ("present", "level"),
+    [
+        (V2, "x86-64-v2"),
+        (V3, "x86-64-v3"),
+        (["sse4.1", "avx2", "fma"], "x86-64-v2"),
+        (VNNI[:-1], "x86-64-v3"),
+        (VNNI, "cascadelake"),
+        ([*VNNI, "avxvnni", "gfni"], "cascadelake"),
+    ],
+)
+def test_each_level_on_its_processor(
+    present: list[str],
+    level: str,
+    x86: Compiled,
+    image: np.ndarray,
+    expected: np.ndarray,
+    tmp_path: Path,
+):
+    on_processor(x86, present).save(tmp_path / "out", emit=["shared"])
+    library = qlower.load_compiled(tmp_path / "out")
+    assert library.interface.levels == tuple(X86)
+    assert library.level == level
+    if runs_here(x86.targets[X86.index(level)]):
+        np.testing.assert_array_equal(library(image), expected)
+
+
+@needs_cc
+@needs_x86
+def test_this_machine(
+    x86: Compiled, image: np.ndarray, expected: np.ndarray, tmp_path: Path
+):
+    """The registers that CPUID and XGETBV really give."""
+    x86.save(tmp_path / "out", emit=["shared"])
+    usable = [name for name, t in zip(X86, x86.targets, strict=True) if runs_here(t)]
+    library = qlower.load_compiled(tmp_path / "out")
+    assert library.level == usable[-1]
+    np.testing.assert_array_equal(library(image), expected)
+
+
+@needs_cc
+@needs_x86
+@pytest.mark.parametrize("cpu", [X86, "x86-64-v3"])
+def test_processor_without_any_level(
+    cpu: str | list[str], path: Path, image: np.ndarray, tmp_path: Path
+):
+    compiled = on_processor(qlower.compile(path, target=X86_TRIPLE, cpu=cpu), ["sse3"])
+    compiled.save(tmp_path / "out", emit=["shared"])
+    with pytest.raises(qlower.QlowerError, match="this processor lacks"):
+        qlower.load_compiled(tmp_path / "out")
+    entry = ctypes.CDLL(str(tmp_path / "out" / "libconv.so")).conv_run_checked
+    entry.argtypes = [ctypes.c_uint64, *[ctypes.c_void_p] * 3, ctypes.c_uint64]
+    interface = compiled.interface
+    memory = np.zeros(interface.arena_bytes + 2 * ARENA_ALIGNMENT, np.uint8)
+    arena = memory.ctypes.data + -memory.ctypes.data % ARENA_ALIGNMENT
+    y = np.zeros(interface.signature.outputs[0].shape, np.int8)
+    arguments = image.ctypes.data, y.ctypes.data, arena, interface.arena_bytes
+    status, _ = STATUS_CODES["ERROR_PROCESSOR"]
+    assert entry(interface.identity, *arguments) == status
+    assert not memory.any()
+    assert not y.any()
+
+
+def test_the_system_must_save_what_is_used(x86: Compiled):
+    """Bits of XCR0: without them, registers would be lost."""
+    _, avx2, avx512 = x86.targets
+    processor = avx2.processor
+    assert processor is not None
+    saved = processor.words - 1
+    assert processor.masks(avx2.needs)[saved] == 0x6
+    assert processor.masks(avx512.needs)[saved] == 0xE6
+
+
+@pytest.mark.parametrize(
+    ("hwcap", "level"),
+    [
+        ({}, 1),
+        ({16: 1 << 20}, 2),
+        ({16: 1 << 20, 26: 1 << 13}, 3),
+        ({26: 1 << 13}, 1),
+    ],
+)
+def test_aarch64_under_emulation(
+    hwcap: dict[int, int],
+    level: int,
+    arm: Compiled,
+    image: np.ndarray,
+    expected: np.ndarray,
+):
+    interface = arm.interface
+    assert interface.levels == ("generic", "generic+dotprod", "generic+dotprod+i8mm")
+    emulator = Emulator(arm.object.object_bytes, hwcap)
+    assert emulator.call("conv_level") == level
+    y, arena = BUFFERS + (1 << 16), BUFFERS + (2 << 16)
+    emulator.map(BUFFERS, (2 << 16) + interface.arena_bytes)
+    emulator.write(BUFFERS, image.tobytes())
+    arguments = interface.identity, BUFFERS, y, arena, interface.arena_bytes
+    assert emulator.call("conv_run_checked", *arguments) == 0
+    got = np.frombuffer(emulator.read(y, expected.size), np.int8)
+    np.testing.assert_array_equal(got, expected.ravel())
+
+
+def test_aarch64_processor_without_the_level(path: Path):
+    compiled = qlower.compile(path, target=ARM_TRIPLE, cpu="neoverse-n1")
+    for hwcap, level in (({}, 0), ({16: 1 << 20}, 1)):
+        emulator = Emulator(compiled.object.object_bytes, hwcap)
+        assert emulator.call("conv_level") == level
+
+
+@needs_qemu
+def test_levels_under_qemu(arm: Compiled, expected: np.ndarray, tmp_path: Path):
+    """What a real libc and kernel interface say of three processors."""
+    arm.save(tmp_path, emit=["obj", "header"])
+    (tmp_path / "main.c").write_text(
+        '#include "conv.h"\nint main(void) { return conv_level(); }\n'
+    )
+    command = [*compiler_driver(ARM_TRIPLE), "-std=c99", "-Wall", "-Werror", "-static"]
+    subprocess.run(
+        [*command, "main.c", "conv.o", "-o", "program"], check=True, cwd=tmp_path
+    )
+    for cpu, level in {"cortex-a53": 1, "cortex-a76": 2, "max": 3}.items():
+        run = ["qemu-aarch64", "-cpu", cpu, str(tmp_path / "program")]
+        assert subprocess.run(run, check=False).returncode == level
+
+
+def test_the_arena_is_enough_for_all_levels(x86: Compiled):
+    sizes = [arena_bytes(main_function(kernel)) for kernel in x86.kernels]
+    assert x86.interface.arena_bytes == max(*sizes, SMALLEST_ARENA)
+    assert x86.object.arena_bytes == max(sizes)
+
+
+def test_levels_use_nothing_that_is_not_asked_for():
+    """Ice Lake has much besides VNNI, that LLVM would be free to use."""
+    levels = resolve_levels(X86_TRIPLE, "x86-64, x86-64-v3, icelake-server")
+    assert [*levels] == ["x86-64", "x86-64-v3", "icelake-server"]
+    least, _, most = levels.values()
+    assert not least.needs
+    assert {target.cpu for target in levels.values()} == {"x86-64"}
+    assert most.tuned_for == "icelake-server"
+    assert most.features == ",".join(f"+{name}" for name in sorted(most.needs))
+    exact = resolve_target(X86_TRIPLE, "icelake-server")
+    assert most.signed_dot == exact.signed_dot
+    assert most.vector_bits == exact.vector_bits
+
+
+@pytest.mark.parametrize(
+    ("triple", "cpus", "message"),
+    [
+        (X86_TRIPLE, "x86-64,cortex-a76", "unknown cpu 'cortex-a76' for x86_64"),
+        (X86_TRIPLE, "x86-64,x86-64+sse5", "unknown feature 'sse5'"),
+        (X86_TRIPLE, "x86-64-v3,haswell", "'x86-64-v3' would never run"),
+        (X86_TRIPLE, "x86-64-v3,x86-64", "'x86-64-v3' would never run"),
+        (X86_TRIPLE, "x86-64,host", "'host' can't be one of several"),
+        (X86_TRIPLE, "x86-64,", "'' can't be one of several"),
+        (ARM_TRIPLE, "generic,+sve2", "can't ask a processor for feature 'sve2'"),
+        ("aarch64-none-elf", "generic,+dotprod", "carries one level"),
+        ("x86_64-none-elf", "x86-64,x86-64-v3", "carries one level"),
+    ],
+)
+def test_refusals(triple: str, cpus: str, message: str):
+    with pytest.raises(qlower.QlowerError, match=message):
+        resolve_levels(triple, cpus)
