@@ -66,7 +66,7 @@ def header_text(interface: Interface) -> str:
             "",
             "/* Which of LEVELS runs on this processor, counted from 1: the last whose",
             " * instructions it has; 0 for none, then nothing runs. On x86-64, the",
-            " * first call asks the processor, and keeps the number for those that follow. */",
+            " * first call asks the processor, and keeps the answer for later ones. */",
             f"int32_t {interface.level_function}(void);",
             "",
             f"int32_t {interface.entry}(uint64_t identity,",
