@@ -29,7 +29,7 @@ STATUS_CODES: Mapping[str, tuple[int, str]] = {
     "ERROR_NULL": (2, "a pointer is null"),
     "ERROR_ARENA_SIZE": (3, "the arena is smaller than ARENA_BYTES"),
     "ERROR_ARENA_ALIGNMENT": (4, "the arena's address is no multiple of its alignment"),
-    "ERROR_PROCESSOR": (5, "the processor lacks what the code needs"),
+    "ERROR_PROCESSOR": (5, "processor or system withhold what the code needs"),
 }
 """What the C entry point returns; anything but OK means that nothing was written."""
 

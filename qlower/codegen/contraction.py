@@ -23,11 +23,15 @@ from qlower.codegen.packing import Packed
 from qlower.codegen.point import PointCode, moved, nested, split, walk
 from qlower.codegen.recognise import Contraction
 from qlower.codegen.target import Target
+from qlower.codegen.tile_registers import emit_tiles, plan_tiles
 from qlower.codegen.tiling import choose_step, choose_tile
 
 
 def emit_contraction(f: Function, target: Target, contraction: Contraction) -> None:
     """The whole nest."""
+    plan = plan_tiles(target, contraction)
+    if plan is not None:
+        return emit_tiles(f, target, contraction, plan)
     nest = contraction.nest
     pixel = contraction.pixels[-1] if contraction.pixels else None
     rows = nest.bounds[pixel] if pixel is not None else 1
@@ -63,7 +67,7 @@ def emit_contraction(f: Function, target: Target, contraction: Contraction) -> N
             block(start, packed.vectors - whole * width, rest, indices)
 
     indices = [constant(I64, 0)] * len(nest.bounds)
-    nested(f, nest.bounds, contraction.groups, indices, blocks)
+    return nested(f, nest.bounds, contraction.groups, indices, blocks)
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,9 @@ def level_function(name: str, targets: Sequence[Target]) -> list[str]:
             f"  ret i32 {len(targets)}",
             "}",
         ]
+    needs = frozenset[str]().union(*(target.needs for target in targets))
     return [
-        *processor.reader(),
+        *processor.reader(needs),
         *_choice([processor.masks(target.needs) for target in targets]),
         *(_remembered if processor.remembers else _asked)(name, processor),
     ]

@@ -10,7 +10,14 @@ from collections.abc import Sequence
 
 from qlower.codegen.llvmlite_binding import BINDING
 from qlower.codegen.targets.aarch64 import AARCH64
-from qlower.codegen.targets.base import Architecture, Dot, DotKind, FixedPoint, Target
+from qlower.codegen.targets.base import (
+    Architecture,
+    Dot,
+    DotKind,
+    FixedPoint,
+    Target,
+    TileRegisters,
+)
 from qlower.codegen.targets.x86 import X86
 from qlower.diagnostics import QlowerError
 
@@ -20,6 +27,7 @@ __all__ = [
     "DotKind",
     "FixedPoint",
     "Target",
+    "TileRegisters",
     "host_target",
     "resolve_levels",
     "resolve_target",

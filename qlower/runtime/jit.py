@@ -36,6 +36,12 @@ class Executable:
 
     def __init__(self, compiled: CompiledObject):
         self.compiled = compiled
+        tiles = compiled.target.tiles
+        if tiles is not None and not tiles.request():
+            raise QlowerError(
+                "the system refuses this process the tile registers that the code uses",
+                help="compile with --features=-amx-tile",
+            )
         with Executable._loading:
             if Executable._jit is None:
                 Executable._jit = BINDING.create_lljit_compiler()

@@ -31,7 +31,10 @@ _LEVELS = {
 
 @cache
 def machine_levels() -> dict[str, Target]:
-    """The feature levels that this machine can run, and the machine itself."""
+    """The feature levels that this machine can run, and the machine itself.
+
+    Only the latter may have tile registers.
+    """
     present = BINDING.get_host_cpu_features()
     levels = {
         name: resolve_target(cpu=cpu, features=features)

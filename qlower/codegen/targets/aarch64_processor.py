@@ -6,12 +6,14 @@ bionic have getauxval; it reads memory.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from qlower.codegen.targets.processor import WORDS, Processor
 
 _AT_HWCAP, _AT_HWCAP2 = 16, 26
 
 
-def _reader() -> list[str]:
+def _reader(features: Collection[str]) -> list[str]:
     return [
         "declare i64 @getauxval(i64)",
         f"define internal void @{WORDS}(ptr %words) noinline nounwind #0 {{",

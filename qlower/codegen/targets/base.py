@@ -57,6 +57,37 @@ class FixedPoint:
 
 
 @dataclass(frozen=True)
+class TileRegisters:
+    """Registers of `rows` rows of `row_bytes` bytes, and LLVM's intrinsics for them.
+
+    `configure` takes the address of `configuration(shapes)`, the rows and bytes a row
+    of each register; `release` ends their use. `zero` takes a register; `load` and
+    `store` a register, an address and the bytes from one row to the next.
+    `signed_multiply` and `unsigned_multiply`, by the signedness of the activations: add
+    to i32 sums the products of signed bytes, four bytes deep.
+
+    The system has to permit them to a process, before they are used: `request` asks for
+    this one, any number of times.
+    """
+
+    rows: int
+    row_bytes: int
+    configure: str
+    configuration: Callable[[Mapping[int, tuple[int, int]]], bytes]
+    release: str
+    zero: str
+    load: str
+    store: str
+    signed_multiply: str
+    unsigned_multiply: str
+    request: Callable[[], bool]
+
+    def multiply(self, *, signed: bool) -> str:
+        """What multiplies activations of that signedness."""
+        return self.signed_multiply if signed else self.unsigned_multiply
+
+
+@dataclass(frozen=True)
 class Target:
     """A machine: what LLVM is told, and the table the loop skeletons read.
 
@@ -66,6 +97,7 @@ class Target:
     instruction. `rounds_in_hardware` says that floor,
     ceil, trunc and roundeven are instructions (else LLVM would call libm), `fuses` the
     same of a fused multiply-add. `fixed_point` is None where LLVM finds all there is.
+    `tiles` are registers for matrices, where there are any.
 
     `processor` is how code asks at run time for the features that it `needs`; None
     where there is nobody to ask. `tuned_for` is another CPU whose speeds LLVM assumes.
@@ -86,6 +118,7 @@ class Target:
     processor: Processor | None = None
     needs: frozenset[str] = frozenset()
     tuned_for: str = ""
+    tiles: TileRegisters | None = None
 
     @property
     def identity(self) -> str:
@@ -121,7 +154,8 @@ class Architecture:
     LLVM's names, without its tuning switches; `implied` says what comes with one;
     `required` can't be removed. `table` makes a target of a triple, a CPU, LLVM's
     feature list, and the features present of those that have a meaning in `cpus`.
-    `processor` is how Linux programs ask for features.
+    `processor` is how Linux programs ask for features; `withheld` gives what this
+    machine has, but its system refuses to this process.
     """
 
     names: tuple[str, ...]
@@ -131,6 +165,7 @@ class Architecture:
     required: frozenset[str]
     table: Callable[[str, str, str, frozenset[str]], Target]
     processor: Processor
+    withheld: Callable[[Mapping[str, bool]], Iterable[str]] = lambda present: ()
 
     def target(self, triple: str, cpu: str, features: str | None) -> Target:
         """The target of a CPU with refined features; QlowerError for unknown names."""
@@ -141,6 +176,7 @@ class Architecture:
         self, triple: str, cpu: str, present: Mapping[str, bool], features: str | None
     ) -> Target:
         """The target of a machine that has told its features."""
+        present = {**present, **dict.fromkeys(self.withheld(present), False)}
         items = [
             f"{'+' if has else '-'}{name}" for name, has in sorted(present.items())
         ]

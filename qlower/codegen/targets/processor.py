@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 WORDS = "processor_words"
@@ -15,14 +15,15 @@ class Processor:
 
     `bits`: for each feature that can be asked for, by LLVM's name, the bits that must
     be set, by the number of their word. `reader` is LLVM IR that defines the function
-    `WORDS`: it stores `words` numbers of 64 bits. `remembers` says that reading
-    takes so long (thousands of cycles, in a virtual machine hundreds of thousands) that
-    an object does it once.
+    `WORDS`, for code that needs some features: it stores `words` numbers of 64 bits,
+    and asks the system for what it must permit before it is used. `remembers` says that
+    reading takes so long (thousands of cycles, in a virtual machine hundreds of
+    thousands) that an object does it once.
     """
 
     bits: Mapping[str, Mapping[int, int]]
     words: int
-    reader: Callable[[], list[str]]
+    reader: Callable[[Collection[str]], list[str]]
     remembers: bool
 
     def masks(self, features: Iterable[str]) -> dict[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from qlower.codegen.targets.base import Architecture, Dot, DotKind, Target, cpu_table
 from qlower.codegen.targets.x86_processor import X86_PROCESSOR
+from qlower.codegen.targets.x86_tiles import tiles_of, withheld
 
 _CPUS = cpu_table(
     {
@@ -20,8 +21,9 @@ _CPUS = cpu_table(
         "grandridge clearwaterforest",
         "avx512bw avx512dq avx512vl": "x86-64-v4 skylake-avx512 skx cannonlake",
         "avx512bw avx512dq avx512vl avx512vnni": "cascadelake cooperlake "
-        "icelake-client icelake-server tigerlake rocketlake sapphirerapids "
-        "emeraldrapids graniterapids graniterapids-d diamondrapids znver4 znver5",
+        "icelake-client icelake-server tigerlake rocketlake znver4 znver5",
+        "avx512bw avx512dq avx512vl avx512vnni amx-int8": "sapphirerapids "
+        "emeraldrapids graniterapids graniterapids-d diamondrapids",
     }
 )
 """64-bit CPUs of LLVM 22, by what the tables below ask of them."""
@@ -32,6 +34,7 @@ _IMPLIED = {
     "avx512dq": "avx512f",
     "avx512vl": "avx512f",
     "avx512f": "avx2 fma",
+    "amx-int8": "amx-tile",
     "avxvnni": "avx2",
     "avx2": "avx",
     "fma": "avx",
@@ -69,6 +72,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         unsigned_dot=dot,
         rounds_in_hardware="sse4.1" in present,
         fuses="fma" in present,
+        tiles=tiles_of(triple, present, bits),
     )
 
 
@@ -90,4 +94,5 @@ X86 = Architecture(
     required=frozenset(("64bit", "cmov", "cx8", "fxsr", "sse", "sse2", "x87")),
     table=_table,
     processor=X86_PROCESSOR,
+    withheld=withheld,
 )

@@ -1,15 +1,20 @@
 """What an x86-64 processor has, by CPUID; and what Linux saves of it, by XGETBV.
 
 A feature counts only if the system saves its registers (Intel's manual, volume 1, 13.3
-and 14.3; the bits are in volume 2, CPUID).
+and 14.3; the bits are in volume 2, CPUID), and that of tiles if it permits them, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from qlower.codegen.llvm import escape_bytes
 from qlower.codegen.targets.processor import WORDS, Processor
+from qlower.codegen.targets.x86_tiles import (
+    ARCH_PRCTL,
+    ARCH_REQ_XCOMP_PERM,
+    XFEATURE_XTILEDATA,
+)
 
 _LEAVES = {
     "leaf 1, ecx": {
@@ -25,17 +30,19 @@ _LEAVES = {
         "avx512vbmi": 1, "avx512vbmi2": 6, "gfni": 8, "vaes": 9, "vpclmulqdq": 10,
         "avx512vnni": 11, "avx512bitalg": 12, "avx512vpopcntdq": 14,
     },
-    "leaf 7, edx": {"avx512fp16": 23},
+    "leaf 7, edx": {"avx512fp16": 23, "amx-tile": 24, "amx-int8": 25},
     "leaf 7, subleaf 1, eax": {"avxvnni": 4, "avx512bf16": 5, "avxifma": 23},
     "leaf 0x80000001, ecx": {"sahf": 0, "lzcnt": 5},
 }  # fmt: skip
 """The bit of each feature."""
 
-_SAVED = len(_LEAVES)
-"""The word after these: XCR0."""
+_PERMITTED, _SAVED = len(_LEAVES), len(_LEAVES) + 1
+"""The words after these: 1 where the process may use tiles; XCR0."""
 
-_AVX, _AVX512 = 0x6, 0xE6
+_AVX, _AVX512, _TILES = 0x6, 0xE6, 0x60000
 """Parts of the state that the system saves, as bits of XCR0."""
+
+_TILE_FEATURES = {"amx-tile", "amx-int8"}
 
 _VECTORS = {"avx", "f16c", "fma", "avx2", "avxvnni", "avxifma", "vaes", "vpclmulqdq"}
 
@@ -44,10 +51,13 @@ def _bits(word: int, bit: int, feature: str) -> Mapping[int, int]:
     found = {word: 1 << bit}
     if feature.startswith("avx512"):
         return {**found, _SAVED: _AVX512}
+    if feature in _TILE_FEATURES:
+        return {**found, _SAVED: _TILES, _PERMITTED: 1}
     return {**found, _SAVED: _AVX} if feature in _VECTORS else found
 
 
-def _reader() -> list[str]:
+def _reader(features: Collection[str]) -> list[str]:
+    asks = not _TILE_FEATURES.isdisjoint(features)
     return [
         _of_bytes("void @cpuid(i32 %leaf, i32 %subleaf, ptr %registers)", _CPUID),
         _of_bytes("i32 @xgetbv()", _XGETBV),
@@ -72,10 +82,29 @@ def _reader() -> list[str]:
         "states:",
         "  %saved = call i32 @xgetbv()",
         *_stored("saved", _SAVED),
+        *(_ask_for_tiles() if asks else ()),
         "  br label %done",
         "done:",
         "  ret void",
         "}",
+        *([_of_bytes(_SYSTEM_CALL, _SYSCALL)] if asks else []),
+    ]
+
+
+def _ask_for_tiles() -> list[str]:
+    """The request of `x86_tiles`, where the system saves tiles at all."""
+    arguments = ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA, ARCH_PRCTL
+    return [
+        f"  %tiles = and i32 %saved, {_TILES}",
+        f"  %has_tiles = icmp eq i32 %tiles, {_TILES}",
+        "  br i1 %has_tiles, label %ask, label %done",
+        "ask:",
+        "  %refused = call i64 @system_call("
+        + ", ".join(f"i64 {argument}" for argument in arguments)
+        + ")",
+        "  %is_permitted = icmp eq i64 %refused, 0",
+        "  %permitted = zext i1 %is_permitted to i32",
+        *_stored("permitted", _PERMITTED),
     ]
 
 
@@ -95,6 +124,12 @@ _CPUID = """
 _XGETBV = """
     31 c9       xor ecx, ecx
     0f 01 d0    xgetbv
+    c3          ret
+"""
+_SYSTEM_CALL = "i64 @system_call(i64 %first, i64 %second, i64 %number)"
+_SYSCALL = """
+    48 89 d0    mov rax, rdx
+    0f 05       syscall
     c3          ret
 """
 """Functions of instructions that LLVM has no intrinsics for, or not without -mxsave. As
