@@ -6,7 +6,8 @@ of channels is summed in registers by the target's dot product, four bytes of a 
 time; the tile then goes through the nest's own init and epilogue.
 
 All sums are modulo 2^32, where additions may be reordered: the sum starts from what
-`packing` knows at compile time, and the initial accumulator is added at the end.
+`packing` knows at compile time, and an initial accumulator that it doesn't know is
+added at the end.
 """
 
 from __future__ import annotations
@@ -105,7 +106,8 @@ class _Tile(PointCode):
             if pixel is not None:
                 point[pixel] = f.add(indices[pixel], row)
             line = f.at(scratch, f.scale(row, row_bytes))
-            for segment in split(valid, 16 if self.dot.selects_lane else lanes):
+            # as many sums as make a whole vector of bytes
+            for segment in split(valid, 4 * lanes):
                 code = partial(self.finish, line, channel, segment.width)
                 walk(f, self.contraction.lane, segment, point, code)
             return carried
@@ -115,7 +117,7 @@ class _Tile(PointCode):
     def finish(
         self, line: Value, channel: Value, lanes: int, point: list[Value]
     ) -> None:
-        """Add the initial accumulators to the sums, run the epilogue, store.
+        """Complete the sums, run the epilogue, store.
 
         `line` holds a pixel's sums from `channel` on; `point` counts from there.
         """
@@ -123,9 +125,10 @@ class _Tile(PointCode):
         address = f.at(line, f.scale(point[loop], 4))
         point[loop] = f.add(channel, point[loop])
         total = f.load(Type("i32", lanes), address, 4)
-        (initial,) = self.run(nest.op.init, point, [], lanes)
-        accumulator = f.binary("add", total, initial)
-        stored = self.run(nest.op.epilogue, point, [accumulator], lanes)
+        if not self.packed.starts_from_initial:
+            (initial,) = self.run(nest.op.init, point, [], lanes)
+            total = f.binary("add", total, initial)
+        stored = self.run(nest.op.epilogue, point, [total], lanes)
         for result, value in zip(nest.results, stored, strict=True):
             store_scalars(f, value, result.address(f, point))
 

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from qlower.codegen.bounds import constant_value, largest_magnitude
 from qlower.codegen.elements import scalar_type
 from qlower.codegen.llvm import Function, Type, Value, constant, zero
-from qlower.codegen.target import Target
+from qlower.codegen.target import Packs, Target
 from qlower.dialects.fixed import SaturateOp, ShiftRightOp
 
 
@@ -93,6 +93,8 @@ def saturate(
     """The signed x clamped to the range of the narrower `scalar`."""
     known = target.fixed_point
     bits, wanted = x.type.bits, Type(scalar).bits
+    if target.packs is not None:
+        return _pack(f, target, target.packs, x, wanted, unsigned=unsigned)
     if known is None or not _fills_registers(target, x.type.of(f"i{2 * wanted}")):
         return None
     while bits > wanted:
@@ -108,6 +110,38 @@ def saturate(
         x = f.shuffle(done, range(narrowed.lanes))
         bits //= 2
     return x
+
+
+def _pack(
+    f: Function, target: Target, packs: Packs, x: Value, wanted: int, *, unsigned: bool
+) -> Value | None:
+    """`saturate` for two registers or more, that make one or less."""
+    last = packs.unsigned if unsigned else packs.signed
+    whole, bits = target.vector_bits, x.type.bits
+    count, rest = divmod(x.type.lanes * bits, whole)
+    if bits > 32 or wanted not in last or rest or not 2 <= count <= bits // wanted:
+        return None
+    lanes = whole // bits
+    parts = [
+        f.shuffle(x, range(first, first + lanes))
+        for first in range(0, x.type.lanes, lanes)
+    ]
+    while bits > wanted:
+        bits //= 2
+        name = (last if bits == wanted else packs.signed)[bits]
+        type = Type(f"i{bits}", whole // bits)
+        pairs = zip(parts[::2], parts[1::2] or parts, strict=True)
+        parts = [f.call(name, type, pair) for pair in pairs]
+    # each 128 bits have an equal part of what comes from every register
+    parts_of_segment = x.type.bits // wanted
+    unit = Type(f"i{128 // parts_of_segment}", whole // 128 * parts_of_segment)
+    order = [
+        segment * parts_of_segment + part
+        for part in range(count)
+        for segment in range(whole // 128)
+    ]
+    ordered = f.shuffle(f.bitcast(parts[0], unit), order)
+    return f.bitcast(ordered, Type(f"i{wanted}", x.type.lanes))
 
 
 def convert_float(

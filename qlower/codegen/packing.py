@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from xdsl.ir import BlockArgument
 
 from qlower.codegen.dot import DotStep, Integers
 from qlower.codegen.llvm import Module, Value
@@ -28,12 +29,13 @@ class Packed:
 
     `weights`: bytes [group][block][tap][chunk][vector] of the dot step's chunks, in
     blocks of `block` vectors (the last may have fewer). `correction`: i32
-    [group][vector][lane], what the sum starts from. `row_factor`: None, or w1 in the
-    same layout.
+    [group][vector][lane], what the sum starts from; that has the initial accumulator
+    in it if `starts_from_initial`. `row_factor`: None, or w1 in the same layout.
     """
 
     weights: Value
     correction: Value
+    starts_from_initial: bool
     row_factor: Value | None
     vectors: int
     chunks: int
@@ -44,11 +46,13 @@ class Packed:
 @dataclass(frozen=True)
 class Factors:
     """The numbers of `Packed`: weights [group, vector, lane, tap, chunk, depth],
-    correction and row factor [group, channel]."""
+    correction, row factor and, where it is constant, initial accumulator
+    [group, channel]."""
 
     weights: Integers
     correction: Integers
     row_factor: Integers
+    initial: Integers | None
 
     @property
     def vectors(self) -> int:
@@ -67,9 +71,13 @@ class Factors:
         ]
         _, vectors, lanes, taps, chunks, _ = self.weights.shape
         columns = vectors * lanes
+        start = self.correction
+        if self.initial is not None:
+            start = start + self.initial
         return Packed(
             module.add_constant(b"".join(blocks)),
-            module.add_constant(padded_i32(self.correction, columns)),
+            module.add_constant(padded_i32(start, columns)),
+            self.initial is not None,
             module.add_constant(padded_i32(self.row_factor, columns))
             if self.has_row_factor
             else None,
@@ -119,7 +127,30 @@ def constant_factors(contraction: Contraction, dot: DotStep) -> Factors:
     padded = np.zeros((groups, vectors * lanes, taps, chunks * dot.depth), np.int64)
     padded[:, :channels, :, :length] = centred
     tiled = padded.reshape(groups, vectors, lanes, taps, chunks, dot.depth)
-    return Factors(tiled, correction, row)
+    initial = _constant_initial(contraction)
+    return Factors(
+        tiled,
+        correction,
+        row,
+        None if initial is None else initial.reshape(groups, channels),
+    )
+
+
+def _constant_initial(contraction: Contraction) -> Integers | None:
+    """The initial accumulators by group and lane, if they are data and nothing else."""
+    nest = contraction.nest
+    block = nest.op.init.block
+    terminator = block.last_op
+    assert terminator is not None
+    (value,) = terminator.operands
+    if not isinstance(value, BlockArgument):
+        return None
+    operand = nest.inputs[value.index]
+    order = (*contraction.groups, contraction.lane)
+    moving = {loop for loop, stride in enumerate(operand.strides) if stride}
+    if operand.data is None or not moving <= set(order):
+        return None
+    return gather(operand, order, [nest.bounds[loop] for loop in order])
 
 
 def gather(operand: Operand, order: Sequence[int], shape: Sequence[int]) -> Integers:

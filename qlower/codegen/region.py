@@ -269,25 +269,30 @@ def _saturate(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     if not unsigned and largest_magnitude(op.operands[0], e.bounds) < limit:
         return e.f.cast("trunc", v[0], scalar)
     low = 0 if unsigned else -limit
-    source = _before_clamp(op.operands[0], low, low + 2 * limit - 1)
+    source, clamps = _before_clamps(op.operands[0])
     x = e.f.splat(e.values[source], v[0].type.lanes)
-    done = fixed_point.saturate(e.f, e.context.target, x, scalar, unsigned=unsigned)
-    if done is not None:
-        return done
-    return rounding.saturate(e.f, x, scalar, unsigned=unsigned)
+    result = fixed_point.saturate(e.f, e.context.target, x, scalar, unsigned=unsigned)
+    if result is None:
+        result = rounding.saturate(e.f, x, scalar, unsigned=unsigned)
+    # saturation is monotone: the clamps may follow it, on more lanes a vector
+    for is_high, bound in clamps:
+        bound = min(max(bound, low), low + 2 * limit - 1)
+        if bound != (low + 2 * limit - 1 if is_high else low):
+            name = f"{'u' if unsigned else 's'}{'min' if is_high else 'max'}"
+            result = e.f.intrinsic(name, result, constant(result.type, bound))
+    return result
 
 
-def _before_clamp(value: SSAValue, low: int, high: int) -> SSAValue:
-    """What `value` is made of by clamping to no less than [low, high]."""
+def _before_clamps(value: SSAValue) -> tuple[SSAValue, list[tuple[bool, int]]]:
+    """What `value` is clamped from, and how in turn: whether from above, and where."""
     owner = value.owner
     if isinstance(owner, arith.MinSIOp | arith.MaxSIOp):
         for source, limit in (owner.operands, owner.operands[::-1]):
             if isinstance(limit.owner, arith.ConstantOp):
-                bound = constant_value(limit)
+                first, clamps = _before_clamps(source)
                 is_high = isinstance(owner, arith.MinSIOp)
-                if bound >= high if is_high else bound <= low:
-                    return _before_clamp(source, low, high)
-    return value
+                return first, [*clamps, (is_high, constant_value(limit))]
+    return value, []
 
 
 def _multiply_high(e: _Emitter, op: Operation, lanes: int) -> Value | None:

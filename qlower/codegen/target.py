@@ -15,6 +15,7 @@ from qlower.codegen.targets.base import (
     Dot,
     DotKind,
     FixedPoint,
+    Packs,
     Target,
     TileRegisters,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "Dot",
     "DotKind",
     "FixedPoint",
+    "Packs",
     "Target",
     "TileRegisters",
     "host_target",

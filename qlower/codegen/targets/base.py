@@ -57,6 +57,19 @@ class FixedPoint:
 
 
 @dataclass(frozen=True)
+class Packs:
+    """Instructions that make two vectors one, saturating signed numbers to half of
+    their width, as LLVM's intrinsics.
+
+    Each 128 bits of the result hold those of the first vector, then of the second.
+    `signed` and `unsigned`: by the bits of a number of the result.
+    """
+
+    signed: Mapping[int, str]
+    unsigned: Mapping[int, str]
+
+
+@dataclass(frozen=True)
 class TileRegisters:
     """Registers of `rows` rows of `row_bytes` bytes, and LLVM's intrinsics for them.
 
@@ -96,8 +109,8 @@ class Target:
     rows of them with two rows of weights, eight bytes each, where there is such an
     instruction. `rounds_in_hardware` says that floor,
     ceil, trunc and roundeven are instructions (else LLVM would call libm), `fuses` the
-    same of a fused multiply-add. `fixed_point` is None where LLVM finds all there is.
-    `tiles` are registers for matrices, where there are any.
+    same of a fused multiply-add. `fixed_point` and `packs` are None where LLVM finds
+    all there is. `tiles` are registers for matrices, where there are any.
 
     `processor` is how code asks at run time for the features that it `needs`; None
     where there is nobody to ask. `tuned_for` is another CPU whose speeds LLVM assumes.
@@ -113,6 +126,7 @@ class Target:
     rounds_in_hardware: bool
     fuses: bool
     fixed_point: FixedPoint | None = None
+    packs: Packs | None = None
     signed_matrix: Dot | None = None
     unsigned_matrix: Dot | None = None
     processor: Processor | None = None

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from qlower.codegen.targets.base import Architecture, Dot, DotKind, Target, cpu_table
+from qlower.codegen.targets.base import (
+    Architecture,
+    Dot,
+    DotKind,
+    Packs,
+    Target,
+    cpu_table,
+)
 from qlower.codegen.targets.x86_processor import X86_PROCESSOR
 from qlower.codegen.targets.x86_tiles import tiles_of, withheld
 
@@ -72,8 +79,19 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         unsigned_dot=dot,
         rounds_in_hardware="sse4.1" in present,
         fuses="fma" in present,
+        packs=_packs(bits),
         tiles=tiles_of(triple, present, bits),
     )
+
+
+def _packs(bits: int) -> Packs:
+    prefix = {128: "sse2", 256: "avx2", 512: "avx512"}[bits]
+    suffix = {128: ".128", 256: "", 512: ".512"}[bits]
+    words, bytes_, unsigned_bytes = (
+        f"llvm.x86.{prefix}.{name}{suffix}"
+        for name in ("packssdw", "packsswb", "packuswb")
+    )
+    return Packs({16: words, 8: bytes_}, {8: unsigned_bytes})
 
 
 def _dot(present: frozenset[str], bits: int) -> Dot:
