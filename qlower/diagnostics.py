@@ -113,6 +113,21 @@ def layer_name(op: Operation) -> str | None:
     return location_name(op.location)
 
 
+def layer_names(op: Operation) -> tuple[str, ...]:
+    """The names of all source layers of `op`, which may be several ops fused."""
+    location = op.location
+    parts = [location]
+    if isinstance(location, FusedLoc) and isa(location.locations, ArrayAttr[Attribute]):
+        parts = list(location.locations)
+    names = (location_name(part) for part in parts)
+    return tuple(dict.fromkeys(name for name in names if name is not None))
+
+
+def layer_title(op: Operation) -> str | None:
+    """How people are told which layers `op` is: `conv + add`; None without a name."""
+    return " + ".join(layer_names(op)) or None
+
+
 def make_file_location(filename: str, line: int, column: int) -> FileLineColLoc:
     """A file position; line and column count from 1."""
     from xdsl.dialects.builtin import IntAttr

@@ -1,7 +1,8 @@
 """From the qnn level down to native code: the one place that says which pass follows.
 
-qnn --lower-qnn--> arith --form-kernels, prove-epilogues, plan-memory--> kernel
---> LLVM IR, object
+qnn --lower-qnn--> arith
+arith --form-kernels, prove-epilogues, fuse-layers, plan-memory--> kernel
+kernel --> LLVM IR, object
 """
 
 from __future__ import annotations
@@ -69,11 +70,13 @@ def lower_to_kernel(module: ModuleOp, target: Target | None = None) -> ModuleOp:
     The nests suit the target best, but run everywhere.
     """
     from qlower.transforms.form_kernels import FormKernelsPass
+    from qlower.transforms.fuse_layers import FuseLayersPass
     from qlower.transforms.plan_memory import PlanMemoryPass
     from qlower.transforms.prove_epilogues import ProveEpiloguesPass
 
     proofs = ProveEpiloguesPass(**_epilogues_for(target))
-    lowered = _run(module, [FormKernelsPass(), proofs, PlanMemoryPass()])
+    passes = [FormKernelsPass(), proofs, FuseLayersPass(), PlanMemoryPass()]
+    lowered = _run(module, passes)
     # The native entry point is made of @main; a lone function may be called anything.
     main_function(lowered).sym_name = StringAttr("main")
     return lowered

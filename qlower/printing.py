@@ -16,7 +16,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.printer import Printer
 
-from qlower.diagnostics import layer_name
+from qlower.diagnostics import layer_title
 from qlower.dialects.quant import QuantizedType
 from qlower.layers import is_constant
 
@@ -40,7 +40,7 @@ class ElidingPrinter(Printer):
     def print_op(self, op: Operation) -> None:
         # A comment wherever the next layer begins; constants belong to none.
         if isinstance(op.parent_op(), FuncOp) and not is_constant(op):
-            layer = layer_name(op)
+            layer = layer_title(op)
             if layer is not None and layer != self._layer:
                 self.print_string(f"// {layer}")
                 self._print_new_line()

@@ -38,9 +38,10 @@ caller's buffer of the function's k-th result. Values that share a buffer are ne
 at the same time, except where an op may work in place:
 - the result of a copy has either the buffer of its destination (only the box is
   written) or one that overlaps no live buffer (all of the result is written);
-- a result of a nest without reduction loops may have the buffer of an input that is
-  only read by the result's map and has elements of the same size, so that each element
-  is read before it is overwritten.
+- a result of a nest may have the buffer of an input that no `body` uses, that is only
+  read by the result's map and has elements of the same size, so that each element is
+  read before it is overwritten. With reduction loops this is for family contraction
+  alone, whose code computes no point twice.
 Offsets in the arena are multiples of 64; nothing is known of the alignment of outputs.
 
 A returned value that does not live in its output (an argument, a constant, a value that

@@ -58,3 +58,32 @@ func.func @out_of_place(%x: tensor<8xi8>, %y: tensor<2xi8>) -> (tensor<8xi8>, te
   // A value that is returned twice lives in one of its outputs.
   return %a, %b, %b : tensor<8xi8>, tensor<8xi8>, tensor<8xi8>
 }
+
+// The sums of %a's rows are added to %b, which is only read where the result is stored.
+// CHECK-LABEL: func.func @after_a_sum
+// CHECK-SAME:    attributes {kernel.arena_bytes = 128 : i64}
+func.func @after_a_sum(%x: tensor<8x8xi8>) -> tensor<8x8xi8> {
+  // CHECK: %a = {{.*}} in [#kernel.arena<0>]
+  %a = kernel.copy %x[0, 0] [8, 8] [1, 1] into empty[0, 0] [1, 1] : tensor<8x8xi8> into tensor<8x8xi8>
+  // CHECK: %b = {{.*}} in [#kernel.arena<64>]
+  %b = kernel.copy %x[0, 0] [8, 8] [1, 1] into empty[0, 0] [1, 1] : tensor<8x8xi8> into tensor<8x8xi8>
+  // CHECK: } -> tensor<8x8xi8> in [#kernel.arena<64>]
+  %c = kernel.nest contraction parallel [8, 8] reduction [8]
+    maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (i, j)>, affine_map<(i, j, k) -> (i, j)>]
+    ins(%a, %b : tensor<8x8xi8>, tensor<8x8xi8>) init {
+  ^bb0(%v: i8, %w: i8):
+    %zero = arith.constant 0 : i8
+    kernel.yield %zero : i8
+  } body {
+  ^bb0(%v: i8, %w: i8, %sum: i8):
+    %r = arith.addi %sum, %v : i8
+    kernel.yield %r : i8
+  } epilogue {
+  ^bb0(%v: i8, %w: i8, %sum: i8):
+    %r = arith.addi %sum, %w : i8
+    kernel.yield %r : i8
+  } -> tensor<8x8xi8>
+  // CHECK: in [#kernel.output<0>]
+  %d = kernel.copy %c[0, 0] [8, 8] [1, 1] into empty[0, 0] [1, 1] : tensor<8x8xi8> into tensor<8x8xi8>
+  return %d : tensor<8x8xi8>
+}

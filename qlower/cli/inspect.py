@@ -15,7 +15,7 @@ from qlower.cli.options import (
     add_target,
 )
 from qlower.cli.progress import clear_status
-from qlower.diagnostics import QlowerError, layer_name
+from qlower.diagnostics import QlowerError, layer_name, layer_names
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -116,7 +116,9 @@ def _ir(module: ModuleOp, layer: str | None) -> str:
 
     if layer is None:
         return readable_module(module)
-    ops = [op for op in main_function(module).body.block.ops if layer_name(op) == layer]
+    ops = [
+        op for op in main_function(module).body.block.ops if layer in layer_names(op)
+    ]
     if not ops:
         raise QlowerError(f"nothing is left of layer {layer!r} at this level")
     return readable_operations(ops)
@@ -147,7 +149,7 @@ def _function_names(kernel: ModuleOp, layer: str) -> list[str]:
     return [
         function_name(number, op)
         for number, op in enumerate(compiled)
-        if layer_name(op) == layer
+        if layer in layer_names(op)
     ]
 
 

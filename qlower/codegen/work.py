@@ -13,7 +13,7 @@ from qlower.codegen.elements import scalar_type, storage_bytes, tensor_type
 from qlower.codegen.nest import Nest
 from qlower.codegen.recognise import Contraction, DepthwiseProducts, recognise
 from qlower.codegen.target import Target
-from qlower.diagnostics import layer_name
+from qlower.diagnostics import layer_title
 from qlower.dialects.kernel import CopyOp, NestOp
 
 _CYCLES_PER_NANOSECOND = 3.0
@@ -24,9 +24,9 @@ _COPIED_BYTES_PER_NANOSECOND = 60.0
 class Kernel:
     """One nest or copy of the compiled code.
 
-    `layer` is the source layer's name, `family` the skeleton; `products` the
-    multiply-accumulates of a sum of products (else 0), `bytes` the size of all tensors
-    that it reads and writes, weights included.
+    `layer` names the source layer, or several: `conv + add`; `family` the skeleton;
+    `products` the multiply-accumulates of a sum of products (else 0), `bytes` the size
+    of all tensors that it reads and writes, weights included.
     """
 
     layer: str
@@ -42,7 +42,7 @@ def nest_kernel(op: NestOp, nest: Nest) -> Kernel:
     if products is not None:
         family = "contraction" if isinstance(products, Contraction) else "depthwise"
     return Kernel(
-        layer_name(op) or op.name,
+        layer_title(op) or op.name,
         family,
         prod(nest.bounds) if products is not None else 0,
         moved_bytes((*op.inputs, *op.tables, *op.res)),
@@ -57,7 +57,7 @@ def copy_kernel(op: CopyOp) -> Kernel:
         * written
         // prod(tensor_type(op.result).get_shape())
     )
-    return Kernel(layer_name(op) or op.name, "copy", 0, written + box)
+    return Kernel(layer_title(op) or op.name, "copy", 0, written + box)
 
 
 def moved_bytes(values: Iterable[SSAValue]) -> int:

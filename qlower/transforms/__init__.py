@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """Every pass of ours by name; each is imported when it is first used."""
 
+    def get_fuse_layers() -> type[ModulePass]:
+        from qlower.transforms.fuse_layers import FuseLayersPass
+
+        return FuseLayersPass
+
     def get_lower_qnn() -> type[ModulePass]:
         from qlower.transforms.lower_qnn import LowerQnnPass
 
@@ -40,6 +45,7 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     return {
         "expand-fixed": get_expand_fixed,
         "form-kernels": get_form_kernels,
+        "fuse-layers": get_fuse_layers,
         "lower-qnn": get_lower_qnn,
         "plan-memory": get_plan_memory,
         "prove-epilogues": get_prove_epilogues,

@@ -2,10 +2,11 @@
 
 A function is a straight line, so a value is live from the op that makes it to its last
 use. Values that may share memory by construction form one *storage*: a tensor and its
-reshapes, the results of a chain of copies into one tensor, and the result of an
-elementwise nest that overwrites an input that dies there. A storage that is returned
-lies in the caller's buffer; the others get an offset in the arena, the largest first,
-each in the tightest gap that is left by those that are live at the same time.
+reshapes, the results of a chain of copies into one tensor, and the result of a nest
+that overwrites an input that dies there and that it reads where it writes. A storage
+that is returned lies in the caller's buffer; the others get an offset in the arena, the
+largest first, each in the tightest gap that is left by those that are live at the same
+time.
 """
 
 from __future__ import annotations
@@ -126,9 +127,19 @@ def _overwritten_by_copy(copy: CopyOp) -> SSAValue | None:
 def _overwritten_by_nest(
     nest: NestOp, index: int, candidates: set[SSAValue]
 ) -> SSAValue | None:
-    """A dying input that result `index` of an elementwise nest may overwrite."""
-    if nest.reduction_bounds:
+    """A dying input that result `index` of a nest may overwrite.
+
+    A nest with sums may do so if each of its points is computed once, and after its
+    sums: windows are computed by vectors of channels that may overlap.
+    """
+    if nest.reduction_bounds and nest.family.data != "contraction":
         return None
+    in_body = nest.body.block.args if nest.body.blocks else ()
+    summed = {
+        root(value)
+        for value, argument in zip(nest.inputs, in_body, strict=False)
+        if argument.uses
+    }
     result, written = tensor_type(nest.res[index]), nest.result_maps[index]
     size = element_byte_size(result.element_type)
     tables = {root(table) for table in nest.tables}
@@ -142,6 +153,7 @@ def _overwritten_by_nest(
         if (
             candidate in candidates
             and candidate not in tables
+            and candidate not in summed
             and all(
                 type.get_shape() == result.get_shape()
                 and element_byte_size(type.element_type) == size

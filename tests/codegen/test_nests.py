@@ -194,3 +194,55 @@ def test_work_in_place():
     for target in levels().values():
         (got,) = run_object(compile_text(text, target), [x])
         np.testing.assert_array_equal(got, x + np.int8(6))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("outputs", [1, 17, 40, 70])
+def test_sums_added_to_what_they_overwrite(level: str, outputs: int):
+    """A matrix product whose epilogue adds an input, which lies where it stores."""
+    rng = np.random.default_rng(outputs)
+    rows, depth = 13, 9
+    x, added = numbers(rng, (rows, depth)), numbers(rng, (rows, outputs))
+    weight = numbers(rng, (outputs, depth))
+    sums = x.astype(np.int32) @ weight.T.astype(np.int32)
+    want = np.clip((sums >> 9) + added, -128, 127).astype(np.int8)
+    shape = f"{rows}x{outputs}"
+    whole = f"[0, 0] [{rows}, {outputs}] [1, 1] into empty[0, 0] [1, 1]"
+    maps = ", ".join(
+        f"affine_map<(r, o, k) -> ({m})>" for m in ("r, k", "o, k", "r, o", "r, o")
+    )
+    text = f"""
+    func.func @main(%x: tensor<{rows}x{depth}xi8>, %r: tensor<{shape}xi8>)
+        -> tensor<{shape}xi8> attributes {{kernel.arena_bytes = 960 : i64}} {{
+      %w = arith.constant {dense(weight)}
+      %a = kernel.copy %r{whole} : tensor<{shape}xi8> into tensor<{shape}xi8>
+          in [#kernel.arena<0>]
+      %y = kernel.nest contraction parallel [{rows}, {outputs}] reduction [{depth}]
+          maps [{maps}] ins(%x, %w, %a : tensor<{rows}x{depth}xi8>,
+            tensor<{outputs}x{depth}xi8>, tensor<{shape}xi8>)
+          init {{
+          ^bb0(%xs: i8, %ws: i8, %as: i8):
+            %zero = arith.constant 0 : i32
+            kernel.yield %zero : i32
+          }} body {{
+          ^bb0(%xs: i8, %ws: i8, %as: i8, %acc: i32):
+            %x1 = arith.extsi %xs : i8 to i32
+            %w1 = arith.extsi %ws : i8 to i32
+            %p = arith.muli %x1, %w1 : i32
+            %s = arith.addi %acc, %p : i32
+            kernel.yield %s : i32
+          }} epilogue {{
+          ^bb0(%xs: i8, %ws: i8, %as: i8, %acc: i32):
+            %n = arith.constant 9 : i32
+            %shifted = arith.shrsi %acc, %n : i32
+            %a1 = arith.extsi %as : i8 to i32
+            %t = arith.addi %shifted, %a1 : i32
+            %q = fixed.saturate %t : i32 to i8
+            kernel.yield %q : i8
+          }} -> tensor<{shape}xi8> in [#kernel.arena<0>]
+      %z = kernel.copy %y{whole} : tensor<{shape}xi8> into tensor<{shape}xi8>
+          in [#kernel.output<0>]
+      return %z : tensor<{shape}xi8>
+    }}"""
+    for (got,) in guarded_runs(compile_text(text, levels()[level]), [x, added]):
+        np.testing.assert_array_equal(got, want)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +13,10 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
 
 from qlower.context import make_context
-from qlower.diagnostics import QlowerError, layer_name
+from qlower.diagnostics import QlowerError, layer_name, layer_names
 from qlower.dialects.kernel import (
     ArenaAttr,
     CopyOp,
@@ -28,6 +29,7 @@ from qlower.interp import run_function
 from qlower.interp.values import PartialTensor, dtype_of
 from qlower.parsing import parse_module
 from qlower.transforms.form_kernels import FormKernelsPass
+from qlower.transforms.fuse_layers import FuseLayersPass
 from qlower.transforms.plan_memory import ALIGNMENT, ARENA_BYTES, PlanMemoryPass, root
 
 PROGRAMS = sorted((Path(__file__).parent / "arith").glob("*.mlir"))
@@ -44,12 +46,19 @@ def read_program(path: Path) -> ModuleOp:
     return parse_module(re.sub(r"\$BYTES\((\d+)\)", some_bytes, path.read_text()))
 
 
-def form_kernels(module: ModuleOp) -> ModuleOp:
-    FormKernelsPass().apply(make_context(), module)
-    module.verify()
-    PlanMemoryPass().apply(make_context(), module)
-    module.verify()
+def apply(module: ModuleOp, *passes: ModulePass) -> ModuleOp:
+    for each in passes:
+        each.apply(make_context(), module)
+        module.verify()
     return module
+
+
+def form_kernels(module: ModuleOp) -> ModuleOp:
+    return apply(module, FormKernelsPass(), PlanMemoryPass())
+
+
+def fuse_layers(module: ModuleOp) -> ModuleOp:
+    return apply(module, FormKernelsPass(), FuseLayersPass(), PlanMemoryPass())
 
 
 def main_of(module: ModuleOp) -> FuncOp:
@@ -75,9 +84,10 @@ def random_inputs(module: ModuleOp, seed: int) -> list[NDArray[np.generic]]:
     return arrays
 
 
+@pytest.mark.parametrize("lower", [form_kernels, fuse_layers])
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_same_bits(path: Path) -> None:
-    arith, kernel = read_program(path), form_kernels(read_program(path))
+def test_same_bits(path: Path, lower: Callable[[ModuleOp], ModuleOp]) -> None:
+    arith, kernel = read_program(path), lower(read_program(path))
     for seed in SEEDS:
         inputs = random_inputs(arith, seed)
         expected = run_function(arith, "main", inputs)
@@ -103,6 +113,7 @@ FAMILIES = {
     "max_pool": ["window"],
     "mean": ["row"],
     "movement": [],
+    "residual": ["contraction", "contraction", "map", "map", "map"],
     "softmax": ["row", "map", "row", "map", "row"],
 }
 
@@ -120,6 +131,18 @@ def test_layers_keep_their_names_and_their_values() -> None:
     (path,) = (path for path in PROGRAMS if path.stem == "linear")
     names = [layer_name(nest) for nest in nests_of(form_kernels(read_program(path)))]
     assert names == ["first", "second", "third"]
+
+
+def test_fused_layers_keep_their_names() -> None:
+    """Those that read what is returned, or in another order, stay."""
+    (path,) = (path for path in PROGRAMS if path.stem == "residual")
+    nests = nests_of(fuse_layers(read_program(path)))
+    assert [layer_names(nest) for nest in nests] == [
+        ("first",),
+        ("second", "add", "lookup"),
+        ("transpose",),
+    ]
+    assert [nest.family.data for nest in nests] == ["contraction", "contraction", "map"]
 
 
 class Memory(Interpreter.Listener):
@@ -183,7 +206,7 @@ class Memory(Interpreter.Listener):
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_memory_is_not_reused_while_it_is_live(path: Path) -> None:
-    module = form_kernels(read_program(path))
+    module = fuse_layers(read_program(path))
     memory = Memory(main_of(module))
     run_function(module, "main", random_inputs(module, 0), listeners=[memory])
     assert memory.reads > 0
@@ -207,7 +230,7 @@ def live_ranges(function: FuncOp) -> list[tuple[SSAValue, set[int]]]:
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_live_values_do_not_overlap(path: Path) -> None:
-    function = main_of(form_kernels(read_program(path)))
+    function = main_of(fuse_layers(read_program(path)))
     memory = Memory(function)
     ranges = live_ranges(function)
     for number, (value, live) in enumerate(ranges):

@@ -8,7 +8,8 @@
 3. Each nest is given its family of loop skeletons (classify.py).
 
 The scalar arithmetic is moved, never changed. Nests of differently named layers are not
-merged, so that the value of every layer stays visible.
+merged here: what is proved of a layer's epilogue is proved of it alone. Then the pass
+fuse-layers follows.
 """
 
 from __future__ import annotations

@@ -63,17 +63,26 @@ def fuse_one(nest: NestOp) -> NestOp | None:
                 return expanded
         if not isinstance(producer, NestOp):
             continue
-        if _can_move_into(producer, nest, index):
-            merged = _move_into(producer, nest, index)
-        elif (loops := _loops_of_consumer(producer, nest)) is not None:
-            merged = _extend(producer, nest, loops)
-        else:
+        if not (_is_constant(producer) or _same_layer(producer, nest)):
             continue
-        simplified = simplify(merged)
-        if is_trivially_dead(producer):
-            Rewriter.erase_op(producer)
-        return simplified
+        merged = merge_nests(producer, nest, index)
+        if merged is not None:
+            return merged
     return None
+
+
+def merge_nests(producer: NestOp, consumer: NestOp, index: int) -> NestOp | None:
+    """One nest for the consumer and the producer of its input `index`, if it can be."""
+    if _can_move_into(producer, consumer, index):
+        merged = _move_into(producer, consumer, index)
+    elif (loops := loops_of_consumer(producer, consumer)) is not None:
+        merged = _extend(producer, consumer, loops)
+    else:
+        return None
+    simplified = simplify(merged)
+    if is_trivially_dead(producer):
+        Rewriter.erase_op(producer)
+    return simplified
 
 
 def _replace(nest: NestOp, new: NestOp, location: LocationAttr) -> NestOp:
@@ -109,10 +118,8 @@ def _can_move_into(producer: NestOp, consumer: NestOp, index: int) -> bool:
         return False
     if _is_constant(producer):
         return True
-    return (
-        producer.res[0].has_one_use()
-        and _same_layer(producer, consumer)
-        and _reads_once(consumer.input_maps[index], consumer.parallel_bounds)
+    return producer.res[0].has_one_use() and _reads_once(
+        consumer.input_maps[index], consumer.parallel_bounds
     )
 
 
@@ -173,7 +180,7 @@ def _move_into(producer: NestOp, consumer: NestOp, index: int) -> NestOp:
     return _replace(consumer, merged, location)
 
 
-def _loops_of_consumer(
+def loops_of_consumer(
     producer: NestOp, consumer: NestOp
 ) -> tuple[AffineExpr, ...] | None:
     """For each loop of the elementwise consumer the loop of the reduction it becomes.
@@ -183,15 +190,13 @@ def _loops_of_consumer(
     """
     if consumer.reduction_bounds or not producer.reduction_bounds:
         return None
-    if not _same_layer(producer, consumer):
-        return None
     loops: dict[int, AffineExpr] = {}
     for result, written in zip(producer.res, producer.result_maps, strict=True):
         for use in result.uses:
             if use.operation is not consumer or use.index >= len(consumer.inputs):
                 return None
             read = consumer.input_maps[use.index]
-            if not _match_loops(written, read, loops):
+            if not _match_loops(producer, written, read, loops):
                 return None
     for loop, bound in enumerate(consumer.parallel_bounds):
         target = loops.setdefault(loop, ZERO)
@@ -201,7 +206,7 @@ def _loops_of_consumer(
 
 
 def _match_loops(
-    written: AffineMap, read: AffineMap, loops: dict[int, AffineExpr]
+    producer: NestOp, written: AffineMap, read: AffineMap, loops: dict[int, AffineExpr]
 ) -> bool:
     """Extends `loops` so that `read` reads what `written` writes, if it can."""
     for target, source in zip(written.results, read.results, strict=True):
@@ -209,11 +214,20 @@ def _match_loops(
             case AffineDimExpr(position):
                 if loops.setdefault(position, target) != target:
                     return False
-            case AffineConstantExpr(0) if target == ZERO:
+            case AffineConstantExpr(0) if _trip_count(target, producer) == 1:
                 pass
             case _:
                 return False
     return True
+
+
+def without_unit_loops(map: AffineMap, nest: NestOp) -> AffineMap:
+    """The map of a nest, with 0 for the counters of loops that run once."""
+    loops = [
+        AffineExpr.dimension(loop) if bound > 1 else ZERO
+        for loop, bound in enumerate(nest.bounds)
+    ]
+    return substitute(map, loops, len(loops))
 
 
 def _trip_count(loop: AffineExpr, nest: NestOp) -> int:

@@ -1,0 +1,98 @@
+"""Pass fuse-layers: an elementwise layer becomes part of the nest that it reads.
+
+An addition to the result of a convolution, an activation or a lookup after it: the nest
+of the convolution stores what they make of each of its results, which itself never
+goes through memory. Of several inputs the one that is computed last is taken, so
+that no tensor has to wait longer. A value that is used twice, or returned, is stored.
+
+The scalar arithmetic is moved, never changed. The nest has the names of all its layers,
+as a fused location.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, ModuleOp, NoneAttr
+from xdsl.ir import Block
+from xdsl.passes import ModulePass
+from xdsl.utils.hints import isa
+
+from qlower.dialects.kernel import NestOp
+from qlower.transforms.form_kernels.fuse import (
+    loops_of_consumer,
+    merge_nests,
+    without_unit_loops,
+)
+from qlower.transforms.form_kernels.regions import substitute
+
+
+class FuseLayersPass(ModulePass):
+    """Merge elementwise nests into the nests of other layers that they read."""
+
+    name = "fuse-layers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, func.FuncOp) and not function.is_declaration:
+                fuse_layers(function.body.block)
+
+
+def fuse_layers(block: Block) -> None:
+    """Merges the nests of a function's body."""
+    for op in tuple(block.ops):
+        nest = op if isinstance(op, NestOp) else None
+        while nest is not None:
+            nest = _fuse_one(nest, block)
+
+
+def _fuse_one(nest: NestOp, block: Block) -> NestOp | None:
+    """Merges `nest` with one of its producers, or gives None."""
+    order = {op: position for position, op in enumerate(block.ops)}
+    producers = [
+        (order[value.owner], index, value.owner)
+        for index, value in enumerate(nest.inputs)
+        if isinstance(value.owner, NestOp)
+    ]
+    for _, index, producer in sorted(producers, key=lambda entry: -entry[0]):
+        if producer.reduction_bounds and not _keeps_layout(producer, nest):
+            continue
+        location = fused_location(producer.location, nest.location)
+        merged = merge_nests(producer, nest, index)
+        if merged is not None:
+            merged.location = location
+            return merged
+    return None
+
+
+def _keeps_layout(producer: NestOp, consumer: NestOp) -> bool:
+    """Whether the consumer stores each element where the producer would.
+
+    Else the loops that suit the producer would write its result in another order.
+    """
+    loops = loops_of_consumer(producer, consumer)
+    if loops is None:
+        return False
+    count = len(producer.bounds)
+    places = [without_unit_loops(map, producer) for map in producer.result_maps]
+    return all(
+        without_unit_loops(substitute(map, loops, count), producer) in places
+        for map in consumer.result_maps
+    )
+
+
+def fused_location(*locations: LocationAttr) -> LocationAttr:
+    """One location for ops that become one, each part once."""
+    parts = tuple(dict.fromkeys(part for one in locations for part in _parts(one)))
+    return parts[0] if len(parts) == 1 else FusedLoc(ArrayAttr(parts), NoneAttr())
+
+
+def _parts(location: LocationAttr) -> Iterator[LocationAttr]:
+    if isinstance(location, FusedLoc) and isa(
+        location.locations, ArrayAttr[LocationAttr]
+    ):
+        yield from location.locations
+    else:
+        yield location
