@@ -92,3 +92,85 @@ func.func @wraps(%x: tensor<2xi8>) -> tensor<2xi8> {
   } -> tensor<2xi8>
   return %y : tensor<2xi8>
 }
+
+// A sum of two bytes, each scaled, with two roundings: one rounding gives the same for all
+// 65,536 pairs.
+// CHECK-LABEL: func.func @sum
+// CHECK:         ^bb0(%a: i8, %b: i8):
+// CHECK-DAG:       %[[M:.*]] = arith.constant {{.*}} : f32
+// CHECK-DAG:       %[[N:.*]] = arith.constant {{.*}} : f32
+// CHECK-DAG:       %[[C:.*]] = arith.constant {{.*}} : f32
+// CHECK-DAG:       %[[A:.*]] = arith.sitofp %a : i8 to f32
+// CHECK-DAG:       %[[B:.*]] = arith.sitofp %b : i8 to f32
+// FUSED-NEXT:      %[[INNER:.*]] = math.fma %[[B]], %[[N]], %[[C]] : f32
+// FUSED-NEXT:      %[[REAL:.*]] = math.fma %[[A]], %[[M]], %[[INNER]] : f32
+// APART-NEXT:      %[[FIRST:.*]] = arith.mulf %[[B]], %[[N]] : f32
+// APART-NEXT:      %[[INNER:.*]] = arith.addf %[[FIRST]], %[[C]] : f32
+// APART-NEXT:      %[[SECOND:.*]] = arith.mulf %[[A]], %[[M]] : f32
+// APART-NEXT:      %[[REAL:.*]] = arith.addf %[[SECOND]], %[[INNER]] : f32
+// CHECK-NEXT:      fixed.convert %[[REAL]] {rounding = half_even} : f32 to i32
+func.func @sum(%x: tensor<8xi8>, %y: tensor<8xi8>) -> tensor<8xi8> {
+  %s = kernel.nest map parallel [8]
+    maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]
+    ins(%x, %y : tensor<8xi8>, tensor<8xi8>) epilogue {
+  ^bb0(%a: i8, %b: i8):
+    %a64 = arith.extsi %a : i8 to i64
+    %b64 = arith.extsi %b : i8 to i64
+    %m = arith.constant 1234567891 : i64
+    %n = arith.constant 987654321 : i64
+    %c5 = arith.constant 5 : i64
+    %c25 = arith.constant 25 : i64
+    %am = arith.muli %a64, %m : i64
+    %bn = arith.muli %b64, %n : i64
+    %ar = fixed.shift_right %am, %c5 {rounding = half_away} : i64
+    %br = fixed.shift_right %bn, %c5 {rounding = half_away} : i64
+    %sum = arith.addi %ar, %br : i64
+    %rounded = fixed.shift_right %sum, %c25 {rounding = half_away} : i64
+    %q = fixed.saturate %rounded : i64 to i8
+    kernel.yield %q : i8
+  } -> tensor<8xi8>
+  return %s : tensor<8xi8>
+}
+
+// What depends on anything but bytes stays: here the element's position, beyond the sixth.
+// CHECK-LABEL: func.func @tail
+// CHECK:           arith.select
+func.func @tail(%x: tensor<8xi8>) -> tensor<8xi8> {
+  %s = kernel.nest map parallel [8] maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]
+    ins(%x : tensor<8xi8>) epilogue {
+  ^bb0(%a: i8):
+    %i = kernel.index 0 : index
+    %six = arith.constant 6 : index
+    %inside = arith.cmpi ult, %i, %six : index
+    %a32 = arith.extsi %a : i8 to i32
+    %one = arith.constant 1 : i32
+    %less = arith.subi %a32, %one : i32
+    %more = arith.addi %a32, %one : i32
+    %chosen = arith.select %inside, %less, %more : i32
+    %q = fixed.saturate %chosen : i32 to i8
+    kernel.yield %q : i8
+  } -> tensor<8xi8>
+  return %s : tensor<8xi8>
+}
+
+// There is none beyond the eighth.
+// CHECK-LABEL: func.func @no_tail
+// CHECK-NOT:       kernel.index
+// CHECK:           kernel.yield
+func.func @no_tail(%x: tensor<8xi8>) -> tensor<8xi8> {
+  %s = kernel.nest map parallel [8] maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]
+    ins(%x : tensor<8xi8>) epilogue {
+  ^bb0(%a: i8):
+    %i = kernel.index 0 : index
+    %eight = arith.constant 8 : index
+    %inside = arith.cmpi ult, %i, %eight : index
+    %a32 = arith.extsi %a : i8 to i32
+    %one = arith.constant 1 : i32
+    %less = arith.subi %a32, %one : i32
+    %more = arith.addi %a32, %one : i32
+    %chosen = arith.select %inside, %less, %more : i32
+    %q = fixed.saturate %chosen : i32 to i8
+    kernel.yield %q : i8
+  } -> tensor<8xi8>
+  return %s : tensor<8xi8>
+}

@@ -1,4 +1,8 @@
-"""Pass prove-epilogues: requantization as one multiplication, where that is proved.
+"""Pass prove-epilogues: cheaper arithmetic, where it is proved to give the same bits.
+
+What computes a byte from one or two other bytes has 65,536 arguments at most: cheaper
+operations are run in the interpreter on all of them (byte_functions.py,
+substitutes.py). This serves elementwise layers, also as parts of other nests.
 
 What makes a stored byte of an i32 accumulator is a non-decreasing function with at most
 255 steps, and so is a line that is computed by one fused multiply-add and rounded to an
@@ -23,35 +27,42 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from qlower.diagnostics import layer_name
 from qlower.dialects.kernel import NestOp
 from qlower.interp import InterpretationError
+from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
 from qlower.transforms.prove_epilogues.costs import EXCEPTION, cost
 from qlower.transforms.prove_epilogues.exceptions import Exceptions, find_exceptions
 from qlower.transforms.prove_epilogues.lines import Form, Lines, fit_lines
-from qlower.transforms.prove_epilogues.rewrite import replace_by_line
+from qlower.transforms.prove_epilogues.positions import fold_positions
+from qlower.transforms.prove_epilogues.rewrite import (
+    replace_by_line,
+    replace_by_substitutes,
+)
 from qlower.transforms.prove_epilogues.staircase import Staircase, find_staircase
 from qlower.transforms.prove_epilogues.steps import Steps, find_steps
+from qlower.transforms.prove_epilogues.substitutes import Substitute, find_substitute
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What came of a nest whose accumulators are known.
+    """What came of a nest whose accumulators are known, or of bytes made of bytes.
 
-    `form` is that of the lines which replace the epilogue of all channels, None where
-    the contract's operations stay; `exceptions` of them are mended.
+    `form` says what replaces the operations of all channels, None where the contract's
+    stay; `exceptions` of them are mended.
     """
 
     layer: str | None
     channels: int
-    form: Form | None = None
+    form: str | None = None
     exceptions: int = 0
 
     @property
     def proved(self) -> int:
-        """Of how many channels the lines are proved to be what the contract says."""
+        """Of how many channels that is proved to be what the contract says."""
         return 0 if self.form is None else self.channels
 
     def __str__(self) -> str:
@@ -66,49 +77,75 @@ class ProveEpiloguesPass(ModulePass):
     """Replace requantization by multiply-adds where all results stay the same.
 
     They are rounded once if `fused`: for machines with an instruction for that. Without
-    `mended` none may have exceptions: for machines on which integers round fast.
+    `mended` none may have exceptions: for machines on which integers round fast. With
+    `tables` the machine looks up many bytes at once.
     """
 
     name = "prove-epilogues"
 
     fused: bool = True
     mended: bool = True
+    tables: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        prove_epilogues(op, fused=self.fused, mended=self.mended)
+        prove_epilogues(op, fused=self.fused, mended=self.mended, tables=self.tables)
 
 
 def prove_epilogues(
-    module: ModuleOp, *, fused: bool = True, mended: bool = True
+    module: ModuleOp, *, fused: bool = True, mended: bool = True, tables: bool = False
 ) -> list[Proof]:
     """Rewrites the epilogues of all nests that can be proved to give the same bits."""
-    proofs = [
-        prove_epilogue(nest, fused=fused, mended=mended)
-        for function in module.ops
-        if isinstance(function, func.FuncOp) and not function.is_declaration
-        for nest in tuple(function.body.block.ops)
-        if isinstance(nest, NestOp) and nest.reduction_bounds
-    ]
-    return [proof for proof in proofs if proof is not None]
+    proofs: list[Proof] = []
+    for function in module.ops:
+        if isinstance(function, func.FuncOp) and not function.is_declaration:
+            for nest in tuple(function.body.block.ops):
+                if isinstance(nest, NestOp):
+                    nest, found = _prove_bytes(nest, fused, mended, tables)
+                    proofs += found
+                    if nest.reduction_bounds:
+                        proofs += prove_epilogue(nest, fused=fused, mended=mended)
+    return proofs
+
+
+def _prove_bytes(
+    nest: NestOp, fused: bool, mended: bool, tables: bool
+) -> tuple[NestOp, list[Proof]]:
+    """Rewrites the functions between bytes in a nest's epilogue."""
+    fold_positions(nest)
+    proofs: list[Proof] = []
+
+    def choose(function: ByteFunction) -> Substitute | None:
+        try:
+            found = find_substitute(
+                function, fused=fused, tables=tables, rounds_fast=not mended
+            )
+        except InterpretationError:
+            return None  # some byte has no result: its error stays as it is
+        owner = function.value.owner
+        assert isinstance(owner, Operation)
+        proofs.append(Proof(layer_name(owner), 1, found and found.name))
+        return found
+
+    return replace_by_substitutes(nest, choose), proofs
 
 
 def prove_epilogue(
     nest: NestOp, *, fused: bool = True, mended: bool = True
-) -> Proof | None:
-    """Rewrites a nest's epilogue if that is proved; None if it has no such steps."""
+) -> list[Proof]:
+    """Rewrites a nest's requantization if that is proved; none if it has no steps."""
     try:
         staircase = find_staircase(nest)
         if staircase is None:
-            return None
+            return []
         found = _cheapest_lines(staircase, fused, mended)
     except InterpretationError:
-        return None  # some accumulator has no result: its error stays as it is
+        return []  # some accumulator has no result: its error stays as it is
     channels = len(staircase.low)
     if found is None:
-        return Proof(layer_name(nest), channels)
+        return [Proof(layer_name(nest), channels)]
     lines, exceptions = found
     replace_by_line(nest, staircase, lines, exceptions)
-    return Proof(layer_name(nest), channels, lines.form, len(exceptions))
+    return [Proof(layer_name(nest), channels, str(lines.form), len(exceptions))]
 
 
 def _cheapest_lines(

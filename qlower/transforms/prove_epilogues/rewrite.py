@@ -1,8 +1,8 @@
-"""A nest whose epilogue computes a line in place of a staircase."""
+"""A nest whose epilogue computes what was proved in place of what was written."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from xdsl.dialects import arith
@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
     f32,
     i32,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
@@ -25,9 +25,14 @@ from qlower.dialects.fixed import SaturateOp
 from qlower.dialects.kernel import NestOp, tensor_type
 from qlower.interp import Array
 from qlower.transforms.form_kernels.simplify import simplify
+from qlower.transforms.prove_epilogues.byte_functions import (
+    ByteFunction,
+    byte_functions,
+)
 from qlower.transforms.prove_epilogues.exceptions import Exceptions
 from qlower.transforms.prove_epilogues.lines import Form, Lines
 from qlower.transforms.prove_epilogues.staircase import Staircase
+from qlower.transforms.prove_epilogues.substitutes import Substitute
 
 
 def replace_by_line(
@@ -65,19 +70,78 @@ def replace_by_line(
     for op in ops:
         op.location = value.owner.location
     Rewriter.insert_op(ops, InsertPoint.after(value.owner))
-    ops[-1].results[0].name_hint = value.name_hint
-    value.replace_all_uses_with(ops[-1].results[0])
-    for op in reversed(tuple(epilogue.block.ops)):
+    _replace(value, ops[-1].results[0])
+
+    maps = [*nest.input_maps, *[channel_map] * len(constants), *nest.result_maps]
+    results = [constant.result for constant in constants]
+    _rebuild(nest, [*inputs, *results], nest.tables, maps, init, body, epilogue)
+
+
+def replace_by_substitutes(
+    nest: NestOp, choose: Callable[[ByteFunction], Substitute | None]
+) -> NestOp:
+    """Makes a nest that computes functions between bytes by what is chosen for them."""
+    tables: list[arith.ConstantOp] = []
+    is_same = True
+    for function in byte_functions(nest.epilogue.block):
+        substitute = choose(function)
+        if substitute is None:
+            continue
+        is_same = False
+        owner = function.value.owner
+        assert isinstance(owner, Operation)
+        ops, table = substitute.ops, substitute.table
+        for op in ops:
+            op.location = owner.location
+        Rewriter.insert_op(ops, InsertPoint.after(owner))
+        _replace(function.value, ops[-1].results[0] if ops else function.sources[0])
+        if table is not None:
+            table.location = nest.location
+            Rewriter.insert_op(table, InsertPoint.before(nest))
+            tables.append(table)
+    if is_same:
+        return nest
+    regions = (nest.detach_region(region) for region in tuple(nest.regions))
+    maps = [*nest.input_maps, *nest.result_maps]
+    added = [*nest.tables, *(table.result for table in tables)]
+    return _rebuild(nest, nest.inputs, added, maps, *regions)
+
+
+def _replace(value: SSAValue, result: SSAValue) -> None:
+    """Another result in a value's place, and no code for the value."""
+    block = value.owner.parent if isinstance(value.owner, Operation) else None
+    assert block is not None
+    if isinstance(result.owner, Operation):
+        result.name_hint = value.name_hint
+    value.replace_all_uses_with(result)
+    erase_dead_code(block)
+
+
+def erase_dead_code(block: Block) -> None:
+    """What nothing in a region needs goes."""
+    for op in reversed(tuple(block.ops)):
         if is_trivially_dead(op):
             Rewriter.erase_op(op)
 
+
+def _rebuild(
+    nest: NestOp,
+    inputs: Sequence[SSAValue],
+    tables: Sequence[SSAValue],
+    maps: Sequence[AffineMap],
+    init: Region,
+    body: Region,
+    epilogue: Region,
+) -> NestOp:
+    """Puts a nest with other operands and regions in the place of `nest`."""
+    before = tuple(nest.inputs)
     new = NestOp(
-        [*inputs, *(constant.result for constant in constants)],
-        nest.tables,
+        inputs,
+        tables,
         nest.family.data,
         nest.parallel_bounds,
         nest.reduction_bounds,
-        [*nest.input_maps, *[channel_map] * len(constants), *nest.result_maps],
+        maps,
         init,
         body,
         epilogue,
@@ -87,10 +151,11 @@ def replace_by_line(
     for old, result in zip(nest.res, new.res, strict=True):
         result.name_hint = old.name_hint
     Rewriter.replace_op(nest, new)
-    simplify(new)
-    for input in dict.fromkeys(inputs):
+    new = simplify(new)
+    for input in dict.fromkeys(before):
         if isinstance(input.owner, Operation) and is_trivially_dead(input.owner):
             Rewriter.erase_op(input.owner)
+    return new
 
 
 def _operations(

@@ -1,0 +1,98 @@
+"""The cheapest operations that are proved to compute a function between bytes.
+
+Of one byte: nothing at all, a bit flip, a clamp, a look at a table of all results where
+the machine has an instruction for that, or a plane. Of two: a plane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    TensorType,
+    i8,
+    i32,
+)
+from xdsl.ir import Operation
+
+from qlower.transforms.prove_epilogues.byte_functions import ByteFunction, numbers_of
+from qlower.transforms.prove_epilogues.costs import cost
+from qlower.transforms.prove_epilogues.planes import prove_plane
+
+
+@dataclass(frozen=True)
+class Substitute:
+    """What takes the place of a function; `name` is for people.
+
+    The last of `ops` has the result; of none it is the source. `table` is a tensor that
+    they read.
+    """
+
+    name: str
+    ops: Sequence[Operation]
+    table: arith.ConstantOp | None = None
+
+
+def find_substitute(
+    function: ByteFunction, *, fused: bool, tables: bool, rounds_fast: bool
+) -> Substitute | None:
+    """The cheapest that is known, None if that is the function as it is.
+
+    Raises InterpretationError where the function has no result in some case.
+    """
+    limit = cost(function.ops, rounds_fast=rounds_fast)
+    if len(function.sources) == 1:
+        found = _flip(function) or _clamp(function)
+        if found is None and tables:
+            found = _look_up(function)
+        if found is not None:
+            return found if len(found.ops) < limit else None
+    plane = prove_plane(function, fused=fused, limit=limit)
+    return None if plane is None else Substitute(str(plane), plane.write())
+
+
+def _flip(function: ByteFunction) -> Substitute | None:
+    """Bits that are always the same or always others: a change of signedness."""
+    changed = function.lanes[0] ^ function.bits
+    if np.any(changed != changed[0]):
+        return None
+    if changed[0] == 0:
+        return Substitute("copy", ())
+    mask = arith.ConstantOp(IntegerAttr(int(changed[0]), i8))
+    return Substitute("xor", (mask, arith.XOrIOp(function.sources[0], mask)))
+
+
+def _clamp(function: ByteFunction) -> Substitute | None:
+    """The number itself, limited to what the function gives."""
+    unsigned = function.is_unsigned
+    least, most = int(function.numbers.min()), int(function.numbers.max())
+    number = numbers_of(function.lanes[0], unsigned=unsigned)
+    if not np.array_equal(np.clip(number, least, most), function.numbers):
+        return None
+    low, high = (
+        arith.ConstantOp(IntegerAttr(end - 256 if end > 127 else end, i8))
+        for end in (least, most)
+    )
+    raised = (arith.MaxUIOp if unsigned else arith.MaxSIOp)(function.sources[0], low)
+    lowered = (arith.MinUIOp if unsigned else arith.MinSIOp)(raised, high)
+    return Substitute("clamp", (low, raised, high, lowered))
+
+
+def _look_up(function: ByteFunction) -> Substitute:
+    """The result at the source's bits, read as unsigned."""
+    order = np.argsort(function.lanes[0].view(np.uint8))
+    results = function.bits[order]
+    type = TensorType(i8, results.shape)
+    data = DenseIntOrFPElementsAttr(type, BytesAttr(results.tobytes()))
+    table = arith.ConstantOp(data)
+    code = arith.ExtUIOp(function.sources[0], i32)
+    index = arith.IndexCastOp(code, IndexType())
+    element = tensor.ExtractOp(table.result, [index.result], i8)
+    return Substitute("table", (code, index, element), table)
