@@ -2,8 +2,13 @@
 
 On a shared machine the speed changes from second to second, and a call that was made
 before another has its data in the cache. So the contestants take turns, in an order
-that changes from round to round; each runs once without being timed before it is timed;
-and what is compared are their times within a round.
+that changes from round to round, and what is compared are their times within a round.
+
+What is timed is the steady state, with calls back to back: a turn begins with calls
+that aren't timed, which fill the caches and wake threads (the first call after a pause
+may take several times as long, and some runtimes need five calls). With several threads
+a pause goes before them: those of some runtimes wait busily after a call, and would
+take a core from the next contestant.
 """
 
 from __future__ import annotations
@@ -18,6 +23,10 @@ import numpy as np
 
 SHORTEST_SECONDS = 5e-4
 """A contestant's turn is as many calls as take about this long."""
+
+_WARM_SECONDS = 5e-3
+_WARM_CALLS = 3
+"""A turn begins with at least so many calls and so much time that isn't counted."""
 
 _THREADS_SETTLE_SECONDS = 0.02
 """After which the waiting threads of the contestant before no longer occupy a core."""
@@ -63,13 +72,21 @@ def interleave(
         for name in (*names[first:], *names[:first]):
             if threads > 1:
                 time.sleep(_THREADS_SETTLE_SECONDS)
-            calls[name]()
+            _warm(calls[name])
             taken[name].append(_seconds(calls[name], repeats[name]) * 1e6)
     return Timings({name: np.array(values) for name, values in taken.items()})
 
 
+def _warm(call: Callable[[], object]) -> None:
+    start = time.perf_counter()
+    count = 0
+    while count < _WARM_CALLS or time.perf_counter() - start < _WARM_SECONDS:
+        call()
+        count += 1
+
+
 def _repeats(call: Callable[[], object]) -> int:
-    call()
+    _warm(call)
     count = 1
     while (total := _seconds(call, count) * count) < SHORTEST_SECONDS / 4:
         count *= 4
