@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from qlower.codegen.llvm import Function, Value
-from qlower.codegen.nest import Nest, Operand
+from qlower.codegen.nest import Nest, Operand, Span
+from qlower.codegen.recognise import Contraction
 from qlower.codegen.region import indexed_loops
 
 LEAST_NANOSECONDS = 4_000.0
@@ -70,21 +71,37 @@ def plan_blocks(
         if loop in indexed or any(o.strides[loop] for o in constants):
             continue
         is_vector = any(operand.strides[loop] == 1 for operand in nest.results)
+        step = _ALIGNED if is_vector else 1
         for per_thread in range(max(most, 1), 0, -1):
-            blocks = _cut(loop, bound, threads, per_thread, is_vector)
+            blocks = _cut(loop, bound, threads, per_thread, step)
             share = min(per_thread * blocks.size, bound) / bound
             if blocks.count > 1 and (best is None or share < 0.95 * best[0]):
                 best = share, blocks
     return best[1] if best else None
 
 
+def plan_channel_blocks(
+    contraction: Contraction,
+    step: int,
+    nanoseconds: float,
+    bytes: int,
+    threads: int,
+) -> Blocks | None:
+    """How to cut the channels of a nest, which are computed `step` at a time."""
+    if not _is_enough(nanoseconds, bytes, threads):
+        return None
+    loop = contraction.lane
+    blocks = _cut(loop, contraction.nest.bounds[loop], threads, 1, step)
+    return blocks if blocks.count > 1 else None
+
+
 def plan_copy_blocks(
     axis: int | None, nanoseconds: float, bytes: int, threads: int
 ) -> Blocks | None:
-    """The same for a copy, whose outermost axis has so many elements."""
+    """How to cut a copy, whose outermost axis has so many elements."""
     if axis is None or not _is_enough(nanoseconds, bytes, threads):
         return None
-    blocks = _cut(0, axis, threads, 1, is_vector=False)
+    blocks = _cut(0, axis, threads, 1, 1)
     return blocks if blocks.count > 1 else None
 
 
@@ -93,18 +110,17 @@ def _is_enough(nanoseconds: float, bytes: int, threads: int) -> bool:
     return threads > 1 and saved >= LEAST_NANOSECONDS
 
 
-def _cut(
-    loop: int, bound: int, threads: int, per_thread: int, is_vector: bool
-) -> Blocks:
+def _cut(loop: int, bound: int, threads: int, per_thread: int, step: int) -> Blocks:
     size = -(-bound // (threads * per_thread))
-    if is_vector:
-        size = -(-size // _ALIGNED) * _ALIGNED
+    size = -(-size // step) * step
     count = -(-bound // size)
     return Blocks(loop, count, size, bound - (count - 1) * size, per_thread)
 
 
 def block_of(f: Function, nest: Nest, loop: int, first: Value, bound: int) -> Nest:
     """`bound` iterations of a loop, from `first` on, as a nest of its own."""
+    if any(o.pointer is None and o.strides[loop] for o in nest.inputs):
+        return replace(nest, channels=Span(first, bound))
 
     def moved(operand: Operand) -> Operand:
         if operand.pointer is None:

@@ -20,8 +20,9 @@ from functools import partial
 from qlower.codegen.dot import DotStep
 from qlower.codegen.elements import store_scalars
 from qlower.codegen.llvm import I64, Function, Type, Value, constant, zero
-from qlower.codegen.packing import Packed
-from qlower.codegen.point import PointCode, moved, nested, split, walk
+from qlower.codegen.nest import Span
+from qlower.codegen.packing import Factors, Packed
+from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.recognise import Contraction
 from qlower.codegen.target import Target
 from qlower.codegen.tile_registers import emit_tiles, plan_tiles
@@ -35,15 +36,12 @@ def emit_contraction(f: Function, target: Target, contraction: Contraction) -> N
         return emit_tiles(f, target, contraction, plan)
     nest = contraction.nest
     pixel = contraction.pixels[-1] if contraction.pixels else None
-    rows = nest.bounds[pixel] if pixel is not None else 1
-    run = contraction.run
-    length = nest.bounds[run] if run is not None else 1
-    dot, factors = choose_step(target, contraction, rows, length)
-    row_segments, width = choose_tile(target, dot, rows, length, factors)
+    dot, factors, row_segments, width = _tiling(target, contraction)
+    step = width * dot.lanes
     # one pointer to the weights of a tile, or a stream of them for each vector
     packed = factors.pack(f.module, dot, width if dot.selects_lane else 1)
     code = _Tile(f, target, nest, contraction.lane, contraction, dot, packed)
-    channels = nest.bounds[contraction.lane]
+    channels = nest.channels or Span(constant(I64, 0), nest.bounds[contraction.lane])
 
     def block(start: Value, vectors: int, valid: int, indices: list[Value]) -> None:
         def tiles(now: list[Value]) -> None:
@@ -54,21 +52,38 @@ def emit_contraction(f: Function, target: Target, contraction: Contraction) -> N
         nested(f, nest.bounds, contraction.pixels[:-1], indices, tiles)
 
     def blocks(indices: list[Value]) -> None:
-        step = width * dot.lanes
-        whole = channels // step
+        first = f.divide(channels.first, dot.lanes)
+        whole, rest = divmod(channels.count, step)
 
         def one(index: Value, carried: list[Value]) -> list[Value]:
-            block(f.scale(index, width), width, step, indices)
+            start = f.add(first, f.scale(index, width))
+            block(start, width, step, indices)
             return carried
 
         f.loop(whole, [], one)
-        rest = channels - whole * step
         if rest:
-            start = constant(I64, whole * width)
-            block(start, packed.vectors - whole * width, rest, indices)
+            start = f.add(first, constant(I64, whole * width))
+            block(start, -(-rest // dot.lanes), rest, indices)
 
     indices = [constant(I64, 0)] * len(nest.bounds)
     return nested(f, nest.bounds, contraction.groups, indices, blocks)
+
+
+def channels_of_tile(target: Target, contraction: Contraction) -> int:
+    """What the channels of a part of the nest are a multiple of, but in the last."""
+    dot, _, _, width = _tiling(target, contraction)
+    return width * dot.lanes
+
+
+def _tiling(
+    target: Target, contraction: Contraction
+) -> tuple[DotStep, Factors, tuple[Segment, ...], int]:
+    """The step, what it multiplies, how pixels are cut, and vectors of channels."""
+    bounds, run = contraction.nest.bounds, contraction.run
+    rows = bounds[contraction.pixels[-1]] if contraction.pixels else 1
+    length = bounds[run] if run is not None else 1
+    dot, factors = choose_step(target, contraction, rows, length)
+    return dot, factors, *choose_tile(target, dot, rows, length, factors)
 
 
 @dataclass(frozen=True)

@@ -398,6 +398,12 @@ class Function:
             return a if factor else constant(I64, 0)
         return self.binary("mul nsw", a, constant(I64, factor))
 
+    def divide(self, a: Value, factor: int) -> Value:
+        """Quotient of a non-negative i64 and a constant that divides it."""
+        if a.constant is not None:
+            return constant(I64, a.constant // factor)
+        return self.binary("udiv exact", a, constant(I64, factor))
+
     # --------------------------------------------------------------- control
 
     def loop(

@@ -91,11 +91,20 @@ class Operand:
 
 
 @dataclass(frozen=True)
+class Span:
+    """`count` iterations of a loop, from `first` on."""
+
+    first: Value
+    count: int
+
+
+@dataclass(frozen=True)
 class Nest:
     """The loops that are left, the parallel ones first.
 
     `index_loops[d]` recovers the index of the d-th loop of the op: None when it runs
-    once, else the loop it has become.
+    once, else the loop it has become. Of a contraction's channels only `channels` may
+    be wanted.
     """
 
     op: NestOp
@@ -105,6 +114,7 @@ class Nest:
     results: tuple[Operand, ...]
     tables: Mapping[SSAValue, Value]
     index_loops: tuple[int | None, ...]
+    channels: Span | None = None
 
     @property
     def bounds(self) -> tuple[int, ...]:

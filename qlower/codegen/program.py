@@ -11,9 +11,14 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qlower.codegen.blocks import block_of, plan_blocks, plan_copy_blocks
+from qlower.codegen.blocks import (
+    block_of,
+    plan_blocks,
+    plan_channel_blocks,
+    plan_copy_blocks,
+)
 from qlower.codegen.clock import Clock
-from qlower.codegen.contraction import emit_contraction
+from qlower.codegen.contraction import channels_of_tile, emit_contraction
 from qlower.codegen.depthwise import emit_depthwise, plan_window
 from qlower.codegen.flavour import Flavour
 from qlower.codegen.llvm import (
@@ -188,6 +193,12 @@ class Program:
         kernel = nest_kernel(op, nest)
         threads = self.flavour.threads
         blocks = plan_blocks(nest, nanoseconds, kernel.bytes, threads)
+        products = recognise(nest)
+        if threads > 1 and blocks is None and isinstance(products, Contraction):
+            step = channels_of_tile(self.target, products)
+            blocks = plan_channel_blocks(
+                products, step, nanoseconds, kernel.bytes, threads
+            )
         if self.team is None or blocks is None:
             function = call.function()
             emit_nest(function, self.target, nest)

@@ -10,10 +10,11 @@ import pytest
 
 import qlower
 from qlower.codegen import blocks, team
-from qlower.codegen.blocks import Blocks, plan_blocks
+from qlower.codegen.blocks import Blocks, plan_blocks, plan_channel_blocks
 from qlower.codegen.flavour import Flavour
 from qlower.codegen.llvm import POINTER, Value
 from qlower.codegen.nest import analyse
+from qlower.codegen.recognise import Contraction, recognise
 from qlower.codegen.target import host_target
 from qlower.codegen.work import estimated_nanoseconds
 from qlower.diagnostics import QlowerError
@@ -121,6 +122,17 @@ def test_what_is_shared():
     assert planned(4, 2) is None, "too little work"
     # rows; never the channels, for which weights are packed
     assert planned(100_000, 3) == Blocks(0, 12, 8334, 8326, 4)
+
+
+def test_channels_of_one_row():
+    assert planned(1, 2) is None
+    pointer = Value(POINTER, "%a0")
+    nest = analyse(product(1), [pointer, None, pointer])
+    products = recognise(nest)
+    assert isinstance(products, Contraction)
+    assert plan_channel_blocks(products, 16, 1e4, 0, 2) == Blocks(0, 2, 32, 32, 1)
+    assert plan_channel_blocks(products, 16, 1e4, 0, 3) == Blocks(0, 2, 32, 32, 1)
+    assert plan_channel_blocks(products, 64, 1e4, 0, 2) is None, "one tile"
 
 
 def test_a_number_of_threads(tmp_path: Path):
