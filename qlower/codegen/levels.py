@@ -16,26 +16,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from qlower.codegen.target import Target
 from qlower.codegen.targets.processor import WORDS, Processor
 
 CHOICE = "choose_level"
 _KNOWN = "known_level"
 
 
-def level_function(name: str, targets: Sequence[Target]) -> list[str]:
-    """LLVM IR of the function `name`, and of what it calls."""
-    processor = targets[0].processor
-    if processor is None or not any(target.needs for target in targets):
+def level_function(
+    name: str, processor: Processor | None, needs: Sequence[frozenset[str]]
+) -> list[str]:
+    """LLVM IR of the function `name`, and of what it calls, for levels with `needs`."""
+    if processor is None or not any(needs):
         return [
             f"define i32 @{name}() nounwind #0 {{",
-            f"  ret i32 {len(targets)}",
+            f"  ret i32 {len(needs)}",
             "}",
         ]
-    needs = frozenset[str]().union(*(target.needs for target in targets))
     return [
-        *processor.reader(needs),
-        *_choice([processor.masks(target.needs) for target in targets]),
+        *processor.reader(frozenset[str]().union(*needs)),
+        *_choice([processor.masks(features) for features in needs]),
         *(_remembered if processor.remembers else _asked)(name, processor),
     ]
 

@@ -113,8 +113,8 @@ class Module:
     `attributes` are those of all functions, quoted as LLVM wants them. Without
     `has_library` memory is copied and filled by the code itself.
 
-    `level` gives the same module for functions of other attributes; `prefix` tells
-    their names apart, and `group` is the number of their attributes.
+    A `level` has functions of other attributes; `prefix` tells their names apart, and
+    `group` is the number of their attributes.
     """
 
     triple: str
@@ -133,8 +133,19 @@ class Module:
         self._groups.append(f"attributes #{self.group} = {{ {self.attributes} }}")
 
     def level(self, attributes: str, prefix: str) -> Module:
-        """This module, to which functions of other attributes are added."""
-        return replace(self, attributes=attributes, prefix=prefix)
+        """For functions of other attributes, that share our data; see `add_level`."""
+        return replace(
+            self,
+            attributes=attributes,
+            prefix=prefix,
+            functions=list[str](),
+            declarations=dict[str, str](),
+        )
+
+    def add_level(self, level: Module) -> None:
+        """Take the functions of one."""
+        self.functions += level.functions
+        self.declarations |= level.declarations
 
     def add_constant(self, data: bytes, alignment: int = 64) -> Value:
         """The address of read-only bytes; equal ones are shared."""

@@ -97,14 +97,17 @@ def compile_package(
         target = resolve_target(target.triple)  # what asks must run everywhere
     package = _empty(target)
     callees: list[str] = []
+    needs: list[frozenset[str]] = []
     for number, (level, level_target) in enumerate(levels, 1):
         prefix = f"level_{number}_" if others else ""
         code = package.level(level_target.function_attributes, prefix)
         callees.append(prefix + ENTRY)
         function = main_function(level)
         Program(code, level_target, function, callees[-1], PLAIN, is_exported=False)
+        package.add_level(code)
+        needs.append(_needs(code, level_target))
     package.functions += level_function(
-        interface.level_function, [target for _, target in levels]
+        interface.level_function, levels[0][1].processor, needs
     )
     package.functions += entry_point(interface, callees)
     text = str(package)
@@ -115,6 +118,14 @@ def compile_package(
         target,
         llvm_text=text,
     )
+
+
+def _needs(code: Module, target: Target) -> frozenset[str]:
+    """What the processor must have: registers that have to be permitted, if used."""
+    tiles = target.tiles
+    if tiles is None or tiles.configure in code.declarations:
+        return target.needs
+    return target.needs - tiles.features
 
 
 def _empty(target: Target) -> Module:

@@ -12,6 +12,7 @@ import pytest
 
 import qlower
 from qlower.api import Compiled
+from qlower.codegen import tile_registers
 from qlower.codegen.llvmlite_binding import BINDING
 from qlower.codegen.module import arena_bytes
 from qlower.codegen.target import resolve_levels, resolve_target
@@ -142,6 +143,32 @@ def test_processor_without_any_level(
     assert entry(interface.identity, *arguments) == status
     assert not memory.any()
     assert not y.any()
+
+
+@needs_cc
+@needs_x86
+@pytest.mark.parametrize("uses_tiles", [False, True])
+def test_tiles_only_where_they_are_used(
+    uses_tiles: bool,
+    path: Path,
+    image: np.ndarray,
+    expected: np.ndarray,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """No permission is asked for, or waited for, that the code does without."""
+    speed = 1e-9 if uses_tiles else 1e9
+    monkeypatch.setattr(tile_registers, "_PRODUCTS_PER_CYCLE", speed)
+    cpus = ["cascadelake", "sapphirerapids"]
+    compiled = qlower.compile(path, target=X86_TRIPLE, cpu=cpus)
+    assert ("@system_call" in compiled.object.llvm_text) == uses_tiles
+    for number, level in enumerate(compiled.targets):
+        folder = tmp_path / level.tuned_for
+        on_processor(compiled, level.needs).save(folder, emit=["shared"])
+        library = qlower.load_compiled(folder)
+        assert library.level == cpus[number if uses_tiles else 1]
+        if runs_here(level):
+            np.testing.assert_array_equal(library(image), expected)
 
 
 def test_the_system_must_save_what_is_used(x86: Compiled):

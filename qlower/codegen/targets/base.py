@@ -80,9 +80,10 @@ class TileRegisters:
     to i32 sums the products of signed bytes, four bytes deep.
 
     The system has to permit them to a process, before they are used: `request` asks for
-    this one, any number of times.
+    this one, any number of times. `features` are what LLVM calls them.
     """
 
+    features: frozenset[str]
     rows: int
     row_bytes: int
     configure: str
@@ -178,7 +179,7 @@ class Architecture:
     implied: Mapping[str, str]
     required: frozenset[str]
     table: Callable[[str, str, str, frozenset[str]], Target]
-    processor: Processor
+    processor: Processor | None = None
     withheld: Callable[[Mapping[str, bool]], Iterable[str]] = lambda present: ()
 
     def target(self, triple: str, cpu: str, features: str | None) -> Target:
@@ -235,7 +236,8 @@ class Architecture:
                     f for f in present if item[1:] not in self._with_implied({f})
                 }
         target = self.table(triple, cpu, ",".join(features), frozenset(present))
-        if not {"linux", "android"} & set(triple.split("-")):
+        has_linux = not {"linux", "android"}.isdisjoint(triple.split("-"))
+        if self.processor is None or not has_linux:
             return target
         needs = frozenset(present & self.processor.bits.keys())
         return replace(target, processor=self.processor, needs=needs)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from qlower.codegen.llvm import escape_bytes
 from qlower.codegen.targets.processor import WORDS, Processor
 from qlower.codegen.targets.x86_tiles import (
+    AMX,
     ARCH_PRCTL,
     ARCH_REQ_XCOMP_PERM,
     XFEATURE_XTILEDATA,
@@ -42,8 +43,6 @@ _PERMITTED, _SAVED = len(_LEAVES), len(_LEAVES) + 1
 _AVX, _AVX512, _TILES = 0x6, 0xE6, 0x60000
 """Parts of the state that the system saves, as bits of XCR0."""
 
-_TILE_FEATURES = {"amx-tile", "amx-int8"}
-
 _VECTORS = {"avx", "f16c", "fma", "avx2", "avxvnni", "avxifma", "vaes", "vpclmulqdq"}
 
 
@@ -51,13 +50,13 @@ def _bits(word: int, bit: int, feature: str) -> Mapping[int, int]:
     found = {word: 1 << bit}
     if feature.startswith("avx512"):
         return {**found, _SAVED: _AVX512}
-    if feature in _TILE_FEATURES:
+    if feature in AMX.features:
         return {**found, _SAVED: _TILES, _PERMITTED: 1}
     return {**found, _SAVED: _AVX} if feature in _VECTORS else found
 
 
 def _reader(features: Collection[str]) -> list[str]:
-    asks = not _TILE_FEATURES.isdisjoint(features)
+    asks = not AMX.features.isdisjoint(features)
     return [
         _of_bytes("void @cpuid(i32 %leaf, i32 %subleaf, ptr %registers)", _CPUID),
         _of_bytes("i32 @xgetbv()", _XGETBV),

@@ -45,6 +45,7 @@ def _configuration(shapes: Mapping[int, tuple[int, int]]) -> bytes:
 
 
 AMX = TileRegisters(
+    features=frozenset(("amx-tile", "amx-int8")),
     rows=16,
     row_bytes=64,
     configure="llvm.x86.ldtilecfg",
