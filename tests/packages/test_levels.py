@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from qlower.api import Compiled
 from qlower.codegen import tile_registers
 from qlower.codegen.llvmlite_binding import BINDING
 from qlower.codegen.module import arena_bytes
-from qlower.codegen.target import resolve_levels, resolve_target
+from qlower.codegen.target import host_target, resolve_levels, resolve_target
 from qlower.codegen.targets.base import Target
 from qlower.interface import ARENA_ALIGNMENT, SMALLEST_ARENA, STATUS_CODES
 from qlower.packages.link import compiler_driver
@@ -76,8 +77,11 @@ def expected(path: Path, image: np.ndarray) -> np.ndarray:
 
 
 def runs_here(target: Target) -> bool:
+    """Whether this machine has it all, and its system permits it to us."""
     present = BINDING.get_host_cpu_features()
-    return all(present.get(feature) for feature in target.needs)
+    if not all(present.get(feature) for feature in target.needs):
+        return False
+    return target.tiles is None or target.tiles.request()
 
 
 @needs_cc
@@ -169,6 +173,32 @@ def test_tiles_only_where_they_are_used(
         assert library.level == cpus[number if uses_tiles else 1]
         if runs_here(level):
             np.testing.assert_array_equal(library(image), expected)
+
+
+@needs_cc
+@pytest.mark.skipif(
+    host_target().tiles is None, reason="this machine has no tile registers"
+)
+def test_the_object_asks_for_tiles(
+    path: Path,
+    image: np.ndarray,
+    expected: np.ndarray,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """In a process that hasn't got them yet."""
+    monkeypatch.setattr(tile_registers, "_PRODUCTS_PER_CYCLE", 1e-9)
+    cpus = ["cascadelake", "cascadelake+amx-int8"]
+    qlower.compile(path, cpu=cpus).save(tmp_path, emit=["shared"])
+    np.save(tmp_path / "x.npy", image)
+    program = (
+        "import numpy, qlower\n"
+        "run = qlower.load_compiled('.')\n"
+        f"assert run.level == {cpus[-1]!r}\n"
+        "numpy.save('y.npy', run(numpy.load('x.npy')))\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), expected)
 
 
 def test_the_system_must_save_what_is_used(x86: Compiled):
