@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from qlower.context import make_context
-from qlower.diagnostics import LOGGER, QlowerError
+from qlower.diagnostics import LOGGER, QlowerError, warn
 from qlower.dialects.quant import QuantizedType, element_type
 from qlower.interface import Interface
 from qlower.parsing import verify_module
@@ -74,8 +74,10 @@ def lower_to_kernel(module: ModuleOp, target: Target | None = None) -> ModuleOp:
     from qlower.transforms.plan_memory import PlanMemoryPass
     from qlower.transforms.prove_epilogues import ProveEpiloguesPass
 
-    proofs = ProveEpiloguesPass(**_epilogues_for(target))
-    passes = [FormKernelsPass(), proofs, FuseLayersPass(), PlanMemoryPass()]
+    proofs = [ProveEpiloguesPass(**_epilogues_for(target))]
+    if target is not None and target.prefers_integers:
+        proofs = []
+    passes = [FormKernelsPass(), *proofs, FuseLayersPass(), PlanMemoryPass()]
     lowered = _run(module, passes)
     # The native entry point is made of @main; a lone function may be called anything.
     main_function(lowered).sym_name = StringAttr("main")
@@ -87,6 +89,8 @@ def epilogue_proofs(module: ModuleOp, target: Target) -> list[Proof]:
     from qlower.transforms.form_kernels import FormKernelsPass
     from qlower.transforms.prove_epilogues import prove_epilogues
 
+    if target.prefers_integers:
+        return []
     kernels = _run(module, [FormKernelsPass()])
     return prove_epilogues(kernels, **_epilogues_for(target))
 
@@ -105,6 +109,8 @@ def generate_code(
     from qlower.codegen.flavour import PLAIN
     from qlower.codegen.module import compile_module
 
+    if target.is_experimental:
+        warn(f"target {target.triple.split('-')[0]} is experimental")
     LOGGER.info("generate code for %s", target.cpu)
     return compile_module(module, target, flavour or PLAIN)
 

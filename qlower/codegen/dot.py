@@ -106,7 +106,7 @@ class DotStep:
         width = 4 * self.lanes // self._factors
         used = self._used(size)
         # where a factor is half a register, two are loaded together
-        together = 8 // width if self.dot.kind is DotKind.SINGLES and width < 8 else 1
+        together = 2 if self.dot.kind is DotKind.SINGLES and width == 4 else 1
         factors: list[Value] = []
         for first in range(0, used, together):
             count = min(together, used - first)
@@ -187,6 +187,10 @@ class DotStep:
         self, f: Function, address: Value, size: int, signed: bool
     ) -> list[Value]:
         """Up to four bytes in all lanes."""
+        extend = "sext" if signed else "zext"
+        if self.lanes == 1:
+            each_byte = [f.at(address, constant(I64, at)) for at in range(size)]
+            return [f.cast(extend, f.load(I8, at, 1), "i16") for at in each_byte]
         word = load_word(f, address, size)
         if self._bytes:
             if self._flips(signed):
@@ -194,9 +198,7 @@ class DotStep:
                 word = f.binary("xor", word, constant(I32, 0x80808080))
             lanes = f.splat(word, self.lanes)
             return [f.bitcast(lanes, Type("i8", 4 * self.lanes))]
-        wide = f.cast(
-            "sext" if signed else "zext", f.bitcast(word, Type("i8", 4)), "i16"
-        )
+        wide = f.cast(extend, f.bitcast(word, Type("i8", 4)), "i16")
         each = 4 // self._factors
         return [
             f.shuffle(wide, list(range(first, first + each)) * self.lanes)

@@ -15,7 +15,9 @@ from qlower.codegen.llvm import escape_bytes
 from qlower.interface import ARENA_ALIGNMENT, STATUS_CODES, Interface
 
 
-def entry_point(interface: Interface, callees: Sequence[str]) -> list[str]:
+def entry_point(
+    interface: Interface, callees: Sequence[str], pointer_bytes: int
+) -> list[str]:
     """LLVM IR of the checked entry point, and of the interface's text as data.
 
     `callees` are the functions of the levels, in order. They take arrays of pointers to
@@ -48,8 +50,8 @@ def entry_point(interface: Interface, callees: Sequence[str]) -> list[str]:
         "br i1 %ok, label %run, label %done",
     ]
     call = [
-        *_pointer_array("inputs", inputs),
-        *_pointer_array("outputs", outputs),
+        *_pointer_array("inputs", inputs, pointer_bytes),
+        *_pointer_array("outputs", outputs, pointer_bytes),
         f"switch i32 %level, label %level_{len(callees)} ["
         + " ".join(f"i32 {i}, label %level_{i}" for i in range(1, len(callees)))
         + "]",
@@ -88,12 +90,12 @@ def _pointer_space(name: str, ports: list[str]) -> list[str]:
     return [f"  %{name} = alloca [{len(ports)} x ptr], align 8"]
 
 
-def _pointer_array(name: str, ports: list[str]) -> list[str]:
+def _pointer_array(name: str, ports: list[str], pointer_bytes: int) -> list[str]:
     lines: list[str] = []
     for index, port in enumerate(ports):
         lines += [
             f"%{name}_at_{index} = getelementptr ptr, ptr %{name}, i64 {index}",
-            f"store ptr %{port}, ptr %{name}_at_{index}, align 8",
+            f"store ptr %{port}, ptr %{name}_at_{index}, align {pointer_bytes}",
         ]
     return lines
 

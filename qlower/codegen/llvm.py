@@ -362,14 +362,21 @@ class Function:
         self._in_blocks(copy, size)
 
     def fill_bytes(self, target: Value, byte: int, size: int) -> None:
-        def fill(offset: Value, size: int) -> None:
-            self._memory(
-                "memset",
-                f"{self.at(target, offset)}, i8 {byte}, i64 {size}",
-                "ptr, i8, i64, i1",
-            )
+        if self.module.has_library:
+            arguments = f"{target}, i8 {byte}, i64 {size}"
+            return self._memory("memset", arguments, "ptr, i8, i64, i1")
 
-        self._in_blocks(fill, size)
+        def fill(offset: Value, size: int) -> None:
+            # by stores: LLVM joins inline fills to one that may be a call
+            while size:
+                width = min(8, 1 << size.bit_length() - 1)
+                word = int.from_bytes(bytes([byte]) * width)
+                stored = constant(Type(f"i{8 * width}"), word)
+                self.store(stored, self.at(target, offset), 1)
+                offset = self.add(offset, constant(I64, width))
+                size -= width
+
+        return self._in_blocks(fill, size)
 
     def _in_blocks(self, code: Callable[[Value, int], None], size: int) -> None:
         """`code` for all bytes at once, or for blocks that are copied inline."""

@@ -9,10 +9,18 @@ from typing import Protocol, cast
 class ModuleRef(Protocol):
     """A module that LLVM has parsed."""
 
+    data_layout: str
+
     def verify(self) -> None: ...
 
 
+class TargetData(Protocol):
+    """Sizes and alignments of types; `str` gives LLVM's description."""
+
+
 class TargetMachine(Protocol):
+    target_data: TargetData
+
     def emit_object(self, module: ModuleRef) -> bytes: ...
     def emit_assembly(self, module: ModuleRef) -> str: ...
     def set_asm_verbosity(self, verbose: bool) -> None: ...

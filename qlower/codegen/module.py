@@ -109,7 +109,9 @@ def compile_package(
     package.functions += level_function(
         interface.level_function, levels[0][1].processor, needs
     )
-    package.functions += entry_point(interface, callees)
+    package.functions += entry_point(
+        interface, callees, target.pointer_bytes
+    )
     text = str(package)
     return CompiledObject(
         machine_code(text, target),
@@ -149,7 +151,7 @@ def _machine(target: Target) -> TargetMachine:
         cpu=target.cpu,
         features=target.features,
         opt=2,
-        reloc="pic",
+        reloc=target.relocation,
         codemodel="small",
     )
     machine.set_asm_verbosity(False)
@@ -159,6 +161,7 @@ def _machine(target: Target) -> TargetMachine:
 def _optimised(text: str, machine: TargetMachine) -> ModuleRef:
     """Parsed, verified and optimized; the loops are vectorised already."""
     module = BINDING.parse_assembly(text)
+    module.data_layout = str(machine.target_data)
     options = BINDING.create_pipeline_tuning_options(2)
     options.loop_unrolling = False
     options.loop_vectorization = False

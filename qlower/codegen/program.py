@@ -135,8 +135,9 @@ class Program:
     def slot(self, argument: int, index: int) -> Value:
         """The index-th pointer of the entry's array argument."""
         array = self.main.arguments[argument]
-        address = self.main.at(array, constant(I64, 8 * index))
-        return self.main.load(POINTER, address, 8)
+        size = self.target.pointer_bytes
+        address = self.main.at(array, constant(I64, size * index))
+        return self.main.load(POINTER, address, size)
 
     def emit(self, op: Operation) -> None:
         match op:

@@ -147,6 +147,10 @@ def _round(mode: str) -> Builder:
     return lambda e, op, v: rounding.round_float(e.f, e.context.target, mode, v[0])
 
 
+def _extreme(name: str) -> Builder:
+    return lambda e, op, v: rounding.extreme(e.f, e.context.target, name, *v)
+
+
 def _constant(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     assert isinstance(op, arith.ConstantOp)
     type = Type(_scalar(op))
@@ -357,8 +361,8 @@ BUILDERS: dict[str, Builder] = {
     "arith.mulf": _binary("fmul"),
     "arith.divf": _binary("fdiv"),
     "arith.negf": lambda e, op, v: e.f.unary("fneg", v[0]),
-    "arith.minimumf": _intrinsic("minimum"),
-    "arith.maximumf": _intrinsic("maximum"),
+    "arith.minimumf": _extreme("minimum"),
+    "arith.maximumf": _extreme("maximum"),
     "arith.sitofp": _cast("sitofp"),
     "arith.uitofp": _cast("uitofp"),
     "arith.fptosi": _cast("fptosi"),

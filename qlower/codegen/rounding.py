@@ -50,6 +50,19 @@ def _round_half_away(f: Function, target: Target, x: Value) -> Value:
     return f.binary("fadd", truncated, f.intrinsic("copysign", step, x))
 
 
+def extreme(f: Function, target: Target, name: str, a: Value, b: Value) -> Value:
+    """The "minimum" or "maximum" of two floats: a NaN of either wins, and -0 < 0."""
+    if target.orders_floats:
+        return f.intrinsic(name, a, b)
+    predicate, opcode = {"minimum": ("olt", "or"), "maximum": ("ogt", "and")}[name]
+    ordered = f.select(f.compare(predicate, a, b), a, b)
+    # equal numbers have the same bits, but for the sign of zeros
+    bits = [f.bitcast(x, x.type.of(f"i{x.type.bits}")) for x in (a, b)]
+    equal = f.bitcast(f.binary(opcode, *bits), a.type)
+    ordered = f.select(f.compare("oeq", a, b), equal, ordered)
+    return f.select(f.compare("uno", a, b), f.binary("fadd", a, b), ordered)
+
+
 def fused_multiply_add(
     f: Function, target: Target, a: Value, b: Value, c: Value
 ) -> Value:
@@ -92,10 +105,9 @@ def convert_float(
 
     |x| is known to be at most `magnitude`, but for its last bits.
     """
-    if (mode, x.type.scalar, scalar) == ("half_even", "float", "i32") and (
-        magnitude < _SAFE_FOR_I32
-    ):  # what the conversion instruction does
-        result = x.type.of(scalar)
+    result = x.type.of(scalar)
+    is_safe = (x.type.scalar, scalar) == ("float", "i32") and magnitude < _SAFE_FOR_I32
+    if is_safe and mode == "half_even" and target.converts_in_hardware:
         name = f"llvm.lrint.{result.mangled}.{x.type.mangled}"
         return f.call(name, result, [x])
     integral = {
@@ -109,7 +121,8 @@ def convert_float(
         rounded = round_float(f, target, integral[mode], x)
     else:
         rounded = _round_half_directed(f, target, mode, x)
-    result = x.type.of(scalar)
+    if is_safe:
+        return f.cast("fptosi", rounded, scalar)
     limit = 1 << (result.bits - 1)
     least = constant(x.type, float(-limit))
     below = f.compare("olt", rounded, least)

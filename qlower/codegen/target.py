@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from qlower.codegen.llvmlite_binding import BINDING
 from qlower.codegen.targets.aarch64 import AARCH64
+from qlower.codegen.targets.arm_m import ARM_M
 from qlower.codegen.targets.base import (
     Architecture,
     Dot,
@@ -19,6 +20,8 @@ from qlower.codegen.targets.base import (
     Target,
     TileRegisters,
 )
+from qlower.codegen.targets.riscv64 import RISCV64
+from qlower.codegen.targets.wasm import WASM32
 from qlower.codegen.targets.x86 import X86
 from qlower.diagnostics import QlowerError
 
@@ -35,7 +38,7 @@ __all__ = [
     "resolve_target",
 ]
 
-ARCHITECTURES = (X86, AARCH64)
+ARCHITECTURES = (X86, AARCH64, RISCV64, ARM_M, WASM32)
 
 
 def host_target() -> Target:

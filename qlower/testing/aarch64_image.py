@@ -7,101 +7,51 @@ replaced by branches to equal sequences of signed dot products.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from qlower.testing.elf import ElfObject, Relocation
-
-
-class LinkError(Exception):
-    """An object that needs what is not there."""
-
-
-@dataclass(frozen=True)
-class Image:
-    """An object's bytes from its base on, and the addresses of its symbols."""
-
-    data: bytes
-    symbols: dict[str, int]
-
-
-def link(elf: ElfObject, base: int, functions: Mapping[str, int]) -> Image:
-    """All allocated sections, one after another from `base` on, relocated.
-
-    `functions` are the addresses of what the object may call.
-    """
-    starts: dict[int, int] = {}
-    size = 0
-    for index, section in enumerate(elf.sections):
-        if section.is_allocated:
-            size = -(-size // section.alignment) * section.alignment
-            starts[index] = size
-            size += len(section.data)
-    image = bytearray(-(-size // 4) * 4)
-    for index, start in starts.items():
-        data = elf.sections[index].data
-        image[start : start + len(data)] = data
-    for relocation in elf.relocations:
-        if relocation.section in starts:
-            symbol = relocation.symbol
-            if symbol.section:
-                address = base + starts[symbol.section] + symbol.value
-            elif symbol.name in functions:
-                address = functions[symbol.name]
-            else:
-                raise LinkError(f"the object needs {symbol.name}, which is not here")
-            _relocate(image, base, starts[relocation.section], relocation, address)
-    symbols = {
-        symbol.name: base + starts[symbol.section] + symbol.value
-        for symbol in elf.symbols
-        if symbol.section in starts
-    }
-    for index, start in starts.items():
-        if elf.sections[index].is_code:
-            end = start + len(elf.sections[index].data)
-            for at in range(start, end, 4):
-                _replace_product(image, at)
-    return Image(bytes(image), symbols)
-
+from qlower.testing.image import Fixup
 
 _LOAD_SCALES = {277: 0, 278: 0, 284: 1, 285: 2, 286: 3, 299: 4}
 """R_AARCH64_ADD_ABS_LO12_NC and LDST<8|16|32|64|128>_ABS_LO12_NC: low 12 bits of an
 address, over the size of what is loaded."""
 
 
-def _relocate(
-    image: bytearray, base: int, start: int, relocation: Relocation, symbol: int
-) -> None:
+def relocate(image: bytearray, fixups: Sequence[Fixup], code: Sequence[range]) -> None:
     """ "ELF for the Arm 64-bit Architecture", 5.7."""
-    at = start + relocation.offset
-    place, value = base + at, symbol + relocation.addend
+    for fixup in fixups:
+        _relocate(image, fixup)
+    for part in code:
+        for at in part[::4]:
+            _replace_product(image, at)
+
+
+def _relocate(image: bytearray, fixup: Fixup) -> None:
+    at, distance = fixup.at, fixup.distance
     (word,) = struct.unpack_from("<I", image, at)
-    match relocation.kind:
+    match fixup.kind:
         case 257:  # ABS64
-            struct.pack_into("<Q", image, at, value)
+            struct.pack_into("<Q", image, at, fixup.value)
             return
         case 260:  # PREL64
-            struct.pack_into("<q", image, at, value - place)
+            struct.pack_into("<q", image, at, distance)
             return
         case 261:  # PREL32
-            struct.pack_into("<i", image, at, value - place)
+            struct.pack_into("<i", image, at, distance)
             return
         case 274 | 275:  # ADR_PREL_LO21, ADR_PREL_PG_HI21
-            distance = value - place
-            if relocation.kind == 275:
-                distance = (value >> 12) - (place >> 12)
+            if fixup.kind == 275:
+                distance = (fixup.value >> 12) - (fixup.place >> 12)
             assert -(1 << 20) <= distance < 1 << 20
             word |= (distance & 3) << 29 | (distance >> 2 & 0x7FFFF) << 5
         case 282 | 283:  # JUMP26, CALL26
-            distance = value - place
             assert -(1 << 27) <= distance < 1 << 27
             word |= distance >> 2 & 0x3FFFFFF
         case kind if kind in _LOAD_SCALES:
-            low, scale = value & 0xFFF, _LOAD_SCALES[kind]
+            low, scale = fixup.value & 0xFFF, _LOAD_SCALES[kind]
             assert low % (1 << scale) == 0
             word |= low >> scale << 10
-        case kind:
-            raise LinkError(f"unknown relocation {kind} to {relocation.symbol.name}")
+        case _:
+            raise fixup.unknown()
     struct.pack_into("<I", image, at, word)
 
 

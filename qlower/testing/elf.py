@@ -1,11 +1,13 @@
-"""Relocatable ELF objects: 64-bit, little-endian, as LLVM writes them."""
+"""Relocatable ELF objects: little-endian, as LLVM writes them."""
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
 
-_SYMBOL_TABLE, _RELOCATIONS, _ZEROS = 2, 4, 8
+_SYMBOL_TABLE, _ADDED, _ZEROS, _IN_PLACE = 2, 4, 8, 9
+"""Kinds of sections; relocations with an addend, or with one in what they change."""
+
 _ALLOCATED = 2
 
 
@@ -42,6 +44,9 @@ class Relocation:
 
 @dataclass(frozen=True)
 class ElfObject:
+    """`machine` is ELF's number of the instruction set."""
+
+    machine: int
     sections: tuple[Section, ...]
     symbols: tuple[Symbol, ...]
     relocations: tuple[Relocation, ...]
@@ -54,13 +59,16 @@ class ElfObject:
 
 def read_object(data: bytes) -> ElfObject:
     """The parts of an object. Raises ValueError for anything else."""
-    if data[:6] != b"\x7fELF\x02\x01":
-        raise ValueError("no 64-bit little-endian ELF object")
-    (start,) = struct.unpack_from("<Q", data, 0x28)
-    size, count, names = struct.unpack_from("<HHH", data, 0x3A)
-    headers = [
-        struct.unpack_from("<IIQQQQIIQQ", data, start + i * size) for i in range(count)
-    ]
+    if data[:4] != b"\x7fELF" or data[5] != 1:
+        raise ValueError("no little-endian ELF object")
+    is_wide = data[4] == 2
+    (machine,) = struct.unpack_from("<H", data, 0x12)
+    layout, table, counts = "<IIQQQQIIQQ", ("<Q", 0x28), 0x3A
+    if not is_wide:
+        layout, table, counts = "<10I", ("<I", 0x20), 0x2E
+    (start,) = struct.unpack_from(table[0], data, table[1])
+    size, count, names = struct.unpack_from("<HHH", data, counts)
+    headers = [struct.unpack_from(layout, data, start + i * size) for i in range(count)]
 
     def text(table: int, position: int) -> str:
         at = headers[table][4] + position
@@ -68,7 +76,7 @@ def read_object(data: bytes) -> ElfObject:
 
     sections: list[Section] = []
     symbols: list[Symbol] = []
-    for name, kind, flags, _, offset, length, link, _, alignment, entry in headers:
+    for name, kind, flags, _, offset, length, link, _, alignment, _ in headers:
         body = bytes(length) if kind == _ZEROS else data[offset : offset + length]
         is_allocated = bool(flags & _ALLOCATED)
         section = Section(
@@ -76,19 +84,19 @@ def read_object(data: bytes) -> ElfObject:
         )
         sections.append(section)
         if kind == _SYMBOL_TABLE:
-            for position in range(0, length, entry):
-                label, _, _, where, value, _ = struct.unpack_from(
-                    "<IBBHQQ", body, position
-                )
+            for fields in struct.iter_unpack("<IBBHQQ" if is_wide else "<IIIBBH", body):
+                label, value, where = fields[0], fields[1], fields[5]
+                if is_wide:
+                    value, where = fields[4], fields[3]
                 symbols.append(Symbol(text(link, label), where, value))
     relocations: list[Relocation] = []
-    for index, header in enumerate(headers):
-        if header[1] == _RELOCATIONS:
-            for offset, info, addend in struct.iter_unpack(
-                "<QQq", sections[index].data
-            ):
-                symbol = symbols[info >> 32]
+    for section, header in zip(sections, headers, strict=True):
+        if header[1] in (_ADDED, _IN_PLACE):
+            word, shift = ("Q", 32) if is_wide else ("I", 8)
+            layout = f"<{2 * word}{word.lower() if header[1] == _ADDED else ''}"
+            for offset, info, *addend in struct.iter_unpack(layout, section.data):
+                index, kind = int(info >> shift), int(info & (1 << shift) - 1)
                 relocations.append(
-                    Relocation(header[7], offset, info & 0xFFFFFFFF, symbol, addend)
+                    Relocation(header[7], offset, kind, symbols[index], sum(addend))
                 )
-    return ElfObject(tuple(sections), tuple(symbols), tuple(relocations))
+    return ElfObject(machine, tuple(sections), tuple(symbols), tuple(relocations))

@@ -15,8 +15,11 @@ from qlower.codegen.target import Target, host_target, resolve_target
 from qlower.parsing import parse_module, verify_module
 from qlower.runtime.jit import ARENA_ALIGNMENT, Executable
 from qlower.signature import Array
-from qlower.testing.aarch64 import EmulatedExecutable, aarch64_levels
+from qlower.testing.aarch64 import aarch64_levels
+from qlower.testing.arm_m import ARM_M
 from qlower.testing.elf import read_object
+from qlower.testing.emulation import EmulatedExecutable
+from qlower.testing.wasm import WasmExecutable
 
 _LEVELS = {
     "x86-64": ("x86-64", "", ""),
@@ -52,7 +55,7 @@ def compile_text(text: str, target: Target) -> CompiledObject:
 
 
 _LIBRARY = frozenset(("memcpy", "memset"))
-"""All that native code may call."""
+"""All that native code may call; without a C library, only a compiler's runtime."""
 
 
 def run_object(compiled: CompiledObject, inputs: Sequence[Array]) -> list[Array]:
@@ -60,10 +63,8 @@ def run_object(compiled: CompiledObject, inputs: Sequence[Array]) -> list[Array]
 
     Nothing may be needed but copying and filling of memory.
     """
-    assert read_object(compiled.object_bytes).external_symbols <= _LIBRARY
-    if compiled.target in aarch64_levels().values():
-        return EmulatedExecutable(compiled)(inputs)
-    return Executable(compiled)(inputs)
+    emulated = _emulated(compiled)
+    return Executable(compiled)(inputs) if emulated is None else emulated(inputs)
 
 
 def guarded_runs(
@@ -73,9 +74,8 @@ def guarded_runs(
 
     The arena is one of them, but for what aligns its end.
     """
-    assert read_object(compiled.object_bytes).external_symbols <= _LIBRARY
-    if compiled.target in aarch64_levels().values():
-        emulated = EmulatedExecutable(compiled)
+    emulated = _emulated(compiled)
+    if emulated is not None:
         for at_end in (True, False):
             yield emulated(inputs, at_end=at_end)
         return
@@ -90,11 +90,37 @@ def guarded_runs(
         yield outputs
 
 
+def _emulated(
+    compiled: CompiledObject,
+) -> EmulatedExecutable | WasmExecutable | None:
+    """The object in an emulator; None if this machine can run it."""
+    target = compiled.target
+    if target.triple.startswith("wasm32"):
+        return WasmExecutable(compiled)
+    external = read_object(compiled.object_bytes).external_symbols
+    allowed = ARM_M.library.keys() if target.is_bare_metal else _LIBRARY
+    assert external <= allowed
+    names = (known.triple.split("-")[0] for known in (target, host_target()))
+    return None if len(set(names)) == 1 else EmulatedExecutable(compiled)
+
+
+@cache
+def generic_levels() -> dict[str, Target]:
+    """Experimental targets; their code is run by emulators."""
+    names = {
+        "riscv64": ("riscv64-linux-gnu", None, None),
+        "cortex-m4": ("thumbv7em-none-eabi", "cortex-m4", None),
+        "wasm32": ("wasm32-unknown-unknown", None, None),
+        "wasm32 simd128": ("wasm32-unknown-unknown", None, "+simd128"),
+    }
+    return {name: resolve_target(*options) for name, options in names.items()}
+
+
 @cache
 def levels() -> dict[str, Target]:
-    """The feature levels of this machine, and those of an emulated AArch64."""
+    """The feature levels of this machine, and those of emulated machines."""
     emulated = {f"aarch64 {name}": level for name, level in aarch64_levels().items()}
-    return {**machine_levels(), **emulated}
+    return {**machine_levels(), **emulated, **generic_levels()}
 
 
 def dense(array: Array) -> str:

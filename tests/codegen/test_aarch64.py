@@ -18,8 +18,9 @@ from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime.jit import Executable
 from qlower.signature import Array
 from qlower.testing import models_directory
-from qlower.testing.aarch64 import EmulatedExecutable, aarch64_levels
+from qlower.testing.aarch64 import aarch64_levels
 from qlower.testing.elf import read_object
+from qlower.testing.emulation import EmulatedExecutable
 
 MODELS = models_directory()
 FILES = {path.parent.name: path for path in sorted(MODELS.glob("*/model.tflite"))}

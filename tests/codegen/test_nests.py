@@ -17,13 +17,15 @@ from qlower.signature import Array
 from qlower.testing.native import (
     compile_text,
     dense,
+    generic_levels,
     guarded_runs,
     levels,
+    machine_levels,
     run_object,
 )
 from qlower.testing.windows import Window, build, numbers, sampled
 
-LEVELS = sorted(levels())
+LEVELS = sorted(set(levels()) - set(generic_levels()))
 
 
 def check(text: str, x: Array, want: Array, target: Target) -> None:
@@ -39,7 +41,8 @@ def check(text: str, x: Array, want: Array, target: Target) -> None:
 @pytest.mark.parametrize("depthwise", [False, True])
 def test_windows(level: str, depthwise: bool):
     target = levels()[level]
-    for seed in range(10 if "aarch64" in level else 24):
+    count = 24 if level in machine_levels() else 10 if "aarch64" in level else 5
+    for seed in range(count):
         case = sampled(seed, depthwise=depthwise)
         text, x, want = build(case, seed)
         try:
@@ -55,6 +58,17 @@ def test_matrix_products(level: str, outputs: int):
         case = Window(rows, 1, depth, outputs, zero_x=-128)
         text, x, want = build(case, rows)
         check(text, x, want, levels()[level])
+
+
+@pytest.mark.parametrize("level", generic_levels())
+def test_experimental_targets(level: str):
+    """What is above and below, with fewer shapes."""
+    for depthwise in (False, True):
+        test_windows(level, depthwise)
+    test_matrix_products(level, 17)
+    test_pools_reduce_bytes(level, 37)
+    test_reductions_of_rows_and_several_accumulators(level)
+    test_transpose_and_broadcast(level, (3, 5, 7))
 
 
 def test_which_sums_of_products_are_recognised():

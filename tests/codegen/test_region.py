@@ -11,12 +11,18 @@ import pytest
 
 from qlower.codegen.region import BUILDERS
 from qlower.dialects.fixed import RoundingMode, round_float, round_shift_right
-from qlower.testing.native import compile_text, levels, machine_levels, run_object
+from qlower.testing.native import (
+    compile_text,
+    levels,
+    machine_levels,
+    run_object,
+)
 
 LENGTH = 64 + 32 + 16 + 8 + 4 + 2 + 1
 """Full vectors and every smaller power of two, at any vector width."""
 
 LEVELS = [*sorted(machine_levels()), "aarch64 baseline"]
+LEVELS += ["riscv64", "cortex-m4", "wasm32 simd128"]
 """The levels of AArch64 differ in sums of products only."""
 
 

@@ -16,8 +16,9 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.interp.values import Array
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
-from qlower.testing.aarch64 import EmulatedExecutable, aarch64_levels
+from qlower.testing.aarch64 import aarch64_levels
 from qlower.testing.custom_contracts import rule_text, run_everywhere, write_contract
+from qlower.testing.emulation import EmulatedExecutable
 from qlower.testing.qnn_modules import (
     constant,
     make_module,

@@ -16,8 +16,8 @@ from qlower.codegen.target import resolve_target
 from qlower.interface import ARENA_ALIGNMENT, STATUS_CODES
 from qlower.packages.link import compiler_driver
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
-from qlower.testing.aarch64 import BUFFERS, EmulatedExecutable, Emulator
 from qlower.testing.elf import read_object
+from qlower.testing.emulation import BUFFERS, EmulatedExecutable, Emulator
 from qlower.testing.qnn_modules import random_stored
 from qlower.testing.small_model import SMALL_MODEL
 from qlower.testing.tflite_models import conv2d, pad

@@ -21,7 +21,7 @@ from qlower.codegen.targets.base import Target
 from qlower.interface import ARENA_ALIGNMENT, SMALLEST_ARENA, STATUS_CODES
 from qlower.packages.link import compiler_driver
 from qlower.signature import main_function
-from qlower.testing.aarch64 import BUFFERS, Emulator
+from qlower.testing.emulation import BUFFERS, Emulator
 from qlower.testing.levels import on_processor
 from qlower.testing.qnn_modules import random_stored
 from qlower.testing.tflite_models import conv2d

@@ -108,13 +108,18 @@ class Target:
     `vector_bits` and `vector_registers` size the tiles. `signed_dot` and `unsigned_dot`
     multiply signed and unsigned activations; `signed_matrix` and `unsigned_matrix` two
     rows of them with two rows of weights, eight bytes each, where there is such an
-    instruction. `rounds_in_hardware` says that floor,
-    ceil, trunc and roundeven are instructions (else LLVM would call libm), `fuses` the
-    same of a fused multiply-add. `fixed_point` and `packs` are None where LLVM finds
-    all there is. `tiles` are registers for matrices, where there are any.
+    instruction. What LLVM has no instruction for it would leave to libm:
+    `rounds_in_hardware` says that floor, ceil, trunc and roundeven are instructions,
+    `fuses` the same of a fused multiply-add, `converts_in_hardware` of a conversion to
+    the nearest i32, `orders_floats` of minimum and maximum. With `prefers_integers`
+    there are no floats at all, but in contracts that ask for them. `fixed_point` and
+    `packs` are None where LLVM finds all there is. `tiles` are registers for matrices,
+    where there are any. A machine without vectors has those of one lane, 32 bits.
 
     `processor` is how code asks at run time for the features that it `needs`; None
-    where there is nobody to ask. `tuned_for` is another CPU whose speeds LLVM assumes.
+    where there is nobody to ask. `tuned_for` is another CPU whose speeds LLVM assumes,
+    `relocation` its model of addresses. Code for a machine that `is_experimental` was
+    run under emulation only, and little.
     """
 
     triple: str
@@ -126,6 +131,12 @@ class Target:
     unsigned_dot: Dot
     rounds_in_hardware: bool
     fuses: bool
+    converts_in_hardware: bool = True
+    orders_floats: bool = True
+    prefers_integers: bool = False
+    pointer_bytes: int = 8
+    relocation: str = "pic"
+    is_experimental: bool = False
     fixed_point: FixedPoint | None = None
     packs: Packs | None = None
     signed_matrix: Dot | None = None
@@ -283,7 +294,7 @@ class Architecture:
 
 def is_bare_metal(triple: str) -> bool:
     """Whether a triple names no operating system: "aarch64-none-elf" for example."""
-    return triple.split("-")[-1] in ("elf", "none")
+    return triple.split("-")[-1] in ("elf", "none", "eabi", "eabihf", "unknown")
 
 
 def cpu_table(groups: Mapping[str, str]) -> dict[str, frozenset[str]]:

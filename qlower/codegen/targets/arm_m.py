@@ -1,0 +1,56 @@
+"""Thumb of microcontrollers: ARMv7E-M (Cortex-M4 and M7). Experimental."""
+
+from __future__ import annotations
+
+from qlower.codegen.targets.base import Architecture, Dot, DotKind, Target, cpu_table
+
+_CPUS = cpu_table({"": "generic", "vfp4d16sp": "cortex-m4", "fp-armv8d16": "cortex-m7"})
+"""CPUs by their unit for floats, if they have one."""
+
+_FEATURE_NAMES = """
+    dsp execute-only fp-armv8d16 fp-armv8d16sp fp64 hwdiv long-calls no-movt reserve-r9
+    soft-float strict-align thumb2 vfp4d16 vfp4d16sp
+"""
+_FEATURES = frozenset(_FEATURE_NAMES.split())
+"""Extensions of ARMv7E-M and switches of its ABI."""
+
+_IMPLIED = {
+    "fp-armv8d16": "fp-armv8d16sp vfp4d16",
+    "fp-armv8d16sp": "vfp4d16sp",
+    "vfp4d16": "vfp4d16sp",
+}
+
+
+def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:
+    dot = Dot(DotKind.SINGLES)
+    parts = triple.split("-")
+    if len(parts) == 3:  # else LLVM takes the system for the vendor
+        parts.insert(1, "unknown")
+    return Target(
+        triple="-".join(parts),
+        cpu=cpu,
+        features=features,
+        vector_bits=32,
+        vector_registers=13,
+        signed_dot=dot,
+        unsigned_dot=dot,
+        # no unit does so for both widths, and LLVM calls libm for what one lacks
+        rounds_in_hardware=False,
+        fuses=False,
+        converts_in_hardware=False,
+        orders_floats=False,
+        prefers_integers="vfp4d16sp" not in present or "soft-float" in present,
+        pointer_bytes=4,
+        relocation="static",
+        is_experimental=True,
+    )
+
+
+ARM_M = Architecture(
+    names=("thumbv7em",),
+    cpus=_CPUS,
+    features=_FEATURES,
+    implied=_IMPLIED,
+    required=frozenset(("dsp", "thumb2")),
+    table=_table,
+)
