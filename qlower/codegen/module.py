@@ -109,9 +109,7 @@ def compile_package(
     package.functions += level_function(
         interface.level_function, levels[0][1].processor, needs
     )
-    package.functions += entry_point(
-        interface, callees, target.pointer_bytes
-    )
+    package.functions += entry_point(interface, callees, target.pointer_bytes)
     text = str(package)
     return CompiledObject(
         machine_code(text, target),
