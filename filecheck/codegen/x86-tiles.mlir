@@ -16,17 +16,20 @@ module attributes {qnn.contract = "tflite-single"} {
   }
 }
 
-// Two registers of pixels times two of channels, whose sums go through memory; what
+// Two registers of pixels times two of channels, twice, start from what is known of the
+// weights and go through memory; 64 channels of a pixel make a vector of bytes, and what
 // doesn't depend on pixels is loaded once for all of them.
 
 // TILES: ldtilecfg
-// TILES-COUNT-4: tilezero
-// TILES-COUNT-4: tileloadd
+// TILES-COUNT-8: tileloadd
 // TILES: tdpbssd %tmm6, %tmm4, %tmm0
 // TILES: tdpbssd %tmm7, %tmm5, %tmm3
 // TILES-COUNT-4: tilestored
-// TILES: vpaddd {{.*}}(%rsp{{.*}}), %zmm{{[0-9]+}}
-// TILES: {{vpmovs?db}} %zmm{{[0-9]+}}, (
+// TILES-COUNT-8: tileloadd
+// TILES-COUNT-4: tdpbssd
+// TILES-COUNT-4: tilestored
+// TILES: vpacksswb %zmm
+// TILES: vmovdqu64 %zmm{{[0-9]+}}, (
 // TILES: tilerelease
 
 // VECTORS-NOT: tile

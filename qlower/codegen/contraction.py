@@ -25,7 +25,8 @@ from qlower.codegen.packing import Factors, Packed
 from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.recognise import Contraction
 from qlower.codegen.target import Target
-from qlower.codegen.tile_registers import emit_tiles, plan_tiles
+from qlower.codegen.tile_plan import plan_tiles
+from qlower.codegen.tile_registers import emit_tiles
 from qlower.codegen.tiling import choose_step, choose_tile
 
 

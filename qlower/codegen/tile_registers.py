@@ -22,98 +22,24 @@ from math import prod
 
 import numpy as np
 
-from qlower.codegen.dot import DotStep, Integers
+from qlower.codegen.dot import Integers
 from qlower.codegen.elements import store_scalars
-from qlower.codegen.llvm import I64, Function, Type, Value, constant
-from qlower.codegen.packing import Factors, constant_factors, padded_i32
+from qlower.codegen.llvm import I32, I64, Function, Module, Type, Value, constant
+from qlower.codegen.packing import padded_i32
 from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.recognise import Contraction
-from qlower.codegen.target import Dot, DotKind, Target, TileRegisters
+from qlower.codegen.target import Target, TileRegisters
+from qlower.codegen.tile_plan import LANES, PAIR, TilePlan, packed_pieces, tile_factors
 
-_LANES = 16
-"""Channels in a register of weights, and i32 sums in a row of another."""
+_ROW_BYTES = 4 * LANES
 
-_ROW_BYTES = 4 * _LANES
-
-_PAIR = 2
-"""Registers of pixels, and of channels, that are multiplied with each other."""
+_FINISHED_CHANNELS = 4 * LANES
+"""Channels that go through the epilogue together: as bytes they fill a vector."""
 
 _ACTIVATIONS, _WEIGHTS = 4, 6
 """The first registers of each; the sums have those before."""
 
 _UNROLLED_STEPS = 12
-
-_CONFIGURING_CYCLES = 250.0
-"""Of describing the registers' shapes, and of releasing them."""
-
-_PRODUCTS_PER_CYCLE = 90.0
-"""Of dot products of vectors, in practice."""
-
-
-class _TileStep(DotStep):
-    """What the packing of weights asks: signed bytes, and activations as they are."""
-
-    def activation_bias(self, signed: bool) -> int:
-        return 0
-
-
-_STEP = _TileStep(Dot(DotKind.SIGNED_BYTES), _LANES, _LANES)
-
-
-@dataclass(frozen=True)
-class TilePlan:
-    """How a contraction is cut.
-
-    A register has `height` pixels of the last pixel loop and `depth` bytes of the run,
-    which has `pieces` of them. `along` registers are neighbours in the last pixel loop,
-    or `across` in the one before.
-    """
-
-    height: int
-    depth: int
-    pieces: int
-    along: int
-    across: int
-
-
-def plan_tiles(target: Target, contraction: Contraction) -> TilePlan | None:
-    """How to cut, or None where there are no such registers or vectors are faster."""
-    tiles, run = target.tiles, contraction.run
-    if tiles is None or run is None or not contraction.pixels:
-        return None
-    bounds = contraction.nest.bounds
-    length, rows = bounds[run], bounds[contraction.pixels[-1]]
-    if length < 4:
-        return None
-    registers = -(-rows // tiles.rows)
-    height = -(-rows // registers)
-    # pieces of equal size, none of which reaches beyond the run
-    depth = min(_piece(length, tiles.row_bytes), length // 4 * 4)
-    pieces = -(-length // depth)
-    others = contraction.pixels[:-1]
-    across = registers == 1 and bool(others) and bounds[others[-1]] > 1
-    plan = TilePlan(
-        height, depth, pieces, min(_PAIR, registers), _PAIR if across else 1
-    )
-    by_vectors = prod(bounds) / _PRODUCTS_PER_CYCLE
-    return plan if _cycles(contraction, plan) < by_vectors else None
-
-
-def _piece(length: int, most: int) -> int:
-    """The least multiple of four that covers the run in as few pieces as can be."""
-    pieces = -(-length // most)
-    return -(-length // (4 * pieces)) * 4
-
-
-def _cycles(contraction: Contraction, plan: TilePlan) -> float:
-    """Of all products: as many as a register has rows, and at least ten."""
-    bounds = contraction.nest.bounds
-    vectors = -(-bounds[contraction.lane] // _LANES)
-    last = contraction.pixels[-1]
-    others = (*contraction.groups, *contraction.pixels[:-1], *contraction.taps)
-    products = prod(bounds[loop] for loop in others) * plan.pieces * vectors
-    products *= -(-bounds[last] // plan.height)
-    return products * max(plan.height, 10) + _CONFIGURING_CYCLES
 
 
 def emit_tiles(
@@ -122,17 +48,69 @@ def emit_tiles(
     """The whole nest."""
     assert target.tiles is not None
     nest = contraction.nest
-    factors = constant_factors(contraction, _STEP)
-    code = _Tiles(f, target, nest, contraction.lane, contraction, plan, factors)
+    data = _Data.of(f.module, contraction, plan)
+    code = _Tiles(f, target, nest, contraction.lane, contraction, plan, data)
     shapes = {register: (plan.height, _ROW_BYTES) for register in range(_ACTIVATIONS)}
-    for index in range(_PAIR):
+    for index in range(PAIR):
         shapes[_ACTIVATIONS + index] = (plan.height, plan.depth)
         shapes[_WEIGHTS + index] = (plan.depth // 4, _ROW_BYTES)
     configuration = f.module.add_constant(target.tiles.configuration(shapes))
     code.instruction(target.tiles.configure, configuration)
     indices = [constant(I64, 0)] * len(nest.bounds)
-    nested(f, nest.bounds, contraction.groups, indices, code.group)
+    groups = contraction.groups
+    nested(f, nest.bounds, groups, indices, lambda now: code.pixels(now, code.block))
     code.instruction(target.tiles.release)
+
+
+@dataclass(frozen=True)
+class _Data:
+    """What is known of the weights at compile time, as data of the module.
+
+    `weights`: as `packed_pieces`, with `tap_bytes` for a tap of a vector and
+    `vector_bytes` for a vector. `start`, i32 [group, vector, lane]: what sums start
+    from, with the initial accumulator in it if `starts_from_initial`. `row_factor`:
+    what the sum of activations is multiplied by and subtracted, laid out alike, and
+    `ones` the weights that give that sum; None where there is no such factor.
+    """
+
+    weights: Value
+    vectors: int
+    tap_bytes: int
+    vector_bytes: int
+    start: Value
+    starts_from_initial: bool
+    row_factor: Value | None
+    ones: Value | None
+
+    @classmethod
+    def of(cls, module: Module, contraction: Contraction, plan: TilePlan) -> _Data:
+        assert contraction.run is not None
+        length = contraction.nest.bounds[contraction.run]
+        factors = tile_factors(contraction)
+        groups, vectors, lanes, taps, _, _ = factors.weights.shape
+        weights = factors.weights.reshape(groups, vectors, lanes, taps, -1)
+        tap_bytes = lanes * plan.depth * plan.pieces
+
+        def i32(values: Integers) -> Value:
+            return module.add_constant(padded_i32(values, vectors * lanes))
+
+        start, row_factor, ones = factors.correction, None, None
+        if factors.initial is not None:
+            start = start + factors.initial
+        if factors.has_row_factor:
+            row_factor = i32(factors.row_factor)
+            all_ones = np.ones((1, 1, lanes, 1, length), np.int64)
+            ones = module.add_constant(packed_pieces(all_ones, plan))
+        return cls(
+            module.add_constant(packed_pieces(weights[..., :length], plan)),
+            vectors,
+            tap_bytes,
+            taps * tap_bytes,
+            i32(start),
+            factors.initial is not None,
+            row_factor,
+            ones,
+        )
 
 
 @dataclass(frozen=True)
@@ -153,7 +131,7 @@ class _Block:
 class _Tiles(PointCode):
     contraction: Contraction
     plan: TilePlan
-    factors: Factors
+    data: _Data
 
     @property
     def tiles(self) -> TileRegisters:
@@ -176,44 +154,6 @@ class _Tiles(PointCode):
         f.call_function(name, values)
 
     # ------------------------------------------------------------------ blocks
-
-    def weights_by_run(self) -> Integers:
-        """The weights [group, vector, lane, tap, position in the run]."""
-        assert self.contraction.run is not None
-        weights = self.factors.weights
-        joined = weights.reshape(*weights.shape[:4], -1)
-        return joined[..., : self.nest.bounds[self.contraction.run]]
-
-    def group(self, indices: list[Value]) -> None:
-        """All pixels and channels of one group, whichever are more inside."""
-        few_weights = self.factors.weights.size <= _image_bytes(self.contraction)
-        if few_weights or self.factors.has_row_factor:
-            self.pixels(indices, self.all_channels)
-        else:
-            self.channels(
-                lambda first, valid: self.pixels(
-                    indices,
-                    lambda block, point: self.tile(block, point, first, valid, None),
-                )
-            )
-
-    def all_channels(self, block: _Block, point: list[Value]) -> None:
-        """The tiles of a block of pixels."""
-        sums = self.row_sums(block, point) if self.factors.has_row_factor else None
-        self.channels(lambda first, valid: self.tile(block, point, first, valid, sums))
-
-    def channels(self, code: Callable[[Value, int], None]) -> None:
-        """`code` with a first vector and a number of channels, for all."""
-        f = self.f
-        whole, rest = divmod(self.nest.bounds[self.contraction.lane], _PAIR * _LANES)
-
-        def pair(index: Value, carried: list[Value]) -> list[Value]:
-            code(f.scale(index, _PAIR), _PAIR * _LANES)
-            return carried
-
-        f.loop(whole, [], pair)
-        if rest:
-            code(constant(I64, _PAIR * whole), rest)
 
     def pixels(
         self, indices: list[Value], code: Callable[[_Block, list[Value]], None]
@@ -264,48 +204,45 @@ class _Tiles(PointCode):
             for start in block.starts
         ]
 
-    def row_sums(self, block: _Block, point: list[Value]) -> Value:
-        """Sums of activations alone, in all lanes: [across, pixel, lane]."""
-        run = self.contraction.run
-        assert run is not None
-        ones = np.ones((1, 1, _LANES, 1, self.nest.bounds[run]), np.int64)
-        weights = self.f.module.add_constant(_packed(ones, self.plan))
-        return self.products(block, point, [weights], 0)
-
     def products(
         self,
         block: _Block,
         point: list[Value],
         weights: Sequence[Value],
         tap_bytes: int,
-    ) -> Value:
-        """Where the products' sums are: [vector, across, pixel, lane].
+        start: Callable[[int, int], None],
+        stored: Callable[[int, int], tuple[Value, int]],
+    ) -> None:
+        """The sums of a block of pixels for one or two vectors of channels.
 
         `weights` are the addresses of each vector's, with `tap_bytes` for a tap.
+        `start(register, vector)` gives a register its first value; `stored(vector,
+        line)` is where the sums go from a line of the block on, and the bytes from
+        there to the next line.
         """
         f, tiles, plan = self.f, self.tiles, self.plan
         parallel = len(self.nest.parallel)
         corners = self.corners(block, point)
         sums = {
-            (vector, row): _PAIR * row + vector
+            (vector, row): PAIR * row + vector
             for vector in range(len(weights))
             for row in range(len(corners))
         }
-        for register in sums.values():
-            self.instruction(tiles.zero, register)
+        for (vector, _), register in sums.items():
+            start(register, vector)
         activation = self.contraction.activation
         loop = self.contraction.pixels[-1]
         stride = constant(I64, activation.operand.strides[loop])
         multiply = tiles.multiply(signed=activation.signed)
-        row_bytes = constant(I64, _ROW_BYTES)
 
         def step(position: list[Value], tap: Value, piece: Value) -> None:
             for row, corner in enumerate(corners):
                 at = activation.operand.address(f, [*corner[:parallel], *position])
                 self.instruction(tiles.load, _ACTIVATIONS + row, at, stride)
-            offset = f.add(f.scale(tap, tap_bytes), f.scale(piece, _LANES * plan.depth))
+            offset = f.add(f.scale(tap, tap_bytes), f.scale(piece, LANES * plan.depth))
             for vector, base in enumerate(weights):
                 at = f.at(base, offset)
+                row_bytes = constant(I64, _ROW_BYTES)
                 self.instruction(tiles.load, _WEIGHTS + vector, at, row_bytes)
             for (vector, row), register in sums.items():
                 self.instruction(
@@ -313,14 +250,11 @@ class _Tiles(PointCode):
                 )
 
         self.steps(step)
-        scratch = f.allocate(len(weights) * block.across * block.width * _ROW_BYTES)
         for (vector, row), register in sums.items():
             across, along = divmod(row, len(block.starts))
-            line = (vector * block.across + across) * block.width
-            line += block.starts[along]
-            at = f.at(scratch, constant(I64, line * _ROW_BYTES))
-            self.instruction(tiles.store, register, at, row_bytes)
-        return scratch
+            line = across * block.width + block.starts[along]
+            address, line_bytes = stored(vector, line)
+            self.instruction(tiles.store, register, address, constant(I64, line_bytes))
 
     def steps(self, code: Callable[[list[Value], Value, Value], None]) -> None:
         """`code(position, tap, piece)` for every tap and piece of the run."""
@@ -371,6 +305,42 @@ class _Tiles(PointCode):
 
     # ------------------------------------------------------------------ finish
 
+    def block(self, block: _Block, point: list[Value]) -> None:
+        """All channels of a block of pixels."""
+        f = self.f
+        row_sums = self.row_sums(block, point)
+        whole, rest = divmod(self.nest.bounds[self.lane], _FINISHED_CHANNELS)
+        vectors = _FINISHED_CHANNELS // LANES
+
+        def full(index: Value, carried: list[Value]) -> list[Value]:
+            first = f.scale(index, vectors)
+            self.tile(block, point, first, _FINISHED_CHANNELS, row_sums)
+            return carried
+
+        f.loop(whole, [], full)
+        if rest:
+            self.tile(block, point, constant(I64, whole * vectors), rest, row_sums)
+
+    @property
+    def lane(self) -> int:
+        return self.contraction.lane
+
+    def row_sums(self, block: _Block, point: list[Value]) -> Value | None:
+        """Sums of activations alone, where they are needed: i32 [line, 16 of it]."""
+        f, ones = self.f, self.data.ones
+        if ones is None:
+            return None
+        scratch = f.allocate(block.across * block.width * _ROW_BYTES)
+
+        def stored(vector: int, line: int) -> tuple[Value, int]:
+            return f.at(scratch, constant(I64, line * _ROW_BYTES)), _ROW_BYTES
+
+        def start(register: int, vector: int) -> None:
+            self.instruction(self.tiles.zero, register)
+
+        self.products(block, point, [ones], 0, start, stored)
+        return scratch
+
     def tile(
         self,
         block: _Block,
@@ -380,103 +350,82 @@ class _Tiles(PointCode):
         row_sums: Value | None,
     ) -> None:
         """`valid` channels, from vector `first` on, of a block of pixels."""
-        f, plan, factors = self.f, self.plan, self.factors
-        _, vectors, _, taps, _, _ = factors.weights.shape
+        f, data = self.f, self.data
         group = constant(I64, 0)
         for loop in self.contraction.groups:
             group = f.add(f.scale(group, self.nest.bounds[loop]), point[loop])
-        first_column = f.add(f.scale(group, vectors), first)
-        tap_bytes = _LANES * plan.depth * plan.pieces
-        base = f.module.add_constant(_packed(self.weights_by_run(), plan))
-        count = -(-valid // _LANES)
-        sums = self.products(
-            block,
-            point,
-            [
-                f.at(
-                    base,
-                    f.scale(
-                        f.add(first_column, constant(I64, vector)), taps * tap_bytes
-                    ),
-                )
-                for vector in range(count)
-            ],
-            tap_bytes,
-        )
-        for vector, across in product(range(count), range(block.across)):
+        column = f.add(f.scale(group, data.vectors), first)
+        weights = f.at(data.weights, f.scale(column, data.vector_bytes))
+        starts = f.at(data.start, f.scale(column, _ROW_BYTES))
+        vectors = -(-valid // LANES)
+        line_bytes = vectors * _ROW_BYTES
+        scratch = f.allocate(block.across * block.width * line_bytes)
+        for pair in range(0, vectors, PAIR):
+
+            def stored(vector: int, line: int, pair: int = pair) -> tuple[Value, int]:
+                offset = line * line_bytes + (pair + vector) * _ROW_BYTES
+                return f.at(scratch, constant(I64, offset)), line_bytes
+
+            def start(register: int, vector: int, pair: int = pair) -> None:
+                # the same row in all rows
+                at = f.at(starts, constant(I64, (pair + vector) * _ROW_BYTES))
+                self.instruction(self.tiles.load, register, at, constant(I64, 0))
+
+            now = [
+                f.at(weights, constant(I64, vector * data.vector_bytes))
+                for vector in range(pair, min(pair + PAIR, vectors))
+            ]
+            self.products(block, point, now, data.tap_bytes, start, stored)
+        segments = split(valid, _FINISHED_CHANNELS)
+        for across, segment in product(range(block.across), segments):
             corner = moved(f, point, self.outer_pixel, across)
-            line = (vector * block.across + across) * block.width * _ROW_BYTES
-            ones_line = constant(I64, across * block.width * _ROW_BYTES)
-            for segment in split(min(_LANES, valid - _LANES * vector), _LANES):
-                start = constant(I64, _LANES * vector + segment.start)
-                self.finish(
-                    corner,
-                    Segment(block.skipped, block.width - block.skipped, 1),
-                    f.add(f.scale(first, _LANES), start),
-                    f.add(f.scale(first_column, _LANES), start),
-                    segment.width,
-                    f.at(sums, constant(I64, line + 4 * segment.start)),
-                    None if row_sums is None else f.at(row_sums, ones_line),
+            corner[self.lane] = f.add(
+                f.scale(first, LANES), constant(I64, segment.start)
+            )
+            line = across * block.width
+            sums = f.at(scratch, constant(I64, line * line_bytes + 4 * segment.start))
+            factor = ones = None
+            if row_sums is not None and data.row_factor is not None:
+                offset = f.add(
+                    f.scale(column, _ROW_BYTES), constant(I64, 4 * segment.start)
                 )
+                factor = f.at(data.row_factor, offset)
+                ones = f.at(row_sums, constant(I64, line * _ROW_BYTES))
+            rows = Segment(block.skipped, block.width - block.skipped, 1)
+            self.finish(corner, rows, segment.width, (sums, line_bytes), ones, factor)
 
     def finish(
         self,
         corner: list[Value],
         rows: Segment,
-        channel: Value,
-        column: Value,
         lanes: int,
-        sums: Value,
-        row_sums: Value | None,
+        sums: tuple[Value, int],
+        ones: Value | None,
+        factor: Value | None,
     ) -> None:
-        """Init and epilogue of `lanes` channels for a column of pixels.
+        """Init and epilogue of `lanes` channels for `rows` of the last pixel loop.
 
-        `column` counts channels through all groups, as they are packed.
+        `sums`: where those of the first pixel are, and the bytes to the next one.
         """
         f, nest, loop = self.f, self.nest, self.contraction.pixels[-1]
-        columns = self.factors.vectors * _LANES
         type = Type("i32", lanes)
-
-        def of_channels(values: Integers) -> Value:
-            data = f.module.add_constant(padded_i32(values, columns))
-            return f.load(type, f.at(data, f.scale(column, 4)), 4)
+        first, line_bytes = sums
 
         def row(index: Value, carried: list[Value]) -> list[Value]:
             index = f.add(index, constant(I64, rows.start))
-            line = f.scale(index, _ROW_BYTES)
             point = list(corner)
             point[loop] = f.add(corner[loop], index)
-            point[self.contraction.lane] = channel
-            (initial,) = self.run(nest.op.init, point, [], lanes)
-            # of constants first: they are the same for all pixels
-            start = f.binary("add", initial, of_channels(self.factors.correction))
-            total = f.binary("add", f.load(type, f.at(sums, line), 4), start)
-            if row_sums is not None:
-                ones = f.load(type, f.at(row_sums, line), 4)
-                factor = of_channels(self.factors.row_factor)
-                total = f.binary("sub", total, f.binary("mul", ones, factor))
+            total = f.load(type, f.at(first, f.scale(index, line_bytes)), 4)
+            if not self.data.starts_from_initial:
+                (initial,) = self.run(nest.op.init, point, [], lanes)
+                total = f.binary("add", total, initial)
+            if ones is not None and factor is not None:
+                row_sum = f.load(I32, f.at(ones, f.scale(index, _ROW_BYTES)), 4)
+                product = f.splat(row_sum, lanes), f.load(type, factor, 4)
+                total = f.binary("sub", total, f.binary("mul", *product))
             stored = self.run(nest.op.epilogue, point, [total], lanes)
             for result, value in zip(nest.results, stored, strict=True):
                 store_scalars(f, value, result.address(f, point))
             return carried
 
         f.loop(rows.repeat, [], row)
-
-
-def _image_bytes(contraction: Contraction) -> int:
-    """Bytes of the activations that all pixels together read, roughly."""
-    bounds, strides = contraction.nest.bounds, contraction.activation.operand.strides
-    return max((bounds[loop] * strides[loop] for loop in contraction.pixels), default=0)
-
-
-def _packed(weights: Integers, plan: TilePlan) -> bytes:
-    """Weights [group, vector, lane, tap, position in the run] as registers.
-
-    In bytes [group, vector, tap, piece, position / 4, lane, position % 4].
-    """
-    length, depth = weights.shape[-1], plan.depth
-    starts = [min(piece * depth, length - depth) for piece in range(plan.pieces)]
-    pieces = np.stack([weights[..., at : at + depth] for at in starts], axis=-2)
-    pieces[..., -1, : plan.pieces * depth - length] = 0
-    quads = pieces.reshape(*pieces.shape[:-1], depth // 4, 4)
-    return quads.transpose(0, 1, 3, 4, 5, 2, 6).astype(np.int8).tobytes()

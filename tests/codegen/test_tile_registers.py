@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import qlower
-from qlower.codegen import tile_registers
+from qlower.codegen import tile_plan
 from qlower.codegen.target import host_target, resolve_target
 from qlower.testing.native import compile_text, guarded_runs
 from qlower.testing.windows import Window, build, sampled
@@ -23,7 +23,7 @@ needs_tiles = pytest.mark.skipif(
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch):
     """Tiles wherever they are possible, not only where they are faster."""
-    monkeypatch.setattr(tile_registers, "_PRODUCTS_PER_CYCLE", 1e-9)
+    monkeypatch.setattr(tile_plan, "_cycles", lambda *_: 0.0)
 
 
 CASES = [

@@ -1,0 +1,122 @@
+"""How a contraction is cut for tile registers, if that is worth it, and its weights.
+
+Nothing outside of a run or a row of pixels is read: a last piece of the run that is not
+whole begins earlier, and has weights 0 for what was there before; a last tile of pixels
+begins earlier, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from qlower.codegen.dot import DotStep, Integers
+from qlower.codegen.packing import Factors, constant_factors
+from qlower.codegen.recognise import Contraction
+from qlower.codegen.target import Dot, DotKind, Target
+
+LANES = 16
+"""Channels in a register of weights, and i32 sums in a row of another."""
+
+PAIR = 2
+"""Registers of pixels, and of channels, that are multiplied with each other."""
+
+_CONFIGURING_CYCLES = 250.0
+"""Of describing the registers' shapes, and of releasing them."""
+
+
+class _TileStep(DotStep):
+    """What the packing of weights asks: signed bytes, and activations as they are."""
+
+    def activation_bias(self, signed: bool) -> int:
+        return 0
+
+
+_STEP = _TileStep(Dot(DotKind.SIGNED_BYTES), LANES, LANES)
+
+
+@dataclass(frozen=True)
+class TilePlan:
+    """How a contraction is cut.
+
+    A register has `height` pixels of the last pixel loop and `depth` bytes of the run,
+    which has `pieces` of them. `along` registers are neighbours in the last pixel loop,
+    or `across` in the one before.
+    """
+
+    height: int
+    depth: int
+    pieces: int
+    along: int
+    across: int
+
+
+def plan_tiles(target: Target, contraction: Contraction) -> TilePlan | None:
+    """How to cut, or None where there are no such registers or vectors are faster."""
+    tiles, run = target.tiles, contraction.run
+    if tiles is None or run is None or not contraction.pixels:
+        return None
+    bounds = contraction.nest.bounds
+    length, rows = bounds[run], bounds[contraction.pixels[-1]]
+    if length < 4:
+        return None
+    registers = -(-rows // tiles.rows)
+    height = -(-rows // registers)
+    # pieces of equal size, none of which reaches beyond the run
+    depth = min(_piece(length, tiles.row_bytes), length // 4 * 4)
+    pieces = -(-length // depth)
+    others = contraction.pixels[:-1]
+    across = registers == 1 and bool(others) and bounds[others[-1]] > 1
+    plan = TilePlan(height, depth, pieces, min(PAIR, registers), PAIR if across else 1)
+    is_faster = _cycles(contraction, plan) < _cycles_of_vectors(contraction, length)
+    return plan if is_faster else None
+
+
+def _piece(length: int, most: int) -> int:
+    """The least multiple of four that covers the run in as few pieces as can be."""
+    pieces = -(-length // most)
+    return -(-length // (4 * pieces)) * 4
+
+
+def _cycles(contraction: Contraction, plan: TilePlan) -> float:
+    """Of all products: as many as a register has rows, and at least ten."""
+    bounds = contraction.nest.bounds
+    vectors = -(-bounds[contraction.lane] // LANES)
+    last = contraction.pixels[-1]
+    others = (*contraction.groups, *contraction.pixels[:-1], *contraction.taps)
+    products = prod(bounds[loop] for loop in others) * plan.pieces * vectors
+    products *= -(-bounds[last] // plan.height)
+    return products * max(plan.height, 10) + _CONFIGURING_CYCLES
+
+
+def _cycles_of_vectors(contraction: Contraction, length: int) -> float:
+    """The same by dot products of vectors: one and a half a cycle, and the loads of
+    four bytes of activations for up to eight vectors; bytes that are no four are loaded
+    one by one."""
+    bounds = contraction.nest.bounds
+    vectors = -(-bounds[contraction.lane] // LANES)
+    others = (*contraction.groups, *contraction.pixels, *contraction.taps)
+    runs = prod(bounds[loop] for loop in others)
+    quads = -(-length // 4)
+    loads = quads / 2 + (length % 4 != 0) * 2
+    return runs * (vectors * quads / 1.5 + loads * -(-vectors // 8))
+
+
+def tile_factors(contraction: Contraction) -> Factors:
+    """The contraction's weights as signed bytes, activations being what is stored."""
+    return constant_factors(contraction, _STEP)
+
+
+def packed_pieces(weights: Integers, plan: TilePlan) -> bytes:
+    """Weights [group, vector, lane, tap, position in the run] as registers.
+
+    In bytes [group, vector, tap, piece, position / 4, lane, position % 4].
+    """
+    length, depth = weights.shape[-1], plan.depth
+    starts = [min(piece * depth, length - depth) for piece in range(plan.pieces)]
+    pieces = np.stack([weights[..., at : at + depth] for at in starts], axis=-2)
+    pieces[..., -1, : plan.pieces * depth - length] = 0
+    quads = pieces.reshape(*pieces.shape[:-1], depth // 4, 4)
+    return quads.transpose(0, 1, 3, 4, 5, 2, 6).astype(np.int8).tobytes()
