@@ -13,7 +13,7 @@ import pytest
 
 import qlower
 from qlower.api import Compiled
-from qlower.codegen import tile_registers
+from qlower.codegen import tile_plan
 from qlower.codegen.llvmlite_binding import BINDING
 from qlower.codegen.module import arena_bytes
 from qlower.codegen.target import host_target, resolve_levels, resolve_target
@@ -161,8 +161,8 @@ def test_tiles_only_where_they_are_used(
     monkeypatch: pytest.MonkeyPatch,
 ):
     """No permission is asked for, or waited for, that the code does without."""
-    speed = 1e-9 if uses_tiles else 1e9
-    monkeypatch.setattr(tile_registers, "_PRODUCTS_PER_CYCLE", speed)
+    cycles = 0.0 if uses_tiles else 1e9
+    monkeypatch.setattr(tile_plan, "_cycles", lambda *_: cycles)
     cpus = ["cascadelake", "sapphirerapids"]
     compiled = qlower.compile(path, target=X86_TRIPLE, cpu=cpus)
     assert ("@system_call" in compiled.object.llvm_text) == uses_tiles
@@ -187,7 +187,7 @@ def test_the_object_asks_for_tiles(
     monkeypatch: pytest.MonkeyPatch,
 ):
     """In a process that hasn't got them yet."""
-    monkeypatch.setattr(tile_registers, "_PRODUCTS_PER_CYCLE", 1e-9)
+    monkeypatch.setattr(tile_plan, "_cycles", lambda *_: 0.0)
     cpus = ["cascadelake", "cascadelake+amx-int8"]
     qlower.compile(path, cpu=cpus).save(tmp_path, emit=["shared"])
     np.save(tmp_path / "x.npy", image)
