@@ -1,7 +1,8 @@
 """From the qnn level down to native code: the one place that says which pass follows.
 
 qnn --lower-qnn--> arith
-arith --form-kernels, prove-epilogues, fuse-layers, plan-memory--> kernel
+arith --form-kernels, prove-epilogues, fuse-layers, match-signs (where products ask for
+it), plan-memory--> kernel
 kernel --> LLVM IR, object
 """
 
@@ -71,13 +72,16 @@ def lower_to_kernel(module: ModuleOp, target: Target | None = None) -> ModuleOp:
     """
     from qlower.transforms.form_kernels import FormKernelsPass
     from qlower.transforms.fuse_layers import FuseLayersPass
+    from qlower.transforms.match_signs import MatchSignsPass
     from qlower.transforms.plan_memory import PlanMemoryPass
     from qlower.transforms.prove_epilogues import ProveEpiloguesPass
 
     proofs = [ProveEpiloguesPass(**_epilogues_for(target))]
     if target is not None and target.prefers_integers:
         proofs = []
-    passes = [FormKernelsPass(), *proofs, FuseLayersPass(), PlanMemoryPass()]
+    unsigned = None if target is None else target.prefers_unsigned
+    signs = [] if unsigned is None else [MatchSignsPass(unsigned)]
+    passes = [FormKernelsPass(), *proofs, FuseLayersPass(), *signs, PlanMemoryPass()]
     lowered = _run(module, passes)
     # The native entry point is made of @main; a lone function may be called anything.
     main_function(lowered).sym_name = StringAttr("main")

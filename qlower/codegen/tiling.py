@@ -5,7 +5,7 @@ from __future__ import annotations
 from qlower.codegen.dot import DotStep, dot_step
 from qlower.codegen.matrix import matrix_step
 from qlower.codegen.packing import Factors, constant_factors
-from qlower.codegen.point import Segment
+from qlower.codegen.point import Segment, split
 from qlower.codegen.recognise import Contraction
 from qlower.codegen.target import Target
 
@@ -39,6 +39,8 @@ def choose_tile(
     spare = target.vector_registers - 4
     extra = int(factors.has_row_factor)
     at_once = dot.activation_loads(min(length, dot.run_bytes))
+    _, _, _, taps, chunks_of_run, _ = factors.weights.shape
+    chunks = taps * chunks_of_run
     best, chosen = float("inf"), (whole_tiles(rows, 1), 1)
     for width in range(1, min(factors.vectors, _MAXIMUM_CHANNELS_IN_FLIGHT) + 1):
         for height in range(1, rows + 1):
@@ -53,7 +55,8 @@ def choose_tile(
                 steps = 0.0
                 for w, count in ((width, columns[0]), (columns[1], 1)):
                     for segment in segments if w else ():
-                        cycles = _cycles(dot, length, segment.width, w + extra)
+                        cycles = chunks * _cycles(dot, length, segment.width, w + extra)
+                        cycles += _epilogue_cycles(dot, segment.width, w)
                         steps += count * segment.repeat * cycles
                 if steps < best:
                     best, chosen = steps, (segments, width)
@@ -90,11 +93,23 @@ def _whole_groups(dot: DotStep, height: int) -> int:
 
 
 def _cycles(dot: DotStep, length: int, height: int, width: int) -> float:
-    """Of one chunk: products, and half a cycle for a load that isn't part of a product;
-    the latency of a chain of dot products bounds it from below."""
+    """Of one chunk, in products: as many, and what goes on beside them.
+
+    Without lanes to select from, an activation in all lanes and weights are loaded
+    while products are made. Else a load takes half of a product's time. The latency of
+    a chain of dot products bounds both from below.
+    """
     height = _whole_groups(dot, height)
     loads = height * dot.activation_loads(length) / -(-length // dot.depth)
     loads *= dot.load_cost
     if not dot.selects_lane:
-        return max(height * width + 0.5 * loads, 5.0) + 0.5
+        return max(height * width, loads + width, 10.0) + 0.25 * (loads + width)
     return max(height * width + 0.5 * (loads + width), 8.0) + 0.5
+
+
+def _epilogue_cycles(dot: DotStep, height: int, width: int) -> float:
+    """Of what a tile does once, and for each row and vector of bytes."""
+    if dot.selects_lane:
+        return 0.0
+    parts = len(split(width * dot.lanes, 4 * dot.lanes))
+    return 30.0 + height * 4.0 * parts

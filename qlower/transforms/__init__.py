@@ -32,6 +32,11 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
 
         return FormKernelsPass
 
+    def get_match_signs() -> type[ModulePass]:
+        from qlower.transforms.match_signs import MatchSignsPass
+
+        return MatchSignsPass
+
     def get_plan_memory() -> type[ModulePass]:
         from qlower.transforms.plan_memory import PlanMemoryPass
 
@@ -47,6 +52,7 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
         "form-kernels": get_form_kernels,
         "fuse-layers": get_fuse_layers,
         "lower-qnn": get_lower_qnn,
+        "match-signs": get_match_signs,
         "plan-memory": get_plan_memory,
         "prove-epilogues": get_prove_epilogues,
     }

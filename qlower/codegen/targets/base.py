@@ -166,6 +166,13 @@ class Target:
         """Whether nothing is under the code, not even a C library."""
         return is_bare_metal(self.triple)
 
+    @property
+    def prefers_unsigned(self) -> bool | None:
+        """The sign of bytes that all products take most easily; None if either is."""
+        if self.signed_dot.kind in (DotKind.UNSIGNED_BYTES, DotKind.PAIRS):
+            return True
+        return False if self.unsigned_dot.kind is DotKind.SIGNED_BYTES else None
+
     def dot(self, *, signed: bool) -> Dot:
         """What multiplies activations of that signedness."""
         return self.signed_dot if signed else self.unsigned_dot
