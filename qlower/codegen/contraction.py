@@ -198,9 +198,13 @@ class _Tile(PointCode):
             tap: Value,
             index: Value,
             size: int,
+            before: int,
             flat: list[Value],
         ) -> list[Value]:
-            """The products of `size` bytes, from chunk `index` of the run on."""
+            """The products of `size` bytes, from chunk `index` of the run on.
+
+            At least `before` bytes of the run lie before them.
+            """
             offset = f.scale(f.add(f.scale(tap, packed.chunks), index), step)
             loaded: list[list[list[Value]]] = []
             activation = self.contraction.activation
@@ -212,7 +216,7 @@ class _Tile(PointCode):
                     for point in group
                 ]
                 loaded.append(
-                    dot.load_activations(f, addresses, size, activation.signed)
+                    dot.load_activations(f, addresses, size, activation.signed, before)
                 )
             for part in range(-(-size // dot.depth)):
                 meant = min(dot.depth, size - dot.depth * part)
@@ -229,7 +233,7 @@ class _Tile(PointCode):
                     for vector in range(vectors)
                 ]
                 if with_rows:
-                    chunk_weights.append(dot.ones(meant))
+                    chunk_weights.append(dot.ones(meant, before + dot.depth * part))
                 flat = [
                     dot.multiply(f, total, factors[part], weight)
                     for (factors, weight), total in zip(
@@ -262,7 +266,9 @@ class _Tile(PointCode):
     def reduce(
         self,
         flat: list[Value],
-        chunk: Callable[[list[Value], Value, Value, int, list[Value]], list[Value]],
+        chunk: Callable[
+            [list[Value], Value, Value, int, int, list[Value]], list[Value]
+        ],
     ) -> list[Value]:
         """`chunk` for every tap, and along the run."""
         f, nest = self.f, self.nest
@@ -278,7 +284,7 @@ class _Tile(PointCode):
                 if run is not None:
                     now[run - parallel] = f.scale(index, step_bytes)
                 first = f.scale(index, step_bytes // self.dot.depth)
-                return chunk(now, tap, first, step_bytes, carried)
+                return chunk(now, tap, first, step_bytes, 0, carried)
 
             flat = f.loop(length // step_bytes, flat, step)
             if whole < length:
@@ -290,6 +296,7 @@ class _Tile(PointCode):
                     tap,
                     constant(I64, whole // self.dot.depth),
                     length - whole,
+                    whole,
                     flat,
                 )
             return flat

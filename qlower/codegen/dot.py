@@ -121,9 +121,26 @@ class DotStep:
             ]
         return factors
 
-    def ones(self, size: int) -> list[Value]:
-        """Weights that give the sum of `size` activations."""
-        pattern = [int(i < size) for i in range(4)]
+    def positions(self, length: int) -> Integers:
+        """Which byte of a run each product of its chunks takes, -1 for none: [chunk,
+        depth]. The last chunk of bytes begins early if it must, to be loaded whole."""
+        chunks = -(-length // self.depth)
+        found = np.arange(chunks * self.depth)
+        missing = chunks * self.depth - length
+        if self.reads_again(length):
+            found[-self.depth :] -= missing
+            found[-self.depth :][:missing] = -1
+        found[found >= length] = -1
+        return found.reshape(chunks, self.depth)
+
+    def reads_again(self, length: int) -> bool:
+        """Whether the last chunk of a run may overlap the one before."""
+        return self._bytes and length >= self.depth
+
+    def ones(self, size: int, before: int) -> list[Value]:
+        """Weights that give the sum of `size` activations, `before` others in."""
+        at_end = self.reads_again(before + size)
+        pattern = [int((3 - i if at_end else i) < size) for i in range(4)]
         if self._bytes:
             return [vector_constant("i8", pattern * self.lanes)]
         each = 4 // self._factors
@@ -138,15 +155,20 @@ class DotStep:
             return -(-size // 4)
         whole, rest = divmod(size, self.run_bytes)
         pair, rest = divmod(rest, 8)
-        return whole + pair + rest // 4 + rest % 4
+        return whole + pair + rest // 4 + (rest % 4 > 0 if self._bytes else rest % 4)
 
     def load_activations(
-        self, f: Function, addresses: Sequence[Value], size: int, signed: bool
+        self,
+        f: Function,
+        addresses: Sequence[Value],
+        size: int,
+        signed: bool,
+        before: int = 0,
     ) -> list[list[Value]]:
         """`size` <= `run_bytes` bytes of the rows, for one chunk after the other.
 
-        A chunk's are in all lanes, in the form that the weights have. No byte more is
-        read.
+        A chunk's are in all lanes, in the form that the weights have. `before` bytes of
+        the run lie before these. No byte beyond the run is read.
         """
         (address,) = addresses
         if self.selects_lane and size == self.run_bytes:
@@ -156,12 +178,17 @@ class DotStep:
         if self.selects_lane and size >= 8:
             found = self._select_lanes(f, f.load(Type("i8", 8), address, 1), signed)
             first = 8
-        return found + [
-            self._broadcast(
-                f, f.at(address, constant(I64, at)), min(4, size - at), signed
-            )
-            for at in range(first, size, 4)
-        ]
+        for at in range(first, size, 4):
+            is_cut = at + 4 > size and self.reads_again(before + size)
+            start = size - 4 if is_cut else at
+            if self._bytes and self.selects_lane and start - 4 >= -before:
+                # the second half of eight bytes: no instruction to broadcast it
+                both = f.load(Type("i8", 8), f.at(address, constant(I64, start - 4)), 1)
+                found.append(self._select_lanes(f, both, signed)[1])
+            else:
+                word = f.at(address, constant(I64, start))
+                found.append(self._broadcast(f, word, min(4, size - start), signed))
+        return found
 
     def _select_lanes(
         self, f: Function, loaded: Value, signed: bool

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qlower.codegen.dot import DotStep, load_word
-from qlower.codegen.llvm import I32, I64, Function, Type, Value, constant
+from qlower.codegen.dot import DotStep
+from qlower.codegen.llvm import I64, Function, Type, Value, constant
 from qlower.codegen.target import Target
 
 
@@ -35,9 +35,14 @@ class MatrixStep(DotStep):
         ]
 
     def load_activations(
-        self, f: Function, addresses: Sequence[Value], size: int, signed: bool
+        self,
+        f: Function,
+        addresses: Sequence[Value],
+        size: int,
+        signed: bool,
+        before: int = 0,
     ) -> list[list[Value]]:
-        """For each eight bytes of the run (or the rest), those of both rows."""
+        """For each eight bytes of the run, those of both rows."""
         both = [self._load_row(f, address, size) for address in addresses]
         joined = f.concatenate(*both)
         width = joined.type.lanes // 2
@@ -52,19 +57,11 @@ class MatrixStep(DotStep):
         ]
 
     def _load_row(self, f: Function, address: Value, size: int) -> Value:
-        """`size` bytes and zeros that make eight or sixteen; no byte more is read."""
+        """`size` bytes, the last eight whole, with some again that lie before."""
         if size in (8, 16):
             return f.load(Type("i8", size), address, 1)
-        first = Type("i8", 8)
-        if size > 8:
-            rest = f.at(address, constant(I64, 8))
-            parts = f.load(first, address, 1), self._load_row(f, rest, size - 8)
-            return f.concatenate(*parts)
-        low = load_word(f, address, min(size, 4))
-        high = constant(I32, 0)
-        if size > 4:
-            high = load_word(f, f.at(address, constant(I64, 4)), size - 4)
-        return f.bitcast(f.join([low, high]), first)
+        last = self._load_row(f, f.at(address, constant(I64, size - 8)), 8)
+        return f.concatenate(self._load_row(f, address, 8), last) if size > 8 else last
 
     def multiply(
         self, f: Function, total: Value, x: list[Value], w: list[Value]

@@ -123,10 +123,10 @@ def constant_factors(contraction: Contraction, dot: DotStep) -> Factors:
     correction = -x1 * centred.sum(axis=(2, 3)) + taps * length * x1 * row
 
     lanes = dot.lanes
-    vectors, chunks = -(-channels // lanes), -(-length // dot.depth)
-    padded = np.zeros((groups, vectors * lanes, taps, chunks * dot.depth), np.int64)
-    padded[:, :channels, :, :length] = centred
-    tiled = padded.reshape(groups, vectors, lanes, taps, chunks, dot.depth)
+    vectors, positions = -(-channels // lanes), dot.positions(length)
+    padded = np.zeros((groups, vectors * lanes, taps, *positions.shape), np.int64)
+    padded[:, :channels] = np.where(positions < 0, 0, centred[..., positions])
+    tiled = padded.reshape(groups, vectors, lanes, taps, *positions.shape)
     initial = _constant_initial(contraction)
     return Factors(
         tiled,

@@ -33,6 +33,9 @@ class _TileStep(DotStep):
     def activation_bias(self, signed: bool) -> int:
         return 0
 
+    def reads_again(self, length: int) -> bool:
+        return False
+
 
 _STEP = _TileStep(Dot(DotKind.SIGNED_BYTES), LANES, LANES)
 
