@@ -12,7 +12,7 @@ from qlower.transforms.prove_epilogues.steps import Function, Integers, Steps
 
 @dataclass(frozen=True)
 class Exceptions:
-    """`difference` is to be added to the line at `x`: [channel, slot] each.
+    """`difference` is to be added to the unlimited line at `x`: [channel, slot] each.
 
     A slot that a channel doesn't need has the difference 0.
     """
@@ -43,9 +43,10 @@ def find_exceptions(
     x, value = x.reshape(-1), value.reshape(-1)
     found: dict[int, dict[int, int]] = {}
     while len(x):
-        difference = value - lines(channel, x)
-        wrong = np.flatnonzero(difference)
-        new = [column[wrong].tolist() for column in (channel, x, difference)]
+        wrong = np.flatnonzero(value != lines(channel, x))
+        channel, x, value = (column[wrong] for column in (channel, x, value))
+        difference = value - lines.unlimited(channel, x)
+        new = [column.tolist() for column in (channel, x, difference)]
         for c, place, step in zip(*new, strict=True):
             found.setdefault(c, {})[place] = step
         if any(len(places) > most for places in found.values()):

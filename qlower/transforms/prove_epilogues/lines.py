@@ -12,7 +12,7 @@ the neighbours of that pair are tried.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -38,6 +38,8 @@ _BLOCK = 64
 
 _LIMIT = 2.0**30
 """Of the real number that is rounded to an i32, and then shifted a little."""
+
+_MOST_I32 = (1 << 31) - 1
 
 _PARTS = np.array([[0.5], [0.25], [0.75], [0.0], [1.0]])
 """Where in the gap of the best scale an offset is tried."""
@@ -65,9 +67,17 @@ class Form:
         return f"odd {name}" if self.odd else name
 
     def operations(
-        self, accumulator: SSAValue, scale: SSAValue, offset: SSAValue
+        self,
+        accumulator: SSAValue,
+        scale: SSAValue,
+        offset: SSAValue,
+        exceptions: Sequence[SSAValue] = (),
     ) -> list[Operation]:
-        """The line's value at the i32 accumulator, as scalar operations."""
+        """The line's value at the i32 accumulator, as scalar operations.
+
+        `exceptions`: accumulators and what is added there before the value is limited,
+        in turn.
+        """
         ops: list[Operation] = []
 
         def add(op: Operation) -> SSAValue:
@@ -88,6 +98,11 @@ class Form:
         result = add(ConvertOp(real, i32, RoundingMode.HALF_EVEN))
         if self.shift:
             result = add(arith.AddiOp(result, number(self.shift)))
+        zero = number(0) if exceptions else result
+        for point, difference in zip(exceptions[::2], exceptions[1::2], strict=True):
+            hit = add(arith.CmpiOp(accumulator, point, "eq"))
+            step = add(arith.SelectOp(hit, difference, zero))
+            result = add(arith.AddiOp(result, step))
         result = add(arith.MaxSIOp(result, number(self.least)))
         add(arith.MinSIOp(result, number(self.most)))
         return ops
@@ -126,6 +141,11 @@ class Lines:
 
     def __call__(self, channels: Integers, x: Integers) -> Integers:
         return self.form.values(self.scale[channels], self.offset[channels], x)
+
+    @property
+    def unlimited(self) -> Lines:
+        """The same lines beyond the least and the greatest value."""
+        return replace(self, form=replace(self.form, least=-(1 << 31), most=_MOST_I32))
 
 
 def fit_lines(form: Form, steps: Steps) -> Lines | None:

@@ -9,7 +9,6 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
-    IntegerAttr,
     IntegerType,
     TensorType,
     f32,
@@ -169,17 +168,8 @@ def _operations(
     `parameters`: scale and offset, then point and difference of each exception.
     """
     scale, offset, *exceptions = parameters
-    ops = form.operations(accumulator, scale, offset)
+    ops = form.operations(accumulator, scale, offset, exceptions)
     result = ops[-1].results[0]
-    if exceptions:
-        zero = arith.ConstantOp(IntegerAttr(0, i32))
-        ops.append(zero)
-        for point, difference in zip(exceptions[::2], exceptions[1::2], strict=True):
-            hit = arith.CmpiOp(accumulator, point, "eq")
-            step = arith.SelectOp(hit, difference, zero)
-            mended = arith.AddiOp(result, step)
-            result = mended.result
-            ops += [hit, step, mended]
     assert isa(result_type, IntegerType)
     if result_type.bitwidth < 32:
         ops.append(SaturateOp(result, result_type))
