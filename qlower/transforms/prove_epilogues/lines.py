@@ -114,7 +114,8 @@ class Form:
     @cached_property
     def _example(self) -> tuple[Block, Sequence[Operation]]:
         block = Block(arg_types=(i32, f32, f32))
-        ops = self.operations(*block.args)
+        accumulator, scale, offset = block.args
+        ops = self.operations(accumulator, scale, offset)
         block.add_ops(ops)
         return block, ops
 
