@@ -113,9 +113,7 @@ def generate_code(
     from qlower.codegen.flavour import PLAIN
     from qlower.codegen.module import compile_module
 
-    if target.is_experimental:
-        warn(f"target {target.triple.split('-')[0]} is experimental")
-    LOGGER.info("generate code for %s", target.cpu)
+    _announce(target, target.cpu)
     return compile_module(module, target, flavour or PLAIN)
 
 
@@ -125,8 +123,14 @@ def generate_package(
     """Machine code for C programs, of the kernel-level module for each target."""
     from qlower.codegen.module import compile_package
 
-    LOGGER.info("generate code for %s", ", ".join(interface.levels))
+    _announce(levels[0][1], ", ".join(interface.levels))
     return compile_package(levels, interface)
+
+
+def _announce(target: Target, cpus: str) -> None:
+    if target.is_experimental:
+        warn(f"target {target.triple.split('-')[0]} is experimental")
+    LOGGER.info("generate code for %s", cpus)
 
 
 def _is_quantized(module: ModuleOp) -> bool:

@@ -91,6 +91,28 @@ def test_levels_of_aarch64(
     assert (target.vector_bits, target.vector_registers) == (128, 32)
 
 
+@pytest.mark.parametrize(
+    ("triple", "features", "bits", "kind", "bare"),
+    [
+        ("riscv64-linux-gnu", None, 32, DotKind.SINGLES, False),
+        ("riscv64-unknown-elf", None, 32, DotKind.SINGLES, True),
+        ("thumbv7em-none-eabi", None, 32, DotKind.SINGLES, True),
+        ("thumbv7em-none-eabihf", None, 32, DotKind.SINGLES, True),
+        ("wasm32-unknown-unknown", None, 32, DotKind.SINGLES, True),
+        ("wasm32-unknown-unknown", "+simd128", 128, DotKind.PAIRS, True),
+        ("wasm32-unknown-unknown", "+relaxed-simd", 128, DotKind.PAIRS, True),
+    ],
+)
+def test_experimental_targets(
+    triple: str, features: str | None, bits: int, kind: DotKind, bare: bool
+):
+    target = resolve_target(triple, None, features)
+    assert (target.vector_bits, target.signed_dot.kind) == (bits, kind)
+    assert target.is_experimental
+    assert target.is_bare_metal == bare
+    assert target.pointer_bytes == (8 if "64" in triple else 4)
+
+
 def test_host_has_its_own_features():
     target = host_target()
     assert "+" in target.features
@@ -123,6 +145,17 @@ def test_host_has_its_own_features():
             "dotprod",
         ),
         ({"target": "aarch64-linux-gnu", "features": "-neon"}, "be removed", None),
+        (
+            {"target": "thumbv7em-none-eabi", "cpu": "cortex-m33"},
+            "unknown cpu 'cortex-m33' for thumbv7em",
+            "cortex-m4",
+        ),
+        (
+            {"target": "wasm32-unknown-unknown", "features": "+simd"},
+            "unknown feature 'simd' for wasm32",
+            "simd128",
+        ),
+        ({"target": "riscv64-linux-gnu", "features": "-m"}, "be removed", None),
         ({"target": "sparc-sun-solaris"}, "architecture 'sparc'", "--target host"),
     ],
 )

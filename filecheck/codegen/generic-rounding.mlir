@@ -1,0 +1,43 @@
+// RUN: %qlower inspect %s --at asm --target thumbv7em-none-eabi --contract gemmlowp | %filecheck %s --check-prefix=INTEGER
+// RUN: %qlower inspect %s --at asm --target thumbv7em-none-eabi --cpu cortex-m4 --contract gemmlowp | %filecheck %s --check-prefix=FLOATS
+// RUN: %qlower inspect %s --at asm --target wasm32-unknown-unknown --features +simd128 --contract tflite-xnnpack | %filecheck %s --check-prefix=WASM
+// RUN: %qlower inspect %s --at asm --target riscv64-linux-gnu --contract tflite-single | %filecheck %s --check-prefix=RISCV
+
+!in = !quant.uniform<i8:f32, 7.812500e-03:-128>
+!w = !quant.uniform<i8<-127:127>:f32:0, {3.0e-3, 7.0e-3, 4.0e-3, 5.0e-3, 6.0e-3, 2.0e-3, 1.0e-3, 9.0e-3}>
+!out = !quant.uniform<i8:f32, 1.562500e-02:3>
+func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
+  %w = qnn.constant dense<[
+    [[[-67, 24, 12, -94]]], [[[-33, 107, 27, -6]]],
+    [[[33, 21, -111, 28]]], [[[-124, 105, 87, -7]]],
+    [[[-61, 14, -68, -78]]], [[[127, 56, -7, 11]]],
+    [[[87, 13, -6, -26]]], [[[36, 93, -89, -68]]]]> : tensor<8x1x1x4xi8> -> tensor<8x1x1x4x!w>
+  %b = arith.constant dense<5> : tensor<8xi32>
+  %y = qnn.conv2d %image, %w, %b
+    {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]}
+    : (tensor<1x2x2x4x!in>, tensor<8x1x1x4x!w>, tensor<8xi32>) -> tensor<1x2x2x8x!out>
+  return %y : tensor<1x2x2x8x!out>
+}
+
+// Without a unit for floats the product's upper half is that of 64 bits, and nothing is
+// called for it.
+// INTEGER: smlabb
+// INTEGER-NOT: __aeabi
+// INTEGER: smlal
+// INTEGER-NOT: __aeabi
+// INTEGER: ssat {{r[0-9]+|lr}}, #8,
+
+// With one, two roundings are proved to be one product and one sum of single floats.
+// FLOATS-NOT: {{smull|smlal|__aeabi}}
+// FLOATS: vmul.f32
+// FLOATS: vadd.f32
+// FLOATS: vcvt.s32.f32
+// FLOATS: ssat {{r[0-9]+|lr}}, #8,
+
+// WASM: i32x4.dot_i16x8_s
+// WASM: f32x4.mul
+// WASM-NEXT: f32x4.nearest
+// WASM-NEXT: i32x4.trunc_sat_f32x4_s
+
+// RISCV: fmadd.s
+// RISCV-NEXT: fcvt.l.s

@@ -1,0 +1,90 @@
+"""Packages for the experimental targets: their entry points, under emulation."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.cli import main
+from qlower.interface import ARENA_ALIGNMENT, STATUS_CODES
+from qlower.testing.emulation import BUFFERS, Emulator
+from qlower.testing.small_model import SMALL_MODEL
+from qlower.testing.wasm import WasmEngine
+
+TRIPLES = ["riscv64-linux-gnu", "thumbv7em-none-eabi", "wasm32-unknown-unknown"]
+_ROOM = 8192
+"""Bytes for input, output and arena."""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.mlir"
+    path.write_text(SMALL_MODEL)
+    return path
+
+
+def start(object_bytes: bytes) -> tuple[Emulator | WasmEngine, int]:
+    """A machine with the object, and the address of free memory."""
+    if object_bytes.startswith(b"\0asm"):
+        engine = WasmEngine(object_bytes, _ROOM)
+        return engine, engine.start
+    emulator = Emulator(object_bytes)
+    emulator.map(BUFFERS, _ROOM)
+    return emulator, BUFFERS
+
+
+def words(triple: str, identity: int, *pointers: int, size: int) -> list[int]:
+    """The arguments as the machine's C passes them."""
+    if triple.startswith("thumb"):  # 64 bits in two words, the first an even one
+        even = [] if len(pointers) % 2 == 0 else [0]
+        return [identity & 0xFFFFFFFF, identity >> 32, *pointers, *even, size, 0]
+    signed = identity - (1 << 64) if identity >> 63 else identity
+    return [signed, *pointers, size]
+
+
+@pytest.mark.parametrize("triple", TRIPLES)
+def test_entry_point_checks_its_arguments(triple: str, small: Path):
+    compiled = qlower.compile(small, target=triple)
+    interface = compiled.interface
+    machine, base = start(compiled.object.object_bytes)
+    x, y, arena = base, base + 64, base + 4096
+    image = np.array([-128, -1, 64, 127], np.int8).reshape(1, 2, 2, 1)
+    machine.write(x, image.tobytes())
+    identity, size = interface.identity, interface.arena_bytes
+    for status, arguments, given in (
+        ("ERROR_VERSION", (identity ^ 1, x, y, arena), size),
+        ("ERROR_NULL", (identity, 0, y, arena), size),
+        ("ERROR_ARENA_SIZE", (identity, x, y, arena), size - 1),
+        ("ERROR_ARENA_ALIGNMENT", (identity, x, y, arena + 1), size),
+    ):
+        passed = words(triple, *arguments, size=given)
+        assert machine.call(interface.entry, *passed) == STATUS_CODES[status][0]
+        assert not any(machine.read(y, 4096 - 64 + size))
+    assert arena % ARENA_ALIGNMENT == 0
+    passed = words(triple, identity, x, y, arena, size=size)
+    assert machine.call(interface.entry, *passed) == 0
+    expected = qlower.interpret(small, image)
+    assert isinstance(expected, np.ndarray)
+    assert struct.unpack("3B", machine.read(y, 3)) == tuple(expected.ravel())
+
+
+@pytest.mark.parametrize("triple", TRIPLES)
+def test_the_command_says_what_it_is(
+    triple: str, small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    out = tmp_path / "out"
+    assert main(["compile", str(small), "-o", str(out), "--target", triple]) == 0
+    name = triple.split("-")[0]
+    assert capsys.readouterr().err == f"warning: target {name} is experimental\n"
+    assert (out / "small.o").is_file()
+    assert f'SMALL_TARGET "{name}' in (out / "small.h").read_text()
+
+
+def test_modules_are_linked_by_their_user(small: Path, tmp_path: Path):
+    compiled = qlower.compile(small, target="wasm32-unknown-unknown")
+    with pytest.raises(qlower.QlowerError, match="is bare metal"):
+        compiled.save(tmp_path / "out", emit=["shared"])
