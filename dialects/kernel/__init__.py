@@ -34,8 +34,10 @@ operand, or all one fill value, or unspecified.
 
 **Buffers.** `buffers`, written by the pass plan-memory, tells where each result lives:
 `#kernel.arena<n>`: n bytes after the start of the arena, `#kernel.output<k>`: the
-caller's buffer of the function's k-th result. Values that share a buffer are never live
-at the same time, except where an op may work in place:
+caller's buffer of the function's k-th result. `#kernel.unstored`: the result of a copy
+that only puts a border around its source is nowhere; the nests that read it read the
+source, and the fill value outside of it. Values that share a buffer are never live at
+the same time, except where an op may work in place:
 - the result of a copy has either the buffer of its destination (only the box is
   written) or one that overlaps no live buffer (all of the result is written);
 - a result of a nest may have the buffer of an input that no `body` uses, that is only
@@ -57,6 +59,7 @@ from .memory import (
     ArenaAttr,
     Buffer,
     OutputAttr,
+    UnstoredAttr,
     byte_size,
     element_byte_size,
     tensor_type,
@@ -72,6 +75,7 @@ __all__ = [
     "IndexOp",
     "NestOp",
     "OutputAttr",
+    "UnstoredAttr",
     "YieldOp",
     "byte_size",
     "element_byte_size",
@@ -79,4 +83,6 @@ __all__ = [
     "tensor_type",
 ]
 
-KERNEL = Dialect("kernel", [NestOp, YieldOp, IndexOp, CopyOp], [ArenaAttr, OutputAttr])
+KERNEL = Dialect(
+    "kernel", [NestOp, YieldOp, IndexOp, CopyOp], [ArenaAttr, OutputAttr, UnstoredAttr]
+)

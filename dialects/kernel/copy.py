@@ -29,7 +29,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .memory import element_type_of, shape_of, verify_buffers
+from .memory import UnstoredAttr, element_type_of, shape_of, verify_buffers
 from .text import parse_integers, parse_tail, print_tail
 
 
@@ -105,6 +105,24 @@ class CopyOp(IRDLOperation):
     def covers_result(self) -> bool:
         """Whether the box is the whole result."""
         return self.sizes.get_values() == shape_of(self.result)
+
+    @property
+    def pads(self) -> bool:
+        """Whether the result is the whole source with a border of the fill value."""
+        ones = (1,) * len(self.sizes)
+        return (
+            self.fill is not None
+            and self.sizes.get_values() == shape_of(self.source)
+            and self.source_strides.get_values() == ones
+            and self.strides.get_values() == ones
+        )
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the result is in memory; else nests read the source in its place."""
+        return self.buffers is None or not any(
+            isinstance(buffer, UnstoredAttr) for buffer in self.buffers
+        )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -182,6 +200,8 @@ class CopyOp(IRDLOperation):
                 f"fill value of type {self.fill.type} for elements of {element_type}"
             )
         verify_buffers(self, self.buffers)
+        if not self.is_stored and not self.pads:
+            raise VerifyException("only a whole source with a border can be unstored")
         for name, shape, offsets, strides in (
             ("source", shape_of(self.source), self.source_offsets, self.source_strides),
             ("result", shape_of(self.result), self.offsets, self.strides),

@@ -53,6 +53,13 @@ class OutputAttr(ParametrizedAttribute):
         printer.print_string(f"<{self.index.data}>")
 
 
+@irdl_attr_definition
+class UnstoredAttr(ParametrizedAttribute):
+    """No buffer: whoever reads a copy's result reads its source: `#kernel.unstored`."""
+
+    name = "kernel.unstored"
+
+
 def _parse_natural(parser: AttrParser) -> Sequence[Attribute]:
     with parser.in_angle_brackets():
         return (IntAttr(parser.parse_integer(allow_negative=False)),)
@@ -104,7 +111,7 @@ def verify_buffers(op: Operation, buffers: ArrayAttr[Attribute] | None) -> None:
     if len(buffers) != len(op.results):
         raise VerifyException(f"{len(buffers)} buffers for {len(op.results)} results")
     for buffer in buffers:
-        if not isinstance(buffer, Buffer):
+        if not isinstance(buffer, Buffer | UnstoredAttr):
             raise VerifyException(
                 f"buffer {buffer} is neither #kernel.arena nor #kernel.output"
             )

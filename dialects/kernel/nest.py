@@ -43,7 +43,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .memory import element_type_of, shape_of, verify_buffers
+from .memory import UnstoredAttr, element_type_of, shape_of, verify_buffers
 from .text import parse_integers, parse_operands, parse_tail, print_tail
 
 
@@ -258,6 +258,10 @@ class NestOp(IRDLOperation):
         if not self.res:
             raise VerifyException("a nest has at least one result")
         verify_buffers(self, self.buffers)
+        if self.buffers is not None and any(
+            isinstance(buffer, UnstoredAttr) for buffer in self.buffers
+        ):
+            raise VerifyException("the result of a nest is always stored")
         self._verify_maps()
         self._verify_regions()
 

@@ -87,3 +87,67 @@ func.func @after_a_sum(%x: tensor<8x8xi8>) -> tensor<8x8xi8> {
   %d = kernel.copy %c[0, 0] [8, 8] [1, 1] into empty[0, 0] [1, 1] : tensor<8x8xi8> into tensor<8x8xi8>
   return %d : tensor<8x8xi8>
 }
+
+// A depthwise convolution needs no padding in memory: %a is read until %b is done. A full
+// convolution does.
+// CHECK-LABEL: func.func @padding
+// CHECK-SAME:    attributes {kernel.arena_bytes = 576 : i64}
+func.func @padding(%x: tensor<1x4x6x8xi8>, %w: tensor<3x3x8xi8>, %full: tensor<8x3x3x8xi8>) -> tensor<1x4x6x8xi8> {
+  // CHECK: %p = kernel.copy %x{{.*}} in [#kernel.unstored]
+  %p = kernel.copy %x[0, 0, 0, 0] [1, 4, 6, 8] [1, 1, 1, 1] into fill(5 : i8)[0, 1, 1, 0] [1, 1, 1, 1] : tensor<1x4x6x8xi8> into tensor<1x6x8x8xi8>
+  // CHECK: kernel.nest window
+  // CHECK: } -> tensor<1x4x6x8xi8> in [#kernel.arena<0>]
+  %a = kernel.nest window parallel [1, 4, 6, 8] reduction [3, 3]
+    maps [affine_map<(n, y, x, c, i, j) -> (n, y + i, x + j, c)>, affine_map<(n, y, x, c, i, j) -> (i, j, c)>, affine_map<(n, y, x, c, i, j) -> (n, y, x, c)>]
+    ins(%p, %w : tensor<1x6x8x8xi8>, tensor<3x3x8xi8>) init {
+  ^bb0(%v: i8, %f: i8):
+    %zero = arith.constant 0 : i8
+    kernel.yield %zero : i8
+  } body {
+  ^bb0(%v: i8, %f: i8, %sum: i8):
+    %product = arith.muli %v, %f : i8
+    %next = arith.addi %sum, %product : i8
+    kernel.yield %next : i8
+  } epilogue {
+  ^bb0(%v: i8, %f: i8, %sum: i8):
+    kernel.yield %sum : i8
+  } -> tensor<1x4x6x8xi8>
+  // CHECK: %q = kernel.copy %a{{.*}} in [#kernel.unstored]
+  %q = kernel.copy %a[0, 0, 0, 0] [1, 4, 6, 8] [1, 1, 1, 1] into fill(5 : i8)[0, 1, 1, 0] [1, 1, 1, 1] : tensor<1x4x6x8xi8> into tensor<1x6x8x8xi8>
+  // CHECK: kernel.nest window
+  // CHECK: } -> tensor<1x4x6x8xi8> in [#kernel.arena<384>]
+  %b = kernel.nest window parallel [1, 4, 6, 8] reduction [3, 3]
+    maps [affine_map<(n, y, x, c, i, j) -> (n, y + i, x + j, c)>, affine_map<(n, y, x, c, i, j) -> (i, j, c)>, affine_map<(n, y, x, c, i, j) -> (n, y, x, c)>]
+    ins(%q, %w : tensor<1x6x8x8xi8>, tensor<3x3x8xi8>) init {
+  ^bb0(%v: i8, %f: i8):
+    %zero = arith.constant 0 : i8
+    kernel.yield %zero : i8
+  } body {
+  ^bb0(%v: i8, %f: i8, %sum: i8):
+    %product = arith.muli %v, %f : i8
+    %next = arith.addi %sum, %product : i8
+    kernel.yield %next : i8
+  } epilogue {
+  ^bb0(%v: i8, %f: i8, %sum: i8):
+    kernel.yield %sum : i8
+  } -> tensor<1x4x6x8xi8>
+  // CHECK: %r = kernel.copy %b{{.*}} in [#kernel.arena<0>]
+  %r = kernel.copy %b[0, 0, 0, 0] [1, 4, 6, 8] [1, 1, 1, 1] into fill(5 : i8)[0, 1, 1, 0] [1, 1, 1, 1] : tensor<1x4x6x8xi8> into tensor<1x6x8x8xi8>
+  // CHECK: kernel.nest contraction
+  %c = kernel.nest contraction parallel [1, 4, 6, 8] reduction [3, 3, 8]
+    maps [affine_map<(n, y, x, c, i, j, k) -> (n, y + i, x + j, k)>, affine_map<(n, y, x, c, i, j, k) -> (c, i, j, k)>, affine_map<(n, y, x, c, i, j, k) -> (n, y, x, c)>]
+    ins(%r, %full : tensor<1x6x8x8xi8>, tensor<8x3x3x8xi8>) init {
+  ^bb0(%v: i8, %f: i8):
+    %zero = arith.constant 0 : i8
+    kernel.yield %zero : i8
+  } body {
+  ^bb0(%v: i8, %f: i8, %sum: i8):
+    %product = arith.muli %v, %f : i8
+    %next = arith.addi %sum, %product : i8
+    kernel.yield %next : i8
+  } epilogue {
+  ^bb0(%v: i8, %f: i8, %sum: i8):
+    kernel.yield %sum : i8
+  } -> tensor<1x4x6x8xi8>
+  return %c : tensor<1x4x6x8xi8>
+}

@@ -145,7 +145,11 @@ def _function_names(kernel: ModuleOp, layer: str) -> list[str]:
     from qlower.signature import main_function
 
     ops = main_function(kernel).body.block.ops
-    compiled = [op for op in ops if isinstance(op, NestOp | CopyOp)]
+    compiled = [
+        op
+        for op in ops
+        if isinstance(op, NestOp) or (isinstance(op, CopyOp) and op.is_stored)
+    ]
     return [
         function_name(number, op)
         for number, op in enumerate(compiled)

@@ -127,7 +127,8 @@ def block_of(f: Function, nest: Nest, loop: int, first: Value, bound: int) -> Ne
             return operand
         step = operand.strides[loop] * operand.element_bytes
         pointer = f.at(operand.pointer, f.scale(first, step))
-        return replace(operand, pointer=pointer)
+        edges = tuple(edge.moved(f, loop, first) for edge in operand.edges)
+        return replace(operand, pointer=pointer, edges=edges)
 
     bounds = list(nest.parallel)
     bounds[loop] = bound

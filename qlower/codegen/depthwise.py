@@ -25,6 +25,13 @@ from qlower.codegen.nest import Operand
 from qlower.codegen.packing import gather, padded_i32
 from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.recognise import DepthwiseProducts
+from qlower.codegen.taps import (
+    Tap,
+    TapAddresses,
+    cut_at_edges,
+    tap_addresses,
+    tap_offset,
+)
 from qlower.codegen.target import Target
 
 _MAXIMUM_STEPS = 32
@@ -35,9 +42,9 @@ _MAXIMUM_COLUMNS = 8
 
 @dataclass(frozen=True)
 class Step:
-    """Up to four taps that are multiplied at once, as counters of the reduction."""
+    """Up to four taps that are multiplied at once."""
 
-    taps: tuple[tuple[int, ...], ...]
+    taps: tuple[Tap, ...]
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ def plan_window(products: DepthwiseProducts, target: Target) -> Plan | None:
             for i in range(0, len(group), 4)
         )
         loads = {
-            offsets(products, step, column, column_loop)
+            tuple(tap_offset(products, tap, column, column_loop) for tap in step.taps)
             for step in steps
             for column in range(width)
         }
@@ -91,16 +98,6 @@ def plan_window(products: DepthwiseProducts, target: Target) -> Plan | None:
     if len(best[1]) > _MAXIMUM_STEPS:
         return None
     return Plan(best[1], column_loop, split(bound, width))
-
-
-def offsets(
-    products: DepthwiseProducts, step: Step, column: int, column_loop: int | None
-) -> tuple[int, ...]:
-    """Where the step's taps of a pixel in flight lie, in elements."""
-    strides = products.activation.operand.strides
-    base = 0 if column_loop is None else column * strides[column_loop]
-    along = strides[len(products.nest.parallel) :]
-    return tuple(base + int(np.dot(tap, along)) for tap in step.taps)
 
 
 @dataclass(frozen=True)
@@ -173,6 +170,7 @@ def emit_depthwise(
     dot = _dot(products, target)
     packed = pack_weights(f.module, products, dot, plan.steps)
     code = _Tile(f, target, nest, products.lane, products, plan, dot, packed)
+    columns = cut_at_edges(products, plan.column_loop, plan.columns)
     inner = {products.lane, plan.column_loop}
     outer = [loop for loop in range(len(nest.parallel)) if loop not in inner]
 
@@ -183,8 +181,8 @@ def emit_depthwise(
             if vector.constant is not None:
                 first = packed.first_channels[vector.constant]
                 now[products.lane] = constant(I64, first)
-            for segment in plan.columns:
-                tile = partial(code.emit, vector, segment.width)
+            for segment, is_inner in columns:
+                tile = partial(code.emit, vector, segment.width, is_inner)
                 walk(f, plan.column_loop, segment, now, tile)
             return carried
 
@@ -208,10 +206,25 @@ class _Tile(PointCode):
         """Lanes that are channels."""
         return min(self.nest.bounds[self.products.lane], self.dot.lanes)
 
-    def emit(self, vector: Value, columns: int, indices: list[Value]) -> None:
-        """`columns` pixels of a vector of channels, from `indices` on."""
+    def emit(
+        self, vector: Value, columns: int, is_inner: bool, indices: list[Value]
+    ) -> None:
+        """`columns` pixels of a vector of channels, from `indices` on.
+
+        Their windows lie between the edges along the columns, if `is_inner`.
+        """
         f, lane_loop = self.f, self.products.lane
-        for column, total in enumerate(self.sums(vector, columns, indices)):
+        addresses = tap_addresses(
+            f,
+            self.products,
+            self.plan.column_loop,
+            [tap for step in self.plan.steps for tap in step.taps],
+            columns,
+            is_inner,
+            indices,
+            self.dot.lanes,
+        )
+        for column, total in enumerate(self.sums(vector, columns, addresses)):
             pixel = moved(f, indices, self.plan.column_loop, column)
             for piece in split(self.valid, self.dot.lanes):
                 point = moved(f, pixel, lane_loop, piece.start)
@@ -227,26 +240,22 @@ class _Tile(PointCode):
         for result, value in zip(nest.results, stored, strict=True):
             store_scalars(f, value, result.address(f, point))
 
-    def sums(self, vector: Value, columns: int, indices: list[Value]) -> list[Value]:
+    def sums(self, vector: Value, columns: int, addresses: TapAddresses) -> list[Value]:
         """The corrected sum of each pixel."""
         f, dot, packed, plan = self.f, self.dot, self.packed, self.plan
         activation = self.products.activation
-        base = activation.operand.address(f, indices)
         step_bytes = packed.parts * dot.chunk_bytes
         weights = f.at(packed.weights, f.scale(vector, len(plan.steps) * step_bytes))
         lane_bytes = 4 * dot.lanes
         correction = f.at(packed.correction, f.scale(vector, lane_bytes))
         start = f.load(Type("i32", dot.lanes), correction, lane_bytes)
         totals = [start] * columns
-        known: dict[tuple[int, ...], list[Value]] = {}
+        known: dict[tuple[Value | None, ...], list[Value]] = {}
 
         def factors(column: int, step: Step) -> list[Value]:
-            places = offsets(self.products, step, column, plan.column_loop)
+            places = tuple(addresses[column, tap] for tap in step.taps)
             if places not in known:
-                taps = [
-                    self.load_bytes(f.at(base, constant(I64, place)))
-                    for place in places
-                ]
+                taps = [self.load_bytes(address) for address in places]
                 known[places] = dot.interleave(f, taps, activation.signed)
             return known[places]
 
@@ -259,10 +268,13 @@ class _Tile(PointCode):
                     totals[column] = dot.multiply(f, totals[column], x, weight)
         return totals
 
-    def load_bytes(self, address: Value) -> Value:
-        """A byte a channel, the other lanes 0; no byte more is read."""
+    def load_bytes(self, address: Value | None) -> Value:
+        """A byte a channel, the other lanes 0; no byte more is read. None: padding."""
         f, lanes = self.f, self.dot.lanes
         bytes_ = Type("i8", lanes)
+        if address is None:
+            border = self.products.activation.operand.border
+            return f.splat(constant(Type("i8"), border), lanes)
         if self.valid == lanes:
             return f.load(bytes_, address, 1)
         loaded = zero(bytes_)

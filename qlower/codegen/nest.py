@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
+from qlower.codegen.edges import Edge, is_inside
 from qlower.codegen.elements import (
     load_lanes,
     load_scalars,
@@ -30,7 +31,7 @@ from qlower.codegen.elements import (
 )
 from qlower.codegen.llvm import I64, Function, Type, Value, constant
 from qlower.codegen.region import indexed_loops
-from qlower.dialects.kernel import NestOp, linear_form
+from qlower.dialects.kernel import CopyOp, NestOp, linear_form
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Operand:
 
     `pointer` is its address inside the nest's function, None for a constant, whose
     bytes are `data`. `scalar` is the type in memory, `loaded` the one in the regions;
-    no element is greater than `magnitude`.
+    no element is greater than `magnitude`. Beyond its `edges` all elements are the byte
+    `border`.
     """
 
     pointer: Value | None
@@ -49,6 +51,8 @@ class Operand:
     offset: int
     data: bytes | None
     magnitude: float
+    edges: tuple[Edge, ...] = ()
+    border: int = 0
 
     @property
     def element_bytes(self) -> int:
@@ -79,6 +83,13 @@ class Operand:
     ) -> Value:
         address = self.address(f, indices)
         stride = 0 if loop is None else self.strides[loop]
+        if self.edges:
+            border = f.module.add_constant(bytes([self.border]) * (lanes * stride + 1))
+            inside = is_inside(f, self.edges, indices)
+            if isinstance(inside, Value):
+                address = f.select(inside, address, border)
+            elif not inside:
+                address = border
         if stride == 0 or lanes == 1:
             return load_scalars(f, address, self.scalar, 1)
         if stride == 1:
@@ -149,9 +160,17 @@ def analyse(op: NestOp, pointers: Sequence[Value | None]) -> Nest:
     parallel = len(op.parallel_bounds)
     bounds = [_product(op.bounds[d] for d in group) for group in groups]
     split = sum(group[0] < parallel for group in groups)
+
+    def kept(strides: Sequence[int]) -> tuple[int, ...]:
+        return tuple(strides[group[-1]] for group in groups)
+
     merged = [
-        replace(o, strides=tuple(o.strides[group[-1]] for group in groups))
-        for o in operands
+        replace(
+            operand,
+            strides=kept(operand.strides),
+            edges=tuple(replace(e, strides=kept(e.strides)) for e in operand.edges),
+        )
+        for operand in operands
     ]
     loop_of = {d: i for i, group in enumerate(groups) for d in group}
     return Nest(
@@ -204,12 +223,26 @@ def lanes_of(scalar: str, data: bytes) -> NDArray[Any]:
 def _operand(
     value: SSAValue, pointer: Value | None, map: AffineMap, loops: int
 ) -> Operand:
+    lows = [0] * len(map.results)
+    padding = value.owner
+    if isinstance(padding, CopyOp) and not padding.is_stored:
+        value, lows = padding.source, list(padding.offsets.get_values())
+    else:
+        padding = None
     type = tensor_type(value)
     strides, offset, step = [0] * loops, 0, 1
-    for expression, size in zip(
-        reversed(map.results), reversed(type.get_shape()), strict=True
+    edges: list[Edge] = []
+    for expression, size, low, padded in zip(
+        reversed(map.results),
+        reversed(type.get_shape()),
+        reversed(lows),
+        reversed(tensor_type(padding.result if padding else value).get_shape()),
+        strict=True,
     ):
         coefficients, first = linear_form(expression, loops)
+        first -= low
+        if padded != size:
+            edges.append(Edge(coefficients, constant(I64, first), size))
         strides = [s + step * c for s, c in zip(strides, coefficients, strict=True)]
         offset += step * first
         step *= size
@@ -225,13 +258,30 @@ def _operand(
         if scalar == "i64" and magnitude < 1 << 31:
             # multiplying sign-extended halves is a cheaper instruction
             scalar, data = "i32", lanes_of(scalar, data).astype(np.int32).tobytes()
-    return Operand(pointer, scalar, loaded, tuple(strides), offset, data, magnitude)
+    border = 0
+    if padding is not None:
+        assert isinstance(padding.fill, IntegerAttr)
+        border = padding.fill.value.data & 0xFF
+    return Operand(
+        pointer,
+        scalar,
+        loaded,
+        tuple(strides),
+        offset,
+        data,
+        magnitude,
+        tuple(edges),
+        border,
+    )
 
 
 def _merged_loops(op: NestOp, operands: Sequence[Operand]) -> list[list[int]]:
     """The op's loops that run more than once, grouped into those that are left."""
     parallel = len(op.parallel_bounds)
-    indexed = {d for region in op.regions for d in indexed_loops(region)}
+    kept = {d for region in op.regions for d in indexed_loops(region)}
+    for operand in operands:
+        for edge in operand.edges:
+            kept |= {d for d, stride in enumerate(edge.strides) if stride}
     groups: list[list[int]] = []
     for d, bound in enumerate(op.bounds):
         if bound == 1:
@@ -240,7 +290,7 @@ def _merged_loops(op: NestOp, operands: Sequence[Operand]) -> list[list[int]]:
         if (
             last is not None
             and (last < parallel) == (d < parallel)
-            and not {last, d} & indexed
+            and not {last, d} & kept
             and all(o.strides[last] == o.strides[d] * bound for o in operands)
         ):
             groups[-1].append(d)

@@ -143,8 +143,11 @@ class Program:
         match op:
             case ConstantOp():
                 pass
-            case ExpandShapeOp() | CollapseShapeOp():
-                source, result = op.operands[0], op.results[0]
+            case (
+                ExpandShapeOp(src=source, result=result)
+                | CollapseShapeOp(src=source, result=result)
+                | CopyOp(source=source, result=result, is_stored=False)
+            ):
                 self.pointers[result] = self.pointer(source)
                 if source in self.buffers:
                     self.buffers[result] = self.buffers[source]

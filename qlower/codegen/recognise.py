@@ -134,6 +134,8 @@ def _contraction(nest: Nest, activation: Factor, weight: Factor) -> Contraction 
     x, w = activation.operand.strides, weight.operand.strides
     if weight.operand.data is None or not isinstance(activation.offset, int):
         return None
+    if activation.operand.edges:
+        return None
     parallel = range(len(nest.parallel))
     lanes = [
         loop

@@ -61,8 +61,14 @@ def copy_kernel(op: CopyOp) -> Kernel:
 
 
 def moved_bytes(values: Iterable[SSAValue]) -> int:
-    """Bytes of the tensors, each counted once."""
-    return sum(byte_size(value) for value in dict.fromkeys(values))
+    """Bytes of the tensors, each counted once; padding that isn't stored has none."""
+    stored = (
+        op.source
+        if isinstance(op := value.owner, CopyOp) and not op.is_stored
+        else value
+        for value in values
+    )
+    return sum(byte_size(value) for value in dict.fromkeys(stored))
 
 
 def byte_size(value: SSAValue) -> int:

@@ -13,7 +13,7 @@ from qlower.testing.native import dense
 
 @dataclass(frozen=True)
 class Window:
-    """A convolution without padding; `multiplier` is None for a full one."""
+    """A convolution of an image whose size includes its padding."""
 
     height: int
     width: int
@@ -29,6 +29,10 @@ class Window:
     zero_x: int = 0
     zero_w: int | None = 0
     """None: one zero point a channel."""
+    padding: tuple[int, int, int, int] = (0, 0, 0, 0)
+    """Rows above and below, columns before and after: no memory has them."""
+    border: int = 0
+    """The byte that they consist of, signed."""
 
     @property
     def spatial(self) -> tuple[int, int]:
@@ -57,7 +61,11 @@ def build(case: Window, seed: int) -> tuple[str, Array, Array]:
     oh, ow = case.spatial
     per_group = case.outputs // case.groups
     depth = 1 if case.depthwise else case.channels // case.groups
-    x = numbers(rng, (case.height, case.width, case.channels))
+    above, below, before, after = case.padding
+    rows, columns = case.height - above - below, case.width - before - after
+    image = numbers(rng, (rows, columns, case.channels))
+    x = np.full((case.height, case.width, case.channels), case.border, np.int8)
+    x[above : above + rows, before : before + columns] = image
     bias = rng.integers(-(1 << 31), 1 << 31, case.outputs).astype(np.int32)
     zero_w = (
         rng.integers(-128, 128, case.outputs)
@@ -83,15 +91,15 @@ def build(case: Window, seed: int) -> tuple[str, Array, Array]:
     if case.depthwise:
         stored = np.ascontiguousarray(weight[:, 0, :, :, 0].transpose(1, 2, 0))
         loops, reduction = [oh, ow, case.channels], [kh, kw]
-        rows = f"d0 * {sh} + d3 * {dh}, d1 * {sw} + d4 * {dw}, d2"
-        maps = [rows, "d3, d4, d2", "d2", "d2", "d0, d1, d2"]
+        place = f"d0 * {sh} + d3 * {dh}, d1 * {sw} + d4 * {dw}, d2"
+        maps = [place, "d3, d4, d2", "d2", "d2", "d0, d1, d2"]
         shape, channel_shape = stored.shape, (case.outputs,)
         result = f"{oh}x{ow}x{case.outputs}"
     else:
         stored = weight
         loops, reduction = [oh, ow, case.groups, per_group], [kh, kw, depth]
-        rows = f"d0 * {sh} + d4 * {dh}, d1 * {sw} + d5 * {dw}, d2 * {depth} + d6"
-        maps = [rows, "d2, d3, d4, d5, d6", "d2, d3", "d2, d3", "d0, d1, d2, d3"]
+        place = f"d0 * {sh} + d4 * {dh}, d1 * {sw} + d5 * {dw}, d2 * {depth} + d6"
+        maps = [place, "d2, d3, d4, d5, d6", "d2, d3", "d2, d3", "d0, d1, d2, d3"]
         shape, channel_shape = stored.shape, (case.groups, per_group)
         result = f"{oh}x{ow}x{case.groups}x{per_group}"
     dims = ", ".join(f"d{i}" for i in range(len(loops) + len(reduction)))
@@ -99,10 +107,18 @@ def build(case: Window, seed: int) -> tuple[str, Array, Array]:
     w_type = f"tensor<{'x'.join(map(str, shape))}xi8>"
     c_type = f"tensor<{'x'.join(map(str, channel_shape))}xi32>"
     x_type = f"tensor<{case.height}x{case.width}x{case.channels}xi8>"
+    image_type = f"tensor<{rows}x{columns}x{case.channels}xi8>"
+    argument, padding = "%x", ""
+    if any(case.padding):
+        argument = "%image"
+        padding = f"""
+      %x = kernel.copy %image[0, 0, 0] [{rows}, {columns}, {case.channels}] [1, 1, 1]
+          into fill({case.border} : i8)[{above}, {before}, 0] [1, 1, 1]
+          : {image_type} into {x_type} in [#kernel.unstored]"""
     per_channel = case.zero_w is None
     subtrahend = "%zc" if per_channel else "%zw"
     text = f"""
-    func.func @main(%x: {x_type}) -> tensor<{result}xi8> {{
+    func.func @main({argument}: {image_type}) -> tensor<{result}xi8> {{{padding}
       %w = arith.constant {dense(stored)}
       %b = arith.constant {dense(bias.reshape(channel_shape))}
       %z = arith.constant {dense(zero_w.astype(np.int32).reshape(channel_shape))}
@@ -131,7 +147,7 @@ def build(case: Window, seed: int) -> tuple[str, Array, Array]:
           }} -> tensor<{result}xi8> in [#kernel.output<0>]
       return %y : tensor<{result}xi8>
     }}"""
-    return text, x, want
+    return text, image, want
 
 
 def sampled(seed: int, *, depthwise: bool) -> Window:

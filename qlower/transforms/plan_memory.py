@@ -3,21 +3,22 @@
 A function is a straight line, so a value is live from the op that makes it to its last
 use. Values that may share memory by construction form one *storage*: a tensor and its
 reshapes, the results of a chain of copies into one tensor, and the result of a nest
-that overwrites an input that dies there and that it reads where it writes. A storage
-that is returned lies in the caller's buffer; the others get an offset in the arena, the
-largest first, each in the tightest gap that is left by those that are live at the same
-time.
+that overwrites an input that dies there and that it reads where it writes. Padding that
+nests can do without has no memory (padding.py). A storage that is returned lies in the
+caller's buffer; the others get an offset in the arena, the largest first, each in the
+tightest gap that is left by those that are live at the same time.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from qlower.dialects.kernel import (
@@ -26,10 +27,12 @@ from qlower.dialects.kernel import (
     CopyOp,
     NestOp,
     OutputAttr,
+    UnstoredAttr,
     byte_size,
     element_byte_size,
     tensor_type,
 )
+from qlower.transforms.padding import is_read_in_place
 
 ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector."""
@@ -69,22 +72,35 @@ def plan_memory(block: Block) -> int:
 
     Returns the bytes of the arena.
     """
+    for op in block.ops:
+        if isinstance(op, CopyOp) and is_read_in_place(op):
+            op.buffers = ArrayAttr([UnstoredAttr()])
     storages = form_storages(block)
     place_outputs(block, storages)
     unplaced = [s for s in dict.fromkeys(storages.values()) if s.buffer is None]
     arena_bytes = place_in_arena(unplaced)
     for op in block.ops:
-        if isinstance(op, NestOp | CopyOp):
+        if _is_stored(op):
             buffers = [storages[result].buffer for result in op.results]
             op.buffers = ArrayAttr(buffer for buffer in buffers if buffer is not None)
     return arena_bytes
 
 
 def root(value: SSAValue) -> SSAValue:
-    """The value whose memory `value` sees, through reshapes."""
-    while isinstance(op := value.owner, ExpandShapeOp | CollapseShapeOp):
-        value = op.src
-    return value
+    """The value whose memory `value` sees, through reshapes and unstored copies."""
+    while True:
+        match value.owner:
+            case ExpandShapeOp(src=source) | CollapseShapeOp(src=source):
+                value = source
+            case CopyOp(source=source, is_stored=False):
+                value = source
+            case _:
+                return value
+
+
+def _is_stored(op: Operation) -> TypeGuard[NestOp | CopyOp]:
+    """Whether the results of an op need buffers."""
+    return isinstance(op, NestOp) or (isinstance(op, CopyOp) and op.is_stored)
 
 
 def form_storages(block: Block) -> dict[SSAValue, Storage]:
@@ -95,7 +111,7 @@ def form_storages(block: Block) -> dict[SSAValue, Storage]:
             last_use |= {root(operand): position for operand in op.operands}
     storages: dict[SSAValue, Storage] = {}
     for position, op in enumerate(block.ops):
-        if not isinstance(op, NestOp | CopyOp):
+        if not _is_stored(op):
             continue
         dying = {
             value: storages[value]

@@ -108,6 +108,7 @@ FAMILIES = {
     "conv2d": ["contraction"],
     "depthwise": ["window"],
     "depthwise_multiplier": ["contraction"],
+    "depthwise_padded": ["map", "window", "map"],
     "linear": ["contraction", "map", "contraction"],
     "lookup": ["map"],
     "max_pool": ["window"],
@@ -162,6 +163,7 @@ class Memory(Interpreter.Listener):
             if isinstance(output, TensorType)
         ]
         self.function = function
+        self.values: dict[SSAValue, object] = {}
         self.reads = 0
 
     def place(self, value: SSAValue) -> NDArray[np.uint8] | None:
@@ -189,6 +191,8 @@ class Memory(Interpreter.Listener):
         if op.parent_op() is not self.function:
             return
         for operand, value in zip(op.operands, args, strict=True):
+            if isinstance(operand.owner, CopyOp) and not operand.owner.is_stored:
+                value = self.values[root(operand)]
             place = self.place(operand)
             if place is not None and not isinstance(value, PartialTensor):
                 self.reads += 1
@@ -196,6 +200,9 @@ class Memory(Interpreter.Listener):
 
     def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
         if op.parent_op() is not self.function or not isinstance(op, NestOp | CopyOp):
+            return
+        self.values |= zip(op.results, results, strict=True)
+        if isinstance(op, CopyOp) and not op.is_stored:
             return
         for result, value in zip(op.results, results, strict=True):
             data = value.data if isinstance(value, PartialTensor) else value
@@ -217,7 +224,7 @@ def live_ranges(function: FuncOp) -> list[tuple[SSAValue, set[int]]]:
     ops = list(function.body.block.ops)
     ranges: list[tuple[SSAValue, set[int]]] = []
     for position, op in enumerate(ops):
-        if isinstance(op, NestOp | CopyOp):
+        if isinstance(op, NestOp) or (isinstance(op, CopyOp) and op.is_stored):
             for result in op.results:
                 reads = [
                     later

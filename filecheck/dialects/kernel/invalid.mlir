@@ -371,3 +371,22 @@ func.func @dynamic(%x: tensor<4x8xi8>) {
   %z = kernel.copy %x[0, 0] [4, 8] [1, 1] into empty[0, 0] [1, 1] : tensor<4x8xi8> into tensor<?x8xi8>
   return
 }
+
+// -----
+
+func.func @unstored_slice(%x: tensor<4x8xi8>) {
+  // CHECK: error: kernel.copy: only a whole source with a border can be unstored
+  %y = kernel.copy %x[0, 0] [4, 4] [1, 1] into fill(0 : i8)[0, 0] [1, 1] : tensor<4x8xi8> into tensor<5x8xi8> in [#kernel.unstored]
+  return
+}
+
+// -----
+
+func.func @unstored_nest(%x: tensor<4xi8>) {
+  // CHECK: error: kernel.nest: the result of a nest is always stored
+  %y = kernel.nest map parallel [4] maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>] ins(%x : tensor<4xi8>) epilogue {
+  ^bb0(%v: i8):
+    kernel.yield %v : i8
+  } -> tensor<4xi8> in [#kernel.unstored]
+  return
+}
