@@ -12,7 +12,6 @@ added at the end.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -228,20 +227,15 @@ class _Tile(PointCode):
                             weights,
                             f.add(at_part, constant(I64, vector * apart)),
                         ),
-                        meant,
+                        dot.products(meant, before + dot.depth * part),
                     )
                     for vector in range(vectors)
                 ]
                 if with_rows:
                     chunk_weights.append(dot.ones(meant, before + dot.depth * part))
-                flat = [
-                    dot.multiply(f, total, factors[part], weight)
-                    for (factors, weight), total in zip(
-                        itertools.product(loaded, chunk_weights),
-                        flat,
-                        strict=True,
-                    )
-                ]
+                flat = dot.multiply_all(
+                    f, flat, [x[part] for x in loaded], chunk_weights
+                )
             return flat
 
         flat = self.reduce(flat, chunk)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -19,6 +20,8 @@ from qlower.codegen.llvm import (
     vector_constant,
 )
 from qlower.codegen.target import Dot, DotKind, Target
+
+_EVEN_THEN_ODD = [0, 2, 1, 3]
 
 Integers = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
@@ -51,6 +54,14 @@ class DotStep:
     @property
     def _bytes(self) -> bool:
         return self.dot.kind.is_bytes
+
+    @property
+    def is_pairs(self) -> bool:
+        """Whether a chunk's products are made of two vectors of pairs.
+
+        Along a run these are the even bytes of its chunks, and the odd ones.
+        """
+        return self.dot.kind is DotKind.PAIRS
 
     @property
     def _factors(self) -> int:
@@ -123,7 +134,7 @@ class DotStep:
 
     def positions(self, length: int) -> Integers:
         """Which byte of a run each product of its chunks takes, -1 for none: [chunk,
-        depth]. The last chunk of bytes begins early if it must, to be loaded whole."""
+        depth]. The last chunk begins early if it must and may, to be loaded whole."""
         chunks = -(-length // self.depth)
         found = np.arange(chunks * self.depth)
         missing = chunks * self.depth - length
@@ -131,16 +142,29 @@ class DotStep:
             found[-self.depth :] -= missing
             found[-self.depth :][:missing] = -1
         found[found >= length] = -1
-        return found.reshape(chunks, self.depth)
+        in_chunks = found.reshape(chunks, self.depth)
+        return in_chunks[:, _EVEN_THEN_ODD] if self.is_pairs else in_chunks
 
     def reads_again(self, length: int) -> bool:
         """Whether the last chunk of a run may overlap the one before."""
-        return self._bytes and length >= self.depth
+        return (self._bytes or self.is_pairs) and length >= self.depth
+
+    def products(self, size: int, before: int) -> int:
+        """Of a chunk, up to the last that a run's `size` <= 4 bytes take part in.
+
+        `before` bytes of the run lie before them.
+        """
+        if not self.is_pairs:
+            return size
+        return 4 if self.reads_again(before + size) else 2 * size - size // 3 - 1
 
     def ones(self, size: int, before: int) -> list[Value]:
         """Weights that give the sum of `size` activations, `before` others in."""
         at_end = self.reads_again(before + size)
         pattern = [int((3 - i if at_end else i) < size) for i in range(4)]
+        if self.is_pairs:
+            pattern = [pattern[i] for i in _EVEN_THEN_ODD]
+            size = self.products(size, before)
         if self._bytes:
             return [vector_constant("i8", pattern * self.lanes)]
         each = 4 // self._factors
@@ -225,12 +249,23 @@ class DotStep:
                 word = f.binary("xor", word, constant(I32, 0x80808080))
             lanes = f.splat(word, self.lanes)
             return [f.bitcast(lanes, Type("i8", 4 * self.lanes))]
+        if self.is_pairs:
+            return self._halves(f, f.splat(word, self.lanes), signed)[: min(size, 2)]
         wide = f.cast(extend, f.bitcast(word, Type("i8", 4)), "i16")
-        each = 4 // self._factors
-        return [
-            f.shuffle(wide, list(range(first, first + each)) * self.lanes)
-            for first in range(0, self._used(size) * each, each)
-        ]
+        return [f.shuffle(wide, [tap] * self.lanes) for tap in range(size)]
+
+    def _halves(self, f: Function, words: Value, signed: bool) -> list[Value]:
+        """The even bytes of i32 lanes as pairs of i16, and the odd ones.
+
+        They are shifted and masked, which more units can do than move bytes about.
+        """
+        pairs = f.bitcast(words, Type("i16", 2 * self.lanes))
+        byte = constant(pairs.type, 8)
+        if signed:
+            even = f.binary("ashr", f.binary("shl", pairs, byte), byte)
+            return [even, f.binary("ashr", pairs, byte)]
+        even = f.binary("and", pairs, constant(pairs.type, 0xFF))
+        return [even, f.binary("lshr", pairs, byte)]
 
     def _flipped(self, f: Function, bytes_: Value, signed: bool) -> Value:
         if not self._flips(signed):
@@ -302,6 +337,24 @@ class DotStep:
                 )
             total = f.binary("add", total, products)
         return total
+
+    def multiply_all(
+        self,
+        f: Function,
+        totals: Sequence[Value],
+        xs: Sequence[list[Value]],
+        ws: Sequence[list[Value]],
+    ) -> list[Value]:
+        """Each x with each w: `totals` [x][w] plus their products."""
+        flat = list(totals)
+        pairs = list(itertools.product(range(len(xs)), range(len(ws))))
+        if self.is_pairs and len(xs) <= len(ws):
+            # few registers: the more numerous factors are in use the more briefly
+            pairs.sort(key=lambda pair: pair[1])
+        for x, w in pairs:
+            at = x * len(ws) + w
+            flat[at] = self.multiply(f, flat[at], xs[x], ws[w])
+        return flat
 
     def spread(self, f: Function, start: Value) -> Value:
         """The accumulator of rows whose sums all start from `start`."""

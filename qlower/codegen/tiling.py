@@ -48,6 +48,9 @@ def choose_tile(
             needed = (held + dot.rows) * (width + extra)
             if dot.selects_lane:
                 needed += held * at_once - 2
+            elif dot.is_pairs:
+                columns_held = width + extra
+                needed = held * columns_held + 2 * min(held, columns_held) - 2
             if needed > spare and height * width > 1:
                 break
             columns = divmod(factors.vectors, width)
@@ -102,6 +105,9 @@ def _cycles(dot: DotStep, length: int, height: int, width: int) -> float:
     height = _whole_groups(dot, height)
     loads = height * dot.activation_loads(length) / -(-length // dot.depth)
     loads *= dot.load_cost
+    if dot.is_pairs:
+        # four instructions a product, two to make an activation of what was loaded
+        return height * width + 0.5 * loads + 0.3 * width
     if not dot.selects_lane:
         return max(height * width, loads + width, 10.0) + 0.25 * (loads + width)
     return max(height * width + 0.5 * (loads + width), 8.0) + 0.5
