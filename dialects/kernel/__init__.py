@@ -44,7 +44,8 @@ the same time, except where an op may work in place:
   read by the result's map and has elements of the same size, so that each element is
   read before it is overwritten. With reduction loops this is for family contraction
   alone, whose code computes no point twice.
-Offsets in the arena are multiples of 64; nothing is known of the alignment of outputs.
+Offsets in the arena are multiples of 64, those of results below 64 bytes of 16; nothing
+is known of the alignment of outputs.
 
 A returned value that does not live in its output (an argument, a constant, a value that
 is returned twice) is copied there at the return. Outputs overlap neither inputs nor

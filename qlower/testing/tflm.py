@@ -16,6 +16,7 @@ ARENA_BYTES = 1 << 22
 
 
 class _Interpreter(Protocol):
+    def print_allocations(self) -> None: ...
     def set_input(self, input_data: NDArray[np.generic], index: int) -> None: ...
     def get_output(self, index: int) -> NDArray[np.generic]: ...
     def invoke(self) -> None: ...
@@ -25,10 +26,23 @@ def run_tflm(
     model: bytes, inputs: Sequence[NDArray[np.generic]]
 ) -> tuple[NDArray[np.generic], ...]:
     """The output of a model with one; raises what TFLM raises when it refuses it."""
-    module = import_module("tflite_micro").runtime
-    make_interpreter = cast(Callable[..., _Interpreter], module.Interpreter.from_bytes)
-    interpreter = make_interpreter(model, arena_size=ARENA_BYTES)
+    interpreter = _make_interpreter(model)
     for index, value in enumerate(inputs):
         interpreter.set_input(value, index)
     interpreter.invoke()
     return (interpreter.get_output(0).copy(),)
+
+
+def print_allocations(model: bytes) -> None:
+    """Write to the process's error stream what TFLM needs of its arena.
+
+    The head has the tensors of a call, with its inputs and outputs, the tail what lives
+    as long as the interpreter.
+    """
+    _make_interpreter(model).print_allocations()
+
+
+def _make_interpreter(model: bytes) -> _Interpreter:
+    module = import_module("tflite_micro").runtime
+    make_interpreter = cast(Callable[..., _Interpreter], module.Interpreter.from_bytes)
+    return make_interpreter(model, arena_size=ARENA_BYTES)

@@ -37,6 +37,9 @@ from qlower.transforms.padding import is_read_in_place
 ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector."""
 
+SMALL_ALIGNMENT = 16
+"""Of what is smaller than a cache line."""
+
 ARENA_BYTES = "kernel.arena_bytes"
 """The attribute of a function that tells the size of its arena."""
 
@@ -207,7 +210,9 @@ def place_in_arena(storages: list[Storage]) -> int:
 
 
 def _aligned(size: int) -> int:
-    return -(-size // ALIGNMENT) * ALIGNMENT
+    # the larger ones come first, so these are between multiples of theirs
+    unit = ALIGNMENT if size >= ALIGNMENT else SMALL_ALIGNMENT
+    return -(-size // unit) * unit
 
 
 def _tightest_gap(size: int, taken: list[tuple[int, int]]) -> int:

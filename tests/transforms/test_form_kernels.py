@@ -30,7 +30,13 @@ from qlower.interp.values import PartialTensor, dtype_of
 from qlower.parsing import parse_module
 from qlower.transforms.form_kernels import FormKernelsPass
 from qlower.transforms.fuse_layers import FuseLayersPass
-from qlower.transforms.plan_memory import ALIGNMENT, ARENA_BYTES, PlanMemoryPass, root
+from qlower.transforms.plan_memory import (
+    ALIGNMENT,
+    ARENA_BYTES,
+    SMALL_ALIGNMENT,
+    PlanMemoryPass,
+    root,
+)
 
 PROGRAMS = sorted((Path(__file__).parent / "arith").glob("*.mlir"))
 SEEDS = (0, 1, 2)
@@ -155,7 +161,6 @@ class Memory(Interpreter.Listener):
 
     def __init__(self, function: FuncOp) -> None:
         arena_bytes = function.attributes[ARENA_BYTES].value.data
-        assert arena_bytes % ALIGNMENT == 0
         self.arena = np.zeros(arena_bytes, np.uint8)
         self.outputs = [
             np.zeros(byte_size(output), np.uint8)
@@ -178,7 +183,8 @@ class Memory(Interpreter.Listener):
         match buffer:
             case ArenaAttr():
                 offset = buffer.offset.data
-                assert offset % ALIGNMENT == 0
+                small = size < ALIGNMENT
+                assert offset % (SMALL_ALIGNMENT if small else ALIGNMENT) == 0
                 assert offset + size <= len(self.arena)
                 return self.arena[offset : offset + size]
             case OutputAttr():
