@@ -31,9 +31,10 @@ class DotStep:
     """How a target multiplies and accumulates; `lanes` i32 sums in a vector.
 
     A chunk is `depth` weights for each lane, `chunk_bytes` in all. `run_bytes`
-    activations are loaded at once, `rows` of them; in a tile that costs `load_cost`
-    instructions. The instruction has `vector_lanes`, of which `lanes` are a
-    multiple. With `extends` weights lie in memory as bytes, but are multiplied as i16.
+    activations are loaded at once, `rows` of them. Of a product's time a load takes
+    `load_cost`, and `join_cost` what else a row needs. The instruction has
+    `vector_lanes`, of which `lanes` are a multiple. With `extends` weights lie in
+    memory as bytes, but are multiplied as i16.
     """
 
     dot: Dot
@@ -43,7 +44,8 @@ class DotStep:
 
     depth: ClassVar[int] = 4
     rows: ClassVar[int] = 1
-    load_cost: ClassVar[int] = 1
+    load_cost: ClassVar[float] = 0.6
+    join_cost: ClassVar[float] = 0.0
 
     def holding(self, weights: Integers) -> DotStep:
         """The same for weights that may all be bytes, where that saves memory."""

@@ -21,7 +21,8 @@ class MatrixStep(DotStep):
 
     depth = 8
     rows = 2
-    load_cost = 2
+    load_cost = 0.25
+    join_cost = 0.5
 
     @property
     def chunk_bytes(self) -> int:

@@ -99,18 +99,17 @@ def _cycles(dot: DotStep, length: int, height: int, width: int) -> float:
     """Of one chunk, in products: as many, and what goes on beside them.
 
     Without lanes to select from, an activation in all lanes and weights are loaded
-    while products are made. Else a load takes half of a product's time. The latency of
-    a chain of dot products bounds both from below.
+    while products are made. The latency of a chain of dot products bounds all.
     """
     height = _whole_groups(dot, height)
     loads = height * dot.activation_loads(length) / -(-length // dot.depth)
-    loads *= dot.load_cost
     if dot.is_pairs:
         # four instructions a product, two to make an activation of what was loaded
         return height * width + 0.5 * loads + 0.3 * width
     if not dot.selects_lane:
         return max(height * width, loads + width, 10.0) + 0.25 * (loads + width)
-    return max(height * width + 0.5 * (loads + width), 8.0) + 0.5
+    beside = dot.load_cost * (loads + dot.rows * width) + dot.join_cost * height
+    return max(height * width + beside, 8.0) + 0.5
 
 
 def _epilogue_cycles(dot: DotStep, height: int, width: int) -> float:

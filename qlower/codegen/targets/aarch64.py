@@ -91,8 +91,13 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         fixed_point=_FIXED_POINT,
         signed_matrix=_SIGNED_MATRIX if "i8mm" in present else None,
         unsigned_matrix=_UNSIGNED_MATRIX if "i8mm" in present else None,
+        tuning=_TUNING,
     )
 
+
+_TUNING = "+disable-ldp"
+"""No core loads a pair of vectors faster than two, and what needs the first one waits
+for both."""
 
 _NEON = "llvm.aarch64.neon"
 _FIXED_POINT = FixedPoint(

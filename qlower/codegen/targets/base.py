@@ -118,6 +118,7 @@ class Target:
 
     `processor` is how code asks at run time for the features that it `needs`; None
     where there is nobody to ask. `tuned_for` is another CPU whose speeds LLVM assumes,
+    `tuning` are switches of its own, such as "+disable-ldp",
     `relocation` its model of addresses. Code for a machine that `is_experimental` was
     run under emulation only, and little.
     """
@@ -144,6 +145,7 @@ class Target:
     processor: Processor | None = None
     needs: frozenset[str] = frozenset()
     tuned_for: str = ""
+    tuning: str = ""
     tiles: TileRegisters | None = None
 
     @property
@@ -153,8 +155,9 @@ class Target:
 
     @property
     def function_attributes(self) -> str:
+        features = ",".join(filter(None, (self.features, self.tuning)))
         attributes = (
-            f'"target-cpu"="{self.cpu}" "target-features"="{self.features}" '
+            f'"target-cpu"="{self.cpu}" "target-features"="{features}" '
             f'"prefer-vector-width"="{self.vector_bits}"'
         )
         if self.tuned_for:
