@@ -103,7 +103,11 @@ def _epilogues_for(target: Target | None) -> dict[str, bool]:
     """What pays on the target, as options of prove-epilogues."""
     if target is None:
         return {}
-    return {"fused": target.fuses, "mended": target.fixed_point is None}
+    return {
+        "fused": target.fuses,
+        "mended": target.fixed_point is None,
+        "tables": target.byte_tables is not None,
+    }
 
 
 def generate_code(

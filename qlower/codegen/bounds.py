@@ -32,7 +32,7 @@ def largest_magnitude(value: SSAValue, bounds: Mapping[SSAValue, float]) -> floa
     match op.name:
         case "arith.extsi" | "arith.sitofp" | "arith.extf" | "math.copysign":
             bound = operands()[0]
-        case "arith.extui":
+        case "arith.extui" | "arith.uitofp":
             bound = 2 * operands()[0]
         case "arith.muli" | "arith.mulf":
             a, b = operands()

@@ -15,8 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from xdsl.dialects.tensor import ExtractOp
+
+from qlower.codegen.byte_tables import table_codes
 from qlower.codegen.elements import store_scalars
-from qlower.codegen.llvm import I64, Function, Value, constant
+from qlower.codegen.llvm import I64, Function, Type, Value, constant
 from qlower.codegen.nest import Nest
 from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.region import widest_scalar
@@ -24,6 +27,11 @@ from qlower.codegen.target import Target
 
 COLUMNS = 4
 """Columns in flight, with 16 or more vector registers."""
+
+_FEW_BITS = 32
+
+_LOOKED_UP = 8
+"""Lanes that are read one by one: their indices are extracted one by one too."""
 
 UNROLLED_TAPS = 8
 """The innermost reduction loop is written out up to this trip count."""
@@ -50,9 +58,8 @@ def schedule(nest: Nest, target: Target) -> Schedule:
     if not stride_one:
         return Schedule(None, single, None, single)
     lane_loop = stride_one[0]
-    blocks = [region.block for region in nest.op.regions if region.blocks]
-    widest = min(32, max(widest_scalar(block) for block in blocks))
-    lanes = split(nest.bounds[lane_loop], target.vector_bits // widest)
+    width = target.vector_bits // _lane_bits(nest, target)
+    lanes = split(nest.bounds[lane_loop], width)
     others = [loop for loop in range(len(nest.parallel)) if loop != lane_loop]
     if not others or not nest.reduction:
         return Schedule(lane_loop, lanes, None, single)
@@ -60,6 +67,23 @@ def schedule(nest: Nest, target: Target) -> Schedule:
     return Schedule(
         lane_loop, lanes, column_loop, split(nest.bounds[column_loop], COLUMNS)
     )
+
+
+def _lane_bits(nest: Nest, target: Target) -> int:
+    """How wide lanes are that fill a vector register.
+
+    Numbers of 32 bits and less may take several registers, so that a whole one is
+    stored; not where accumulators take registers too, or wider numbers, or where lanes
+    are read one by one.
+    """
+    blocks = [region.block for region in nest.op.regions if region.blocks]
+    widest = max(widest_scalar(block) for block in blocks)
+    extracts = [op for b in blocks for op in b.ops if isinstance(op, ExtractOp)]
+    if any(table_codes(op, target) is None for op in extracts):
+        return max(_FEW_BITS, target.vector_bits // _LOOKED_UP)
+    if nest.reduction or widest > _FEW_BITS:
+        return min(_FEW_BITS, widest)
+    return max(Type(result.scalar).bits for result in nest.results)
 
 
 def emit_loops(f: Function, target: Target, nest: Nest) -> None:

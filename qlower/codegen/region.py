@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from qlower.codegen import fixed_point, rounding
+from qlower.codegen import byte_tables, fixed_point, rounding
 from qlower.codegen.bounds import constant_value, largest_magnitude
 from qlower.codegen.elements import load_lanes, scalar_type, tensor_type
 from qlower.codegen.llvm import I1, I64, Function, Type, Value, constant, zero
@@ -235,6 +235,10 @@ def _extract(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     Indices are clamped into the table, so that no lane can read outside of it.
     """
     table = op.operands[0]
+    codes = byte_tables.table_codes(op, e.context.target)
+    if codes is not None:
+        address = e.context.tables[table]
+        return byte_tables.look_up(e.f, e.context.target, address, e.values[codes])
     type = tensor_type(table)
     scalar = scalar_type(type.element_type)
     offset = constant(I64, 0)
@@ -275,7 +279,11 @@ def _saturate(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     low = 0 if unsigned else -limit
     source, clamps = _before_clamps(op.operands[0])
     x = e.f.splat(e.values[source], v[0].type.lanes)
-    result = fixed_point.saturate(e.f, e.context.target, x, scalar, unsigned=unsigned)
+    result = None
+    if not _is_extended(op.results[0]):
+        result = fixed_point.saturate(
+            e.f, e.context.target, x, scalar, unsigned=unsigned
+        )
     if result is None:
         result = rounding.saturate(e.f, x, scalar, unsigned=unsigned)
     # saturation is monotone: the clamps may follow it, on more lanes a vector
@@ -285,6 +293,12 @@ def _saturate(e: _Emitter, op: Operation, v: list[Value]) -> Value:
             name = f"{'u' if unsigned else 's'}{'min' if is_high else 'max'}"
             result = e.f.intrinsic(name, result, constant(result.type, bound))
     return result
+
+
+def _is_extended(value: SSAValue) -> bool:
+    """Whether a narrow number is but widened again: LLVM then doesn't narrow it."""
+    wider = (arith.ExtSIOp, arith.ExtUIOp, arith.SIToFPOp, arith.UIToFPOp)
+    return all(isinstance(use.operation, wider) for use in value.uses)
 
 
 def _before_clamps(value: SSAValue) -> tuple[SSAValue, list[tuple[bool, int]]]:

@@ -13,6 +13,7 @@ from qlower.codegen.targets.aarch64 import AARCH64
 from qlower.codegen.targets.arm_m import ARM_M
 from qlower.codegen.targets.base import (
     Architecture,
+    ByteTables,
     Dot,
     DotKind,
     FixedPoint,
@@ -27,6 +28,7 @@ from qlower.diagnostics import QlowerError
 
 __all__ = [
     "ARCHITECTURES",
+    "ByteTables",
     "Dot",
     "DotKind",
     "FixedPoint",

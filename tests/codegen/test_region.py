@@ -416,6 +416,31 @@ def test_lookup(level: str):
 
 
 @pytest.mark.parametrize("level", LEVELS)
+def test_lookup_of_bytes(level: str):
+    """Where a table has 256 bytes some levels look up a register at once."""
+    rng = np.random.default_rng(12)
+    table = rng.integers(-128, 128, 256).astype(np.int8)
+    for length in (1, 7, LENGTH):
+        x = rng.integers(-128, 128, length).astype(np.int8)
+        text = f"""
+    func.func @main(%x: tensor<{length}xi8>, %t: tensor<256xi8>)
+        -> tensor<{length}xi8> {{
+      %y = kernel.nest map parallel [{length}]
+          maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>]
+          ins(%x : tensor<{length}xi8>) tables(%t : tensor<256xi8>)
+          epilogue {{
+          ^bb0(%a: i8):
+            %u = arith.extui %a : i8 to i32
+            %i = arith.index_cast %u : i32 to index
+            %r = tensor.extract %t[%i] : tensor<256xi8>
+            kernel.yield %r : i8
+          }} -> tensor<{length}xi8> in [#kernel.output<0>]
+      return %y : tensor<{length}xi8>
+    }}"""
+        check(level, text, [x, table], [table[x.view(np.uint8)]])
+
+
+@pytest.mark.parametrize("level", LEVELS)
 def test_saturating_pairs(level: str):
     """fixed.pair_dot of extremes and of random bytes."""
     random = np.random.default_rng(5)

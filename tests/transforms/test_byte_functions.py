@@ -217,7 +217,7 @@ def test_a_sum_of_bytes_inside_of_an_epilogue():
         ("2 x fma", 1),
         ("fma", 8),
     ]
-    for _ in range(20):
+    for _ in range(5):
         inputs = [random.integers(-128, 128, size, np.int8) for size in (4, 8)]
         np.testing.assert_array_equal(
             run(module, "kernel", inputs), run(before, "kernel", inputs)

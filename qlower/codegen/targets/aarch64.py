@@ -5,6 +5,7 @@ from __future__ import annotations
 from qlower.codegen.targets.aarch64_processor import AARCH64_PROCESSOR
 from qlower.codegen.targets.base import (
     Architecture,
+    ByteTables,
     Dot,
     DotKind,
     FixedPoint,
@@ -89,6 +90,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         rounds_in_hardware=True,
         fuses=True,
         fixed_point=_FIXED_POINT,
+        byte_tables=ByteTables(f"{_NEON}.tbl4.v16i8", 4, 4, zero_beyond=True),
         signed_matrix=_SIGNED_MATRIX if "i8mm" in present else None,
         unsigned_matrix=_UNSIGNED_MATRIX if "i8mm" in present else None,
         tuning=_TUNING,

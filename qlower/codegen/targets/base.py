@@ -70,6 +70,21 @@ class Packs:
 
 
 @dataclass(frozen=True)
+class ByteTables:
+    """An instruction that looks up bytes in consecutive registers, as LLVM's intrinsic.
+
+    Its arguments are the registers, and the indices in place `index_argument`. With
+    `zero_beyond` it gives 0 for indices beyond them; else these are half of 256 bytes,
+    and the upper bit of an index doesn't count.
+    """
+
+    intrinsic: str
+    registers: int
+    index_argument: int
+    zero_beyond: bool
+
+
+@dataclass(frozen=True)
 class TileRegisters:
     """Registers of `rows` rows of `row_bytes` bytes, and LLVM's intrinsics for them.
 
@@ -113,8 +128,9 @@ class Target:
     `fuses` the same of a fused multiply-add, `converts_in_hardware` of a conversion to
     the nearest i32, `orders_floats` of minimum and maximum. With `prefers_integers`
     there are no floats at all, but in contracts that ask for them. `fixed_point` and
-    `packs` are None where LLVM finds all there is. `tiles` are registers for matrices,
-    where there are any. A machine without vectors has those of one lane, 32 bits.
+    `packs` are None where LLVM finds all there is. `byte_tables` look up many bytes and
+    `tiles` are registers for matrices, where there are any. A machine without vectors
+    has those of one lane, 32 bits.
 
     `processor` is how code asks at run time for the features that it `needs`; None
     where there is nobody to ask. `tuned_for` is another CPU whose speeds LLVM assumes,
@@ -140,6 +156,7 @@ class Target:
     is_experimental: bool = False
     fixed_point: FixedPoint | None = None
     packs: Packs | None = None
+    byte_tables: ByteTables | None = None
     signed_matrix: Dot | None = None
     unsigned_matrix: Dot | None = None
     processor: Processor | None = None

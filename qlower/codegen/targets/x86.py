@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from qlower.codegen.targets.base import (
     Architecture,
+    ByteTables,
     Dot,
     DotKind,
     Packs,
@@ -26,10 +27,12 @@ _CPUS = cpu_table(
         "avxvnni fma": "alderlake raptorlake meteorlake arrowlake arrowlake-s "
         "lunarlake pantherlake wildcatlake novalake gracemont sierraforest "
         "grandridge clearwaterforest",
-        "avx512bw avx512dq avx512vl": "x86-64-v4 skylake-avx512 skx cannonlake",
-        "avx512bw avx512dq avx512vl avx512vnni": "cascadelake cooperlake "
-        "icelake-client icelake-server tigerlake rocketlake znver4 znver5",
-        "avx512bw avx512dq avx512vl avx512vnni amx-int8": "sapphirerapids "
+        "avx512bw avx512dq avx512vl": "x86-64-v4 skylake-avx512 skx",
+        "avx512bw avx512dq avx512vl avx512vbmi": "cannonlake",
+        "avx512bw avx512dq avx512vl avx512vnni": "cascadelake cooperlake",
+        "avx512bw avx512dq avx512vl avx512vnni avx512vbmi": "icelake-client "
+        "icelake-server tigerlake rocketlake znver4 znver5",
+        "avx512bw avx512dq avx512vl avx512vnni avx512vbmi amx-int8": "sapphirerapids "
         "emeraldrapids graniterapids graniterapids-d diamondrapids",
     }
 )
@@ -37,6 +40,7 @@ _CPUS = cpu_table(
 
 _IMPLIED = {
     "avx512vnni": "avx512f",
+    "avx512vbmi": "avx512bw",
     "avx512bw": "avx512f",
     "avx512dq": "avx512f",
     "avx512vl": "avx512f",
@@ -80,8 +84,12 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         rounds_in_hardware="sse4.1" in present,
         fuses="fma" in present,
         packs=_packs(bits),
+        byte_tables=_BYTE_TABLES if "avx512vbmi" in present and bits == 512 else None,
         tiles=tiles_of(triple, present, bits),
     )
+
+
+_BYTE_TABLES = ByteTables("llvm.x86.avx512.vpermi2var.qi.512", 2, 1, zero_beyond=False)
 
 
 def _packs(bits: int) -> Packs:
