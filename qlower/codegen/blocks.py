@@ -14,7 +14,7 @@ from qlower.codegen.nest import Nest, Operand, Span
 from qlower.codegen.recognise import Contraction
 from qlower.codegen.region import indexed_loops
 
-LEAST_NANOSECONDS = 4_000.0
+LEAST_NANOSECONDS = 2_500.0
 """Estimated work of a nest below which one thread has it: that it has begun and that it
 is done takes a microsecond to be seen by other cores."""
 

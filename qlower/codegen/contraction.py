@@ -31,10 +31,10 @@ from qlower.codegen.tiling import choose_step, choose_tile
 
 def emit_contraction(f: Function, target: Target, contraction: Contraction) -> None:
     """The whole nest."""
-    plan = plan_tiles(target, contraction)
+    nest = contraction.nest
+    plan = plan_tiles(target, contraction) if nest.channels is None else None
     if plan is not None:
         return emit_tiles(f, target, contraction, plan)
-    nest = contraction.nest
     pixel = contraction.pixels[-1] if contraction.pixels else None
     dot, factors, row_segments, width = _tiling(target, contraction)
     step = width * dot.lanes

@@ -193,8 +193,8 @@ class Program:
         for position, table in enumerate(op.tables, len(op.inputs)):
             pointers[position] = pointers[position] or self.pointer(table)
         nest = analyse(op, pointers)
-        nanoseconds = estimated_nanoseconds(nest, self.target)
         kernel = nest_kernel(op, nest)
+        nanoseconds = estimated_nanoseconds(nest, kernel.bytes, self.target)
         threads = self.flavour.threads
         blocks = plan_blocks(nest, nanoseconds, kernel.bytes, threads)
         products = recognise(nest)

@@ -26,10 +26,13 @@ from qlower.codegen.llvm import I64, Function, Module, constant
 OPENMP_SYMBOLS = ("GOMP_parallel", "omp_get_thread_num")
 """What code for several threads calls of the runtime."""
 
-LEAST_NANOSECONDS = 200_000.0
-"""Estimated work of all cut nests of a call below which nobody is called to help: the
-call can't end before all helpers have come and gone, and one that sleeps needs some 30
-microseconds to wake up, or 100 where its core is busy."""
+LEAST_SAVED_NANOSECONDS = 15_000.0
+"""What helpers have to save of a call, by estimate, or they aren't called: it begins
+and ends with all of them, which takes some microseconds while they are awake, and 30 to
+100 if they sleep."""
+
+_SHARING_NANOSECONDS = 1_000.0
+"""Until others have seen that there is a nest, and the first thread that it is done."""
 
 _PATIENCE = 1_000
 """How often to look in vain before taking blocks of others: some 2 microseconds."""
@@ -76,7 +79,7 @@ class Team:
     serial: str
     threads: int
     runners: list[str] = field(default_factory=list[str])
-    nanoseconds: float = 0.0
+    saved: float = 0.0
 
     def share(
         self,
@@ -98,14 +101,14 @@ class Team:
         )
         f.module.functions += _runner(name, blocks, base, places)
         self.runners += [f"{name}_block"] * blocks.per_thread
-        self.nanoseconds += nanoseconds
+        self.saved += nanoseconds * (1 - 1 / self.threads) - _SHARING_NANOSECONDS
         limit = constant(I64, len(self.runners))
         f.call_function("team_share", (f.arguments[-1], limit))
 
     @property
     def is_worthwhile(self) -> bool:
         """Whether there is enough to do for more than one thread."""
-        return bool(self.runners) and self.nanoseconds >= LEAST_NANOSECONDS
+        return bool(self.runners) and self.saved >= LEAST_SAVED_NANOSECONDS
 
     def finish(self, module: Module) -> None:
         """Define `entry`, and what its threads do. `serial` has been written."""
@@ -135,13 +138,13 @@ class Team:
             f"i32 {self.threads}, i32 0)",
             "  ret i32 0",
             "}",
-            *self._lead(),
+            _lead(self.serial),
             *_all_done(self.threads, done),
             _THREAD,
             _take(done),
             _steal(self.threads),
             _LET,
-            _SHARE,
+            _share(len(self.runners)),
         ]
         table = ", ".join(f"ptr @{name}" for name in self.runners)
         count = len(self.runners)
@@ -149,23 +152,6 @@ class Team:
             f"@team_runners = internal constant [{count} x ptr] [{table}]"
         )
         module.declarations |= _DECLARATIONS
-
-    def _lead(self) -> list[str]:
-        """The first thread: the model, then the end of the others' work."""
-        loads: list[str] = []
-        for index in range(3):
-            loads += [
-                *_field(f"a{index}", _ARGUMENTS + 8 * index),
-                f"  %p{index} = load ptr, ptr %a{index}, align 8",
-            ]
-        return [
-            "define internal void @team_lead(ptr %frame) nounwind #0 {",
-            *loads,
-            f"  %r = call i32 @{self.serial}(ptr %p0, ptr %p1, ptr %p2, ptr %frame)",
-            f"  call void @team_let(ptr %frame, i64 {_FINISHED})",
-            "  ret void",
-            "}",
-        ]
 
 
 def _field(name: str, at: int) -> list[str]:
@@ -207,6 +193,18 @@ def _runner(name: str, blocks: Blocks, base: int, places: Sequence[Place]) -> li
         "  ret void",
         "}",
     ]
+
+
+def _lead(serial: str) -> str:
+    """What the first thread does: the model."""
+    lines = ["define internal void @team_lead(ptr %frame) nounwind #0 {"]
+    for index in (INPUTS, OUTPUTS, ARENA):
+        lines += [
+            *_field(f"a{index}", _ARGUMENTS + 8 * index),
+            f"  %p{index} = load ptr, ptr %a{index}, align 8",
+        ]
+    call = f"  %r = call i32 @{serial}(ptr %p0, ptr %p1, ptr %p2, ptr %frame)"
+    return "\n".join([*lines, call, "  ret void", "}"])
 
 
 _DECLARATIONS = {
@@ -392,20 +390,23 @@ over:
   ret void
 }}"""
 
-_SHARE = f"""\
+
+def _share(count: int) -> str:
+    """Run a nest with the others, who are dismissed after the last of `count`."""
+    return f"""\
 define internal void @team_share(ptr %frame, i64 %limit) nounwind #0 {{
 entry:
   call void @team_let(ptr %frame, i64 %limit)
   br label %work
 work:
   %took = call i1 @team_take(ptr %frame, i64 %limit, i64 0, i64 0)
-  br i1 %took, label %work, label %end
-end:
+  br i1 %took, label %work, label %rest
+rest:
   %lead_sleeps = getelementptr i8, ptr %frame, i64 {_LEAD_SLEEPS}
   %bed = getelementptr i8, ptr %frame, i64 {_LEAD_SEMAPHORE}
   br label %look
 look:
-  %idle = phi i64 [ 0, %end ], [ %more_idle, %wait ], [ %more_idle, %steal ],
+  %idle = phi i64 [ 0, %rest ], [ %more_idle, %wait ], [ %more_idle, %steal ],
                   [ 0, %sleep ]
   %is_done = call i1 @team_all_done(ptr %frame, i64 %limit)
   br i1 %is_done, label %over, label %wait
@@ -424,5 +425,11 @@ sleep:
   call i32 @sem_wait(ptr %bed)
   br label %look
 over:
+  %is_last = icmp eq i64 %limit, {count}
+  br i1 %is_last, label %dismiss, label %end
+dismiss:
+  call void @team_let(ptr %frame, i64 {_FINISHED})
+  br label %end
+end:
   ret void
 }}"""

@@ -73,7 +73,9 @@ def plan_tiles(target: Target, contraction: Contraction) -> TilePlan | None:
     others = contraction.pixels[:-1]
     across = registers == 1 and bool(others) and bounds[others[-1]] > 1
     plan = TilePlan(height, depth, pieces, min(PAIR, registers), PAIR if across else 1)
-    is_faster = _cycles(contraction, plan) < _cycles_of_vectors(contraction, length)
+    is_faster = product_cycles(contraction, plan) < _cycles_of_vectors(
+        contraction, length
+    )
     return plan if is_faster else None
 
 
@@ -83,7 +85,7 @@ def _piece(length: int, most: int) -> int:
     return -(-length // (4 * pieces)) * 4
 
 
-def _cycles(contraction: Contraction, plan: TilePlan) -> float:
+def product_cycles(contraction: Contraction, plan: TilePlan) -> float:
     """Of all products: as many as a register has rows, and at least ten."""
     bounds = contraction.nest.bounds
     vectors = -(-bounds[contraction.lane] // LANES)

@@ -13,11 +13,12 @@ from qlower.codegen.elements import scalar_type, storage_bytes, tensor_type
 from qlower.codegen.nest import Nest
 from qlower.codegen.recognise import Contraction, DepthwiseProducts, recognise
 from qlower.codegen.target import Target
+from qlower.codegen.tile_plan import plan_tiles, product_cycles
 from qlower.diagnostics import layer_title
 from qlower.dialects.kernel import CopyOp, NestOp
 
 _CYCLES_PER_NANOSECOND = 3.0
-_COPIED_BYTES_PER_NANOSECOND = 60.0
+_BYTES_PER_NANOSECOND = 60.0
 
 
 @dataclass(frozen=True)
@@ -78,27 +79,32 @@ def byte_size(value: SSAValue) -> int:
 
 
 def estimated_copy_nanoseconds(kernel: Kernel) -> float:
-    """The time of a copy on one thread, most of it in the second-level cache."""
-    return kernel.bytes / _COPIED_BYTES_PER_NANOSECOND
+    """The time of a copy, most of it in the second-level cache."""
+    return kernel.bytes / _BYTES_PER_NANOSECOND
 
 
-def estimated_nanoseconds(nest: Nest, target: Target) -> float:
-    """The time of a nest on one thread, to within a factor of two or so.
+def estimated_nanoseconds(nest: Nest, bytes: int, target: Target) -> float:
+    """The time of a nest that moves so many bytes, to within a factor of two or so.
 
-    An operation of a region is taken to cost a cycle for each vector of 32-bit lanes.
+    An operation of a region is taken to cost half a cycle for each vector of 32-bit
+    lanes.
     """
     lanes = target.vector_bits // 32
     op = nest.op
     vectors = prod(nest.parallel) / lanes
-    cycles = vectors * (_operations(op.init) + _operations(op.epilogue))
+    cycles = 0.5 * vectors * (_operations(op.init) + _operations(op.epilogue))
     products = recognise(nest)
     if isinstance(products, Contraction):
-        cycles += prod(nest.bounds) / (4 * lanes)
+        plan = plan_tiles(target, products)
+        if plan is not None:
+            cycles += product_cycles(products, plan)
+        else:
+            cycles += prod(nest.bounds) / (4 * lanes)
     elif isinstance(products, DepthwiseProducts):  # its bytes have to be interleaved
-        cycles += prod(nest.bounds) / lanes
+        cycles += 0.5 * prod(nest.bounds) / lanes
     elif nest.reduction:
-        cycles += vectors * prod(nest.reduction) * _operations(op.body)
-    return cycles / _CYCLES_PER_NANOSECOND
+        cycles += 0.5 * vectors * prod(nest.reduction) * _operations(op.body)
+    return max(cycles / _CYCLES_PER_NANOSECOND, bytes / _BYTES_PER_NANOSECOND)
 
 
 def _operations(region: Region) -> int:
