@@ -65,7 +65,7 @@ OPERATORS = {"add": qnn.AddOp, "sub": qnn.SubOp, "mul": qnn.MulOp}
 PLANES = [
     *product(["tflite", "tflite-xnnpack", "tflite-ruy", "tosa"], ["add", "sub"]),
     *product(["pytorch-fbgemm", "pytorch-qnnpack", "onnxruntime"], ["add", "mul"]),
-    *product(["tflite-single", "tosa", "tvm"], ["mul"]),
+    *product(["tflite", "gemmlowp", "tflite-single", "tosa", "tvm"], ["mul"]),
 ]
 
 

@@ -3,7 +3,8 @@
     round(a * x + (b * y + c)), limited to least ... most
 
 x and y are the numbers that the function's sources stand for; in place of them there
-may be one product of both, each less its zero point. A plane is proved by running its
+may be one product of both, each less its zero point. The offset may have the sign of
+the product, where ties are rounded away from zero. A plane is proved by running its
 operations in the interpreter in all cases, 65,536 at most.
 """
 
@@ -43,7 +44,8 @@ class Plane:
     """The operations of a plane whose numbers come from a function's sources.
 
     They are multiplied in `order`, the first one last. With `zero_points` the product
-    of both, less these, is the only number. Products and sums are rounded once if
+    of both, less these, is the only number; if `odd` the offset's magnitude has its
+    sign, and `shift` is added to what is rounded. Products and sums are rounded once if
     `fused`. `coefficients` are the numbers' factors and the offset.
     """
 
@@ -51,12 +53,14 @@ class Plane:
     fused: bool
     order: tuple[int, ...]
     zero_points: tuple[int, ...] = ()
+    odd: bool = False
+    shift: int = 0
     coefficients: tuple[float, ...] = ()
 
     def __str__(self) -> str:
         name = "fma" if self.fused else "mul, add"
         if self.zero_points:
-            return f"{name} of product"
+            return f"{'odd ' if self.odd else ''}{name} of product"
         return f"{len(self.order)} x {name}" if len(self.order) > 1 else name
 
     @property
@@ -66,7 +70,10 @@ class Plane:
         if self.zero_points:
             centred = zip(numbers, self.zero_points, strict=True)
             numbers = [np.prod([x - zero for x, zero in centred], axis=0)]
-        return np.stack([*numbers, np.ones_like(numbers[0])], axis=1).astype(float)
+        last = np.ones_like(numbers[0])
+        if self.odd:
+            last = np.where(numbers[0] < 0, -1, 1)
+        return np.stack([*numbers, last], axis=1).astype(float)
 
     @property
     def cost(self) -> int:
@@ -106,6 +113,8 @@ class Plane:
         if self.zero_points:
             both = add(arith.MuliOp(centred(0), centred(1)))
             numbers = [add(arith.SIToFPOp(both, f32))]
+            if self.odd:
+                real = add(math.CopySignOp(real, numbers[0]))
         else:
             numbers = [single(index) for index in range(len(sources))]
         for index in reversed(self.order):
@@ -115,6 +124,8 @@ class Plane:
                 scaled = add(arith.MulfOp(numbers[index], factors[index]))
                 real = add(arith.AddfOp(scaled, real))
         result = add(ConvertOp(real, i32, RoundingMode.HALF_EVEN))
+        if self.shift:
+            result = add(arith.AddiOp(result, number(self.shift)))
         values = self.function.numbers
         result = add(arith.MaxSIOp(result, number(int(values.min()))))
         result = add(arith.MinSIOp(result, number(int(values.max()))))
@@ -150,12 +161,13 @@ def prove_plane(function: ByteFunction, *, fused: bool, limit: int) -> Plane | N
     count = len(function.sources)
     shapes = [Plane(function, fused, tuple(range(count)))]
     if count == 2:
-        shapes.append(Plane(function, fused, (0,), _zero_points(function)))
+        product = Plane(function, fused, (0,), _zero_points(function))
+        shapes += [product, replace(product, odd=True, shift=_at_zero(product))]
     for shape in shapes:
         if shape.cost >= limit:
             continue
         columns = shape.columns
-        best = best_plane(columns, function.numbers)
+        best = best_plane(columns, function.numbers - shape.shift)
         if best is None or best[1] >= 0.5:
             continue
         coefficients, _ = best
@@ -171,6 +183,11 @@ def prove_plane(function: ByteFunction, *, fused: bool, limit: int) -> Plane | N
             if np.array_equal(everywhere, function.bits):
                 return replace(plane, coefficients=tuple(chosen.tolist()))
     return None
+
+
+def _at_zero(product: Plane) -> int:
+    """What the function gives for a product of nearly zero: its zero point."""
+    return int(product.function.numbers[np.abs(product.columns[:, 0]).argmin()])
 
 
 def _neighbours(coefficients: Doubles) -> Singles:
