@@ -6,6 +6,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from qlower.analysis.inner_loops import (
     estimate,
@@ -78,18 +79,7 @@ def test_convolutions_reach_the_limit_of_products(
     cpu: str, features: str | None, expected: tuple[str, str], signed: bool
 ):
     """Within 15 %, in the loop of a layer that does the most at once."""
-    shape = (32, 3, 3, 32)
-    module = make_module(
-        [quantized((1, 16, 16, 32), 0.02, 3, signed=signed)],
-        lambda x: [
-            qnn.Conv2DOp(
-                x,
-                constant(random_stored(shape), quantized(shape, 0.01)),
-                None,
-                quantized((1, 14, 14, 32), 0.1, 5, signed=signed),
-            ).result
-        ],
-    )
+    module = convolution((1, 16, 16, 32), (32, 3, 3, 32), signed=signed)
     target = resolve_target("aarch64-linux-gnu", cpu, features)
     kernels = lower_to_kernel(lower_to_arith(module, "tflite"))
     loops = inner_loops(generate_code(kernels, target).assembly())
@@ -97,6 +87,47 @@ def test_convolutions_reach_the_limit_of_products(
     assert main.ratio < 1.15
     product = main.loop.products[0].split()[0]
     assert product.removesuffix("2") == expected[not signed]
+
+
+@needs_mca
+@pytest.mark.parametrize(
+    ("cpu", "image", "weights"),
+    [
+        # rows that tiles don't divide, and a first layer with a run of nine bytes
+        ("neoverse-n1", (1, 7, 7, 64), (64, 1, 1, 64)),
+        ("neoverse-n1", (1, 5, 13, 32), (24, 1, 1, 32)),
+        ("neoverse-n1", (1, 18, 18, 3), (16, 3, 3, 3)),
+        ("neoverse-v1", (1, 8, 8, 64), (64, 1, 1, 64)),
+        ("neoverse-v1", (1, 6, 12, 32), (32, 1, 1, 32)),
+    ],
+)
+def test_every_tile_reaches_the_limit_of_products(
+    cpu: str, image: tuple[int, ...], weights: tuple[int, ...]
+):
+    """Within 15 %, in all loops of a layer: no tile is low for want of rows."""
+    target = resolve_target("aarch64-linux-gnu", cpu)
+    kernels = lower_to_kernel(lower_to_arith(convolution(image, weights), "tflite"))
+    loops = inner_loops(generate_code(kernels, target).assembly())
+    assert loops
+    assert max(found.ratio for found in estimate(loops, target)) < 1.15
+
+
+def convolution(
+    image: tuple[int, ...], weights: tuple[int, ...], *, signed: bool = True
+) -> ModuleOp:
+    """A layer without padding."""
+    size = [image[axis] - weights[axis] + 1 for axis in (1, 2)]
+    return make_module(
+        [quantized(image, 0.02, 3, signed=signed)],
+        lambda x: [
+            qnn.Conv2DOp(
+                x,
+                constant(random_stored(weights), quantized(weights, 0.01)),
+                None,
+                quantized((1, *size, weights[0]), 0.1, 5, signed=signed),
+            ).result
+        ],
+    )
 
 
 def test_no_tool_is_said_plainly(monkeypatch: pytest.MonkeyPatch):
