@@ -18,7 +18,7 @@ from functools import partial
 
 from qlower.codegen.dot import DotStep
 from qlower.codegen.elements import store_scalars
-from qlower.codegen.llvm import I64, Function, Type, Value, constant, zero
+from qlower.codegen.llvm import I32, I64, Function, Type, Value, constant, zero
 from qlower.codegen.nest import Span
 from qlower.codegen.packing import Factors, Packed
 from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
@@ -43,30 +43,47 @@ def emit_contraction(f: Function, target: Target, contraction: Contraction) -> N
     code = _Tile(f, target, nest, contraction.lane, contraction, dot, packed)
     channels = nest.channels or Span(constant(I64, 0), nest.bounds[contraction.lane])
 
-    def block(start: Value, vectors: int, valid: int, indices: list[Value]) -> None:
-        def tiles(now: list[Value]) -> None:
-            for segment in row_segments:
-                tile = partial(code.emit, start, vectors, valid, segment.width, pixel)
-                walk(f, pixel, segment, now, tile)
-
-        nested(f, nest.bounds, contraction.pixels[:-1], indices, tiles)
-
-    def blocks(indices: list[Value]) -> None:
+    def columns(code: Callable[[Value, int, int], None]) -> None:
+        """`code` with the first vector, vectors and channels of each column."""
         first = f.divide(channels.first, dot.lanes)
         whole, rest = divmod(channels.count, step)
 
         def one(index: Value, carried: list[Value]) -> list[Value]:
-            start = f.add(first, f.scale(index, width))
-            block(start, width, step, indices)
+            code(f.add(first, f.scale(index, width)), width, step)
             return carried
 
         f.loop(whole, [], one)
         if rest:
             start = f.add(first, constant(I64, whole * width))
-            block(start, -(-rest // dot.lanes), rest, indices)
+            code(start, -(-rest // dot.lanes), rest)
+
+    def tiles(indices: list[Value], code: Callable[[int, list[Value]], None]) -> None:
+        """`code` with the pixels of each tile and the first one."""
+
+        def row(now: list[Value]) -> None:
+            for segment in row_segments:
+                walk(f, pixel, segment, now, partial(code, segment.width))
+
+        nested(f, nest.bounds, contraction.pixels[:-1], indices, row)
+
+    def group(indices: list[Value]) -> None:
+        def column(first: Value, vectors: int, valid: int) -> None:
+            tiles(indices, partial(code.emit, (first, vectors, valid), None))
+
+        # sums of activations are the same for all columns
+        shared = packed.row_factor is not None and channels.count > step
+        tiles(indices, row_of_columns) if shared else columns(column)
+
+    def row_of_columns(height: int, indices: list[Value]) -> None:
+        sums = code.row_sums(height, indices)
+
+        def column(first: Value, vectors: int, valid: int) -> None:
+            code.emit((first, vectors, valid), sums, height, indices)
+
+        columns(column)
 
     indices = [constant(I64, 0)] * len(nest.bounds)
-    return nested(f, nest.bounds, contraction.groups, indices, blocks)
+    return nested(f, nest.bounds, contraction.groups, indices, group)
 
 
 def channels_of_tile(target: Target, contraction: Contraction) -> int:
@@ -92,21 +109,31 @@ class _Tile(PointCode):
     dot: DotStep
     packed: Packed
 
+    @property
+    def pixel(self) -> int | None:
+        """The loop that a tile has several steps of."""
+        return self.contraction.pixels[-1] if self.contraction.pixels else None
+
     def emit(
         self,
-        first_vector: Value,
-        vectors: int,
-        valid: int,
+        column: tuple[Value, int, int],
+        row_sums: Value | None,
         height: int,
-        pixel: int | None,
         indices: list[Value],
     ) -> None:
-        """`height` pixels times `valid` channels, from `first_vector` on."""
+        """`height` pixels times a column: its first vector, vectors and channels.
+
+        `row_sums` are where `row_sums` has put those of these pixels, if it has.
+        """
+        first_vector, vectors, valid = column
         f, lanes = self.f, self.dot.lanes
-        points = [moved(f, indices, pixel, row) for row in range(height)]
         group = self.group(indices)
         first = f.add(f.scale(group, self.packed.vectors), first_vector)
-        sums = self.sums(points, first, vectors)
+        points = self.points(height, indices)
+        has_own = row_sums is None and self.packed.row_factor is not None
+        sums = self.sums(points, first, vectors, with_rows=has_own)
+        if has_own:
+            row_sums = self.store_row_sums([row.pop() for row in sums])
         row_bytes = vectors * lanes * 4
         scratch = f.allocate(height * row_bytes)
         for row, values in enumerate(sums):
@@ -118,28 +145,45 @@ class _Tile(PointCode):
 
         def finish_row(row: Value, carried: list[Value]) -> list[Value]:
             point = list(indices)
-            if pixel is not None:
-                point[pixel] = f.add(indices[pixel], row)
+            if self.pixel is not None:
+                point[self.pixel] = f.add(indices[self.pixel], row)
             line = f.at(scratch, f.scale(row, row_bytes))
+            shift = None
+            if row_sums is not None:
+                shift = f.load(I32, f.at(row_sums, f.scale(row, 4)), 4)
             # as many sums as make a whole vector of bytes
             for segment in split(valid, 4 * lanes):
-                code = partial(self.finish, line, channel, segment.width)
+                place = line, channel, f.scale(first, lanes)
+                code = partial(self.finish, *place, shift, segment.width)
                 walk(f, self.contraction.lane, segment, point, code)
             return carried
 
         f.loop(height, [], finish_row)
 
+    def points(self, height: int, indices: list[Value]) -> list[list[Value]]:
+        """Those of `height` pixels."""
+        return [moved(self.f, indices, self.pixel, row) for row in range(height)]
+
     def finish(
-        self, line: Value, channel: Value, lanes: int, point: list[Value]
+        self,
+        line: Value,
+        channel: Value,
+        column: Value,
+        row_sum: Value | None,
+        lanes: int,
+        point: list[Value],
     ) -> None:
         """Complete the sums, run the epilogue, store.
 
-        `line` holds a pixel's sums from `channel` on; `point` counts from there.
+        `line` holds a pixel's sums from `channel` on, which is packed as `column`;
+        `point` counts from there.
         """
         f, nest, loop = self.f, self.nest, self.contraction.lane
-        address = f.at(line, f.scale(point[loop], 4))
-        point[loop] = f.add(channel, point[loop])
-        total = f.load(Type("i32", lanes), address, 4)
+        distance, point[loop] = point[loop], f.add(channel, point[loop])
+        type = Type("i32", lanes)
+        total = f.load(type, f.at(line, f.scale(distance, 4)), 4)
+        if row_sum is not None:
+            total = f.binary("sub", total, self.shift(row_sum, column, distance, lanes))
         if not self.packed.starts_from_initial:
             (initial,) = self.run(nest.op.init, point, [], lanes)
             total = f.binary("add", total, initial)
@@ -155,28 +199,87 @@ class _Tile(PointCode):
             position = self.f.add(scaled, indices[loop])
         return position
 
-    def sums(
-        self, points: list[list[Value]], first: Value, vectors: int
-    ) -> list[list[Value]]:
-        """The corrected sums: one list a pixel, one vector a block of channels."""
-        f, dot, packed = self.f, self.dot, self.packed
-        lanes_type = Type("i32", dot.lanes)
-        vector_bytes = dot.lanes * 4
-        at = f.scale(first, vector_bytes)
+    def row_sums(self, height: int, indices: list[Value]) -> Value:
+        """Where the sums of activations of `height` pixels are."""
+        dot = self.dot
 
-        def constants(base: Value) -> list[Value]:
-            return [
-                f.load(
-                    lanes_type,
-                    f.at(base, f.add(at, constant(I64, vector * vector_bytes))),
-                    vector_bytes,
-                )
+        def ones(tap: Value, chunk: Value, size: int, before: int) -> list[list[Value]]:
+            return [dot.ones(size, before)]
+
+        start = [zero(Type("i32", dot.lanes))]
+        rows = self.products(self.points(height, indices), start, ones)
+        return self.store_row_sums([total for (total,) in rows])
+
+    def store_row_sums(self, sums: Sequence[Value]) -> Value:
+        """Where they are, as i32; multiplied, if all channels have one row factor."""
+        f, factor = self.f, self.packed.row_factor
+        stored = f.allocate(4 * len(sums))
+        for row, total in enumerate(sums):
+            value = f.extract(total, 0)
+            if isinstance(factor, int):
+                value = f.binary("mul", value, constant(I32, factor))
+            f.store(value, f.at(stored, constant(I64, 4 * row)), 4)
+        return stored
+
+    def shift(
+        self, row_sum: Value, column: Value, distance: Value, lanes: int
+    ) -> Value:
+        """What a pixel's sums of `lanes` channels are too great by."""
+        f, factor = self.f, self.packed.row_factor
+        moved_by = f.splat(row_sum, lanes)
+        if not isinstance(factor, Value):
+            return moved_by
+        address = f.at(factor, f.scale(f.add(column, distance), 4))
+        return f.binary("mul", moved_by, f.load(Type("i32", lanes), address, 4))
+
+    def sums(
+        self, points: list[list[Value]], first: Value, vectors: int, *, with_rows: bool
+    ) -> list[list[Value]]:
+        """The sums but for the row sums' part: one list a pixel, one vector a block of
+        channels, and one with the row sum if `with_rows`."""
+        f, dot, packed = self.f, self.dot, self.packed
+        vector_bytes = dot.lanes * 4
+        at = f.at(packed.correction, f.scale(first, vector_bytes))
+        start = [
+            f.load(
+                Type("i32", dot.lanes),
+                f.at(at, constant(I64, vector * vector_bytes)),
+                vector_bytes,
+            )
+            for vector in range(vectors)
+        ]
+        if with_rows:
+            start.append(zero(start[0].type))
+        panel = packed.taps * packed.chunks * dot.chunk_bytes
+        weights = f.at(packed.weights, f.scale(first, panel))
+        step, apart = vectors * dot.chunk_bytes, dot.chunk_bytes
+        if packed.block == 1:
+            step, apart = dot.chunk_bytes, panel
+
+        def load(tap: Value, chunk: Value, size: int, before: int) -> list[list[Value]]:
+            offset = f.scale(f.add(f.scale(tap, packed.chunks), chunk), step)
+            addresses = [
+                f.at(weights, f.add(offset, constant(I64, vector * apart)))
                 for vector in range(vectors)
             ]
+            used = dot.products(size, before)
+            loaded = [dot.load_weights(f, address, used) for address in addresses]
+            return [*loaded, dot.ones(size, before)] if with_rows else loaded
 
-        start = constants(packed.correction)
-        with_rows = packed.row_factor is not None
-        none = [zero(lanes_type)] if with_rows else []
+        return self.products(points, start, load)
+
+    def products(
+        self,
+        points: list[list[Value]],
+        start: list[Value],
+        weights: Callable[[Value, Value, int, int], list[list[Value]]],
+    ) -> list[list[Value]]:
+        """Sums of products from `start` on, which has a vector for each of `weights`.
+
+        These are given a tap, a chunk, how many bytes of the run it has, and how many
+        are before them at least. One list a pixel.
+        """
+        f, dot = self.f, self.dot
         # a last group that isn't full repeats its last pixel
         groups = [
             [
@@ -185,12 +288,7 @@ class _Tile(PointCode):
             ]
             for first in range(0, len(points), dot.rows)
         ]
-        flat = [dot.spread(f, value) for _ in groups for value in (*start, *none)]
-        panel = packed.taps * packed.chunks * dot.chunk_bytes
-        weights = f.at(packed.weights, f.scale(first, panel))
-        step, apart = vectors * dot.chunk_bytes, dot.chunk_bytes
-        if packed.block == 1:
-            step, apart = dot.chunk_bytes, panel
+        flat = [dot.spread(f, value) for _ in groups for value in start]
 
         def chunk(
             position: list[Value],
@@ -204,7 +302,6 @@ class _Tile(PointCode):
 
             At least `before` bytes of the run lie before them.
             """
-            offset = f.scale(f.add(f.scale(tap, packed.chunks), index), step)
             loaded: list[list[list[Value]]] = []
             activation = self.contraction.activation
             for group in groups:
@@ -219,43 +316,18 @@ class _Tile(PointCode):
                 )
             for part in range(-(-size // dot.depth)):
                 meant = min(dot.depth, size - dot.depth * part)
-                at_part = f.add(offset, constant(I64, part * step))
-                chunk_weights = [
-                    dot.load_weights(
-                        f,
-                        f.at(
-                            weights,
-                            f.add(at_part, constant(I64, vector * apart)),
-                        ),
-                        dot.products(meant, before + dot.depth * part),
-                    )
-                    for vector in range(vectors)
-                ]
-                if with_rows:
-                    chunk_weights.append(dot.ones(meant, before + dot.depth * part))
-                flat = dot.multiply_all(
-                    f, flat, [x[part] for x in loaded], chunk_weights
-                )
+                at = f.add(index, constant(I64, part))
+                factors = weights(tap, at, meant, before + dot.depth * part)
+                flat = dot.multiply_all(f, flat, [x[part] for x in loaded], factors)
             return flat
 
         flat = self.reduce(flat, chunk)
-        width = vectors + len(none)
         rows: list[list[Value]] = []
-        for start_of_group in range(0, len(flat), width):
-            totals = flat[start_of_group : start_of_group + width]
+        for first in range(0, len(flat), len(start)):
+            totals = flat[first : first + len(start)]
             collected = [dot.collect(f, total) for total in totals]
             rows += [list(row) for row in zip(*collected, strict=True)]
-        rows = rows[: len(points)]
-        if packed.row_factor is None:
-            return rows
-        row_factors = constants(packed.row_factor)
-        return [
-            [
-                f.binary("sub", value, f.binary("mul", row[-1], factor))
-                for value, factor in zip(row[:-1], row_factors, strict=True)
-            ]
-            for row in rows
-        ]
+        return rows[: len(points)]
 
     def reduce(
         self,

@@ -30,13 +30,14 @@ class Packed:
     `weights`: bytes [group][block][tap][chunk][vector] of the dot step's chunks, in
     blocks of `block` vectors (the last may have fewer). `correction`: i32
     [group][vector][lane], what the sum starts from; that has the initial accumulator
-    in it if `starts_from_initial`. `row_factor`: None, or w1 in the same layout.
+    in it if `starts_from_initial`. `row_factor`: w1 if it is the same
+    for all, else in the same layout; None if it is 0.
     """
 
     weights: Value
     correction: Value
     starts_from_initial: bool
-    row_factor: Value | None
+    row_factor: Value | int | None
     vectors: int
     chunks: int
     taps: int
@@ -78,14 +79,18 @@ class Factors:
             module.add_constant(b"".join(blocks)),
             module.add_constant(padded_i32(start, columns)),
             self.initial is not None,
-            module.add_constant(padded_i32(self.row_factor, columns))
-            if self.has_row_factor
-            else None,
+            self._packed_row_factor(module, columns),
             vectors,
             chunks,
             taps,
             block,
         )
+
+    def _packed_row_factor(self, module: Module, columns: int) -> Value | int | None:
+        least, most = int(self.row_factor.min()), int(self.row_factor.max())
+        if least == most:
+            return least or None
+        return module.add_constant(padded_i32(self.row_factor, columns))
 
 
 def constant_factors(contraction: Contraction, dot: DotStep) -> Factors:

@@ -37,7 +37,6 @@ def choose_tile(
     once for all rows.
     """
     spare = target.vector_registers - 4
-    extra = int(factors.has_row_factor)
     at_once = dot.activation_loads(min(length, dot.run_bytes))
     _, _, _, taps, chunks_of_run, _ = factors.weights.shape
     chunks = taps * chunks_of_run
@@ -45,20 +44,24 @@ def choose_tile(
     for width in range(1, min(factors.vectors, _MAXIMUM_CHANNELS_IN_FLIGHT) + 1):
         for height in range(1, rows + 1):
             held = _whole_groups(dot, height)
-            needed = (held + dot.rows) * (width + extra)
+            # a single column sums its activations itself, else there is one for that
+            summed = width + int(factors.has_row_factor and width == factors.vectors)
+            needed = (held + dot.rows) * summed
             if dot.selects_lane:
                 needed += held * at_once - 2
             elif dot.is_pairs:
-                columns_held = width + extra
-                needed = held * columns_held + 2 * min(held, columns_held) - 2
+                needed = held * summed + 2 * min(held, summed) - 2
             if needed > spare and height * width > 1:
                 break
             columns = divmod(factors.vectors, width)
+            widths = [(summed, columns[0]), (columns[1], 1)]
+            if factors.has_row_factor and summed == width:
+                widths.append((1, 1))
             for segments in (even_tiles(rows, height), whole_tiles(rows, height)):
                 steps = 0.0
-                for w, count in ((width, columns[0]), (columns[1], 1)):
+                for w, count in widths:
                     for segment in segments if w else ():
-                        cycles = chunks * _cycles(dot, length, segment.width, w + extra)
+                        cycles = chunks * _cycles(dot, length, segment.width, w)
                         cycles += _epilogue_cycles(dot, segment.width, w)
                         steps += count * segment.repeat * cycles
                 if steps < best:
