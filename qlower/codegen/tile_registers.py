@@ -15,15 +15,15 @@ is not whole begins earlier too, and finishes only what is left.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
 from math import prod
 
 import numpy as np
 
 from qlower.codegen.dot import Integers
 from qlower.codegen.elements import store_scalars
+from qlower.codegen.joined_pixels import JoinedPixels, join_pixels
 from qlower.codegen.llvm import I32, I64, Function, Module, Type, Value, constant
 from qlower.codegen.packing import padded_i32
 from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
@@ -49,7 +49,10 @@ def emit_tiles(
     assert target.tiles is not None
     nest = contraction.nest
     data = _Data.of(f.module, contraction, plan)
-    code = _Tiles(f, target, nest, contraction.lane, contraction, plan, data)
+    joined = None
+    if data.row_factor is None:
+        joined = join_pixels(contraction, _FINISHED_CHANNELS)
+    code = _Tiles(f, target, nest, contraction.lane, contraction, plan, data, joined)
     shapes = {register: (plan.height, _ROW_BYTES) for register in range(_ACTIVATIONS)}
     for index in range(PAIR):
         shapes[_ACTIVATIONS + index] = (plan.height, plan.depth)
@@ -128,10 +131,25 @@ class _Block:
 
 
 @dataclass(frozen=True)
+class _Sums:
+    """The sums of pixels: where those of the first are, and the bytes to the next.
+
+    `ones`: where the sums of their activations are, 16 equal ones a pixel, and `factor`
+    what those are multiplied by; None where there is no such factor.
+    """
+
+    first: Value
+    line_bytes: int
+    ones: Value | None = None
+    factor: Value | None = None
+
+
+@dataclass(frozen=True)
 class _Tiles(PointCode):
     contraction: Contraction
     plan: TilePlan
     data: _Data
+    joined: JoinedPixels | None
 
     @property
     def tiles(self) -> TileRegisters:
@@ -250,7 +268,8 @@ class _Tiles(PointCode):
                 )
 
         self.steps(step)
-        for (vector, row), register in sums.items():
+        # a row may reach into the next one, whose first vector has to come later
+        for (vector, row), register in sorted(sums.items(), key=lambda s: -s[0][0]):
             across, along = divmod(row, len(block.starts))
             line = across * block.width + block.starts[along]
             address, line_bytes = stored(vector, line)
@@ -358,9 +377,10 @@ class _Tiles(PointCode):
         weights = f.at(data.weights, f.scale(column, data.vector_bytes))
         starts = f.at(data.start, f.scale(column, _ROW_BYTES))
         vectors = -(-valid // LANES)
-        line_bytes = vectors * _ROW_BYTES
-        scratch = f.allocate(block.across * block.width * line_bytes)
-        for pair in range(0, vectors, PAIR):
+        joined = self.joined
+        line_bytes = 4 * valid if joined else vectors * _ROW_BYTES
+        scratch = f.allocate(block.across * block.width * line_bytes + _ROW_BYTES)
+        for pair in reversed(range(0, vectors, PAIR)):
 
             def stored(vector: int, line: int, pair: int = pair) -> tuple[Value, int]:
                 offset = line * line_bytes + (pair + vector) * _ROW_BYTES
@@ -376,56 +396,57 @@ class _Tiles(PointCode):
                 for vector in range(pair, min(pair + PAIR, vectors))
             ]
             self.products(block, point, now, data.tap_bytes, start, stored)
-        segments = split(valid, _FINISHED_CHANNELS)
-        for across, segment in product(range(block.across), segments):
+        start_row, end = block.skipped, block.width
+        for across in range(block.across):
             corner = moved(f, point, self.outer_pixel, across)
-            corner[self.lane] = f.add(
-                f.scale(first, LANES), constant(I64, segment.start)
-            )
+            corner[self.lane] = f.scale(first, LANES)
             line = across * block.width
-            sums = f.at(scratch, constant(I64, line * line_bytes + 4 * segment.start))
-            factor = ones = None
+            sums = _Sums(f.at(scratch, constant(I64, line * line_bytes)), line_bytes)
             if row_sums is not None and data.row_factor is not None:
-                offset = f.add(
-                    f.scale(column, _ROW_BYTES), constant(I64, 4 * segment.start)
-                )
-                factor = f.at(data.row_factor, offset)
                 ones = f.at(row_sums, constant(I64, line * _ROW_BYTES))
-            rows = Segment(block.skipped, block.width - block.skipped, 1)
-            self.finish(corner, rows, segment.width, (sums, line_bytes), ones, factor)
+                factor = f.at(data.row_factor, f.scale(column, _ROW_BYTES))
+                sums = replace(sums, ones=ones, factor=factor)
+            done = start_row
+            if joined:
+                together = (end - start_row) // joined.count
+                done += together * joined.count
+                rows = Segment(start_row, together, joined.count)
+                code = replace(self, nest=joined.nest)
+                code.finish(corner, rows, joined.count * valid, sums)
+            self.finish(corner, Segment(done, end - done, 1), valid, sums)
 
     def finish(
-        self,
-        corner: list[Value],
-        rows: Segment,
-        lanes: int,
-        sums: tuple[Value, int],
-        ones: Value | None,
-        factor: Value | None,
+        self, corner: list[Value], rows: Segment, valid: int, sums: _Sums
     ) -> None:
-        """Init and epilogue of `lanes` channels for `rows` of the last pixel loop.
-
-        `sums`: where those of the first pixel are, and the bytes to the next one.
-        """
+        """Init and epilogue of `valid` channels for `rows` of the last pixel loop."""
         f, nest, loop = self.f, self.nest, self.contraction.pixels[-1]
-        type = Type("i32", lanes)
-        first, line_bytes = sums
 
-        def row(index: Value, carried: list[Value]) -> list[Value]:
-            index = f.add(index, constant(I64, rows.start))
-            point = list(corner)
-            point[loop] = f.add(corner[loop], index)
-            total = f.load(type, f.at(first, f.scale(index, line_bytes)), 4)
-            if not self.data.starts_from_initial:
-                (initial,) = self.run(nest.op.init, point, [], lanes)
-                total = f.binary("add", total, initial)
-            if ones is not None and factor is not None:
-                row_sum = f.load(I32, f.at(ones, f.scale(index, _ROW_BYTES)), 4)
-                product = f.splat(row_sum, lanes), f.load(type, factor, 4)
-                total = f.binary("sub", total, f.binary("mul", *product))
-            stored = self.run(nest.op.epilogue, point, [total], lanes)
-            for result, value in zip(nest.results, stored, strict=True):
-                store_scalars(f, value, result.address(f, point))
-            return carried
+        def lanes(start: int, width: int) -> None:
+            type = Type("i32", width)
+            offset = constant(I64, 4 * start)
 
-        f.loop(rows.repeat, [], row)
+            def row(index: Value, carried: list[Value]) -> list[Value]:
+                index = f.add(f.scale(index, rows.width), constant(I64, rows.start))
+                point = list(corner)
+                point[loop] = f.add(corner[loop], index)
+                point[self.lane] = f.add(corner[self.lane], constant(I64, start))
+                line = f.at(sums.first, f.scale(index, sums.line_bytes))
+                total = f.load(type, f.at(line, offset), 4)
+                if not self.data.starts_from_initial:
+                    (initial,) = self.run(nest.op.init, point, [], width)
+                    total = f.binary("add", total, initial)
+                if sums.ones is not None and sums.factor is not None:
+                    one = f.load(I32, f.at(sums.ones, f.scale(index, _ROW_BYTES)), 4)
+                    factor = f.load(type, f.at(sums.factor, offset), 4)
+                    moved_by = f.binary("mul", f.splat(one, width), factor)
+                    total = f.binary("sub", total, moved_by)
+                stored = self.run(nest.op.epilogue, point, [total], width)
+                for result, value in zip(nest.results, stored, strict=True):
+                    store_scalars(f, value, result.address(f, point))
+                return carried
+
+            f.loop(rows.repeat, [], row)
+
+        for segment in split(valid, _FINISHED_CHANNELS):
+            for index in range(segment.repeat):
+                lanes(segment.start + index * segment.width, segment.width)

@@ -23,7 +23,7 @@ needs_tiles = pytest.mark.skipif(
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch):
     """Tiles wherever they are possible, not only where they are faster."""
-    monkeypatch.setattr(tile_plan, "_cycles", lambda *_: 0.0)
+    monkeypatch.setattr(tile_plan, "product_cycles", lambda *_: 0.0)
 
 
 CASES = [

@@ -162,7 +162,7 @@ def test_tiles_only_where_they_are_used(
 ):
     """No permission is asked for, or waited for, that the code does without."""
     cycles = 0.0 if uses_tiles else 1e9
-    monkeypatch.setattr(tile_plan, "_cycles", lambda *_: cycles)
+    monkeypatch.setattr(tile_plan, "product_cycles", lambda *_: cycles)
     cpus = ["cascadelake", "sapphirerapids"]
     compiled = qlower.compile(path, target=X86_TRIPLE, cpu=cpus)
     assert ("@system_call" in compiled.object.llvm_text) == uses_tiles
@@ -187,7 +187,7 @@ def test_the_object_asks_for_tiles(
     monkeypatch: pytest.MonkeyPatch,
 ):
     """In a process that hasn't got them yet."""
-    monkeypatch.setattr(tile_plan, "_cycles", lambda *_: 0.0)
+    monkeypatch.setattr(tile_plan, "product_cycles", lambda *_: 0.0)
     cpus = ["cascadelake", "cascadelake+amx-int8"]
     qlower.compile(path, cpu=cpus).save(tmp_path, emit=["shared"])
     np.save(tmp_path / "x.npy", image)
