@@ -1,8 +1,9 @@
 """How a contraction is cut for tile registers, if that is worth it, and its weights.
 
-Nothing outside of a run or a row of pixels is read: a last piece of the run that is not
+No byte is read that isn't one of the activations. A last piece of the run that is not
 whole begins earlier, and has weights 0 for what was there before; a last tile of pixels
-begins earlier, too.
+begins earlier, too. A run that is no multiple of four bytes may be read together with
+what comes next, or before, where another tap reads as far.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ _CONFIGURING_CYCLES = 250.0
 """Of describing the registers' shapes, and of releasing them."""
 
 
+UNROLLED_STEPS = 12
+"""Taps times pieces that are written out one by one."""
+
+
 class _TileStep(DotStep):
     """What the packing of weights asks: signed bytes, and activations as they are."""
 
@@ -47,6 +52,10 @@ class TilePlan:
     A register has `height` pixels of the last pixel loop and `depth` bytes of the run,
     which has `pieces` of them. `along` registers are neighbours in the last pixel loop,
     or `across` in the one before.
+
+    `leads` is for a run of one piece that is shorter than `depth`: for each tap, how
+    many bytes before the run its register begins. It is empty where runs are long
+    enough.
     """
 
     height: int
@@ -54,6 +63,7 @@ class TilePlan:
     pieces: int
     along: int
     across: int
+    leads: tuple[int, ...] = ()
 
 
 def plan_tiles(target: Target, contraction: Contraction) -> TilePlan | None:
@@ -63,20 +73,40 @@ def plan_tiles(target: Target, contraction: Contraction) -> TilePlan | None:
         return None
     bounds = contraction.nest.bounds
     length, rows = bounds[run], bounds[contraction.pixels[-1]]
-    if length < 4:
+    leads = _leads(contraction, -length % 4)
+    if length < 4 and not leads:
         return None
     registers = -(-rows // tiles.rows)
     height = -(-rows // registers)
-    # pieces of equal size, none of which reaches beyond the run
-    depth = min(_piece(length, tiles.row_bytes), length // 4 * 4)
+    depth = _piece(length, tiles.row_bytes)
+    if depth <= length:
+        leads = ()
+    elif not leads:
+        depth = length // 4 * 4
     pieces = -(-length // depth)
     others = contraction.pixels[:-1]
     across = registers == 1 and bool(others) and bounds[others[-1]] > 1
-    plan = TilePlan(height, depth, pieces, min(PAIR, registers), PAIR if across else 1)
+    along, across = min(PAIR, registers), PAIR if across else 1
+    plan = TilePlan(height, depth, pieces, along, across, leads)
     is_faster = product_cycles(contraction, plan) < _cycles_of_vectors(
         contraction, length
     )
     return plan if is_faster else None
+
+
+def _leads(contraction: Contraction, spare: int) -> tuple[int, ...]:
+    """How to read `spare` bytes more for each tap: after the run where another tap
+    follows far enough away, else before it. Empty where there is no such loop."""
+    bounds, taps = contraction.nest.bounds, contraction.taps
+    strides = contraction.activation.operand.strides
+    counts = [bounds[tap] for tap in taps]
+    if prod(counts) > UNROLLED_STEPS:
+        return ()
+    for axis, tap in enumerate(taps):
+        if counts[axis] > 1 and strides[tap] >= spare:
+            last = np.indices(counts)[axis].ravel() == counts[axis] - 1
+            return tuple(spare * int(is_last) for is_last in last)
+    return ()
 
 
 def _piece(length: int, most: int) -> int:
@@ -120,6 +150,11 @@ def packed_pieces(weights: Integers, plan: TilePlan) -> bytes:
     In bytes [group, vector, tap, piece, position / 4, lane, position % 4].
     """
     length, depth = weights.shape[-1], plan.depth
+    if plan.leads:
+        padded = np.zeros((*weights.shape[:-1], depth), np.int64)
+        for tap, lead in enumerate(plan.leads):
+            padded[..., tap, lead : lead + length] = weights[..., tap, :]
+        weights, length = padded, depth
     starts = [min(piece * depth, length - depth) for piece in range(plan.pieces)]
     pieces = np.stack([weights[..., at : at + depth] for at in starts], axis=-2)
     pieces[..., -1, : plan.pieces * depth - length] = 0

@@ -29,7 +29,14 @@ from qlower.codegen.packing import padded_i32
 from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.recognise import Contraction
 from qlower.codegen.target import Target, TileRegisters
-from qlower.codegen.tile_plan import LANES, PAIR, TilePlan, packed_pieces, tile_factors
+from qlower.codegen.tile_plan import (
+    LANES,
+    PAIR,
+    UNROLLED_STEPS,
+    TilePlan,
+    packed_pieces,
+    tile_factors,
+)
 
 _ROW_BYTES = 4 * LANES
 
@@ -38,8 +45,6 @@ _FINISHED_CHANNELS = 4 * LANES
 
 _ACTIVATIONS, _WEIGHTS = 4, 6
 """The first registers of each; the sums have those before."""
-
-_UNROLLED_STEPS = 12
 
 
 def emit_tiles(
@@ -102,7 +107,7 @@ class _Data:
             start = start + factors.initial
         if factors.has_row_factor:
             row_factor = i32(factors.row_factor)
-            all_ones = np.ones((1, 1, lanes, 1, length), np.int64)
+            all_ones = np.ones((1, 1, lanes, taps, length), np.int64)
             ones = module.add_constant(packed_pieces(all_ones, plan))
         return cls(
             module.add_constant(packed_pieces(weights[..., :length], plan)),
@@ -227,16 +232,14 @@ class _Tiles(PointCode):
         block: _Block,
         point: list[Value],
         weights: Sequence[Value],
-        tap_bytes: int,
         start: Callable[[int, int], None],
         stored: Callable[[int, int], tuple[Value, int]],
     ) -> None:
         """The sums of a block of pixels for one or two vectors of channels.
 
-        `weights` are the addresses of each vector's, with `tap_bytes` for a tap.
-        `start(register, vector)` gives a register its first value; `stored(vector,
-        line)` is where the sums go from a line of the block on, and the bytes from
-        there to the next line.
+        `weights` are the addresses of each vector's. `start(register, vector)` gives a
+        register its first value; `stored(vector, line)` is where the sums go from a
+        line of the block on, and the bytes from there to the next line.
         """
         f, tiles, plan = self.f, self.tiles, self.plan
         parallel = len(self.nest.parallel)
@@ -257,7 +260,8 @@ class _Tiles(PointCode):
             for row, corner in enumerate(corners):
                 at = activation.operand.address(f, [*corner[:parallel], *position])
                 self.instruction(tiles.load, _ACTIVATIONS + row, at, stride)
-            offset = f.add(f.scale(tap, tap_bytes), f.scale(piece, LANES * plan.depth))
+            of_tap = f.scale(tap, self.data.tap_bytes)
+            offset = f.add(of_tap, f.scale(piece, LANES * plan.depth))
             for vector, base in enumerate(weights):
                 at = f.at(base, offset)
                 row_bytes = constant(I64, _ROW_BYTES)
@@ -286,7 +290,7 @@ class _Tiles(PointCode):
         steps = prod(bounds[tap] for tap in taps) * plan.pieces
 
         def repeat(count: int, body: Callable[[Value], None]) -> None:
-            if steps <= _UNROLLED_STEPS:
+            if steps <= UNROLLED_STEPS:
                 for index in range(count):
                     body(constant(I64, index))
                 return
@@ -303,6 +307,10 @@ class _Tiles(PointCode):
                 now[run - parallel] = start
                 code(now, tap, index)
 
+            if plan.leads:
+                assert tap.constant is not None
+                lead = plan.leads[tap.constant]
+                return piece(constant(I64, 0), constant(I64, -lead))
             repeat(whole, lambda index: piece(index, f.scale(index, plan.depth)))
             if whole < plan.pieces:
                 piece(constant(I64, whole), constant(I64, length - plan.depth))
@@ -357,7 +365,7 @@ class _Tiles(PointCode):
         def start(register: int, vector: int) -> None:
             self.instruction(self.tiles.zero, register)
 
-        self.products(block, point, [ones], 0, start, stored)
+        self.products(block, point, [ones], start, stored)
         return scratch
 
     def tile(
@@ -395,7 +403,7 @@ class _Tiles(PointCode):
                 f.at(weights, constant(I64, vector * data.vector_bytes))
                 for vector in range(pair, min(pair + PAIR, vectors))
             ]
-            self.products(block, point, now, data.tap_bytes, start, stored)
+            self.products(block, point, now, start, stored)
         start_row, end = block.skipped, block.width
         for across in range(block.across):
             corner = moved(f, point, self.outer_pixel, across)

@@ -31,6 +31,12 @@ CASES = [
     # odd and even numbers of registers along a row, and of rows of one register
     *(Window(rows, columns, 16, 20, (3, 3)) for rows in (3, 5) for columns in (4, 9)),
     *(Window(1, columns, 64, 33, zero_x=-5) for columns in (15, 17, 31, 49, 65, 100)),
+    # few channels: pixels that are finished together, and some that are left over
+    *(Window(3, 21, 32, outputs, (1, 3)) for outputs in (1, 8, 16, 24, 40, 48, 56)),
+    # short runs, read with their neighbours
+    *(Window(6, 9, channels, 16, (3, 3), (2, 2)) for channels in (1, 2, 3)),
+    Window(5, 20, 1, 8, (2, 3), dilation=(2, 1), unsigned_w=True, zero_w=128),
+    Window(5, 20, 1, 8, (1, 3)),
     # runs that aren't whole pieces, many steps, sums of activations
     *(Window(4, 18, channels, 70, (2, 1)) for channels in (5, 63, 65, 100, 129)),
     Window(5, 5, 130, 9, (4, 3), dilation=(1, 2), zero_w=None),
