@@ -163,7 +163,7 @@ def test_tiles_only_where_they_are_used(
     """No permission is asked for, or waited for, that the code does without."""
     cycles = 0.0 if uses_tiles else 1e9
     monkeypatch.setattr(tile_plan, "product_cycles", lambda *_: cycles)
-    cpus = ["cascadelake", "sapphirerapids"]
+    cpus = ["icelake-server", "sapphirerapids"]
     compiled = qlower.compile(path, target=X86_TRIPLE, cpu=cpus)
     assert ("@system_call" in compiled.object.llvm_text) == uses_tiles
     for number, level in enumerate(compiled.targets):
