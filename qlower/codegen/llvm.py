@@ -120,6 +120,7 @@ class Module:
     triple: str
     attributes: str
     has_library: bool = True
+    pointer_bits: int = 64
     globals: list[str] = field(default_factory=list[str])
     functions: list[str] = field(default_factory=list[str])
     declarations: dict[str, str] = field(default_factory=dict[str, str])
@@ -442,15 +443,16 @@ class Function:
         label, before = f"loop{self._names}", self._block
         self._lines += [f"  br label %{label}", f"{label}:"]
         self._block = label
-        index = Value(I64, self._name())
+        # a machine counts by as many bits as it has
+        counter = Value(Type(f"i{self.module.pointer_bits}"), self._name())
         inside = [Value(value.type, self._name()) for value in carried]
         hole = len(self._lines)
         self._lines += [""] * (1 + len(inside))
-        after = list(body(index, inside))
-        following = self.binary("add nuw nsw", index, constant(I64, 1))
+        after = list(body(self.cast("zext nneg", counter, "i64"), inside))
+        following = self.binary("add nuw nsw", counter, constant(counter.type, 1))
         for position, (phi, first, later) in enumerate(
             (
-                (index, constant(I64, 0), following),
+                (counter, constant(counter.type, 0), following),
                 *zip(inside, carried, after, strict=True),
             )
         ):
@@ -458,7 +460,7 @@ class Function:
                 f"  {phi.text} = phi {phi.type} [ {first.text}, %{before} ], "
                 f"[ {later.text}, %{self._block} ]"
             )
-        more = self.compare("ult", following, constant(I64, count))
+        more = self.compare("ult", following, constant(counter.type, count))
         self._lines += [
             f"  br {more}, label %{label}, label %{label}.end",
             f"{label}.end:",

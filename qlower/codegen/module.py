@@ -129,7 +129,12 @@ def _needs(code: Module, target: Target) -> frozenset[str]:
 
 
 def _empty(target: Target) -> Module:
-    return Module(target.triple, target.function_attributes, not target.is_bare_metal)
+    return Module(
+        target.triple,
+        target.function_attributes,
+        not target.is_bare_metal,
+        8 * target.pointer_bytes,
+    )
 
 
 def machine_code(text: str, target: Target) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from qlower.codegen.dot import DotStep, dot_step
+from qlower.codegen.halves import halves_step
 from qlower.codegen.matrix import matrix_step
 from qlower.codegen.packing import Factors, constant_factors
 from qlower.codegen.point import Segment, split
@@ -22,7 +23,8 @@ def choose_step(
         factors = constant_factors(contraction, matrix)
         if not factors.has_row_factor:
             return matrix, factors
-    dot = dot_step(target, signed=signed)
+    halves = halves_step(target, signed=signed)
+    dot = halves or dot_step(target, signed=signed)
     factors = constant_factors(contraction, dot)
     return dot.holding(factors.weights), factors
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from qlower.codegen.targets.base import Architecture, Dot, DotKind, Target, cpu_table
+from qlower.codegen.targets.base import (
+    Architecture,
+    Dot,
+    DotKind,
+    Halves,
+    Target,
+    cpu_table,
+)
 
 _CPUS = cpu_table({"": "generic", "vfp4d16sp": "cortex-m4", "fp-armv8d16": "cortex-m7"})
 """CPUs by their unit for floats, if they have one."""
@@ -19,6 +26,9 @@ _IMPLIED = {
     "fp-armv8d16sp": "vfp4d16sp",
     "vfp4d16": "vfp4d16sp",
 }
+
+
+_HALVES = Halves("llvm.arm.smlad", "llvm.arm.sxtb16", "llvm.arm.uxtb16")
 
 
 def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:
@@ -41,6 +51,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         orders_floats=False,
         prefers_integers="vfp4d16sp" not in present or "soft-float" in present,
         pointer_bytes=4,
+        halves=_HALVES,
         relocation="static",
         is_experimental=True,
     )

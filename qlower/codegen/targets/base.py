@@ -117,6 +117,19 @@ class TileRegisters:
 
 
 @dataclass(frozen=True)
+class Halves:
+    """Instructions on the two 16-bit halves of a word, as LLVM's intrinsics.
+
+    `multiply` adds both products of two words to a third; `extend_signed` and
+    `extend_unsigned` make halves of a word's even bytes.
+    """
+
+    multiply: str
+    extend_signed: str
+    extend_unsigned: str
+
+
+@dataclass(frozen=True)
 class Target:
     """A machine: what LLVM is told, and the table the loop skeletons read.
 
@@ -129,8 +142,8 @@ class Target:
     the nearest i32, `orders_floats` of minimum and maximum. With `prefers_integers`
     there are no floats at all, but in contracts that ask for them. `fixed_point` and
     `packs` are None where LLVM finds all there is. `byte_tables` look up many bytes and
-    `tiles` are registers for matrices, where there are any. A machine without vectors
-    has those of one lane, 32 bits.
+    `tiles` are registers for matrices, where there are any; `halves` does two products
+    in a general register. A machine without vectors has those of one lane, 32 bits.
 
     `processor` is how code asks at run time for the features that it `needs`; None
     where there is nobody to ask. `tuned_for` is another CPU whose speeds LLVM assumes,
@@ -164,6 +177,7 @@ class Target:
     tuned_for: str = ""
     tuning: str = ""
     tiles: TileRegisters | None = None
+    halves: Halves | None = None
 
     @property
     def identity(self) -> str:
