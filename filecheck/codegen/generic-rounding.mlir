@@ -20,8 +20,9 @@ func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
 }
 
 // Without a unit for floats the product's upper half is that of 64 bits, and nothing is
-// called for it.
-// INTEGER: smlabb
+// called for it. Products of bytes are made two at a time.
+// INTEGER: sxtb16 {{.*}}, ror #8
+// INTEGER: smlad
 // INTEGER-NOT: __aeabi
 // INTEGER: smlal
 // INTEGER-NOT: __aeabi

@@ -50,8 +50,7 @@ class DotStep:
     def holding(self, weights: Integers) -> DotStep:
         """The same for weights that may all be bytes, where that saves memory."""
         is_small = weights.min() >= -128 and weights.max() <= 127
-        singles = self.dot.kind is DotKind.SINGLES
-        return replace(self, extends=is_small and singles)
+        return replace(self, extends=is_small and self.dot.widens)
 
     @property
     def _bytes(self) -> bool:

@@ -31,12 +31,14 @@ class Dot:
     The byte kinds add to an accumulator that is its first argument; PAIRS gives the
     sums only; SINGLES has no intrinsic, LLVM finds the instruction. With
     `selects_lane` the instruction takes four bytes (or one number) of a vector for all
-    lanes, so that activations are loaded 16 bytes at a time.
+    lanes, so that activations are loaded 16 bytes at a time. With `widens` a load
+    makes s16 of bytes at no cost.
     """
 
     kind: DotKind
     intrinsic: str = ""
     selects_lane: bool = False
+    widens: bool = False
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ _FEATURES = frozenset(_FEATURE_NAMES.split())
 
 
 def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:
-    dot = Dot(DotKind.SINGLES)
+    dot = Dot(DotKind.SINGLES, widens=True)
     return Target(
         triple=triple,
         cpu=cpu,

@@ -19,7 +19,9 @@ _IMPLIED = {"relaxed-simd": "simd128"}
 
 def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:
     is_wide = "simd128" in present
-    dot = Dot(DotKind.PAIRS, "llvm.wasm.dot") if is_wide else Dot(DotKind.SINGLES)
+    dot = Dot(DotKind.SINGLES, widens=True)
+    if is_wide:
+        dot = Dot(DotKind.PAIRS, "llvm.wasm.dot", widens=True)
     return Target(
         triple=triple,
         cpu=cpu,
