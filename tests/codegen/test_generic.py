@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 import qlower
 from qlower.codegen.module import CompiledObject
 from qlower.codegen.target import Target, resolve_target
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.signature import Array
 from qlower.testing import models_directory
 from qlower.testing.elf import read_object
 from qlower.testing.native import generic_levels, run_object
@@ -21,29 +23,41 @@ DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 MODELS = models_directory()
 SMALL = ("hello_world_int8", "micro_speech_int8", "mnist_qnn_int8")
 
-WITHOUT_FLOATS = resolve_target("thumbv7em-none-eabi")
-TARGETS = {**generic_levels(), "thumbv7em": WITHOUT_FLOATS}
+TARGETS = {**generic_levels(), "thumbv7em": resolve_target("thumbv7em-none-eabi")}
+"""The last one has no unit for floats."""
 
 
 @cache
-def digits() -> qlower.Model:
-    return qlower.load(DIGITS / "digits.mlir")
+def arith(path: Path, contract: str | None = None) -> ModuleOp:
+    return lower_to_arith(qlower.load(path).module, contract)
 
 
-def compiled(model: qlower.Model, target: Target, contract: str | None):
-    kernel = lower_to_kernel(lower_to_arith(model.module, contract), target)
-    return generate_code(kernel, target)
+def compiled(module: ModuleOp, target: Target) -> CompiledObject:
+    return generate_code(lower_to_kernel(module, target), target)
+
+
+def digits(level: str | Target, contract: str) -> CompiledObject:
+    target = TARGETS[level] if isinstance(level, str) else level
+    return compiled(arith(DIGITS / "digits.mlir", contract), target)
+
+
+@cache
+def image_and_scores(contract: str) -> tuple[Array, Array]:
+    """An image of a digit, and what the contract makes of it."""
+    model = qlower.load(DIGITS / "digits.mlir")
+    x = np.load(DIGITS / "test_images.npy")[0].reshape(model.inputs[0].shape)
+    scores = qlower.interpret(model, x, contract=contract)
+    assert isinstance(scores, np.ndarray)
+    return x, scores
 
 
 @pytest.mark.parametrize("contract", ["tflite", "tflite-xnnpack"])
 @pytest.mark.parametrize("level", TARGETS)
 def test_digits(level: str, contract: str):
     """Contracts of integers and double floats, and of single ones."""
-    code = compiled(digits(), TARGETS[level], contract)
-    image = np.load(DIGITS / "test_images.npy")[0]
-    x = image.reshape(code.signature.inputs[0].shape)
-    expected = qlower.interpret(digits(), x, contract=contract)
-    np.testing.assert_array_equal(run_object(code, [x])[0], expected)
+    x, expected = image_and_scores(contract)
+    (got,) = run_object(digits(level, contract), [x])
+    np.testing.assert_array_equal(got, expected)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -52,7 +66,7 @@ def test_models_give_the_reference_bits(level: str, name: str):
     folder = MODELS / name
     if not folder.is_dir():
         pytest.skip(f"no model {name} in {MODELS}")
-    code = compiled(qlower.load(folder / "model.tflite"), TARGETS[level], None)
+    code = compiled(arith(folder / "model.tflite"), TARGETS[level])
     with np.load(folder / "golden.npz") as golden:
         (key,) = (key for key in golden.files if re.fullmatch(r"ref(_0)?", key))
         expected = golden[key][:2]
@@ -69,20 +83,20 @@ def external(code: CompiledObject) -> set[str]:
 
 def test_integers_need_nothing_on_a_microcontroller():
     """No library, no runtime, and no floats that proofs would bring in."""
-    code = compiled(digits(), WITHOUT_FLOATS, "tflm")
+    code = digits("thumbv7em", "tflm")
     assert external(code) == set()
     assert "float" not in code.llvm_text
-    assert external(compiled(digits(), TARGETS["cortex-m4"], "tflm")) == set()
+    assert external(digits("cortex-m4", "tflm")) == set()
 
 
 def test_a_unit_for_floats_may_be_left_out():
     without = resolve_target("thumbv7em-none-eabi", "cortex-m4", "+soft-float")
     assert without.prefers_integers
     assert not resolve_target("thumbv7em-none-eabi", "cortex-m4").prefers_integers
-    names = external(compiled(digits(), without, "tflite-xnnpack"))
+    names = external(digits(without, "tflite-xnnpack"))
     assert {"__aeabi_fmul", "__aeabi_i2f"} <= names
 
 
 def test_code_says_that_it_is_experimental(caplog: pytest.LogCaptureFixture):
-    compiled(digits(), TARGETS["wasm32"], None)
+    digits("wasm32", "tflite")
     assert caplog.messages == ["warning: target wasm32 is experimental"]
