@@ -36,8 +36,9 @@ operand, or all one fill value, or unspecified.
 `#kernel.arena<n>`: n bytes after the start of the arena, `#kernel.output<k>`: the
 caller's buffer of the function's k-th result. `#kernel.unstored`: the result of a copy
 that only puts a border around its source is nowhere; the nests that read it read the
-source, and the fill value outside of it. Values that share a buffer are never live at
-the same time, except where an op may work in place:
+source, and the fill value outside of it. `#kernel.box`: the result of a nest that only
+a copy uses, lies in the copy's result, where that would put it. Values that share a
+buffer are never live at the same time, except where an op may work in place:
 - the result of a copy has either the buffer of its destination (only the box is
   written) or one that overlaps no live buffer (all of the result is written);
 - a result of a nest may have the buffer of an input that no `body` uses, that is only
@@ -58,6 +59,7 @@ from .copy import CopyOp
 from .memory import (
     AnyTensor,
     ArenaAttr,
+    BoxAttr,
     Buffer,
     OutputAttr,
     UnstoredAttr,
@@ -71,6 +73,7 @@ __all__ = [
     "KERNEL",
     "AnyTensor",
     "ArenaAttr",
+    "BoxAttr",
     "Buffer",
     "CopyOp",
     "IndexOp",
@@ -85,5 +88,7 @@ __all__ = [
 ]
 
 KERNEL = Dialect(
-    "kernel", [NestOp, YieldOp, IndexOp, CopyOp], [ArenaAttr, OutputAttr, UnstoredAttr]
+    "kernel",
+    [NestOp, YieldOp, IndexOp, CopyOp],
+    [ArenaAttr, OutputAttr, UnstoredAttr, BoxAttr],
 )

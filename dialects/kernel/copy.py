@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     base,
@@ -29,7 +29,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .memory import UnstoredAttr, element_type_of, shape_of, verify_buffers
+from .memory import BoxAttr, UnstoredAttr, element_type_of, shape_of, verify_buffers
 from .text import parse_integers, parse_tail, print_tail
 
 
@@ -109,13 +109,30 @@ class CopyOp(IRDLOperation):
     @property
     def pads(self) -> bool:
         """Whether the result is the whole source with a border of the fill value."""
+        return self.fill is not None and self.takes_whole_source
+
+    @property
+    def takes_whole_source(self) -> bool:
+        """Whether box and source are the same, and the box without gaps."""
         ones = (1,) * len(self.sizes)
         return (
-            self.fill is not None
-            and self.sizes.get_values() == shape_of(self.source)
+            self.sizes.get_values() == shape_of(self.source)
             and self.source_strides.get_values() == ones
             and self.strides.get_values() == ones
         )
+
+    @property
+    def box_is_written(self) -> bool:
+        """Whether the nest that makes the source has put it into the box."""
+        producer = self.source.owner
+        return isinstance(producer, Operation) and (
+            producer.properties.get("buffers") == ArrayAttr([BoxAttr()])
+        )
+
+    @property
+    def has_code(self) -> bool:
+        """Whether anything is left to do."""
+        return self.is_stored and not (self.box_is_written and self.fill is None)
 
     @property
     def is_stored(self) -> bool:
@@ -202,6 +219,8 @@ class CopyOp(IRDLOperation):
         verify_buffers(self, self.buffers)
         if not self.is_stored and not self.pads:
             raise VerifyException("only a whole source with a border can be unstored")
+        if self.buffers is not None and BoxAttr() in self.buffers:
+            raise VerifyException("the result of a copy lies in no box")
         for name, shape, offsets, strides in (
             ("source", shape_of(self.source), self.source_offsets, self.source_strides),
             ("result", shape_of(self.result), self.offsets, self.strides),

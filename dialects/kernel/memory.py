@@ -60,6 +60,13 @@ class UnstoredAttr(ParametrizedAttribute):
     name = "kernel.unstored"
 
 
+@irdl_attr_definition
+class BoxAttr(ParametrizedAttribute):
+    """Of a nest's result that only a copy uses: where that puts it: `#kernel.box`."""
+
+    name = "kernel.box"
+
+
 def _parse_natural(parser: AttrParser) -> Sequence[Attribute]:
     with parser.in_angle_brackets():
         return (IntAttr(parser.parse_integer(allow_negative=False)),)
@@ -111,7 +118,7 @@ def verify_buffers(op: Operation, buffers: ArrayAttr[Attribute] | None) -> None:
     if len(buffers) != len(op.results):
         raise VerifyException(f"{len(buffers)} buffers for {len(op.results)} results")
     for buffer in buffers:
-        if not isinstance(buffer, Buffer | UnstoredAttr):
+        if not isinstance(buffer, Buffer | UnstoredAttr | BoxAttr):
             raise VerifyException(
                 f"buffer {buffer} is neither #kernel.arena nor #kernel.output"
             )

@@ -43,7 +43,8 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .memory import UnstoredAttr, element_type_of, shape_of, verify_buffers
+from .copy import CopyOp
+from .memory import BoxAttr, UnstoredAttr, element_type_of, shape_of, verify_buffers
 from .text import parse_integers, parse_operands, parse_tail, print_tail
 
 
@@ -262,6 +263,14 @@ class NestOp(IRDLOperation):
             isinstance(buffer, UnstoredAttr) for buffer in self.buffers
         ):
             raise VerifyException("the result of a nest is always stored")
+        if self.buffers is not None and BoxAttr() in self.buffers:
+            users = [use.operation for result in self.res for use in result.uses]
+            if len(self.res) != 1 or not (
+                len(users) == 1
+                and isinstance(users[0], CopyOp)
+                and users[0].takes_whole_source
+            ):
+                raise VerifyException("no box: a lone copy must take the whole result")
         self._verify_maps()
         self._verify_regions()
 

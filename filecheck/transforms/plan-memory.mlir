@@ -43,7 +43,7 @@ func.func @in_place(%x: tensor<8x8xi8>) -> tensor<8x8xi8> {
     kernel.yield %r : i8
   } -> tensor<8x8xi8>
   // CHECK: in [#kernel.output<0>]
-  %d = kernel.copy %c[0, 0] [8, 8] [1, 1] into empty[0, 0] [1, 1] : tensor<8x8xi8> into tensor<8x8xi8>
+  %d = kernel.copy %c[0, 0] [8, 7] [1, 1] into fill(0 : i8)[0, 0] [1, 1] : tensor<8x8xi8> into tensor<8x8xi8>
   return %d : tensor<8x8xi8>
 }
 
@@ -84,19 +84,19 @@ func.func @after_a_sum(%x: tensor<8x8xi8>) -> tensor<8x8xi8> {
     kernel.yield %r : i8
   } -> tensor<8x8xi8>
   // CHECK: in [#kernel.output<0>]
-  %d = kernel.copy %c[0, 0] [8, 8] [1, 1] into empty[0, 0] [1, 1] : tensor<8x8xi8> into tensor<8x8xi8>
+  %d = kernel.copy %c[0, 0] [8, 7] [1, 1] into fill(0 : i8)[0, 0] [1, 1] : tensor<8x8xi8> into tensor<8x8xi8>
   return %d : tensor<8x8xi8>
 }
 
 // A depthwise convolution needs no padding in memory: %a is read until %b is done. A full
-// convolution does.
+// convolution does; there %b is stored inside of it.
 // CHECK-LABEL: func.func @padding
 // CHECK-SAME:    attributes {kernel.arena_bytes = 576 : i64}
 func.func @padding(%x: tensor<1x4x6x8xi8>, %w: tensor<3x3x8xi8>, %full: tensor<8x3x3x8xi8>) -> tensor<1x4x6x8xi8> {
   // CHECK: %p = kernel.copy %x{{.*}} in [#kernel.unstored]
   %p = kernel.copy %x[0, 0, 0, 0] [1, 4, 6, 8] [1, 1, 1, 1] into fill(5 : i8)[0, 1, 1, 0] [1, 1, 1, 1] : tensor<1x4x6x8xi8> into tensor<1x6x8x8xi8>
   // CHECK: kernel.nest window
-  // CHECK: } -> tensor<1x4x6x8xi8> in [#kernel.arena<0>]
+  // CHECK: } -> tensor<1x4x6x8xi8> in [#kernel.arena<384>]
   %a = kernel.nest window parallel [1, 4, 6, 8] reduction [3, 3]
     maps [affine_map<(n, y, x, c, i, j) -> (n, y + i, x + j, c)>, affine_map<(n, y, x, c, i, j) -> (i, j, c)>, affine_map<(n, y, x, c, i, j) -> (n, y, x, c)>]
     ins(%p, %w : tensor<1x6x8x8xi8>, tensor<3x3x8xi8>) init {
@@ -115,7 +115,7 @@ func.func @padding(%x: tensor<1x4x6x8xi8>, %w: tensor<3x3x8xi8>, %full: tensor<8
   // CHECK: %q = kernel.copy %a{{.*}} in [#kernel.unstored]
   %q = kernel.copy %a[0, 0, 0, 0] [1, 4, 6, 8] [1, 1, 1, 1] into fill(5 : i8)[0, 1, 1, 0] [1, 1, 1, 1] : tensor<1x4x6x8xi8> into tensor<1x6x8x8xi8>
   // CHECK: kernel.nest window
-  // CHECK: } -> tensor<1x4x6x8xi8> in [#kernel.arena<384>]
+  // CHECK: } -> tensor<1x4x6x8xi8> in [#kernel.box]
   %b = kernel.nest window parallel [1, 4, 6, 8] reduction [3, 3]
     maps [affine_map<(n, y, x, c, i, j) -> (n, y + i, x + j, c)>, affine_map<(n, y, x, c, i, j) -> (i, j, c)>, affine_map<(n, y, x, c, i, j) -> (n, y, x, c)>]
     ins(%q, %w : tensor<1x6x8x8xi8>, tensor<3x3x8xi8>) init {
@@ -150,4 +150,46 @@ func.func @padding(%x: tensor<1x4x6x8xi8>, %w: tensor<3x3x8xi8>, %full: tensor<8
     kernel.yield %sum : i8
   } -> tensor<1x4x6x8xi8>
   return %c : tensor<1x4x6x8xi8>
+}
+
+// What only a copy uses is stored where that puts it: two nests write the halves of one
+// tensor, and nothing is left to be copied. The rows of a matrix product stay together.
+// CHECK-LABEL: func.func @boxes
+// CHECK-SAME:    attributes {kernel.arena_bytes = 32 : i64}
+func.func @boxes(%x: tensor<4x8xi8>, %f: tensor<8x8xi8>) -> (tensor<4x16xi8>, tensor<5x8xi8>) {
+  // CHECK: } -> tensor<4x8xi8> in [#kernel.box]
+  %a = kernel.nest map parallel [4, 8] maps [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>] ins(%x : tensor<4x8xi8>) epilogue {
+  ^bb0(%v: i8):
+    %r = arith.addi %v, %v : i8
+    kernel.yield %r : i8
+  } -> tensor<4x8xi8>
+  // CHECK: } -> tensor<4x8xi8> in [#kernel.box]
+  %b = kernel.nest map parallel [4, 8] maps [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>] ins(%x : tensor<4x8xi8>) epilogue {
+  ^bb0(%v: i8):
+    %r = arith.muli %v, %v : i8
+    kernel.yield %r : i8
+  } -> tensor<4x8xi8>
+  // CHECK: %c = kernel.copy %a{{.*}} in [#kernel.output<0>]
+  %c = kernel.copy %a[0, 0] [4, 8] [1, 1] into empty[0, 0] [1, 1] : tensor<4x8xi8> into tensor<4x16xi8>
+  // CHECK: %d = kernel.copy %b{{.*}} into %c{{.*}} in [#kernel.output<0>]
+  %d = kernel.copy %b[0, 0] [4, 8] [1, 1] into %c[0, 8] [1, 1] : tensor<4x8xi8> into tensor<4x16xi8>
+  // CHECK: } -> tensor<4x8xi8> in [#kernel.arena<0>]
+  %e = kernel.nest contraction parallel [4, 8] reduction [8]
+    maps [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+    ins(%x, %f : tensor<4x8xi8>, tensor<8x8xi8>) init {
+  ^bb0(%v: i8, %w: i8):
+    %zero = arith.constant 0 : i8
+    kernel.yield %zero : i8
+  } body {
+  ^bb0(%v: i8, %w: i8, %sum: i8):
+    %p = arith.muli %v, %w : i8
+    %r = arith.addi %sum, %p : i8
+    kernel.yield %r : i8
+  } epilogue {
+  ^bb0(%v: i8, %w: i8, %sum: i8):
+    kernel.yield %sum : i8
+  } -> tensor<4x8xi8>
+  // CHECK: kernel.copy %e{{.*}} in [#kernel.output<1>]
+  %g = kernel.copy %e[0, 0] [4, 8] [1, 1] into fill(0 : i8)[1, 0] [1, 1] : tensor<4x8xi8> into tensor<5x8xi8>
+  return %d, %g : tensor<4x16xi8>, tensor<5x8xi8>
 }

@@ -148,7 +148,7 @@ def _function_names(kernel: ModuleOp, layer: str) -> list[str]:
     compiled = [
         op
         for op in ops
-        if isinstance(op, NestOp) or (isinstance(op, CopyOp) and op.is_stored)
+        if isinstance(op, NestOp) or (isinstance(op, CopyOp) and op.has_code)
     ]
     return [
         function_name(number, op)

@@ -67,7 +67,8 @@ def emit_copy(
 ) -> None:
     """The box of `op`, and its fill value around it.
 
-    Only elements `block` of the axis of `cut_axis`, with the border beside them.
+    Only elements `block` of the axis of `cut_axis`, with the border beside them. A box
+    that is written already stays.
     """
     scalar = scalar_type(tensor_type(op.result).element_type)
     element = storage_bytes(scalar)
@@ -91,8 +92,11 @@ def emit_copy(
             before=axis.before if block.start == 0 else 0,
             after=axis.after if block.stop == axis.size else 0,
         )
-    source = f.at(source, constant(I64, source_first))
-    _emit_axes(f, axes, scalar, fill, source, result)
+    if op.box_is_written:
+        _emit_axes(f, axes, scalar, fill, None, result)
+    else:
+        source = f.at(source, constant(I64, source_first))
+        _emit_axes(f, axes, scalar, fill, source, result)
 
 
 def _is_filled_first(op: CopyOp) -> bool:
@@ -165,13 +169,16 @@ def _emit_axes(
     axes: list[_Axis],
     scalar: str,
     fill: _Fill | None,
-    source: Value,
+    source: Value | None,
     result: Value,
 ) -> None:
     """Copy the box; with a fill value, `result` is where the border before it is."""
     element = storage_bytes(scalar)
+    if source is None and not any(axis.before or axis.after for axis in axes):
+        return
     if not axes:
-        store_scalars(f, load_scalars(f, source, scalar, 1), result)
+        if source is not None:
+            store_scalars(f, load_scalars(f, source, scalar, 1), result)
         return
     axis, *inner = axes
     box = result
@@ -179,8 +186,9 @@ def _emit_axes(
         _emit_fill(f, fill, result, axis.before)
         box = f.at(result, constant(I64, axis.before))
     if not inner and axis.step == axis.source_step == element:
-        f.copy_bytes(box, source, axis.size * element)
-    else:
+        if source is not None:
+            f.copy_bytes(box, source, axis.size * element)
+    elif source is not None or any(axis.before or axis.after for axis in inner):
 
         def step(index: Value, carried: list[Value]) -> list[Value]:
             _emit_axes(
@@ -188,7 +196,7 @@ def _emit_axes(
                 inner,
                 scalar,
                 fill,
-                f.at(source, f.scale(index, axis.source_step)),
+                source and f.at(source, f.scale(index, axis.source_step)),
                 f.at(box, f.scale(index, axis.step)),
             )
             return carried

@@ -230,11 +230,18 @@ def _operand(
     else:
         padding = None
     type = tensor_type(value)
+    extents, starts = type.get_shape(), [0] * len(map.results)
+    box = box_of(value)
+    if box is not None:
+        extents = tensor_type(box.result).get_shape()
+        starts = list(box.offsets.get_values())
     strides, offset, step = [0] * loops, 0, 1
     edges: list[Edge] = []
-    for expression, size, low, padded in zip(
+    for expression, size, extent, start, low, padded in zip(
         reversed(map.results),
         reversed(type.get_shape()),
+        reversed(extents),
+        reversed(starts),
         reversed(lows),
         reversed(tensor_type(padding.result if padding else value).get_shape()),
         strict=True,
@@ -244,8 +251,8 @@ def _operand(
         if padded != size:
             edges.append(Edge(coefficients, constant(I64, first), size))
         strides = [s + step * c for s, c in zip(strides, coefficients, strict=True)]
-        offset += step * first
-        step *= size
+        offset += step * (first + start)
+        step *= extent
     loaded = scalar = scalar_type(type.element_type)
     data = constant_bytes(value) if pointer is None else None
     magnitude = math.inf if Type(scalar).is_float else 1 << (Type(scalar).bits - 1)
@@ -273,6 +280,15 @@ def _operand(
         tuple(edges),
         border,
     )
+
+
+def box_of(value: SSAValue) -> CopyOp | None:
+    """The copy in whose result a nest's result lies, if it has no buffer of its own."""
+    for use in value.uses:
+        copy = use.operation
+        if isinstance(copy, CopyOp) and copy.source is value and copy.box_is_written:
+            return copy
+    return None
 
 
 def _merged_loops(op: NestOp, operands: Sequence[Operand]) -> list[list[int]]:

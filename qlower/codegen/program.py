@@ -46,7 +46,7 @@ from qlower.codegen.work import (
     nest_kernel,
 )
 from qlower.diagnostics import QlowerError, layer_name
-from qlower.dialects.kernel import ArenaAttr, CopyOp, NestOp, OutputAttr
+from qlower.dialects.kernel import ArenaAttr, BoxAttr, CopyOp, NestOp, OutputAttr
 
 
 @dataclass(frozen=True)
@@ -173,6 +173,15 @@ class Program:
     def place(self, value: SSAValue, buffer: Attribute) -> None:
         """Give a result its buffer."""
         size = byte_size(value)
+        if isinstance(buffer, BoxAttr):
+            (use,) = value.uses
+            copy = use.operation
+            assert isinstance(copy, CopyOp)
+            assert copy.buffers is not None
+            self.place(copy.result, copy.buffers.data[0])
+            self.buffers[value] = self.buffers[copy.result]
+            self.pointers[value] = self.pointers[copy.result]
+            return
         if isinstance(buffer, OutputAttr):
             index = buffer.index.data
             self.buffers[value] = _Buffer(Place(OUTPUTS, 8 * index), size)
@@ -232,6 +241,8 @@ class Program:
             self.main.copy_bytes(
                 self.pointer(op.result), self.pointer(op.destination), target.size
             )
+        if not op.has_code:
+            return
         call = self.call_of(op, (op.source,), (op.result,))
         source, result = call.pointers
         assert result is not None

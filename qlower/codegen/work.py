@@ -51,8 +51,11 @@ def nest_kernel(op: NestOp, nest: Nest) -> Kernel:
 
 
 def copy_kernel(op: CopyOp) -> Kernel:
-    """What is known of a copy, which reads its box only."""
+    """What is known of a copy, which reads its box only, or writes its border."""
     written = byte_size(op.result)
+    if op.box_is_written:
+        border = written - byte_size(op.source)
+        return Kernel(layer_title(op) or op.name, "copy", 0, border)
     box = (
         prod(op.sizes.get_values())
         * written

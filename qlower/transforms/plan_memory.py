@@ -4,13 +4,15 @@ A function is a straight line, so a value is live from the op that makes it to i
 use. Values that may share memory by construction form one *storage*: a tensor and its
 reshapes, the results of a chain of copies into one tensor, and the result of a nest
 that overwrites an input that dies there and that it reads where it writes. Padding that
-nests can do without has no memory (padding.py). A storage that is returned lies in the
+nests can do without has no memory (padding.py), and nests may write into parts of
+tensors (boxes.py), if the arena doesn't grow. A storage that is returned lies in the
 caller's buffer; the others get an offset in the arena, the largest first, each in the
 tightest gap that is left by those that are live at the same time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -23,6 +25,7 @@ from xdsl.passes import ModulePass
 
 from qlower.dialects.kernel import (
     ArenaAttr,
+    BoxAttr,
     Buffer,
     CopyOp,
     NestOp,
@@ -32,6 +35,7 @@ from qlower.dialects.kernel import (
     element_byte_size,
     tensor_type,
 )
+from qlower.transforms.boxes import writable_boxes
 from qlower.transforms.padding import is_read_in_place
 
 ALIGNMENT = 64
@@ -78,15 +82,35 @@ def plan_memory(block: Block) -> int:
     for op in block.ops:
         if isinstance(op, CopyOp) and is_read_in_place(op):
             op.buffers = ArrayAttr([UnstoredAttr()])
-    storages = form_storages(block)
-    place_outputs(block, storages)
-    unplaced = [s for s in dict.fromkeys(storages.values()) if s.buffer is None]
-    arena_bytes = place_in_arena(unplaced)
+    boxes: dict[SSAValue, CopyOp] = {}
+    arena_bytes, storages = _plan(block, boxes)
+    for first, copies in writable_boxes(block):
+        more = boxes | {copy.source: first for copy in copies}
+        size, planned = _plan(block, more)
+        if size <= arena_bytes:
+            boxes, arena_bytes, storages = more, size, planned
     for op in block.ops:
         if _is_stored(op):
-            buffers = [storages[result].buffer for result in op.results]
+            buffers = [
+                BoxAttr() if result in boxes else storages[result].buffer
+                for result in op.results
+            ]
             op.buffers = ArrayAttr(buffer for buffer in buffers if buffer is not None)
     return arena_bytes
+
+
+def _plan(
+    block: Block, boxes: Mapping[SSAValue, CopyOp]
+) -> tuple[int, dict[SSAValue, Storage]]:
+    """The bytes of the arena and the storages, with their buffers.
+
+    `boxes` are the results that lie in the tensor that a chain of copies, of which the
+    first is given, writes.
+    """
+    storages = form_storages(block, boxes)
+    place_outputs(block, storages)
+    unplaced = [s for s in dict.fromkeys(storages.values()) if s.buffer is None]
+    return place_in_arena(unplaced), storages
 
 
 def root(value: SSAValue) -> SSAValue:
@@ -106,8 +130,11 @@ def _is_stored(op: Operation) -> TypeGuard[NestOp | CopyOp]:
     return isinstance(op, NestOp) or (isinstance(op, CopyOp) and op.is_stored)
 
 
-def form_storages(block: Block) -> dict[SSAValue, Storage]:
-    """The storage of every result of a nest or copy."""
+def form_storages(
+    block: Block, boxes: Mapping[SSAValue, CopyOp]
+) -> dict[SSAValue, Storage]:
+    """The storage of every result of a nest or copy; of `boxes` see `_plan`."""
+    early: dict[SSAValue, Storage] = {}
     last_use: dict[SSAValue, int] = {}
     for position, op in enumerate(block.ops):
         if not isinstance(op, ExpandShapeOp | CollapseShapeOp):
@@ -123,15 +150,23 @@ def form_storages(block: Block) -> dict[SSAValue, Storage]:
         }
         for index, result in enumerate(op.results):
             last = last_use.get(result, position)
+            if result in boxes:
+                whole = boxes[result].result
+                new = Storage(byte_size(tensor_type(whole)), position, last)
+                storage = storages.get(whole) or early.setdefault(whole, new)
+                storage.last = max(storage.last, last)
+                storages[result] = storage
+                continue
             overwritten = (
                 _overwritten_by_copy(op)
                 if isinstance(op, CopyOp)
                 else _overwritten_by_nest(op, index, set(dying))
             )
             storage = dying.pop(overwritten, None) if overwritten else None
+            storage = storage or early.get(result)
             if storage is None:
                 storage = Storage(byte_size(tensor_type(result)), position, last)
-            storage.last = last
+            storage.last = max(storage.last, last)
             storages[result] = storage
     return storages
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from qlower.context import make_context
 from qlower.diagnostics import QlowerError, layer_name, layer_names
 from qlower.dialects.kernel import (
     ArenaAttr,
+    BoxAttr,
     CopyOp,
     NestOp,
     OutputAttr,
@@ -28,6 +28,7 @@ from qlower.dialects.kernel import (
 from qlower.interp import run_function
 from qlower.interp.values import PartialTensor, dtype_of
 from qlower.parsing import parse_module
+from qlower.testing.programs import read_program
 from qlower.transforms.form_kernels import FormKernelsPass
 from qlower.transforms.fuse_layers import FuseLayersPass
 from qlower.transforms.plan_memory import (
@@ -40,16 +41,6 @@ from qlower.transforms.plan_memory import (
 
 PROGRAMS = sorted((Path(__file__).parent / "arith").glob("*.mlir"))
 SEEDS = (0, 1, 2)
-
-
-def read_program(path: Path) -> ModuleOp:
-    """A program of the arith level; `$BYTES(n)` in it stands for n fixed bytes."""
-
-    def some_bytes(match: re.Match[str]) -> str:
-        count = int(match[1])
-        return np.random.default_rng(count).bytes(count).hex().upper()
-
-    return parse_module(re.sub(r"\$BYTES\((\d+)\)", some_bytes, path.read_text()))
 
 
 def apply(module: ModuleOp, *passes: ModulePass) -> ModuleOp:
@@ -111,6 +102,7 @@ def test_printed_kernels_parse_to_the_same(path: Path) -> None:
 
 FAMILIES = {
     "avg_pool": ["window"],
+    "concatenation": ["map", "contraction", "map", "contraction"],
     "conv2d": ["contraction"],
     "depthwise": ["window"],
     "depthwise_multiplier": ["contraction"],
@@ -152,6 +144,33 @@ def test_fused_layers_keep_their_names() -> None:
     assert [nest.family.data for nest in nests] == ["contraction", "contraction", "map"]
 
 
+def box_of(copy: CopyOp) -> tuple[slice, ...]:
+    """Where in its result a copy writes."""
+    return tuple(
+        slice(offset, offset + (size - 1) * stride + 1, stride)
+        for offset, size, stride in zip(
+            copy.offsets.get_values(),
+            copy.sizes.get_values(),
+            copy.strides.get_values(),
+            strict=True,
+        )
+    )
+
+
+def test_results_that_lie_in_parts_of_others() -> None:
+    """Where a nest's result is copied once; one that is needed again has its own."""
+    (path,) = (path for path in PROGRAMS if path.stem == "concatenation")
+    module = form_kernels(read_program(path))
+    boxed = [
+        layer_name(nest)
+        for nest in nests_of(module)
+        if nest.buffers is not None and BoxAttr() in nest.buffers
+    ]
+    assert boxed == ["product", "double"]
+    copies = [op for op in module.walk() if isinstance(op, CopyOp)]
+    assert [copy.has_code for copy in copies] == [True, True, True, False, True]
+
+
 class Memory(Interpreter.Listener):
     """Executes the memory plan beside the interpreter.
 
@@ -179,6 +198,11 @@ class Memory(Interpreter.Listener):
             return None
         assert op.buffers is not None
         buffer = op.buffers.data[list(op.results).index(value)]
+        if isinstance(buffer, BoxAttr):
+            (use,) = value.uses
+            copy = use.operation
+            assert isinstance(copy, CopyOp)
+            return self.elements(copy.result)[box_of(copy)]
         size = byte_size(tensor_type(value))
         match buffer:
             case ArenaAttr():
@@ -192,6 +216,12 @@ class Memory(Interpreter.Listener):
                 return self.outputs[buffer.index.data]
             case _:
                 raise AssertionError(f"unknown buffer {buffer}")
+
+    def elements(self, value: SSAValue) -> NDArray[np.uint8]:
+        """The bytes of each element of a value."""
+        place = self.place(value)
+        assert place is not None
+        return place.reshape(*tensor_type(value).get_shape(), -1)
 
     def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
         if op.parent_op() is not self.function:
@@ -212,9 +242,23 @@ class Memory(Interpreter.Listener):
             return
         for result, value in zip(op.results, results, strict=True):
             data = value.data if isinstance(value, PartialTensor) else value
-            place = self.place(result)
+            place = self.elements(result) if isinstance(op, CopyOp) else None
+            if place is None:
+                place = self.place(result)
             assert place is not None
-            place[:] = np.frombuffer(np.ascontiguousarray(data).tobytes(), np.uint8)
+            stored = np.frombuffer(np.ascontiguousarray(data).tobytes(), np.uint8)
+            written = np.ones(place.shape, np.bool_)
+            if isinstance(op, CopyOp):
+                written[...] = op.fill is not None or self.is_moved(op)
+                written[box_of(op)] = not op.box_is_written
+            place[written] = stored.reshape(place.shape)[written]
+
+    def is_moved(self, copy: CopyOp) -> bool:
+        """Whether the destination of a copy lies elsewhere."""
+        if copy.destination is None:
+            return False
+        before, after = self.place(copy.destination), self.place(copy.result)
+        return before is None or after is None or not np.shares_memory(before, after)
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
@@ -226,12 +270,19 @@ def test_memory_is_not_reused_while_it_is_live(path: Path) -> None:
 
 
 def live_ranges(function: FuncOp) -> list[tuple[SSAValue, set[int]]]:
-    """Every planned value with the positions of the ops between which it is live."""
+    """Every planned value with the positions of the ops between which it is live.
+
+    Without what further copies write into, whose other parts may be written before.
+    """
     ops = list(function.body.block.ops)
     ranges: list[tuple[SSAValue, set[int]]] = []
     for position, op in enumerate(ops):
         if isinstance(op, NestOp) or (isinstance(op, CopyOp) and op.is_stored):
             for result in op.results:
+                (user, *others) = (use.operation for use in result.uses)
+                is_copied = not others and isinstance(user, CopyOp)
+                if is_copied and user.destination is result:
+                    continue
                 reads = [
                     later
                     for later, reader in enumerate(ops)

@@ -390,3 +390,14 @@ func.func @unstored_nest(%x: tensor<4xi8>) {
   } -> tensor<4xi8> in [#kernel.unstored]
   return
 }
+
+// -----
+
+func.func @no_box(%x: tensor<4xi8>) -> tensor<4xi8> {
+  // CHECK: error: kernel.nest: no box: a lone copy must take the whole result
+  %y = kernel.nest map parallel [4] maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>] ins(%x : tensor<4xi8>) epilogue {
+  ^bb0(%v: i8):
+    kernel.yield %v : i8
+  } -> tensor<4xi8> in [#kernel.box]
+  return %y : tensor<4xi8>
+}
