@@ -222,6 +222,71 @@ def test_native_code_keeps_the_bits():
         np.testing.assert_array_equal(results[2], results[0])
 
 
+MEAN = """
+      %zero = arith.constant 0 : i32
+      %half = arith.constant {half} : i32
+      %positive = arith.cmpi sgt, %acc, %zero : i32
+      %above = arith.addi %acc, %half : i32
+      %below = arith.subi %acc, %half : i32
+      %nudged = arith.select %positive, %above, %below : i32
+      %count = arith.constant {count} : i32
+      %r = arith.divsi %nudged, %count : i32
+      %z = arith.constant 0 : i32
+"""
+
+
+def pool(count: int, epilogue: str) -> ModuleOp:
+    """Sums of so many bytes less 3."""
+    return parse_module(
+        f"""
+  func.func @main(%x: tensor<{count}x16xi8>) -> tensor<16xi8> {{
+    %y = kernel.nest row parallel [16] reduction [{count}]
+      maps [affine_map<(o, i) -> (i, o)>, affine_map<(o, i) -> (o)>]
+      ins(%x : tensor<{count}x16xi8>) init {{
+    ^bb0(%a: i8):
+      %none = arith.constant 0 : i32
+      kernel.yield %none : i32
+    }} body {{
+    ^bb0(%a: i8, %sum: i32):
+      %a32 = arith.extsi %a : i8 to i32
+      %three = arith.constant 3 : i32
+      %centred = arith.subi %a32, %three : i32
+      %next = arith.addi %sum, %centred : i32
+      kernel.yield %next : i32
+    }} epilogue {{
+    ^bb0(%a: i8, %acc: i32):
+      {epilogue}
+    }} -> tensor<16xi8>
+    func.return %y : tensor<16xi8>
+  }}""",
+        "test.mlir",
+    )
+
+
+@pytest.mark.parametrize("count", [1, 4, 49, 64, 121])
+def test_pools(count: int):
+    """Sums of bytes have few values: looking at all shows that a mean has steps."""
+    epilogue = MEAN.format(half=count // 2, count=count) + STORE
+    before, after = pool(count, epilogue), pool(count, epilogue)
+    (proof,) = prove_epilogues(after)
+    verify_module(after)
+    assert proof.form is not None
+    assert "arith.divsi" not in names(nest_of(after))
+    x = np.arange(count * -131, count * 124 + 1)[np.newaxis]
+    assert accumulator_bounds(nest_of(before)) == (x[0, 0], x[0, -1])
+    np.testing.assert_array_equal(
+        epilogue_at(nest_of(after), x), epilogue_at(nest_of(before), x)
+    )
+
+
+def test_sums_that_step_down_stay():
+    text = "%one = arith.constant 1 : i32\n%r = arith.xori %acc, %one : i32\n"
+    module = pool(4, text + "%z = arith.constant 0 : i32\n" + STORE)
+    before = names(nest_of(module))
+    assert [proof.form for proof in prove_epilogues(module)] in ([], [None])
+    assert names(nest_of(module)) == before
+
+
 REFUSED = {
     "is constant": """
       %big = arith.constant 1000000 : i32

@@ -21,6 +21,11 @@ from qlower.transforms.form_kernels.classify import product_factors
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
 from qlower.transforms.prove_epilogues.steps import Integers
 
+_EVERY_BYTE = np.arange(-128, 128, dtype=np.int8)
+
+_FEW = 1 << 15
+"""Beyond it products of two numbers aren't looked at."""
+
 
 def _constant_elements(value: SSAValue) -> Array | None:
     """The elements of a constant tensor in memory order, None of another."""
@@ -73,44 +78,75 @@ def parallel_constants(nest: NestOp) -> dict[int, Array]:
 def accumulator_bounds(nest: NestOp) -> tuple[Array, Array] | None:
     """The least and the greatest accumulator of each channel, or None if unknown.
 
-    Known for i32 sums of products of a byte with a constant, with a constant start,
-    that can't wrap. A byte may have any of its values.
+    Known for i32 sums of bytes, or of products of a byte with a constant, with a
+    constant start, that can't wrap. A byte may have any of its values.
     """
-    factors = product_factors(nest)
-    if factors is None or nest.accumulator_types != (i32,):
+    if nest.accumulator_types != (i32,):
         return None
-    activation, weight = factors
-    body = nest.body.block
     start = _evaluate(nest, nest.init.block)
-    weights = _constant_lanes(nest, weight)
-    if (
-        start is None
-        or weights is None
-        or body.args[activation].type != i8
-        or body.args[weight].type != i8
-    ):
-        return None
-    every_byte = np.arange(-128, 128, dtype=np.int8)
-    x, w = (
-        _factor(body, body.args[index], lanes)
-        for index, lanes in ((activation, every_byte), (weight, weights))
-    )
-    if max(np.abs(x).max(), np.abs(w).max()) >= 1 << 15:
+    terms = _products(nest) or _bytes(nest)
+    if start is None or terms is None:
         return None
     first = len(nest.parallel_bounds)
-    ends = np.stack([w * int(x.min()), w * int(x.max())])
     repeated = math.prod(
         bound
-        for bound, extent in zip(nest.bounds[first:], w.shape[first:], strict=True)
+        for bound, extent in zip(
+            nest.bounds[first:], terms[0].shape[first:], strict=True
+        )
         if extent == 1
     )
-    reduced = tuple(range(first, w.ndim))
-    low = start + repeated * ends.min(axis=0).sum(axis=reduced)
-    high = start + repeated * ends.max(axis=0).sum(axis=reduced)
+    reduced = tuple(range(first, len(nest.bounds)))
+    low, high = (start + repeated * end.sum(axis=reduced) for end in terms)
     limit = 1 << 31
     if low.min() < -limit or high.max() >= limit:
         return None
     return low, high
+
+
+def _products(nest: NestOp) -> tuple[Integers, Integers] | None:
+    """The ends of what is added in a step, with an axis for every loop of the nest."""
+    factors = product_factors(nest)
+    if factors is None:
+        return None
+    activation, weight = factors
+    body = nest.body.block
+    weights = _constant_lanes(nest, weight)
+    if (
+        weights is None
+        or body.args[activation].type != i8
+        or body.args[weight].type != i8
+    ):
+        return None
+    x, w = (
+        _factor(body, body.args[index], lanes)
+        for index, lanes in ((activation, _EVERY_BYTE), (weight, weights))
+    )
+    if max(np.abs(x).max(), np.abs(w).max()) >= _FEW:
+        return None
+    ends = np.stack([w * int(x.min()), w * int(x.max())])
+    return ends.min(axis=0), ends.max(axis=0)
+
+
+def _bytes(nest: NestOp) -> tuple[Integers, Integers] | None:
+    """The same for a number that is computed from a byte."""
+    body = nest.body.block
+    *sources, accumulator = (argument for argument in body.args if argument.uses)
+    terminator = body.last_op
+    assert terminator is not None
+    total = terminator.operands[0].owner
+    if len(sources) != 1 or sources[0].type != i8:
+        return None
+    if not isinstance(total, arith.AddiOp) or accumulator not in total.operands:
+        return None
+    term = total.rhs if total.lhs is accumulator else total.lhs
+    values = _computed_from(body, sources[0], _EVERY_BYTE)
+    if term not in values:
+        return None
+    numbers = values[term].astype(np.int64)
+    if np.abs(numbers).max() >= _FEW:
+        return None
+    shape = [1] * len(nest.bounds)
+    return numbers.min().reshape(shape), numbers.max().reshape(shape)
 
 
 def _evaluate(nest: NestOp, block: Block) -> Integers | None:
@@ -131,14 +167,7 @@ def _factor(body: Block, source: SSAValue, lanes: Array) -> Integers:
     """The factor of the body's product that is computed from the argument `source`."""
     terminator = body.last_op
     assert terminator is not None
-    values: Values = {source: lanes}
-    ops: list[Operation] = []
-    known = {source}
-    for op in body.ops:
-        if op is not terminator and all(operand in known for operand in op.operands):
-            ops.append(op)
-            known.update(op.results)
-    run_scalars(ops, values)
+    values = _computed_from(body, source, lanes)
     total = terminator.operands[0].owner
     assert isinstance(total, arith.AddiOp)
     terms = (term for term in (total.lhs, total.rhs) if term is not body.args[-1])
@@ -146,3 +175,16 @@ def _factor(body: Block, source: SSAValue, lanes: Array) -> Integers:
     assert isinstance(product, arith.MuliOp)
     factor = product.lhs if product.lhs in values else product.rhs
     return values[factor].astype(np.int64)
+
+
+def _computed_from(body: Block, source: SSAValue, lanes: Array) -> Values:
+    """All that depends on the lanes of one argument, and on no other."""
+    values: Values = {source: lanes}
+    ops: list[Operation] = []
+    known = {source}
+    for op in body.ops:
+        if op is not body.last_op and all(operand in known for operand in op.operands):
+            ops.append(op)
+            known.update(op.results)
+    run_scalars(ops, values)
+    return values

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects.kernel import NestOp
@@ -24,6 +24,9 @@ from qlower.transforms.prove_epilogues.steps import Integers
 
 _BLOCK = 1 << 15
 """Accumulators that are looked at together: caches hold so many."""
+
+_FEW_ACCUMULATORS = 1 << 17
+"""Of a single channel, so that all of them are looked at."""
 
 _LEVELS = 256
 """What a stored byte can hold."""
@@ -95,7 +98,10 @@ def find_staircase(nest: NestOp) -> Staircase | None:
     }
     ends[accumulator] = np.stack([low, high], axis=1).astype(np.int32)
     run_scalars(chain, ends)
-    proved = non_decreasing(chain, accumulator, ends)
+    if len(low) == 1 and high[0] - low[0] < _FEW_ACCUMULATORS:
+        proved = _seen_not_to_decrease(chain, accumulator, low[0], high[0], constants)
+    else:
+        proved = non_decreasing(chain, accumulator, ends)
     results = [
         result
         for op in chain
@@ -108,6 +114,26 @@ def find_staircase(nest: NestOp) -> Staircase | None:
         return None
     ops = _needed(chain, results[-1])
     return Staircase(results[-1], ops, accumulator, constants, shape, low, high)
+
+
+def _seen_not_to_decrease(
+    ops: Sequence[Operation],
+    accumulator: SSAValue,
+    low: np.int64,
+    high: np.int64,
+    constants: Values,
+) -> set[SSAValue]:
+    """The integers that are non-decreasing, by looking at all accumulators."""
+    values = {**constants, accumulator: np.arange(low, high + 1, dtype=np.int32)}
+    run_scalars(ops, values)
+    return {
+        result
+        for op in ops
+        for result in op.results
+        if isinstance(result.type, IntegerType)
+        and result.type != i1
+        and np.all(values[result][1:] >= values[result][:-1])
+    }
 
 
 def _needed(ops: Sequence[Operation], value: SSAValue) -> list[Operation]:
