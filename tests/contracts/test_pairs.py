@@ -261,6 +261,32 @@ def test_aarch64_saturates_as_this_machine(level: str, tmp_path: Path):
     np.testing.assert_array_equal(got.view(expected.dtype), expected)
 
 
+@pytest.mark.parametrize("level", aarch64_levels())
+@pytest.mark.parametrize("name", ["pytorch-fbgemm-avx2", "onnxruntime-avx2"])
+def test_aarch64_saturates_as_real_systems_on_x86(name: str, level: str):
+    """Of whose kernels each pair of products is 16 bits wide."""
+    weights = random_weights((24, 3, 3, 8), 1)
+
+    def body(x: SSAValue) -> list[SSAValue]:
+        w = constant(weights, quantized(weights.shape, 0.01))
+        y = quantized((1, 4, 4, 24), 4.0, 128, signed=False)
+        return [qnn.Conv2DOp(x, w, None, y).result]
+
+    module = make_module([quantized((1, 6, 6, 8), 0.5, 31, signed=False)], body)
+    x = random_codes((1, 6, 6, 8), False, 2)
+    expected, exact = (
+        qlower.jit(qlower.Model(module), contract=contract)(x)
+        for contract in (name, name.removesuffix("-avx2"))
+    )
+    assert isinstance(expected, np.ndarray)
+    assert (expected != exact).any()
+    kernel = lower_to_kernel(lower_to_arith(module, name))
+    compiled = generate_code(kernel, aarch64_levels()[level])
+    bytes_ = x.view(compiled.signature.inputs[0].numpy_dtype)
+    (got,) = EmulatedExecutable(compiled)([bytes_])
+    np.testing.assert_array_equal(got.view(expected.dtype), expected)
+
+
 def test_known_overflows(tmp_path: Path):
     """pytorch#44939: 211 * 71 + 171 * 107 = 33278 saturates; one by one it doesn't."""
     weights = np.array([[71, 107, 0, 0], [71, 0, 107, 0]], np.int8)
