@@ -39,7 +39,9 @@ def choose_tile(
     once for all rows.
     """
     spare = target.vector_registers - 4
-    at_once = dot.activation_loads(min(length, dot.run_bytes))
+    # matrices join the pieces of two rows, and so fill as many registers as rows
+    pieces = dot.activation_loads(min(length, dot.run_bytes))
+    at_once = pieces if dot.rows == 1 else 1
     _, _, _, taps, chunks_of_run, _ = factors.weights.shape
     chunks = taps * chunks_of_run
     best, chosen = float("inf"), (whole_tiles(rows, 1), 1)

@@ -99,6 +99,7 @@ def test_convolutions_reach_the_limit_of_products(
         ("neoverse-n1", (1, 18, 18, 3), (16, 3, 3, 3)),
         ("neoverse-v1", (1, 8, 8, 64), (64, 1, 1, 64)),
         ("neoverse-v1", (1, 6, 12, 32), (32, 1, 1, 32)),
+        ("neoverse-v1", (1, 18, 18, 3), (16, 3, 3, 3)),
     ],
 )
 def test_every_tile_reaches_the_limit_of_products(
