@@ -130,8 +130,8 @@ def _seen_not_to_decrease(
         result
         for op in ops
         for result in op.results
-        if isinstance(result.type, IntegerType)
-        and result.type != i1
+        if result.type != i1
+        and isinstance(result.type, IntegerType)
         and np.all(values[result][1:] >= values[result][:-1])
     }
 
