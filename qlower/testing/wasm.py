@@ -192,7 +192,9 @@ class WasmExecutable:
         sizes = [p.numpy_dtype.itemsize * prod(p.shape) for p in ports.outputs]
         lengths = [*(x.nbytes for x in given), *sizes, self.compiled.arena_bytes]
         table_bytes = 4 * (len(lengths) - 1)
-        room = sum(-(-n // 64) * 64 + 64 for n in (*lengths, table_bytes))
+        # the first input has two places
+        parts = (lengths[0], *lengths, table_bytes)
+        room = sum(-(-n // 64) * 64 + 64 for n in parts)
         engine = WasmEngine(self.compiled.object_bytes, room)
         addresses: list[int] = []
         free = engine.start
