@@ -22,9 +22,9 @@ func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
 
 // gemmlowp rounds twice: the product's upper half, and the shift, whose ties below zero
 // are made to go down. Each is one instruction.
-// DOUBLE-NOT: smull
+// DOUBLE-NOT: {{smull2? v[0-9]+.2d}}
 // DOUBLE: sqrdmulh v{{[0-9]+}}.4s
-// DOUBLE-NOT: smull
+// DOUBLE-NOT: {{smull2? v[0-9]+.2d}}
 // DOUBLE: sqadd v{{[0-9]+}}.4s
 // DOUBLE: srshl v{{[0-9]+}}.4s
 
