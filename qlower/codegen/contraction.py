@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 from qlower.codegen.dot import DotStep
 from qlower.codegen.elements import store_scalars
@@ -101,6 +102,11 @@ def _tiling(
     length = bounds[run] if run is not None else 1
     dot, factors = choose_step(target, contraction, rows, length)
     return dot, factors, *choose_tile(target, dot, rows, length, factors)
+
+
+LoadFactors: TypeAlias = Callable[[int, int, int], list[list[Value]]]
+"""The weights of a chunk, from its number after the first one, how many bytes of the
+run it has, and how many are before them at least."""
 
 
 @dataclass(frozen=True)
@@ -203,8 +209,8 @@ class _Tile(PointCode):
         """Where the sums of activations of `height` pixels are."""
         dot = self.dot
 
-        def ones(tap: Value, chunk: Value, size: int, before: int) -> list[list[Value]]:
-            return [dot.ones(size, before)]
+        def ones(tap: Value, chunk: Value) -> LoadFactors:
+            return lambda part, size, before: [dot.ones(size, before)]
 
         start = [zero(Type("i32", dot.lanes))]
         rows = self.products(self.points(height, indices), start, ones)
@@ -256,15 +262,19 @@ class _Tile(PointCode):
         if packed.block == 1:
             step, apart = dot.chunk_bytes, panel
 
-        def load(tap: Value, chunk: Value, size: int, before: int) -> list[list[Value]]:
+        def load(tap: Value, chunk: Value) -> LoadFactors:
             offset = f.scale(f.add(f.scale(tap, packed.chunks), chunk), step)
-            addresses = [
-                f.at(weights, f.add(offset, constant(I64, vector * apart)))
-                for vector in range(vectors)
-            ]
-            used = dot.products(size, before)
-            loaded = [dot.load_weights(f, address, used) for address in addresses]
-            return [*loaded, dot.ones(size, before)] if with_rows else loaded
+
+            def load_part(part: int, size: int, before: int) -> list[list[Value]]:
+                at_part = f.add(offset, constant(I64, part * step))
+                used = dot.products(size, before)
+                loaded: list[list[Value]] = []
+                for vector in range(vectors):
+                    at = f.add(at_part, constant(I64, vector * apart))
+                    loaded.append(dot.load_weights(f, f.at(weights, at), used))
+                return [*loaded, dot.ones(size, before)] if with_rows else loaded
+
+            return load_part
 
         return self.products(points, start, load)
 
@@ -272,12 +282,11 @@ class _Tile(PointCode):
         self,
         points: list[list[Value]],
         start: list[Value],
-        weights: Callable[[Value, Value, int, int], list[list[Value]]],
+        weights: Callable[[Value, Value], LoadFactors],
     ) -> list[list[Value]]:
         """Sums of products from `start` on, which has a vector for each of `weights`.
 
-        These are given a tap, a chunk, how many bytes of the run it has, and how many
-        are before them at least. One list a pixel.
+        These are those of a tap, from a chunk of its run on. One list a pixel.
         """
         f, dot = self.f, self.dot
         # a last group that isn't full repeats its last pixel
@@ -302,6 +311,7 @@ class _Tile(PointCode):
 
             At least `before` bytes of the run lie before them.
             """
+            load = weights(tap, index)
             loaded: list[list[list[Value]]] = []
             activation = self.contraction.activation
             for group in groups:
@@ -316,8 +326,7 @@ class _Tile(PointCode):
                 )
             for part in range(-(-size // dot.depth)):
                 meant = min(dot.depth, size - dot.depth * part)
-                at = f.add(index, constant(I64, part))
-                factors = weights(tap, at, meant, before + dot.depth * part)
+                factors = load(part, meant, before + dot.depth * part)
                 flat = dot.multiply_all(f, flat, [x[part] for x in loaded], factors)
             return flat
 
