@@ -40,9 +40,12 @@ def compiler(triple: str) -> list[str]:
         if shutil.which(tool) is None:
             pytest.skip(f"needs {tool}")
     try:
-        return [*compiler_driver(triple), *(["-static"] if RUNNERS[triple] else [])]
+        command = compiler_driver(triple)
     except qlower.QlowerError as error:
         pytest.skip(str(error))
+    if "ziglang" in command:  # which links glibc dynamically only
+        command[-1] = command[-1].replace("gnu", "musl")
+    return [*command, *(["-static"] if RUNNERS[triple] else [])]
 
 
 @pytest.mark.parametrize("triple", RUNNERS)
