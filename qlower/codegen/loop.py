@@ -19,7 +19,7 @@ from xdsl.dialects.tensor import ExtractOp
 
 from qlower.codegen.byte_tables import table_codes
 from qlower.codegen.elements import store_scalars
-from qlower.codegen.llvm import I64, Function, Type, Value, constant
+from qlower.codegen.llvm import I64, Function, Value, constant
 from qlower.codegen.nest import Nest
 from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.region import widest_scalar
@@ -73,17 +73,18 @@ def _lane_bits(nest: Nest, target: Target) -> int:
     """How wide lanes are that fill a vector register.
 
     Numbers of 32 bits and less may take several registers, so that a whole one is
-    stored; not where accumulators take registers too, or wider numbers, or where lanes
-    are read one by one.
+    stored; not where the accumulators of columns take them, or wider numbers, or where
+    lanes are read one by one.
     """
     blocks = [region.block for region in nest.op.regions if region.blocks]
     widest = max(widest_scalar(block) for block in blocks)
     extracts = [op for b in blocks for op in b.ops if isinstance(op, ExtractOp)]
     if any(table_codes(op, target) is None for op in extracts):
         return max(_FEW_BITS, target.vector_bits // _LOOKED_UP)
-    if nest.reduction or widest > _FEW_BITS:
+    has_columns = nest.reduction and len(nest.parallel) > 1
+    if has_columns or widest > _FEW_BITS:
         return min(_FEW_BITS, widest)
-    return max(Type(result.scalar).bits for result in nest.results)
+    return 8 * max(result.element_bytes for result in nest.results)
 
 
 def emit_loops(f: Function, target: Target, nest: Nest) -> None:

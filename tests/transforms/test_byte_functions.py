@@ -109,6 +109,16 @@ def test_what_is_no_plane_stays():
     assert "fixed.shift_right" in names(kernels)
 
 
+def test_integers_stay_where_they_round_fast():
+    """A rounding product that is one instruction is as good as a conversion."""
+    arith = lower_to_arith(binary(qnn.MulOp, SCALES["random"], True), "tflite")
+    (proof,), kernels = proved(arith, mended=False)
+    assert proof.form is None
+    assert "fixed.shift_right" in names(kernels)
+    (proof,), _ = proved(arith)
+    assert proof.form == "odd fma of product"
+
+
 UNARY = {
     "copy": "%y = fixed.saturate %wide : i32 to i8",
     "xor": """
