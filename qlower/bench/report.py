@@ -133,6 +133,7 @@ def _machine(report: Report) -> str:
     text = f"{machine.cpu}, {machine.cores} cores, load {machine.load:.1f}"
     if machine.peak is not None:
         text += f"; {machine.peak:.0f} GMAC/s are the measured peak of one"
+        text += ", in dot products of vectors (tiles go beyond)"
     versions = ", ".join(f"{name} {v}" for name, v in machine.versions.items())
     return f"{text}. {versions}."
 
