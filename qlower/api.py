@@ -32,6 +32,7 @@ from qlower.executors import (
 )
 from qlower.interface import SMALLEST_ARENA, Interface, c_identifier
 from qlower.model import Model
+from qlower.objects import tuned_kernel
 from qlower.output import replacing_files
 from qlower.pipeline import generate_package, lower_to_arith, lower_to_kernel
 from qlower.printing import exact_module
@@ -98,6 +99,7 @@ def jit(
     threads: int = 1,
     profile: bool = False,
     with_layers: bool = False,
+    tune: bool = False,
 ) -> JitFunction:
     """Compile a model to native code for this machine, and load it.
 
@@ -110,13 +112,17 @@ def jit(
     names another); the results are the same bits for any number of them. With `profile`
     the code takes the time of every layer, for `JitFunction.profile`. With
     `with_layers` the function also gives every layer's result, through `run`.
+
+    How contractions are cut is estimated; with `tune` it is measured on this machine,
+    and remembered beside the objects. The results are the same bits.
     """
     from qlower.codegen.flavour import Flavour
     from qlower.codegen.target import resolve_target
     from qlower.objects import jit_function
 
     target = resolve_target(None, cpu, features)
-    return jit_function(model, contract, target, Flavour(threads, profile), with_layers)
+    flavour = Flavour(threads, profile)
+    return jit_function(model, contract, target, flavour, with_layers, tune)
 
 
 @dataclass(frozen=True)
@@ -204,8 +210,13 @@ def compile(
     cpu: str | Sequence[str] | None = None,
     features: str | None = None,
     contract: str | None = None,
+    *,
+    tune: bool = False,
 ) -> Compiled:
     """Compile a model to an object for `target` ("host", or a triple).
+
+    With `tune` it is measured how contractions are cut, as in `jit`, which only this
+    machine's code can be: QlowerError for another target.
 
     With several CPUs (`["x86-64", "x86-64-v3", "sapphirerapids"]`, or
     `["generic", "generic+dotprod"]`; the least first) the object carries code for each
@@ -219,7 +230,8 @@ def compile(
     targets = tuple(levels.values())
     loaded = as_model(model)
     arith = lower_to_arith(loaded.module, contract)
-    kernels = tuple(lower_to_kernel(arith, level) for level in targets)
+    lowered = tuned_kernel if tune else lower_to_kernel
+    kernels = tuple(lowered(arith, level) for level in targets)
     arena = max(arena_bytes(main_function(kernel)) for kernel in kernels)
     interface = Interface(
         name=c_identifier("model" if loaded.path is None else loaded.path.stem),

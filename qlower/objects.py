@@ -37,11 +37,25 @@ def jit_function(
     target: Target,
     flavour: Flavour,
     with_layers: bool,
+    tuned: bool = False,
 ) -> JitFunction:
-    """The model as a function; compiled, unless the cache has its object."""
+    """The model as a function; compiled, unless the cache has its object.
+
+    With `tuned`, schedules are measured or remembered before the object is looked up.
+    """
     from qlower.runtime.cache import cached, fingerprint
     from qlower.runtime.jit import Executable
 
+    if tuned:
+        module, variant = make_variant(as_model(model), with_layers)
+        kernel = tuned_kernel(lower_to_arith(module, contract), target)
+        compiled = cached(
+            [b"tuned", fingerprint(kernel), _own_code()],
+            target,
+            flavour,
+            lambda: generate_code(kernel, target, flavour),
+        )
+        return JitFunction(Executable(compiled), variant)
     if not isinstance(model, Model) and not with_layers:
         path = check_model_path(model)
         data = _read(path)
@@ -65,6 +79,14 @@ def jit_function(
         lambda: _build(module, contract, target, flavour),
     )
     return JitFunction(Executable(compiled), variant)
+
+
+def tuned_kernel(arith: ModuleOp, target: Target) -> ModuleOp:
+    """The kernel level with schedules that were measured on this machine."""
+    from qlower.runtime.tuning import check_tunable, tune
+
+    check_tunable(target)
+    return tune(lower_to_kernel(arith, target), target)
 
 
 def _build(

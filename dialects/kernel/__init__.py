@@ -68,6 +68,7 @@ from .memory import (
     tensor_type,
 )
 from .nest import IndexOp, NestOp, YieldOp, linear_form
+from .schedule import Schedule, TileAttr, TileRegistersAttr
 
 __all__ = [
     "KERNEL",
@@ -79,6 +80,9 @@ __all__ = [
     "IndexOp",
     "NestOp",
     "OutputAttr",
+    "Schedule",
+    "TileAttr",
+    "TileRegistersAttr",
     "UnstoredAttr",
     "YieldOp",
     "byte_size",
@@ -90,5 +94,5 @@ __all__ = [
 KERNEL = Dialect(
     "kernel",
     [NestOp, YieldOp, IndexOp, CopyOp],
-    [ArenaAttr, OutputAttr, UnstoredAttr, BoxAttr],
+    [ArenaAttr, OutputAttr, UnstoredAttr, BoxAttr, TileAttr, TileRegistersAttr],
 )

@@ -45,6 +45,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .copy import CopyOp
 from .memory import BoxAttr, UnstoredAttr, element_type_of, shape_of, verify_buffers
+from .schedule import verify_schedule
 from .text import parse_integers, parse_operands, parse_tail, print_tail
 
 
@@ -110,6 +111,8 @@ class NestOp(IRDLOperation):
       combine loops (depthwise convolution, pools).
       `row`: the same with plain axes as indices (mean, sum, maximum, arg_max).
       `map`: no reduction. `loop`: anything else.
+    - `schedule`: how a contraction is cut, `schedule #kernel.tile<12, 2>` before the
+      result types; for speed, too.
     """
 
     name = "kernel.nest"
@@ -122,6 +125,7 @@ class NestOp(IRDLOperation):
     parallel = prop_def(DenseArrayBase.constr(i64))
     reduction = prop_def(DenseArrayBase.constr(i64))
     indexing_maps = prop_def(ArrayAttr[AffineMapAttr])
+    schedule = opt_prop_def(Attribute)
     buffers = opt_prop_def(ArrayAttr[Attribute])
     init = region_def()
     body = region_def()
@@ -207,6 +211,9 @@ class NestOp(IRDLOperation):
             if region.blocks:
                 printer.print_string(f" {keyword} ")
                 printer.print_region(region)
+        if self.schedule is not None:
+            printer.print_string(" schedule ")
+            printer.print_attribute(self.schedule)
         printer.print_string(" -> ")
         printer.print_list(self.res.types, printer.print_attribute)
         print_tail(self, printer, self.buffers)
@@ -229,6 +236,9 @@ class NestOp(IRDLOperation):
         )
         parser.parse_keyword("epilogue")
         epilogue = parser.parse_region()
+        schedule = None
+        if parser.parse_optional_keyword("schedule"):
+            schedule = parser.parse_attribute()
         parser.parse_punctuation("->")
         result_types = parser.parse_comma_separated_list(
             parser.Delimiter.NONE, parser.parse_type
@@ -246,6 +256,8 @@ class NestOp(IRDLOperation):
             result_types,
         )
         op.properties["indexing_maps"] = maps
+        if schedule is not None:
+            op.properties["schedule"] = schedule
         parse_tail(op, parser)
         return op
 
@@ -258,6 +270,7 @@ class NestOp(IRDLOperation):
             raise VerifyException(f"trip counts {list(self.bounds)} must be positive")
         if not self.res:
             raise VerifyException("a nest has at least one result")
+        verify_schedule(self.family.data, self.schedule)
         verify_buffers(self, self.buffers)
         if self.buffers is not None and any(
             isinstance(buffer, UnstoredAttr) for buffer in self.buffers

@@ -28,6 +28,7 @@ class Options:
     contract: str | None = None
     cpu: str | None = None
     features: str | None = None
+    tune: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,12 @@ def compare(model: Path, threads: int, options: Options) -> Comparison:
     name = model_name(model)
     LOGGER.info("bench %s with %d threads", name, threads)
     run = qlower.jit(
-        model, options.contract, options.cpu, options.features, threads=threads
+        model,
+        options.contract,
+        options.cpu,
+        options.features,
+        threads=threads,
+        tune=options.tune,
     )
     inputs = [random_input(spec) for spec in run.inputs]
     calls: dict[str, Callable[[], object]] = {OURS: run.bind(*inputs)}
@@ -100,7 +106,12 @@ def compare(model: Path, threads: int, options: Options) -> Comparison:
 def layer_times(model: Path, options: Options) -> tuple[KernelTime, ...]:
     """The time of every nest and copy on one thread."""
     run = qlower.jit(
-        model, options.contract, options.cpu, options.features, profile=True
+        model,
+        options.contract,
+        options.cpu,
+        options.features,
+        profile=True,
+        tune=options.tune,
     )
     inputs = [random_input(spec) for spec in run.inputs]
     return run.profile(*inputs, calls=options.rounds)

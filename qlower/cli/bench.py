@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from qlower.cli.options import Commands, add_command, add_contract, add_machine
+from qlower.cli.options import (
+    Commands,
+    add_command,
+    add_contract,
+    add_machine,
+    add_tune,
+)
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
 
@@ -53,6 +59,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
         "--markdown", action="store_true", help="print a table for a page"
     )
     add_contract(parser)
+    add_tune(parser)
     add_machine(parser)
     parser.set_defaults(run=run)
 
@@ -82,6 +89,7 @@ def run(options: argparse.Namespace) -> int:
         options.contract,
         options.cpu,
         options.features,
+        options.tune,
     )
     threads = _counts(options.threads)
     if options.rounds < 1:

@@ -11,6 +11,7 @@ from qlower.cli.options import (
     add_contract,
     add_model,
     add_target,
+    add_tune,
 )
 
 EXAMPLE = """  qlower compile model.tflite -o out/
@@ -42,6 +43,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
         "c-example (a main.c), asm, llvm and mlir (the arith level)",
     )
     add_contract(parser)
+    add_tune(parser)
     parser.set_defaults(run=run)
 
 
@@ -64,6 +66,7 @@ def run(options: argparse.Namespace) -> int:
             options.cpu,
             options.features,
             options.contract,
+            tune=options.tune,
         )
         names = compiled.write(temporary, emit)
     for name in names:

@@ -13,6 +13,7 @@ from qlower.cli.options import (
     add_contract,
     add_model,
     add_target,
+    add_tune,
 )
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError, layer_name, layer_names
@@ -47,6 +48,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
         "work and bytes",
     )
     add_contract(parser)
+    add_tune(parser)
     add_target(parser)
     parser.set_defaults(run=run)
 
@@ -96,6 +98,7 @@ def _table(model: Model, options: argparse.Namespace) -> str:
 
 def _text(model: Model, options: argparse.Namespace) -> str:
     from qlower.codegen.target import resolve_target
+    from qlower.objects import tuned_kernel
     from qlower.pipeline import lower_to_arith, lower_to_kernel
 
     if options.at == "qnn":
@@ -104,7 +107,8 @@ def _text(model: Model, options: argparse.Namespace) -> str:
     if options.at == "arith":
         return _ir(arith, options.layer)
     target = resolve_target(options.target, options.cpu, options.features)
-    kernel = lower_to_kernel(arith, target)
+    lowered = tuned_kernel if options.tune else lower_to_kernel
+    kernel = lowered(arith, target)
     if options.at == "kernel":
         return _ir(kernel, options.layer)
     return _native(kernel, target, options)

@@ -49,6 +49,15 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_tune(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tune",
+        action="store_true",
+        help="measure on this machine how contractions are best cut, and keep that in "
+        "the cache, in place of an estimate; the results are the same",
+    )
+
+
 def add_target(parser: argparse.ArgumentParser, cpu: str = "CPU") -> None:
     parser.add_argument(
         "--target",

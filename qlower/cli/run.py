@@ -15,6 +15,7 @@ from qlower.cli.options import (
     add_machine,
     add_model,
     add_threads,
+    add_tune,
 )
 from qlower.cli.progress import clear_status, progress
 from qlower.diagnostics import QlowerError
@@ -68,6 +69,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
     )
     add_threads(parser)
     add_contract(parser)
+    add_tune(parser)
     add_machine(parser)
     parser.set_defaults(run=run)
 
@@ -138,8 +140,8 @@ def _make_executor(options: argparse.Namespace) -> Executor:
     if options.executor == "interp":
         if options.cpu is not None or options.features is not None:
             raise QlowerError("--cpu and --features are for --executor jit")
-        if options.profile or options.threads != 1:
-            raise QlowerError("--profile and --threads are for --executor jit")
+        if options.profile or options.tune or options.threads != 1:
+            raise QlowerError("--profile, --tune and --threads are for --executor jit")
         return ModelInterpreter(
             options.model, contract=options.contract, with_layers=with_layers
         )
@@ -151,6 +153,7 @@ def _make_executor(options: argparse.Namespace) -> Executor:
         threads=options.threads,
         profile=options.profile,
         with_layers=with_layers,
+        tune=options.tune,
     )
 
 

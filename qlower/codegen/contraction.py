@@ -22,12 +22,18 @@ from qlower.codegen.elements import store_scalars
 from qlower.codegen.llvm import I32, I64, Function, Type, Value, constant, zero
 from qlower.codegen.nest import Span
 from qlower.codegen.packing import Factors, Packed
-from qlower.codegen.point import PointCode, Segment, moved, nested, split, walk
+from qlower.codegen.point import PointCode, moved, nested, split, walk
 from qlower.codegen.recognise import Contraction
 from qlower.codegen.target import Target
 from qlower.codegen.tile_plan import plan_tiles
 from qlower.codegen.tile_registers import emit_tiles
-from qlower.codegen.tiling import choose_step, choose_tile
+from qlower.codegen.tiling import (
+    Tiling,
+    choose_step,
+    choose_tile,
+    possible_tilings,
+)
+from qlower.dialects.kernel import TileAttr
 
 
 def emit_contraction(f: Function, target: Target, contraction: Contraction) -> None:
@@ -37,7 +43,8 @@ def emit_contraction(f: Function, target: Target, contraction: Contraction) -> N
     if plan is not None:
         return emit_tiles(f, target, contraction, plan)
     pixel = contraction.pixels[-1] if contraction.pixels else None
-    dot, factors, row_segments, width = _tiling(target, contraction)
+    dot, factors, tiling = _tiling(target, contraction)
+    width = tiling.width
     step = width * dot.lanes
     # one pointer to the weights of a tile, or a stream of them for each vector
     packed = factors.pack(f.module, dot, width if dot.selects_lane else 1)
@@ -62,7 +69,7 @@ def emit_contraction(f: Function, target: Target, contraction: Contraction) -> N
         """`code` with the pixels of each tile and the first one."""
 
         def row(now: list[Value]) -> None:
-            for segment in row_segments:
+            for segment in tiling.segments:
                 walk(f, pixel, segment, now, partial(code, segment.width))
 
         nested(f, nest.bounds, contraction.pixels[:-1], indices, row)
@@ -89,19 +96,34 @@ def emit_contraction(f: Function, target: Target, contraction: Contraction) -> N
 
 def channels_of_tile(target: Target, contraction: Contraction) -> int:
     """What the channels of a part of the nest are a multiple of, but in the last."""
-    dot, _, _, width = _tiling(target, contraction)
-    return width * dot.lanes
+    dot, _, tiling = _tiling(target, contraction)
+    return tiling.width * dot.lanes
+
+
+def tile_candidates(target: Target, contraction: Contraction) -> list[Tiling]:
+    """All tilings of the nest in vector registers, the best by estimate first."""
+    dot, factors, _ = _tiling(target, contraction)
+    rows, length = _rows_and_length(contraction)
+    tilings = possible_tilings(target, dot, rows, length, factors)
+    return sorted(tilings, key=lambda tiling: tiling.cycles)
 
 
 def _tiling(
     target: Target, contraction: Contraction
-) -> tuple[DotStep, Factors, tuple[Segment, ...], int]:
-    """The step, what it multiplies, how pixels are cut, and vectors of channels."""
+) -> tuple[DotStep, Factors, Tiling]:
+    """The step, what it multiplies, and how."""
+    rows, length = _rows_and_length(contraction)
+    dot, factors = choose_step(target, contraction, rows, length)
+    schedule = contraction.nest.op.schedule
+    wanted = schedule if isinstance(schedule, TileAttr) else None
+    return dot, factors, choose_tile(target, dot, rows, length, factors, wanted)
+
+
+def _rows_and_length(contraction: Contraction) -> tuple[int, int]:
+    """Pixels that may be in a tile, and bytes of a run."""
     bounds, run = contraction.nest.bounds, contraction.run
     rows = bounds[contraction.pixels[-1]] if contraction.pixels else 1
-    length = bounds[run] if run is not None else 1
-    dot, factors = choose_step(target, contraction, rows, length)
-    return dot, factors, *choose_tile(target, dot, rows, length, factors)
+    return rows, bounds[run] if run is not None else 1
 
 
 LoadFactors: TypeAlias = Callable[[int, int, int], list[list[Value]]]

@@ -17,6 +17,8 @@ from qlower.codegen.dot import DotStep, Integers
 from qlower.codegen.packing import Factors, constant_factors
 from qlower.codegen.recognise import Contraction
 from qlower.codegen.target import Dot, DotKind, Target
+from qlower.diagnostics import QlowerError
+from qlower.dialects.kernel import TileAttr, TileRegistersAttr
 
 LANES = 16
 """Channels in a register of weights, and i32 sums in a row of another."""
@@ -67,7 +69,33 @@ class TilePlan:
 
 
 def plan_tiles(target: Target, contraction: Contraction) -> TilePlan | None:
-    """How to cut, or None where there are no such registers or vectors are faster."""
+    """How to cut, or None where there are no such registers or vectors are faster.
+
+    A schedule of the nest's own decides. Raises QlowerError if it can't be followed.
+    """
+    op = contraction.nest.op
+    if isinstance(op.schedule, TileAttr):
+        return None
+    plan = possible_tiles(target, contraction)
+    if isinstance(op.schedule, TileRegistersAttr):
+        if plan is None:
+            raise QlowerError(
+                f"{target.cpu} has no tile registers for this nest, which its "
+                "schedule asks for",
+                op.location,
+            )
+        return plan
+    if plan is None or contraction.run is None:
+        return None
+    length = contraction.nest.bounds[contraction.run]
+    is_faster = product_cycles(contraction, plan) < _cycles_of_vectors(
+        contraction, length
+    )
+    return plan if is_faster else None
+
+
+def possible_tiles(target: Target, contraction: Contraction) -> TilePlan | None:
+    """How to cut, whether or not it is worth it; None where that can't be done."""
     tiles, run = target.tiles, contraction.run
     if tiles is None or run is None or not contraction.pixels:
         return None
@@ -87,11 +115,7 @@ def plan_tiles(target: Target, contraction: Contraction) -> TilePlan | None:
     others = contraction.pixels[:-1]
     across = registers == 1 and bool(others) and bounds[others[-1]] > 1
     along, across = min(PAIR, registers), PAIR if across else 1
-    plan = TilePlan(height, depth, pieces, along, across, leads)
-    is_faster = product_cycles(contraction, plan) < _cycles_of_vectors(
-        contraction, length
-    )
-    return plan if is_faster else None
+    return TilePlan(height, depth, pieces, along, across, leads)
 
 
 def _leads(contraction: Contraction, spare: int) -> tuple[int, ...]:

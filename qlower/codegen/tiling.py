@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from qlower.codegen.dot import DotStep, dot_step
 from qlower.codegen.halves import halves_step
 from qlower.codegen.matrix import matrix_step
@@ -9,6 +11,7 @@ from qlower.codegen.packing import Factors, constant_factors
 from qlower.codegen.point import Segment, split
 from qlower.codegen.recognise import Contraction
 from qlower.codegen.target import Target
+from qlower.dialects.kernel import TileAttr
 
 _MAXIMUM_CHANNELS_IN_FLIGHT = 8
 
@@ -29,10 +32,39 @@ def choose_step(
     return dot.holding(factors.weights), factors
 
 
+@dataclass(frozen=True)
+class Tiling:
+    """Pixels in `segments` of tiles of mostly `height`, times `width` vectors of
+    channels; `cycles` is an estimate."""
+
+    height: int
+    width: int
+    segments: tuple[Segment, ...]
+    cycles: float
+
+
 def choose_tile(
+    target: Target,
+    dot: DotStep,
+    rows: int,
+    length: int,
+    factors: Factors,
+    schedule: TileAttr | None = None,
+) -> Tiling:
+    """The schedule's tiles, or those of the least estimate for a run of `length`."""
+    if schedule is None:
+        tilings = possible_tilings(target, dot, rows, length, factors)
+    else:
+        height = min(schedule.rows.data, rows)
+        width = min(schedule.vectors.data, factors.vectors)
+        tilings = _tilings(dot, rows, length, factors, height, width)
+    return min(tilings, key=lambda tiling: tiling.cycles)
+
+
+def possible_tilings(
     target: Target, dot: DotStep, rows: int, length: int, factors: Factors
-) -> tuple[tuple[Segment, ...], int]:
-    """Pixels and vectors of tiles, by an estimate of the cycles of a run of `length`.
+) -> list[Tiling]:
+    """All whose sums the registers hold.
 
     Accumulators and a column's weights (one vector, two for matrices) must fit the
     registers, beside a broadcast activation with its temporaries, or what is loaded at
@@ -42,14 +74,11 @@ def choose_tile(
     # matrices join the pieces of two rows, and so fill as many registers as rows
     pieces = dot.activation_loads(min(length, dot.run_bytes))
     at_once = pieces if dot.rows == 1 else 1
-    _, _, _, taps, chunks_of_run, _ = factors.weights.shape
-    chunks = taps * chunks_of_run
-    best, chosen = float("inf"), (whole_tiles(rows, 1), 1)
+    found: list[Tiling] = []
     for width in range(1, min(factors.vectors, _MAXIMUM_CHANNELS_IN_FLIGHT) + 1):
         for height in range(1, rows + 1):
             held = _whole_groups(dot, height)
-            # a single column sums its activations itself, else there is one for that
-            summed = width + int(factors.has_row_factor and width == factors.vectors)
+            summed = _summed(factors, width)
             needed = (held + dot.rows) * summed
             if dot.selects_lane:
                 needed += held * at_once - 2
@@ -57,20 +86,37 @@ def choose_tile(
                 needed = held * summed + 2 * min(held, summed) - 2
             if needed > spare and height * width > 1:
                 break
-            columns = divmod(factors.vectors, width)
-            widths = [(summed, columns[0]), (columns[1], 1)]
-            if factors.has_row_factor and summed == width:
-                widths.append((1, 1))
-            for segments in (even_tiles(rows, height), whole_tiles(rows, height)):
-                steps = 0.0
-                for w, count in widths:
-                    for segment in segments if w else ():
-                        cycles = chunks * _cycles(dot, length, segment.width, w)
-                        cycles += _epilogue_cycles(dot, segment.width, w)
-                        steps += count * segment.repeat * cycles
-                if steps < best:
-                    best, chosen = steps, (segments, width)
-    return chosen
+            found += _tilings(dot, rows, length, factors, height, width)
+    return found
+
+
+def _summed(factors: Factors, width: int) -> int:
+    """Vectors that are summed in a column of `width`: a single one sums its activations
+    itself, if need be, else there is a column for that."""
+    return width + int(factors.has_row_factor and width == factors.vectors)
+
+
+def _tilings(
+    dot: DotStep, rows: int, length: int, factors: Factors, height: int, width: int
+) -> list[Tiling]:
+    """The two ways to cut `rows` into tiles of `height`."""
+    _, _, _, taps, chunks_of_run, _ = factors.weights.shape
+    chunks = taps * chunks_of_run
+    summed = _summed(factors, width)
+    columns = divmod(factors.vectors, width)
+    widths = [(summed, columns[0]), (columns[1], 1)]
+    if factors.has_row_factor and summed == width:
+        widths.append((1, 1))
+    found: list[Tiling] = []
+    for segments in (even_tiles(rows, height), whole_tiles(rows, height)):
+        total = 0.0
+        for w, count in widths:
+            for segment in segments if w else ():
+                cycles = chunks * _cycles(dot, length, segment.width, w)
+                cycles += _epilogue_cycles(dot, segment.width, w)
+                total += count * segment.repeat * cycles
+        found.append(Tiling(height, width, segments, total))
+    return found
 
 
 def whole_tiles(rows: int, height: int) -> tuple[Segment, ...]:

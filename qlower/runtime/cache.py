@@ -127,14 +127,19 @@ def _write(path: Path, compiled: CompiledObject) -> None:
         "kernels": [asdict(kernel) for kernel in compiled.kernels],
     }
     body = json.dumps(entry).encode() + b"\n" + compiled.object_bytes
+    remember(path, _MAGIC + hashlib.sha256(body).digest() + body)
+
+
+def remember(path: Path, content: bytes) -> None:
+    """Write a file of the cache, at once; that it can't be written is no error."""
     temporary: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
         with os.fdopen(handle, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(body).digest() + body)
+            file.write(content)
         os.replace(temporary, path)
     except OSError as error:
-        LOGGER.debug("the object is not cached: %s", error)
+        LOGGER.debug("%s is not cached: %s", path.name, error)
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)

@@ -286,6 +286,54 @@ func.func @result_inside_reduction(%x: tensor<4x8xi8>) {
 
 // -----
 
+func.func @schedule_of_a_map(%x: tensor<4x8xi8>) {
+  // CHECK: error: kernel.nest: a nest of family map has no schedule
+  %y = kernel.nest map parallel [4, 8] maps [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>]
+    ins(%x : tensor<4x8xi8>) epilogue {
+    ^bb0(%v: i8):
+      kernel.yield %v : i8
+    } schedule #kernel.tile<4, 1> -> tensor<4x8xi8>
+  return
+}
+
+// -----
+
+func.func @schedule_of_no_kind(%x: tensor<4x8xi8>) {
+  // CHECK: error: kernel.nest: schedule #kernel.arena<4> is neither #kernel.tile nor #kernel.tile_registers
+  %y = kernel.nest contraction parallel [4, 8] maps [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>]
+    ins(%x : tensor<4x8xi8>) epilogue {
+    ^bb0(%v: i8):
+      kernel.yield %v : i8
+    } schedule #kernel.arena<4> -> tensor<4x8xi8>
+  return
+}
+
+// -----
+
+func.func @empty_tile(%x: tensor<4x8xi8>) {
+  // CHECK: error: kernel.nest: #kernel.tile<0, 1> must have at least a row, and 1 to 8 vectors
+  %y = kernel.nest contraction parallel [4, 8] maps [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>]
+    ins(%x : tensor<4x8xi8>) epilogue {
+    ^bb0(%v: i8):
+      kernel.yield %v : i8
+    } schedule #kernel.tile<0, 1> -> tensor<4x8xi8>
+  return
+}
+
+// -----
+
+func.func @wide_tile(%x: tensor<4x8xi8>) {
+  // CHECK: error: kernel.nest: #kernel.tile<4, 9> must have at least a row, and 1 to 8 vectors
+  %y = kernel.nest contraction parallel [4, 8] maps [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>]
+    ins(%x : tensor<4x8xi8>) epilogue {
+    ^bb0(%v: i8):
+      kernel.yield %v : i8
+    } schedule #kernel.tile<4, 9> -> tensor<4x8xi8>
+  return
+}
+
+// -----
+
 func.func @buffer_missing(%x: tensor<4x8xi8>) {
   // CHECK: error: kernel.nest: 0 buffers for 1 results
   %y = kernel.nest map parallel [4, 8] maps [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>]

@@ -33,6 +33,57 @@ func.func @linear(%x: tensor<4x16xi8>, %w: tensor<8x16xi8>, %b: tensor<8xi32>) -
   return %y : tensor<4x8xi8>
 }
 
+// How the code is cut.
+// CHECK-LABEL: func.func @scheduled
+// CHECK:         } schedule #kernel.tile<4, 1> -> tensor<4x8xi8>
+func.func @scheduled(%x: tensor<4x16xi8>, %w: tensor<8x16xi8>, %b: tensor<8xi32>) -> tensor<4x8xi8> {
+  %y = kernel.nest contraction parallel [4, 8] reduction [16]
+    maps [affine_map<(r, o, k) -> (r, k)>, affine_map<(r, o, k) -> (o, k)>,
+          affine_map<(r, o, k) -> (o)>, affine_map<(r, o, k) -> (r, o)>]
+    ins(%x, %w, %b : tensor<4x16xi8>, tensor<8x16xi8>, tensor<8xi32>)
+    init {
+    ^bb0(%a: i8, %f: i8, %bias: i32):
+      kernel.yield %bias : i32
+    } body {
+    ^bb0(%a: i8, %f: i8, %bias: i32, %sum: i32):
+      %a32 = arith.extsi %a : i8 to i32
+      %f32 = arith.extsi %f : i8 to i32
+      %product = arith.muli %a32, %f32 : i32
+      %next = arith.addi %sum, %product : i32
+      kernel.yield %next : i32
+    } epilogue {
+    ^bb0(%a: i8, %f: i8, %bias: i32, %sum: i32):
+      %q = fixed.saturate %sum : i32 to i8
+      kernel.yield %q : i8
+    } schedule #kernel.tile<4, 1> -> tensor<4x8xi8>
+  return %y : tensor<4x8xi8>
+}
+
+// CHECK-LABEL: func.func @in_tile_registers
+// CHECK:         } schedule #kernel.tile_registers -> tensor<4x8xi8>
+func.func @in_tile_registers(%x: tensor<4x16xi8>, %w: tensor<8x16xi8>, %b: tensor<8xi32>) -> tensor<4x8xi8> {
+  %y = kernel.nest contraction parallel [4, 8] reduction [16]
+    maps [affine_map<(r, o, k) -> (r, k)>, affine_map<(r, o, k) -> (o, k)>,
+          affine_map<(r, o, k) -> (o)>, affine_map<(r, o, k) -> (r, o)>]
+    ins(%x, %w, %b : tensor<4x16xi8>, tensor<8x16xi8>, tensor<8xi32>)
+    init {
+    ^bb0(%a: i8, %f: i8, %bias: i32):
+      kernel.yield %bias : i32
+    } body {
+    ^bb0(%a: i8, %f: i8, %bias: i32, %sum: i32):
+      %a32 = arith.extsi %a : i8 to i32
+      %f32 = arith.extsi %f : i8 to i32
+      %product = arith.muli %a32, %f32 : i32
+      %next = arith.addi %sum, %product : i32
+      kernel.yield %next : i32
+    } epilogue {
+    ^bb0(%a: i8, %f: i8, %bias: i32, %sum: i32):
+      %q = fixed.saturate %sum : i32 to i8
+      kernel.yield %q : i8
+    } schedule #kernel.tile_registers -> tensor<4x8xi8>
+  return %y : tensor<4x8xi8>
+}
+
 // A table, the counter of a loop, two results, attributes of others.
 // CHECK-LABEL: func.func @lookup
 // CHECK-NEXT:    %y, %z = kernel.nest map parallel [3, 5] maps [affine_map<(d0, d1) -> (((d0 * 2) + 1), d1)>, affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0, d1)>] ins(%x : tensor<7x5xi8>) tables(%table : tensor<256xi8>) epilogue {

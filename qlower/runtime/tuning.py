@@ -1,0 +1,228 @@
+"""Schedules by measurement: each contraction alone, cut in several ways.
+
+What was found is remembered in the cache's directory, one file a nest, named by a hash
+of the target and of the nest without its numbers: nests of one shape are measured once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    ModuleOp,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError
+
+from qlower.codegen.contraction import tile_candidates
+from qlower.codegen.llvm import POINTER, Value
+from qlower.codegen.module import compile_module
+from qlower.codegen.nest import analyse, constant_bytes
+from qlower.codegen.recognise import Contraction, recognise
+from qlower.codegen.target import Target, host_target
+from qlower.codegen.tile_plan import plan_tiles, possible_tiles
+from qlower.context import make_context
+from qlower.diagnostics import LOGGER, QlowerError, layer_title
+from qlower.dialects.kernel import (
+    CopyOp,
+    NestOp,
+    OutputAttr,
+    Schedule,
+    TileAttr,
+    TileRegistersAttr,
+)
+from qlower.runtime.cache import cache_directory, remember
+from qlower.runtime.jit import Executable
+from qlower.version import __version__
+
+_CANDIDATES = 4
+"""Tiles of vector registers that are measured: the first by estimate."""
+
+_ROUNDS = 15
+_ROUND_SECONDS = 2e-4
+_GAIN = 0.97
+"""What another schedule must be faster by than the estimate's, of which is noise."""
+
+
+def check_tunable(target: Target) -> None:
+    """Refuse a target whose code can't be timed here."""
+    host = host_target()
+    if target.triple != host.triple or not target.needs <= host.needs:
+        raise QlowerError(
+            f"code for {target.cpu} of {target.triple} can't be timed on this machine, "
+            f"which is {host.cpu} of {host.triple}",
+            help="without --tune schedules are chosen by estimate",
+        )
+
+
+def tune(module: ModuleOp, target: Target) -> ModuleOp:
+    """A copy of a kernel-level module with the fastest schedule for each contraction.
+
+    Raises QlowerError where the target isn't this machine.
+    """
+    check_tunable(target)
+    tuned = module.clone()
+    for op in tuned.walk():
+        if isinstance(op, NestOp) and op.family.data == "contraction":
+            schedule = _schedule(op, target)
+            if schedule is not None:
+                op.schedule = schedule
+    return tuned
+
+
+def _schedule(op: NestOp, target: Target) -> Schedule | None:
+    """The remembered or fastest schedule; None for a nest with one way to go."""
+    alone = _alone(op)
+    directory = cache_directory()
+    path = None if directory is None else directory / f"{_key(alone, target)}.tuned"
+    remembered = None if path is None else _remembered(path)
+    if remembered is not None:
+        return remembered
+    candidates = _candidates(_contraction(op), target)
+    if len(candidates) < 2:
+        return None
+    chosen = _fastest(alone, target, candidates)
+    LOGGER.info("tuned %s: %s", layer_title(op) or op.name, chosen)
+    if path is not None:
+        remember(path, str(chosen).encode())
+    return chosen
+
+
+def _contraction(op: NestOp) -> Contraction | None:
+    """The nest as the code generator sees it."""
+    pointer = Value(POINTER, "%tensor")
+    values = (*op.inputs, *op.tables, *op.res)
+    pointers = [pointer if constant_bytes(v) is None else None for v in values]
+    found = recognise(analyse(op, pointers))
+    return found if isinstance(found, Contraction) else None
+
+
+def _candidates(contraction: Contraction | None, target: Target) -> list[Schedule]:
+    """Schedules to measure, the estimate's first."""
+    if contraction is None:
+        return []
+    tiles = dict.fromkeys(
+        (tiling.height, tiling.width) for tiling in tile_candidates(target, contraction)
+    )
+    found: list[Schedule] = [
+        TileAttr(rows, vectors) for rows, vectors in islice(tiles, _CANDIDATES)
+    ]
+    if possible_tiles(target, contraction) is not None:
+        is_chosen = plan_tiles(target, contraction) is not None
+        found.insert(0 if is_chosen else len(found), TileRegistersAttr())
+    return found
+
+
+def _alone(op: NestOp) -> ModuleOp:
+    """A module with the nest, its constants, and arguments for its other inputs."""
+    needed: dict[Operation, None] = {}
+    arguments: dict[SSAValue, None] = {}
+
+    def collect(value: SSAValue) -> None:
+        owner = value.owner
+        is_padding = isinstance(owner, CopyOp) and not owner.is_stored
+        if isinstance(owner, Operation) and (is_padding or constant_bytes(value)):
+            for operand in owner.operands:
+                collect(operand)
+            needed[owner] = None
+        else:
+            arguments[value] = None
+
+    for value in (*op.inputs, *op.tables):
+        collect(value)
+    block = Block(arg_types=[value.type for value in arguments])
+    values: dict[SSAValue, SSAValue] = dict(zip(arguments, block.args, strict=True))
+    block.add_ops(original.clone(values) for original in needed)
+    nest = op.clone(values)
+    nest.buffers = ArrayAttr(OutputAttr(index) for index in range(len(nest.res)))
+    block.add_ops((nest, ReturnOp(*nest.res)))
+    for inner in block.walk():
+        for result in inner.results:
+            result.name_hint = None
+    types = ([*block.arg_types], [*nest.res.types])
+    return ModuleOp([FuncOp("main", types, Region(block))])
+
+
+def _key(alone: ModuleOp, target: Target) -> str:
+    text = StringIO()
+    _ShapePrinter(stream=text).print_op(alone)
+    content = f"{__version__}\n{target.identity}\n{text.getvalue()}"
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+class _ShapePrinter(Printer):
+    """Prints no numbers of constants, but their types."""
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isinstance(attribute, DenseIntOrFPElementsAttr):
+            dense = cast("DenseIntOrFPElementsAttr[AnyDenseElement]", attribute)
+            self.print_attribute(dense.type)
+        else:
+            super().print_attribute(attribute)
+
+
+def _remembered(path: Path) -> Schedule | None:
+    """What a file says; None if there is none, or it is damaged."""
+    try:
+        found = Parser(make_context(), path.read_text()).parse_attribute()
+    except (OSError, ValueError, ParseError):
+        return None
+    return found if isinstance(found, Schedule) else None
+
+
+def _fastest(alone: ModuleOp, target: Target, candidates: list[Schedule]) -> Schedule:
+    """The first candidate, unless another is clearly faster."""
+    calls: dict[Schedule, Callable[[], None]] = {}
+    for schedule in candidates:
+        for op in alone.walk():
+            if isinstance(op, NestOp):
+                op.schedule = schedule
+        calls[schedule] = _call(alone, target)
+    times = _times(calls)
+    best = min(candidates, key=times.__getitem__)
+    return best if times[best] < _GAIN * times[candidates[0]] else candidates[0]
+
+
+def _call(module: ModuleOp, target: Target) -> Callable[[], None]:
+    """The code on arrays of random bytes."""
+    run = Executable(compile_module(module, target))
+    random = np.random.default_rng(0)
+    inputs = [
+        np.frombuffer(
+            random.bytes(int(np.prod(spec.shape)) * spec.numpy_dtype.itemsize),
+            spec.numpy_dtype,
+        ).reshape(spec.shape)
+        for spec in run.signature.inputs
+    ]
+    outputs = [np.empty(s.shape, s.numpy_dtype) for s in run.signature.outputs]
+    return run.bind(inputs, outputs)
+
+
+def _times(
+    calls: Mapping[Schedule, Callable[[], None]],
+) -> dict[Schedule, float]:
+    """Seconds a call: the least of some rounds, in which all take turns."""
+    least = dict.fromkeys(calls, float("inf"))
+    for _ in range(_ROUNDS):
+        for schedule, call in calls.items():
+            call()
+            start, count, spent = time.perf_counter(), 0, 0.0
+            while spent < _ROUND_SECONDS:
+                call()
+                count += 1
+                spent = time.perf_counter() - start
+            least[schedule] = min(least[schedule], spent / count)
+    return least

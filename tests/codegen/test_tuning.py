@@ -1,0 +1,91 @@
+"""Schedules change how fast code is, and nothing else; measured ones are remembered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import qlower
+from qlower.codegen.target import host_target, resolve_target
+from qlower.diagnostics import QlowerError
+from qlower.dialects.kernel import NestOp, Schedule, TileAttr, TileRegistersAttr
+from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.runtime import tuning
+from qlower.runtime.jit import Executable
+from qlower.testing.random_layers import LAYERS, random_layer_inputs
+
+
+@pytest.fixture
+def layer(tmp_path: Path) -> Path:
+    path = tmp_path / "layer.tflite"
+    path.write_bytes(LAYERS["conv2d"](0, "int8"))
+    return path
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("QLOWER_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.mark.parametrize("tile", [(1, 1), (3, 2), (64, 8)])
+def test_any_tile_gives_the_same_bits(tile: tuple[int, int], layer: Path):
+    model = qlower.load(layer)
+    kernel = lower_to_kernel(lower_to_arith(model.module), host_target())
+    inputs = random_layer_inputs(model, 0)
+    expected = Executable(generate_code(kernel, host_target()))(inputs)
+    assert schedule(kernel, TileAttr(*tile)) > 0
+    found = Executable(generate_code(kernel, host_target()))(inputs)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_tile_registers_that_are_not_there(layer: Path):
+    target = resolve_target("x86_64-linux-gnu", "x86-64-v3")
+    kernel = lower_to_kernel(lower_to_arith(qlower.load(layer).module), target)
+    assert schedule(kernel, TileRegistersAttr()) > 0
+    with pytest.raises(QlowerError, match="x86-64-v3 has no tile registers for this"):
+        generate_code(kernel, target)
+
+
+def schedule(kernel: ModuleOp, chosen: Schedule) -> int:
+    """Give all contractions a schedule; how many there are."""
+    nests = [op for op in kernel.walk() if isinstance(op, NestOp)]
+    contractions = [op for op in nests if op.family.data == "contraction"]
+    for op in contractions:
+        op.schedule = chosen
+    return len(contractions)
+
+
+def test_tuned_code_gives_the_same_bits(layer: Path, cache: Path):
+    inputs = random_layer_inputs(qlower.load(layer), 0)
+    tuned = qlower.jit(layer, tune=True)
+    np.testing.assert_array_equal(tuned(*inputs), qlower.jit(layer)(*inputs))
+    assert list(cache.glob("*.tuned"))
+
+
+def test_what_was_measured_is_remembered(
+    layer: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+):
+    qlower.jit(layer, tune=True)
+    (file,) = cache.glob("*.tuned")
+    file.write_text("#kernel.tile<3, 1>")
+
+    def measured(*arguments: object) -> None:
+        raise AssertionError("measured again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tuning, "_fastest", measured)
+        compiled = qlower.compile(layer, tune=True)
+    (kernel,) = compiled.kernels
+    assert "schedule #kernel.tile<3, 1>" in str(kernel)
+    file.write_text("damaged <")
+    qlower.compile(layer, tune=True)
+    assert file.read_text().startswith("#kernel.tile")
+
+
+def test_another_machine_is_refused(layer: Path):
+    with pytest.raises(QlowerError, match="can't be timed on this machine"):
+        qlower.compile(layer, "riscv64-linux-gnu", tune=True)
