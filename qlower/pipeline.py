@@ -2,7 +2,7 @@
 
 qnn --lower-qnn--> arith
 arith --form-kernels, prove-epilogues, fuse-layers, match-signs (where products ask for
-it), plan-memory--> kernel
+it), plan-memory, and schedules for the target--> kernel
 kernel --> LLVM IR, object
 """
 
@@ -68,7 +68,8 @@ def lower_to_arith(
 def lower_to_kernel(module: ModuleOp, target: Target | None = None) -> ModuleOp:
     """A copy of an arith-level module as loop nests with their places in memory.
 
-    The nests suit the target best, but run everywhere.
+    With a target the nests suit it best, and contractions have its schedules; without,
+    they run everywhere.
     """
     from qlower.transforms.form_kernels import FormKernelsPass
     from qlower.transforms.fuse_layers import FuseLayersPass
@@ -85,6 +86,10 @@ def lower_to_kernel(module: ModuleOp, target: Target | None = None) -> ModuleOp:
     lowered = _run(module, passes)
     # The native entry point is made of @main; a lone function may be called anything.
     main_function(lowered).sym_name = StringAttr("main")
+    if target is not None:
+        from qlower.codegen.schedules import schedule_contractions
+
+        schedule_contractions(lowered, target)
     return lowered
 
 

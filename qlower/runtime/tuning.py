@@ -10,7 +10,6 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping
 from io import StringIO
-from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -27,13 +26,10 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
 
-from qlower.codegen.contraction import tile_candidates
-from qlower.codegen.llvm import POINTER, Value
 from qlower.codegen.module import compile_module
-from qlower.codegen.nest import analyse, constant_bytes
-from qlower.codegen.recognise import Contraction, recognise
+from qlower.codegen.nest import constant_bytes
+from qlower.codegen.schedules import possible_schedules
 from qlower.codegen.target import Target, host_target
-from qlower.codegen.tile_plan import plan_tiles, possible_tiles
 from qlower.context import make_context
 from qlower.diagnostics import LOGGER, QlowerError, layer_title
 from qlower.dialects.kernel import (
@@ -77,9 +73,8 @@ def tune(module: ModuleOp, target: Target) -> ModuleOp:
     tuned = module.clone()
     for op in tuned.walk():
         if isinstance(op, NestOp) and op.family.data == "contraction":
-            schedule = _schedule(op, target)
-            if schedule is not None:
-                op.schedule = schedule
+            estimate, op.schedule = op.schedule, None
+            op.schedule = _schedule(op, target) or estimate
     return tuned
 
 
@@ -91,7 +86,7 @@ def _schedule(op: NestOp, target: Target) -> Schedule | None:
     remembered = None if path is None else _remembered(path)
     if remembered is not None:
         return remembered
-    candidates = _candidates(_contraction(op), target)
+    candidates = _candidates(op, target)
     if len(candidates) < 2:
         return None
     chosen = _fastest(alone, target, candidates)
@@ -101,29 +96,12 @@ def _schedule(op: NestOp, target: Target) -> Schedule | None:
     return chosen
 
 
-def _contraction(op: NestOp) -> Contraction | None:
-    """The nest as the code generator sees it."""
-    pointer = Value(POINTER, "%tensor")
-    values = (*op.inputs, *op.tables, *op.res)
-    pointers = [pointer if constant_bytes(v) is None else None for v in values]
-    found = recognise(analyse(op, pointers))
-    return found if isinstance(found, Contraction) else None
-
-
-def _candidates(contraction: Contraction | None, target: Target) -> list[Schedule]:
+def _candidates(op: NestOp, target: Target) -> list[Schedule]:
     """Schedules to measure, the estimate's first."""
-    if contraction is None:
-        return []
-    tiles = dict.fromkeys(
-        (tiling.height, tiling.width) for tiling in tile_candidates(target, contraction)
-    )
-    found: list[Schedule] = [
-        TileAttr(rows, vectors) for rows, vectors in islice(tiles, _CANDIDATES)
-    ]
-    if possible_tiles(target, contraction) is not None:
-        is_chosen = plan_tiles(target, contraction) is not None
-        found.insert(0 if is_chosen else len(found), TileRegistersAttr())
-    return found
+    found = possible_schedules(op, target)
+    tiles = [schedule for schedule in found if isinstance(schedule, TileAttr)]
+    measured = tiles[:_CANDIDATES]
+    return [s for s in found if isinstance(s, TileRegistersAttr) or s in measured]
 
 
 def _alone(op: NestOp) -> ModuleOp:
