@@ -19,7 +19,11 @@ module attributes {qnn.contract = "tflite-single"} {
 // How a contraction is cut depends on the target, and the kernel level says it: no more
 // sums than the target has registers for, and all 64 channels in whole tiles.
 
-// PAIRS: kernel.nest contraction {{.*}} schedule #kernel.tile<2, 4>
-// BYTES: kernel.nest contraction {{.*}} schedule #kernel.tile<6, 4>
-// TILES: kernel.nest contraction {{.*}} schedule #kernel.tile_registers
-// NEON: kernel.nest contraction {{.*}} schedule #kernel.tile<{{[2-9]}}, {{[2-8]}}>
+// PAIRS: kernel.nest contraction
+// PAIRS: schedule #kernel.tile<2, 4>
+// BYTES: kernel.nest contraction
+// BYTES: schedule #kernel.tile<6, 4>
+// TILES: kernel.nest contraction
+// TILES: schedule #kernel.tile_registers
+// NEON: kernel.nest contraction
+// NEON: schedule #kernel.tile<{{[2-9]}}, {{[2-8]}}>
