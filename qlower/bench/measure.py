@@ -28,6 +28,10 @@ _WARM_SECONDS = 5e-3
 _WARM_CALLS = 3
 """A turn begins with at least so many calls and so much time that isn't counted."""
 
+_THREADS_WARM_SECONDS = 0.03
+"""The same for several threads: one that wakes may run on the core of the one that woke
+it, and the system takes up to 20 milliseconds to move it to a core of its own."""
+
 _THREADS_SETTLE_SECONDS = 0.02
 """After which the waiting threads of the contestant before no longer occupy a core."""
 
@@ -64,6 +68,7 @@ def interleave(
     calls: Mapping[str, Callable[[], object]], rounds: int, *, threads: int = 1
 ) -> Timings:
     """The times of the calls; each may use so many threads."""
+    warm_seconds = _THREADS_WARM_SECONDS if threads > 1 else _WARM_SECONDS
     repeats = {name: _repeats(call) for name, call in calls.items()}
     names = list(calls)
     taken: dict[str, list[float]] = {name: [] for name in names}
@@ -72,15 +77,15 @@ def interleave(
         for name in (*names[first:], *names[:first]):
             if threads > 1:
                 time.sleep(_THREADS_SETTLE_SECONDS)
-            _warm(calls[name])
+            _warm(calls[name], warm_seconds)
             taken[name].append(_seconds(calls[name], repeats[name]) * 1e6)
     return Timings({name: np.array(values) for name, values in taken.items()})
 
 
-def _warm(call: Callable[[], object]) -> None:
+def _warm(call: Callable[[], object], seconds: float = _WARM_SECONDS) -> None:
     start = time.perf_counter()
     count = 0
-    while count < _WARM_CALLS or time.perf_counter() - start < _WARM_SECONDS:
+    while count < _WARM_CALLS or time.perf_counter() - start < seconds:
         call()
         count += 1
 
