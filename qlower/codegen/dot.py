@@ -50,7 +50,9 @@ class DotStep:
     def holding(self, weights: Integers) -> DotStep:
         """The same for weights that may all be bytes, where that saves memory."""
         is_small = weights.min() >= -128 and weights.max() <= 127
-        return replace(self, extends=is_small and self.dot.widens)
+        limit = self.dot.widens_beyond
+        is_large = limit is not None and 2 * weights.size > limit
+        return replace(self, extends=is_small and is_large)
 
     @property
     def _bytes(self) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import qlower
-from qlower.codegen.target import DotKind, Target, host_target
+from qlower.codegen.target import host_target
 from qlower.contracts import contract_names
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime.jit import Executable
@@ -72,23 +72,15 @@ def test_models_give_the_reference_bits(name: str, level: str):
             np.testing.assert_array_equal(output.reshape(reference.shape), reference)
 
 
-def levels_of_byte_weights() -> dict[str, Target]:
-    """All but those that multiply pairs of 16-bit numbers, which they read as such."""
-    known = {**machine_levels(), **aarch64_levels()}
-    return {
-        name: target
-        for name, target in known.items()
-        if target.signed_dot.kind is not DotKind.PAIRS
-    }
+ALL_LEVELS = {**machine_levels(), **aarch64_levels()}
 
 
 @needs_models
-@pytest.mark.parametrize("level", levels_of_byte_weights())
+@pytest.mark.parametrize("level", ALL_LEVELS)
 def test_code_and_constants_are_hardly_larger_than_the_weights(level: str):
     """1.3 times ResNet8's weights and 64 KiB."""
     weights = 77_360
-    target = levels_of_byte_weights()[level]
-    compiled = generate_code(lowered("ic_resnet8_int8"), target)
+    compiled = generate_code(lowered("ic_resnet8_int8"), ALL_LEVELS[level])
     sections = read_object(compiled.object_bytes).sections
     size = sum(len(part.data) for part in sections if part.is_allocated)
     assert weights < size < 1.3 * weights + 64 * 1024

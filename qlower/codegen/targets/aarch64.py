@@ -127,7 +127,7 @@ def _dot(present: frozenset[str], *, signed: bool) -> Dot:
     if "dotprod" in present:
         intrinsic = f"{_NEON}.sdot.v4i32.v16i8"
         return Dot(DotKind.SIGNED_BYTES, intrinsic, selects_lane=True)
-    return Dot(DotKind.SINGLES, selects_lane=True, widens=True)
+    return Dot(DotKind.SINGLES, selects_lane=True, widens_beyond=0)
 
 
 AARCH64 = Architecture(

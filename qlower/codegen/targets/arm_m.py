@@ -32,7 +32,7 @@ _HALVES = Halves("llvm.arm.smlad", "llvm.arm.sxtb16", "llvm.arm.uxtb16")
 
 
 def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:
-    dot = Dot(DotKind.SINGLES, widens=True)
+    dot = Dot(DotKind.SINGLES, widens_beyond=0)
     parts = triple.split("-")
     if len(parts) == 3:  # else LLVM takes the system for the vendor
         parts.insert(1, "unknown")

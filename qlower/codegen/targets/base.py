@@ -31,14 +31,14 @@ class Dot:
     The byte kinds add to an accumulator that is its first argument; PAIRS gives the
     sums only; SINGLES has no intrinsic, LLVM finds the instruction. With
     `selects_lane` the instruction takes four bytes (or one number) of a vector for all
-    lanes, so that activations are loaded 16 bytes at a time. With `widens` a load
-    makes s16 of bytes at no cost.
+    lanes, so that activations are loaded 16 bytes at a time. Weights that
+    take more than `widens_beyond` bytes as s16 are kept as bytes, which a load widens.
     """
 
     kind: DotKind
     intrinsic: str = ""
     selects_lane: bool = False
-    widens: bool = False
+    widens_beyond: int | None = None
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ _FEATURES = frozenset(_FEATURE_NAMES.split())
 
 
 def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:
-    dot = Dot(DotKind.SINGLES, widens=True)
+    dot = Dot(DotKind.SINGLES, widens_beyond=0)
     return Target(
         triple=triple,
         cpu=cpu,

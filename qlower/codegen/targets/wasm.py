@@ -19,9 +19,9 @@ _IMPLIED = {"relaxed-simd": "simd128"}
 
 def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:
     is_wide = "simd128" in present
-    dot = Dot(DotKind.SINGLES, widens=True)
+    dot = Dot(DotKind.SINGLES, widens_beyond=0)
     if is_wide:
-        dot = Dot(DotKind.PAIRS, "llvm.wasm.dot", widens=True)
+        dot = Dot(DotKind.PAIRS, "llvm.wasm.dot", widens_beyond=0)
     return Target(
         triple=triple,
         cpu=cpu,
