@@ -102,11 +102,6 @@ class CopyOp(IRDLOperation):
         )
 
     @property
-    def covers_result(self) -> bool:
-        """Whether the box is the whole result."""
-        return self.sizes.get_values() == shape_of(self.result)
-
-    @property
     def pads(self) -> bool:
         """Whether the result is the whole source with a border of the fill value."""
         return self.fill is not None and self.takes_whole_source
