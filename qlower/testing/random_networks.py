@@ -203,18 +203,18 @@ class _Network:
         ).result
 
     def average(self, x: SSAValue) -> SSAValue:
-        image = _shape(x)
-        window = self.window(image, dilated=False)
-        result = self.type([1, *window.size, image[3]], like=x)
-        return qnn.AvgPool2DOp(
-            x, result, kernel=window.kernel, stride=window.stride, pad=window.pad
-        ).result
+        return self.pool(qnn.AvgPool2DOp, x)
 
     def maximum(self, x: SSAValue) -> SSAValue:
+        return self.pool(qnn.MaxPool2DOp, x)
+
+    def pool(
+        self, op: type[qnn.AvgPool2DOp | qnn.MaxPool2DOp], x: SSAValue
+    ) -> SSAValue:
         image = _shape(x)
         window = self.window(image, dilated=False)
         result = self.type([1, *window.size, image[3]], like=x)
-        return qnn.MaxPool2DOp(
+        return op(
             x, result, kernel=window.kernel, stride=window.stride, pad=window.pad
         ).result
 
