@@ -21,7 +21,7 @@ from qlower.codegen.dot import DotStep
 from qlower.codegen.elements import store_scalars
 from qlower.codegen.llvm import I32, I64, Function, Type, Value, constant, zero
 from qlower.codegen.nest import Span
-from qlower.codegen.packing import Factors, Packed
+from qlower.codegen.packing import Factors, Packed, group_position
 from qlower.codegen.point import PointCode, moved, nested, split, walk
 from qlower.codegen.recognise import Contraction
 from qlower.codegen.target import Target
@@ -102,8 +102,8 @@ def channels_of_tile(target: Target, contraction: Contraction) -> int:
 
 def tile_candidates(target: Target, contraction: Contraction) -> list[Tiling]:
     """All tilings of the nest in vector registers, the best by estimate first."""
-    dot, factors, _ = _tiling(target, contraction)
     rows, length = _rows_and_length(contraction)
+    dot, factors = choose_step(target, contraction, rows, length)
     tilings = possible_tilings(target, dot, rows, length, factors)
     return sorted(tilings, key=lambda tiling: tiling.cycles)
 
@@ -155,7 +155,7 @@ class _Tile(PointCode):
         """
         first_vector, vectors, valid = column
         f, lanes = self.f, self.dot.lanes
-        group = self.group(indices)
+        group = group_position(f, self.contraction, indices)
         first = f.add(f.scale(group, self.packed.vectors), first_vector)
         points = self.points(height, indices)
         has_own = row_sums is None and self.packed.row_factor is not None
@@ -218,14 +218,6 @@ class _Tile(PointCode):
         stored = self.run(nest.op.epilogue, point, [total], lanes)
         for result, value in zip(nest.results, stored, strict=True):
             store_scalars(f, value, result.address(f, point))
-
-    def group(self, indices: Sequence[Value]) -> Value:
-        """The position in the packed weights that the group loops choose."""
-        position = constant(I64, 0)
-        for loop in self.contraction.groups:
-            scaled = self.f.scale(position, self.nest.bounds[loop])
-            position = self.f.add(scaled, indices[loop])
-        return position
 
     def row_sums(self, height: int, indices: list[Value]) -> Value:
         """Where the sums of activations of `height` pixels are."""

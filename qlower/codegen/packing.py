@@ -18,7 +18,7 @@ import numpy as np
 from xdsl.ir import BlockArgument
 
 from qlower.codegen.dot import DotStep, Integers
-from qlower.codegen.llvm import Module, Value
+from qlower.codegen.llvm import I64, Function, Module, Value, constant
 from qlower.codegen.nest import Operand, lanes_of
 from qlower.codegen.recognise import Contraction
 
@@ -156,6 +156,17 @@ def _constant_initial(contraction: Contraction) -> Integers | None:
     if operand.data is None or not moving <= set(order):
         return None
     return gather(operand, order, [nest.bounds[loop] for loop in order])
+
+
+def group_position(
+    f: Function, contraction: Contraction, indices: Sequence[Value]
+) -> Value:
+    """The number of the group that the group loops choose, as weights are packed."""
+    position = constant(I64, 0)
+    for loop in contraction.groups:
+        scaled = f.scale(position, contraction.nest.bounds[loop])
+        position = f.add(scaled, indices[loop])
+    return position
 
 
 def gather(operand: Operand, order: Sequence[int], shape: Sequence[int]) -> Integers:

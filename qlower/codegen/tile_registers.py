@@ -15,6 +15,7 @@ from functools import partial
 from qlower.codegen.elements import store_scalars
 from qlower.codegen.joined_pixels import JoinedPixels, join_pixels
 from qlower.codegen.llvm import I32, I64, Function, Type, Value, constant
+from qlower.codegen.packing import group_position
 from qlower.codegen.point import Segment, moved, nested, split, walk
 from qlower.codegen.recognise import Contraction
 from qlower.codegen.target import Target
@@ -144,9 +145,7 @@ class _Tiles(TileProducts):
     ) -> None:
         """`valid` channels, from vector `first` on, of a block of pixels."""
         f, data = self.f, self.data
-        group = constant(I64, 0)
-        for loop in self.contraction.groups:
-            group = f.add(f.scale(group, self.nest.bounds[loop]), point[loop])
+        group = group_position(f, self.contraction, point)
         column = f.add(f.scale(group, data.vectors), first)
         weights = f.at(data.weights, f.scale(column, data.vector_bytes))
         starts = f.at(data.start, f.scale(column, ROW_BYTES))
