@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
-import sysconfig
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from qlower.analysis.llvm_tools import find_tool
 from qlower.codegen.target import Target
 from qlower.diagnostics import QlowerError
+
+_OLDEST_LLVM = 22
+"""The release whose models of cores were looked at; older tools print other things."""
 
 _ITERATIONS = 100
 
@@ -111,12 +113,9 @@ def _copies(loop: InnerLoop) -> int:
 
 
 def find_llvm_mca() -> Path | None:
-    """llvm-mca of the `mlir` extra, else the one on the path."""
-    installed = Path(sysconfig.get_path("purelib"), "llvm", "bin", "llvm-mca")
-    if installed.is_file():
-        return installed
-    other = shutil.which("llvm-mca")
-    return None if other is None else Path(other)
+    """llvm-mca of the `mlir` extra, else the one on the path, if it is new enough."""
+    found = find_tool("llvm", "llvm-mca", _OLDEST_LLVM)
+    return None if found is None else Path(found)
 
 
 @cache
@@ -148,7 +147,7 @@ def _cycles(blocks: Sequence[Sequence[str]], target: Target) -> list[float]:
     tool = find_llvm_mca()
     if tool is None:
         raise QlowerError(
-            "there is no llvm-mca here",
+            f"there is no llvm-mca here of LLVM {_OLDEST_LLVM} or newer",
             help="pip install 'qlower[mlir]', or LLVM's own",
         )
     lines: list[str] = []

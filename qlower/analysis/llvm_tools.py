@@ -1,0 +1,36 @@
+"""LLVM's command-line tools: those of the `mlir` extra, or the system's."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sysconfig
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def find_tool(
+    package: str, name: str, oldest: int, named: str | None = None
+) -> str | None:
+    """`named`, else the one that `package` brings, else one on the path.
+
+    None where there is none of LLVM version `oldest` or newer.
+    """
+    installed = Path(sysconfig.get_path("purelib"), package, "bin", name)
+    candidates = (
+        named,
+        str(installed) if installed.is_file() else None,
+        shutil.which(name),
+    )
+    return next((c for c in candidates if c and _version(c) >= oldest), None)
+
+
+def _version(path: str) -> int:
+    try:
+        version = subprocess.run([path, "--version"], capture_output=True, text=True)
+    except OSError:
+        return 0
+    match = re.search(r"LLVM version (\d+)", version.stdout)
+    return int(match[1]) if match else 0
