@@ -20,7 +20,8 @@ from pathlib import Path
 
 import lit.formats
 
-from qlower.testing.upstream import find_mlir_opt
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from support.upstream import find_mlir_opt
 
 config.name = "qlower"
 config.test_format = lit.formats.ShTest(execute_external=False)

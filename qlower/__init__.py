@@ -17,10 +17,11 @@ from qlower.version import __version__
 if TYPE_CHECKING:
     from qlower.api import Compiled, compile, interpret, jit, load_compiled, lower
     from qlower.diagnostics import QlowerError
-    from qlower.executors import JitFunction
-    from qlower.model import Model, load
-    from qlower.packages.loaded import CompiledLibrary
-    from qlower.signature import TensorSpec
+    from qlower.frontends.load import load
+    from qlower.model import Model
+    from qlower.model.signature import TensorSpec
+    from qlower.runtime.executors import JitFunction
+    from qlower.runtime.library import CompiledLibrary
 
 __all__ = [
     "Compiled",
@@ -40,15 +41,15 @@ __all__ = [
 
 _HOME = {
     "Compiled": "qlower.api",
-    "CompiledLibrary": "qlower.packages.loaded",
-    "JitFunction": "qlower.executors",
+    "CompiledLibrary": "qlower.runtime.library",
+    "JitFunction": "qlower.runtime.executors",
     "Model": "qlower.model",
     "QlowerError": "qlower.diagnostics",
-    "TensorSpec": "qlower.signature",
+    "TensorSpec": "qlower.model.signature",
     "compile": "qlower.api",
     "interpret": "qlower.api",
     "jit": "qlower.api",
-    "load": "qlower.model",
+    "load": "qlower.frontends.load",
     "load_compiled": "qlower.api",
     "lower": "qlower.api",
 }

@@ -19,9 +19,14 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qlower.attributes import module_contract
+from qlower.codegen.program.interface import SMALLEST_ARENA, Interface, c_identifier
 from qlower.diagnostics import QlowerError
-from qlower.executors import (
+from qlower.dialects.qnn.attributes import module_contract
+from qlower.files.replacing import replacing_files
+from qlower.model import Model
+from qlower.model.signature import Array, main_function
+from qlower.pipeline import generate_package, lower_to_arith, lower_to_kernel
+from qlower.runtime.executors import (
     JitFunction,
     Level,
     ModelInterpreter,
@@ -30,18 +35,13 @@ from qlower.executors import (
     as_model,
     unpack,
 )
-from qlower.interface import SMALLEST_ARENA, Interface, c_identifier
-from qlower.model import Model
-from qlower.objects import tuned_kernel
-from qlower.output import replacing_files
-from qlower.pipeline import generate_package, lower_to_arith, lower_to_kernel
-from qlower.printing import exact_module
-from qlower.signature import Array, main_function
+from qlower.runtime.objects import tuned_kernel
+from qlower.text.printing import exact_module
 
 if TYPE_CHECKING:
-    from qlower.codegen.module import CompiledObject
-    from qlower.codegen.target import Target
-    from qlower.packages.loaded import CompiledLibrary
+    from qlower.codegen.program.module import CompiledObject
+    from qlower.codegen.targets.resolve import Target
+    from qlower.runtime.library import CompiledLibrary
 
 EMITTED = {
     "obj": "{name}.o",
@@ -116,9 +116,9 @@ def jit(
     How contractions are cut is estimated; with `tune` it is measured on this machine,
     and remembered beside the objects. The results are the same bits.
     """
-    from qlower.codegen.flavour import Flavour
-    from qlower.codegen.target import resolve_target
-    from qlower.objects import jit_function
+    from qlower.codegen.program.flavour import Flavour
+    from qlower.codegen.targets.resolve import resolve_target
+    from qlower.runtime.objects import jit_function
 
     target = resolve_target(None, cpu, features)
     flavour = Flavour(threads, profile)
@@ -223,8 +223,8 @@ def compile(
     and runs the last one whose instructions the processor has. On a processor that has
     none of them, or not what a single one needs, the C entry point returns an error.
     """
-    from qlower.codegen.module import arena_bytes
-    from qlower.codegen.target import resolve_levels
+    from qlower.codegen.program.module import arena_bytes
+    from qlower.codegen.targets.resolve import resolve_levels
 
     levels = resolve_levels(target, cpu, features)
     targets = tuple(levels.values())
@@ -249,7 +249,7 @@ def compile(
 def load_compiled(directory: str | PathLike[str]) -> CompiledLibrary:
     """The model of a folder that was saved with `emit=["shared"]`, to be called as
     what `jit` gives."""
-    from qlower.packages.loaded import load_library
+    from qlower.runtime.library import load_library
 
     return load_library(Path(directory))
 

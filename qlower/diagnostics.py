@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
     NameLoc,
     StringAttr,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 LOGGER = logging.getLogger("qlower")
@@ -106,26 +106,6 @@ def location_name(location: Attribute | None) -> str | None:
     return next(
         (part.desc.data for part in _parts(location) if isinstance(part, NameLoc)), None
     )
-
-
-def layer_name(op: Operation) -> str | None:
-    """The name of the source layer that `op` came from: its outermost `NameLoc`."""
-    return location_name(op.location)
-
-
-def layer_names(op: Operation) -> tuple[str, ...]:
-    """The names of all source layers of `op`, which may be several ops fused."""
-    location = op.location
-    parts = [location]
-    if isinstance(location, FusedLoc) and isa(location.locations, ArrayAttr[Attribute]):
-        parts = list(location.locations)
-    names = (location_name(part) for part in parts)
-    return tuple(dict.fromkeys(name for name in names if name is not None))
-
-
-def layer_title(op: Operation) -> str | None:
-    """How people are told which layers `op` is: `conv + add`; None without a name."""
-    return " + ".join(layer_names(op)) or None
 
 
 def make_file_location(filename: str, line: int, column: int) -> FileLineColLoc:

@@ -15,17 +15,17 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
-from qlower.context import make_context
+from qlower.codegen.program.interface import Interface
 from qlower.diagnostics import LOGGER, QlowerError, warn
 from qlower.dialects.quant import QuantizedType, element_type
-from qlower.interface import Interface
-from qlower.parsing import verify_module
-from qlower.signature import main_function
+from qlower.model.signature import main_function
+from qlower.text.context import make_context
+from qlower.text.parsing import verify_module
 
 if TYPE_CHECKING:
-    from qlower.codegen.flavour import Flavour
-    from qlower.codegen.module import CompiledObject
-    from qlower.codegen.target import Target
+    from qlower.codegen.program.flavour import Flavour
+    from qlower.codegen.program.module import CompiledObject
+    from qlower.codegen.targets.resolve import Target
     from qlower.transforms.prove_epilogues import Proof
 
 
@@ -87,7 +87,7 @@ def lower_to_kernel(module: ModuleOp, target: Target | None = None) -> ModuleOp:
     # The native entry point is made of @main; a lone function may be called anything.
     main_function(lowered).sym_name = StringAttr("main")
     if target is not None:
-        from qlower.codegen.schedules import schedule_contractions
+        from qlower.codegen.program.schedules import schedule_contractions
 
         schedule_contractions(lowered, target)
     return lowered
@@ -119,8 +119,8 @@ def generate_code(
     module: ModuleOp, target: Target, flavour: Flavour | None = None
 ) -> CompiledObject:
     """Machine code for a kernel-level module, to be run in this process."""
-    from qlower.codegen.flavour import PLAIN
-    from qlower.codegen.module import compile_module
+    from qlower.codegen.program.flavour import PLAIN
+    from qlower.codegen.program.module import compile_module
 
     _announce(target, target.cpu)
     return compile_module(module, target, flavour or PLAIN)
@@ -130,7 +130,7 @@ def generate_package(
     levels: Sequence[tuple[ModuleOp, Target]], interface: Interface
 ) -> CompiledObject:
     """Machine code for C programs, of the kernel-level module for each target."""
-    from qlower.codegen.module import compile_package
+    from qlower.codegen.program.module import compile_package
 
     _announce(levels[0][1], ", ".join(interface.levels))
     return compile_package(levels, interface)

@@ -1,10 +1,37 @@
-"""Tests share one object cache that is thrown away, and leave the user's alone."""
+"""The lane of long tests, and an object cache that is thrown away.
+
+`pytest --long` runs the tests that are marked `long`, and what the environment variables
+of `LONG_VARIABLES` ask for.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
+
+LONG_VARIABLES = ("QLOWER_TEST_LARGE", "QLOWER_TEST_EVERY_LEVEL")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="run the long tests, too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: runs with --long only")
+    if config.getoption("--long"):
+        os.environ.update(dict.fromkeys(LONG_VARIABLES, "1"))
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    if not config.getoption("--long"):
+        skip = pytest.mark.skip(reason="a long test: runs with --long")
+        for item in items:
+            if "long" in item.keywords:
+                item.add_marker(skip)
 
 
 @pytest.fixture(scope="session", autouse=True)

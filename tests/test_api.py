@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.small_model import SMALL_MODEL
 
 import qlower
 from qlower.diagnostics import QlowerError
-from qlower.executors import Level
-from qlower.signature import Array
-from qlower.testing.small_model import SMALL_MODEL
+from qlower.model.signature import Array
+from qlower.runtime.executors import Level
 
 
 @pytest.fixture
@@ -103,7 +103,9 @@ def test_the_cache_is_used_and_notices_every_change(
     run = qlower.jit(path)
     assert len(list(cache.iterdir())) == 1
     with monkeypatch.context() as patch:
-        patch.setattr("qlower.objects.lower_to_arith", None)  # must not be called
+        patch.setattr(
+            "qlower.runtime.objects.lower_to_arith", None
+        )  # must not be called
         np.testing.assert_array_equal(qlower.jit(path)(image(0)), run(image(0)))
     qlower.jit(path, cpu="x86-64")
     qlower.jit(path, contract="tflite")

@@ -6,19 +6,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.small_model import SMALL_MODEL
 from xdsl.ir import SSAValue
 
 import qlower
 from qlower.cli import main
-from qlower.comparison import Subject, compare, random_inputs, rounded_layers
-from qlower.contracts.differences import differences_page
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
-from qlower.layers import detach_layers, layers, name_layers
-from qlower.parsing import parse_module
-from qlower.signature import name_tensors
-from qlower.testing.qnn_modules import make_module, quantized
-from qlower.testing.small_model import SMALL_MODEL
+from qlower.model.build import make_module, quantized
+from qlower.model.layers import detach_layers, layers, name_layers
+from qlower.model.signature import name_tensors
+from qlower.report.contract_differences import (
+    Subject,
+    compare,
+    random_inputs,
+    rounded_layers,
+)
+from qlower.report.differences_page import differences_page
+from qlower.text.parsing import parse_module
 
 DIGITS = Path(__file__).parents[1] / "examples" / "digits"
 CODES = np.arange(-128, 128, dtype=np.int8)

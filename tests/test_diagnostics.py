@@ -9,13 +9,8 @@ import pytest
 from xdsl.dialects import test
 from xdsl.dialects.builtin import CallSiteLoc, FusedLoc, NameLoc, NoneAttr, StringAttr
 
-from qlower.diagnostics import (
-    QlowerError,
-    layer_name,
-    location_name,
-    make_file_location,
-    warn,
-)
+from qlower.diagnostics import QlowerError, location_name, make_file_location, warn
+from qlower.model.layers import layer_name
 
 
 def test_without_a_place():

@@ -13,10 +13,10 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
-from qlower.context import make_context
 from qlower.dialects.fixed import FIXED
 from qlower.dialects.qnn import QNN, Conv2DOp, PadOp, SoftmaxOp
 from qlower.dialects.quant import QUANT, QuantizedType
+from qlower.text.context import make_context
 
 OPERATIONS = [op for dialect in (QUANT, QNN, FIXED) for op in dialect.operations]
 

@@ -13,7 +13,6 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from qlower.context import make_context
 from qlower.dialects.fixed import (
     RoundingMode,
     integer_range,
@@ -22,7 +21,8 @@ from qlower.dialects.fixed import (
     saturated_pair_dot,
 )
 from qlower.interp import evaluate_function
-from qlower.parsing import parse_module
+from qlower.text.context import make_context
+from qlower.text.parsing import parse_module
 from qlower.transforms.expand_fixed import ExpandFixedPass
 
 MODES = pytest.mark.parametrize("mode", list(RoundingMode))

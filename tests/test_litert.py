@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-import qlower
-from qlower.executors import Executor, ModelInterpreter
-from qlower.testing.litert import run_litert
-from qlower.testing.tflite_cases import (
+from support.litert import run_litert
+from support.tflite_cases import (
     CASES,
     WITHOUT_REFERENCE_KERNEL,
     random_inputs,
 )
+
+import qlower
+from qlower.runtime.executors import Executor, ModelInterpreter
 
 pytestmark = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"

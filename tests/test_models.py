@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import models_directory
+from support.native import machine_levels
+from support.tflite_tensors import tensor_names
 
 import qlower
-from qlower.executors import ModelInterpreter
 from qlower.interp.values import Array
-from qlower.testing import models_directory
-from qlower.testing.native import machine_levels
-from qlower.testing.tflite_tensors import tensor_names
+from qlower.runtime.executors import ModelInterpreter
 
 MODELS = models_directory()
 NAMES = sorted(path.parent.name for path in MODELS.glob("*/model.tflite"))

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from support.small_model import SMALL_MODEL
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
@@ -15,9 +16,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 
-from qlower.diagnostics import QlowerError, layer_name
-from qlower.parsing import parse_file, parse_module, verify_module
-from qlower.testing.small_model import SMALL_MODEL
+from qlower.diagnostics import QlowerError
+from qlower.model.layers import layer_name
+from qlower.text.parsing import parse_file, parse_module, verify_module
 
 
 def parse(text: str | bytes) -> ModuleOp:

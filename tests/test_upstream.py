@@ -7,12 +7,12 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from support import models_directory
+from support.upstream import find_mlir_opt
 from xdsl.printer import Printer
 
 import qlower
 from qlower.pipeline import lower_to_arith
-from qlower.testing import models_directory
-from qlower.testing.upstream import find_mlir_opt
 
 MODELS = models_directory()
 NAMES = sorted(path.parent.name for path in MODELS.glob("*/model.tflite"))

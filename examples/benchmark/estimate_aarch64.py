@@ -15,7 +15,7 @@ import argparse
 from pathlib import Path
 
 import qlower
-from qlower.analysis.inner_loops import Estimate, estimate, inner_loops
+from qlower.bench.inner_loops import Estimate, estimate, inner_loops
 
 CPUS = ["cortex-a55", "cortex-a76", "neoverse-n1", "neoverse-v1"]
 

@@ -12,6 +12,7 @@ of a model are searched for weights that can saturate.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -20,10 +21,13 @@ from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 import qlower
-from qlower.diagnostics import layer_name
 from qlower.dialects import qnn
 from qlower.dialects.fixed import saturated_pair_dot
-from qlower.testing.qnn_modules import constant, make_module, quantized
+from qlower.model.build import constant, make_module, quantized
+from qlower.model.layers import layer_name
+
+TEST_SUPPORT = str(Path(__file__).parents[2] / "tests")
+"""The folder of what the project's tests share."""
 
 # Ten weights each, of which neighbours are paired.
 WEIGHTS = {
@@ -171,8 +175,9 @@ def torch_lines() -> Iterator[str]:
     except ImportError:
         yield "PyTorch isn't installed"
         return
-    from qlower.testing.random_modules import RandomLayer
-    from qlower.testing.torch_engines import AVX2_ONLY, run_torch
+    sys.path.append(TEST_SUPPORT)
+    from support.random_modules import RandomLayer
+    from support.torch_engines import AVX2_ONLY, run_torch
 
     model, rows = ramp(LARGEST_CODE)
     layer = RandomLayer(model.module, [rows])

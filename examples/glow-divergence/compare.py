@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import qlower
-from qlower.diagnostics import layer_name
-from qlower.layers import detach_layers, layers
-from qlower.signature import TensorSpec
+from qlower.model.layers import detach_layers, layer_name, layers
+from qlower.model.signature import TensorSpec
 
 FOLDER = Path(__file__).parent
 DIGITS = FOLDER.parent / "digits"

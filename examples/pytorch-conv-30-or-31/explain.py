@@ -10,6 +10,7 @@ With --torch PyTorch's own engines run it, too.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
@@ -22,7 +23,10 @@ from xdsl.ir import SSAValue
 import qlower
 from qlower.contracts import contract_names, load_contract
 from qlower.dialects import qnn
-from qlower.testing.qnn_modules import constant, make_module, quantized
+from qlower.model.build import constant, make_module, quantized
+
+TEST_SUPPORT = str(Path(__file__).parents[2] / "tests")
+"""The folder of what the project's tests share."""
 
 WEIGHT = 127
 STORED = 24
@@ -106,8 +110,9 @@ def answers(contract: str, numbers: Numbers) -> list[int]:
 
 def torch_answers(engine: str) -> list[list[int]]:
     """The same by PyTorch itself, for all variants."""
-    from qlower.testing.random_modules import RandomLayer
-    from qlower.testing.torch_engines import run_torch
+    sys.path.append(TEST_SUPPORT)
+    from support.random_modules import RandomLayer
+    from support.torch_engines import run_torch
 
     models = [layer(numbers, len(OUTPUTS)) for numbers in VARIANTS.values()]
     layers = [RandomLayer(model.module, [image()]) for model in models]

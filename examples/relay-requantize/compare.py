@@ -28,10 +28,10 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 import qlower
-from qlower.arrays import read_arrays
-from qlower.diagnostics import layer_name
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, element_type
+from qlower.files.arrays import read_arrays
+from qlower.model.layers import layer_name
 from qlower.pipeline import lower_to_arith
 
 DIGITS = Path(__file__).parents[1] / "digits"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -20,8 +21,10 @@ from xdsl.ir import SSAValue
 
 import qlower
 from qlower.dialects import qnn
-from qlower.testing.qnn_modules import constant, make_module, quantized
-from qlower.testing.rescaling import rescale_by_quotient
+from qlower.model.build import constant, make_module, quantized
+
+TEST_SUPPORT = str(Path(__file__).parents[2] / "tests")
+"""The folder of what the project's tests share."""
 
 Stored = NDArray[np.generic]
 
@@ -78,6 +81,9 @@ def run(module: ModuleOp, image: Stored, contract: str) -> NDArray[np.int64]:
 
 def one_multiplier() -> ModuleOp:
     """A layer whose accumulators are its inputs, -128 to 127, times m * 2^(s-31)."""
+    sys.path.append(TEST_SUPPORT)
+    from support.rescaling import rescale_by_quotient
+
     none = np.zeros(1, np.int32)
     scales = rescale_by_quotient(none, MULTIPLIER, SHIFT)
     weight = np.ones((1, 1), np.int8)
@@ -168,8 +174,9 @@ def torch_lines() -> Iterator[str]:
     except ImportError:
         yield "PyTorch isn't installed"
         return
-    from qlower.testing.random_modules import RandomLayer
-    from qlower.testing.torch_engines import run_torch
+    sys.path.append(TEST_SUPPORT)
+    from support.random_modules import RandomLayer
+    from support.torch_engines import run_torch
 
     yield f"PyTorch {torch.__version__} itself, contiguous"
     pools = [pool(zero_point) for zero_point in range(4)]

@@ -12,8 +12,8 @@ import qlower
 from qlower.bench.measure import Spread, interleave
 from qlower.bench.peers import Unavailable, peer_version, prepare_peer
 from qlower.diagnostics import LOGGER
+from qlower.model.signature import Array, TensorSpec
 from qlower.runtime.profiling import KernelTime
-from qlower.signature import Array, TensorSpec
 
 OURS = "qlower"
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import time
 
-from qlower.codegen.dot import DotStep, dot_step
-from qlower.codegen.llvm import (
+from qlower.codegen.llvm.text import (
     I32,
     I64,
     POINTER,
@@ -21,10 +20,11 @@ from qlower.codegen.llvm import (
     constant,
     zero,
 )
-from qlower.codegen.module import ENTRY, CompiledObject, machine_code
-from qlower.codegen.target import Target
-from qlower.runtime.jit import Executable
-from qlower.signature import Signature
+from qlower.codegen.program.module import ENTRY, CompiledObject, machine_code
+from qlower.codegen.skeletons.products.dot import DotStep, dot_step
+from qlower.codegen.targets.resolve import Target
+from qlower.model.signature import Signature
+from qlower.runtime.executable import Executable
 
 DEPTH = 512
 """Products in a sum: with four vectors of channels 32 KB of weights."""

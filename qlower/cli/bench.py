@@ -80,8 +80,8 @@ def run(options: argparse.Namespace) -> int:
     )
     from qlower.bench.peak import measured_peak
     from qlower.bench.report import as_data, as_markdown, as_text
-    from qlower.codegen.target import resolve_target
-    from qlower.model import check_model_path
+    from qlower.codegen.targets.resolve import resolve_target
+    from qlower.frontends.load import check_model_path
 
     chosen = Options(
         _peers(options.against),
@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
     clear_status()
     print(as_markdown(report) if options.markdown else as_text(report))
     if options.json is not None:
-        from qlower.output import replacing
+        from qlower.files.replacing import replacing
 
         with replacing(Path(options.json)) as stream:
             stream.write(json.dumps(as_data(report), indent=1).encode() + b"\n")

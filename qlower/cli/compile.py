@@ -50,8 +50,8 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compile, write everything or nothing, and list the files."""
     from qlower.api import check_emitted, compile
-    from qlower.codegen.target import resolve_target
-    from qlower.output import replacing_files
+    from qlower.codegen.targets.resolve import resolve_target
+    from qlower.files.replacing import replacing_files
     from qlower.packages.link import compiler_driver
 
     emit = [kind.strip() for kind in options.emit.split(",") if kind.strip()]

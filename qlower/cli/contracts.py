@@ -10,7 +10,7 @@ from qlower.cli.options import Commands, add_command
 from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
-    from qlower.comparison import Subject
+    from qlower.report.contract_differences import Subject
 
 EXAMPLE = """  qlower contracts
   qlower contracts show tflite
@@ -96,7 +96,7 @@ def list_contracts(options: argparse.Namespace) -> int:
 def show_contract(options: argparse.Namespace) -> int:
     """The explanation of a contract, or its text with what it takes from others."""
     from qlower.contracts import contract_names, load_contract
-    from qlower.contracts.description import explain
+    from qlower.report.contract_pages import explain
 
     if options.name is None:
         names = ", ".join(contract_names())
@@ -114,7 +114,7 @@ def show_contract(options: argparse.Namespace) -> int:
 def write_pages(options: argparse.Namespace) -> int:
     """Bring the pages up to date, or say which aren't."""
     import qlower.contracts
-    from qlower.contracts.description import stale_pages
+    from qlower.report.contract_pages import stale_pages
 
     folder = Path(qlower.contracts.__file__).parent
     stale = stale_pages(folder)
@@ -134,10 +134,10 @@ def write_pages(options: argparse.Namespace) -> int:
 def compare_contracts(options: argparse.Namespace) -> int:
     """How often contracts differ on the layers of the models."""
     from qlower.cli.progress import clear_status
-    from qlower.comparison import compare
     from qlower.contracts import contract_names
-    from qlower.contracts.differences import differences_page
-    from qlower.output import write_text
+    from qlower.files.replacing import write_text
+    from qlower.report.contract_differences import compare
+    from qlower.report.differences_page import differences_page
 
     if options.examples is not None and options.examples < 1:
         raise QlowerError(f"--examples must be at least 1, not {options.examples}")
@@ -151,9 +151,9 @@ def compare_contracts(options: argparse.Namespace) -> int:
 
 def _subject(argument: str) -> Subject:
     """The model, and its inputs' arrays by name or the only one in the file."""
-    from qlower.arrays import read_arrays
-    from qlower.comparison import Subject, random_inputs
-    from qlower.model import load
+    from qlower.files.arrays import read_arrays
+    from qlower.frontends.load import load
+    from qlower.report.contract_differences import Subject, random_inputs
 
     path, separator, file = argument.rpartition("=")
     if not separator or Path(argument).exists():

@@ -28,9 +28,9 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Load, and print with locations, in which the layers' names live."""
-    from qlower.model import load
-    from qlower.output import write_text
-    from qlower.printing import exact_module
+    from qlower.files.replacing import write_text
+    from qlower.frontends.load import load
+    from qlower.text.printing import exact_module
 
     write_text(options.output, lambda: exact_module(load(options.model).module))
     return 0

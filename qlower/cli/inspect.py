@@ -16,12 +16,13 @@ from qlower.cli.options import (
     add_tune,
 )
 from qlower.cli.progress import clear_status
-from qlower.diagnostics import QlowerError, layer_name, layer_names
+from qlower.diagnostics import QlowerError
+from qlower.model.layers import layer_name, layer_names
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from qlower.codegen.target import Target
+    from qlower.codegen.targets.resolve import Target
     from qlower.model import Model
 
 EXAMPLE = """  qlower inspect model.tflite --stats
@@ -55,7 +56,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Lower as far as asked for, and print."""
-    from qlower.model import load
+    from qlower.frontends.load import load
 
     model = load(options.model)
     if options.layer is not None:
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 def check_layer(model: Model, name: str) -> None:
     """Refuse a layer that the model doesn't have, with the names closest to it."""
-    from qlower.layers import layers
+    from qlower.model.layers import layers
 
     names = [known for op in layers(model.module) if (known := layer_name(op))]
     if name in names:
@@ -84,9 +85,9 @@ def check_layer(model: Model, name: str) -> None:
 
 
 def _table(model: Model, options: argparse.Namespace) -> str:
-    from qlower.analysis.statistics import format_statistics, layer_statistics
-    from qlower.codegen.target import resolve_target
+    from qlower.codegen.targets.resolve import resolve_target
     from qlower.pipeline import epilogue_proofs, lower_to_arith
+    from qlower.report.layer_table import format_statistics, layer_statistics
 
     target = resolve_target(options.target, options.cpu, options.features)
     arith = lower_to_arith(model.module, options.contract)
@@ -97,9 +98,9 @@ def _table(model: Model, options: argparse.Namespace) -> str:
 
 
 def _text(model: Model, options: argparse.Namespace) -> str:
-    from qlower.codegen.target import resolve_target
-    from qlower.objects import tuned_kernel
+    from qlower.codegen.targets.resolve import resolve_target
     from qlower.pipeline import lower_to_arith, lower_to_kernel
+    from qlower.runtime.objects import tuned_kernel
 
     if options.at == "qnn":
         return _ir(model.module, options.layer)
@@ -115,8 +116,8 @@ def _text(model: Model, options: argparse.Namespace) -> str:
 
 
 def _ir(module: ModuleOp, layer: str | None) -> str:
-    from qlower.printing import readable_module, readable_operations
-    from qlower.signature import main_function
+    from qlower.model.signature import main_function
+    from qlower.text.printing import readable_module, readable_operations
 
     if layer is None:
         return readable_module(module)
@@ -144,9 +145,9 @@ def _native(kernel: ModuleOp, target: Target, options: argparse.Namespace) -> st
 
 def _function_names(kernel: ModuleOp, layer: str) -> list[str]:
     """The native functions of a layer: one a loop nest or copy, numbered in order."""
-    from qlower.codegen.program import function_name
+    from qlower.codegen.program.emit import function_name
     from qlower.dialects.kernel import CopyOp, NestOp
-    from qlower.signature import main_function
+    from qlower.model.signature import main_function
 
     ops = main_function(kernel).body.block.ops
     compiled = [

@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from qlower.diagnostics import QlowerError
-from qlower.parsing import parse_module, verify_module
+from qlower.text.parsing import parse_module, verify_module
 from qlower.universe import QLOWER_UNIVERSE
 
 DESCRIPTION = """Run passes on MLIR text.

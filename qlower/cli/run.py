@@ -21,8 +21,8 @@ from qlower.cli.progress import clear_status, progress
 from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
-    from qlower.executors import Executor
-    from qlower.signature import Array, TensorSpec
+    from qlower.model.signature import Array, TensorSpec
+    from qlower.runtime.executors import Executor
 
 EXAMPLE = """  qlower run model.tflite --input image.npy
   qlower run model.mlir --input images.npz --output y.npz --save-layers layers.npz
@@ -76,8 +76,8 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the model on every example, then write or show the outputs."""
-    from qlower.batches import input_set
-    from qlower.model import check_model_path
+    from qlower.frontends.load import check_model_path
+    from qlower.model.input_sets import input_set
 
     check_model_path(options.model)
     given = _read_inputs(options.input)
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print_profile(executor: Executor, inputs: Mapping[str, Array]) -> None:
-    from qlower.executors import JitFunction
+    from qlower.runtime.executors import JitFunction
     from qlower.runtime.profiling import profile_table
 
     assert isinstance(executor, JitFunction)
@@ -134,7 +134,7 @@ def summarize(spec: TensorSpec, array: Array) -> str:
 
 def _make_executor(options: argparse.Namespace) -> Executor:
     from qlower.api import jit
-    from qlower.executors import ModelInterpreter
+    from qlower.runtime.executors import ModelInterpreter
 
     with_layers = options.save_layers is not None
     if options.executor == "interp":
@@ -159,7 +159,7 @@ def _make_executor(options: argparse.Namespace) -> Executor:
 
 def _read_inputs(arguments: Sequence[str]) -> list[tuple[str | None, Array]]:
     """The arrays of `--input`, each with the name that it was given."""
-    from qlower.arrays import read_array
+    from qlower.files.arrays import read_array
 
     arrays: list[tuple[str | None, Array]] = []
     for argument in arguments:
@@ -197,7 +197,7 @@ def _assign(
 
 
 def _open(stack: ExitStack, path: str | None) -> BinaryIO | None:
-    from qlower.output import replacing
+    from qlower.files.replacing import replacing
 
     if path is None:
         return None
@@ -207,6 +207,6 @@ def _open(stack: ExitStack, path: str | None) -> BinaryIO | None:
 
 
 def _write(stream: BinaryIO, arrays: Mapping[str, Array]) -> None:
-    from qlower.arrays import write_arrays
+    from qlower.files.arrays import write_arrays
 
     write_arrays(stream, arrays)

@@ -31,7 +31,7 @@ from qlower.contracts.products import EXACT, PRODUCTS
 from qlower.contracts.rules import FREELY_TYPED, RULES
 from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
-from qlower.parsing import parse_module, verify_module
+from qlower.text.parsing import parse_module, verify_module
 
 VALUE = "contract.value"
 """The argument attribute that names the value which an argument wants."""

@@ -15,8 +15,8 @@ import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, Operation
 
-from qlower.analysis.accumulator_range import accumulator_range, product_bounds
 from qlower.contracts import Contract
+from qlower.contracts.accumulator_range import accumulator_range, product_bounds
 from qlower.contracts.products import EXACT
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn

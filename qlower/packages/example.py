@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qlower.interface import Interface
+from qlower.codegen.program.interface import Interface
 from qlower.packages.header import C_TYPES
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from qlower.interface import ARENA_ALIGNMENT, STATUS_CODES, Interface
-from qlower.signature import TensorSpec
+from qlower.codegen.program.interface import ARENA_ALIGNMENT, STATUS_CODES, Interface
+from qlower.model.signature import TensorSpec
 
 C_TYPES = {
     "bool": "uint8_t",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qlower.diagnostics import QlowerError
-from qlower.signature import Array, TensorSpec
+from qlower.model.signature import Array, TensorSpec
 
 KernelTimes: TypeAlias = NDArray[np.int64]
 

@@ -22,13 +22,13 @@ from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, Mod
 from xdsl.ir import Attribute
 from xdsl.printer import Printer
 
-from qlower.codegen.flavour import Flavour
-from qlower.codegen.llvmlite_binding import llvmlite_version
-from qlower.codegen.module import CompiledObject
-from qlower.codegen.target import Target
-from qlower.codegen.work import Kernel
+from qlower.codegen.llvm.binding import llvmlite_version
+from qlower.codegen.program.flavour import Flavour
+from qlower.codegen.program.module import CompiledObject
+from qlower.codegen.program.work import Kernel
+from qlower.codegen.targets.resolve import Target
 from qlower.diagnostics import LOGGER
-from qlower.signature import Signature
+from qlower.model.signature import Signature
 from qlower.version import __version__
 
 DIRECTORY = "QLOWER_CACHE_DIR"

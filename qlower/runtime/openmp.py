@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
-from qlower.codegen.team import OPENMP_SYMBOLS
+from qlower.codegen.program.team import OPENMP_SYMBOLS
 from qlower.diagnostics import LOGGER, QlowerError
 
 LIBRARY = "QLOWER_OPENMP"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qlower.codegen.work import Kernel
+from qlower.codegen.program.work import Kernel
 from qlower.runtime.bound import BoundCall
 
 _NAME_WIDTH = 60

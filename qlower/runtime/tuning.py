@@ -26,12 +26,11 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
 
-from qlower.codegen.module import compile_module
-from qlower.codegen.nest import constant_bytes
-from qlower.codegen.schedules import possible_schedules
-from qlower.codegen.target import Target, host_target
-from qlower.context import make_context
-from qlower.diagnostics import LOGGER, QlowerError, layer_title
+from qlower.codegen.nests.nest import constant_bytes
+from qlower.codegen.program.module import compile_module
+from qlower.codegen.program.schedules import possible_schedules
+from qlower.codegen.targets.resolve import Target, host_target
+from qlower.diagnostics import LOGGER, QlowerError
 from qlower.dialects.kernel import (
     CopyOp,
     NestOp,
@@ -40,8 +39,10 @@ from qlower.dialects.kernel import (
     TileAttr,
     TileRegistersAttr,
 )
+from qlower.model.layers import layer_title
 from qlower.runtime.cache import cache_directory, remember
-from qlower.runtime.jit import Executable
+from qlower.runtime.executable import Executable
+from qlower.text.context import make_context
 from qlower.version import __version__
 
 _CANDIDATES = 4

@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from qlower.analysis.accumulator_range import AccumulatorRange, accumulator_range
-from qlower.analysis.statistics import layer_statistics
+from qlower.contracts.accumulator_range import AccumulatorRange, accumulator_range
 from qlower.dialects import qnn
-from qlower.parsing import parse_module, verify_module
+from qlower.report.layer_table import layer_statistics
+from qlower.text.parsing import parse_module, verify_module
 
 LINEAR = """
 !x = !quant.uniform<i8<-3:4>:f32, 5.000000e-01:1>

@@ -6,24 +6,20 @@ import runpy
 from pathlib import Path
 
 import pytest
+from support.stored import random_stored
+from support.tflite_models import conv2d
 from xdsl.dialects.builtin import ModuleOp
 
-from qlower.analysis.inner_loops import (
+from qlower.bench.inner_loops import (
     estimate,
     find_llvm_mca,
     inner_loops,
 )
-from qlower.codegen.target import resolve_target
+from qlower.codegen.targets.resolve import resolve_target
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
+from qlower.model.build import constant, make_module, quantized
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
-from qlower.testing.qnn_modules import (
-    constant,
-    make_module,
-    quantized,
-    random_stored,
-)
-from qlower.testing.tflite_models import conv2d
 
 EXAMPLE = Path(__file__).parents[2] / "examples/benchmark/estimate_aarch64.py"
 
@@ -132,7 +128,7 @@ def convolution(
 
 
 def test_no_tool_is_said_plainly(monkeypatch: pytest.MonkeyPatch):
-    module = "qlower.analysis.inner_loops.find_llvm_mca"
+    module = "qlower.bench.inner_loops.find_llvm_mca"
     monkeypatch.setattr(module, lambda: None)
     target = resolve_target("aarch64-linux-gnu", "neoverse-n1")
     with pytest.raises(QlowerError, match="there is no llvm-mca here"):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.random_layers import LAYERS
 
 import qlower
 from qlower.bench.comparison import Comparison, Machine, Report, random_input
@@ -15,8 +16,7 @@ from qlower.bench.peak import measured_peak
 from qlower.bench.peers import PEERS, Unavailable, prepare_peer
 from qlower.bench.report import as_markdown, as_text
 from qlower.cli import main
-from qlower.codegen.target import host_target
-from qlower.testing.random_layers import LAYERS
+from qlower.codegen.targets.resolve import host_target
 
 Capture = pytest.CaptureFixture[str]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.small_model import SMALL_MODEL
 
 import qlower
 from qlower.cli import inspect, main
-from qlower.testing.small_model import SMALL_MODEL
 
 Capture = pytest.CaptureFixture[str]
 

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import models_directory
+from support.aarch64 import aarch64_levels
+from support.elf import read_object
+from support.emulation import EmulatedExecutable
+from support.native import machine_levels
 
 import qlower
-from qlower.codegen.target import host_target
+from qlower.codegen.targets.resolve import host_target
 from qlower.contracts import contract_names
+from qlower.model.signature import Array
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
-from qlower.runtime.jit import Executable
-from qlower.signature import Array
-from qlower.testing import models_directory
-from qlower.testing.aarch64 import aarch64_levels
-from qlower.testing.elf import read_object
-from qlower.testing.emulation import EmulatedExecutable
-from qlower.testing.native import machine_levels
+from qlower.runtime.executable import Executable
 
 MODELS = models_directory()
 FILES = {path.parent.name: path for path in sorted(MODELS.glob("*/model.tflite"))}

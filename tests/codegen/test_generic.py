@@ -8,16 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import models_directory
+from support.elf import read_object
+from support.native import generic_levels, run_object
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower
-from qlower.codegen.module import CompiledObject
-from qlower.codegen.target import Target, resolve_target
+from qlower.codegen.program.module import CompiledObject
+from qlower.codegen.targets.resolve import Target, resolve_target
+from qlower.model.signature import Array
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
-from qlower.signature import Array
-from qlower.testing import models_directory
-from qlower.testing.elf import read_object
-from qlower.testing.native import generic_levels, run_object
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 MODELS = models_directory()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.native import compile_text, guarded_copies, host_target
 
-from qlower.runtime.jit import Executable
-from qlower.signature import Array
-from qlower.testing.native import compile_text, guarded_copies, host_target
+from qlower.model.signature import Array
+from qlower.runtime.executable import Executable
 
 NAMES = {"int8": "i8", "int32": "i32", "int64": "i64", "float32": "f32"}
 

@@ -6,15 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-
-from qlower.codegen.llvm import POINTER, Value
-from qlower.codegen.nest import analyse
-from qlower.codegen.recognise import Contraction, DepthwiseProducts, recognise
-from qlower.codegen.target import Target
-from qlower.dialects.kernel import NestOp
-from qlower.parsing import parse_module
-from qlower.signature import Array
-from qlower.testing.native import (
+from support.native import (
     compile_text,
     dense,
     generic_levels,
@@ -23,7 +15,15 @@ from qlower.testing.native import (
     machine_levels,
     run_object,
 )
-from qlower.testing.windows import Window, build, numbers, sampled
+from support.windows import Window, build, numbers, sampled
+
+from qlower.codegen.llvm.text import POINTER, Value
+from qlower.codegen.nests.nest import analyse
+from qlower.codegen.nests.recognise import Contraction, DepthwiseProducts, recognise
+from qlower.codegen.targets.resolve import Target
+from qlower.dialects.kernel import NestOp
+from qlower.model.signature import Array
+from qlower.text.parsing import parse_module
 
 LEVELS = sorted(set(levels()) - set(generic_levels()))
 

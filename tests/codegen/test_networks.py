@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.native import guarded_runs, levels
+from support.random_networks import random_network
+from support.stored import random_stored
 
 import qlower
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
-from qlower.testing.native import guarded_runs, levels
-from qlower.testing.qnn_modules import random_stored
-from qlower.testing.random_networks import random_network
 
 LEVELS = sorted(levels())
 

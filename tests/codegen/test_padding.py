@@ -6,21 +6,22 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
-
-from qlower.codegen import blocks, team
-from qlower.codegen.flavour import Flavour
-from qlower.codegen.module import compile_module
-from qlower.codegen.target import host_target
-from qlower.parsing import parse_module
-from qlower.runtime.jit import Executable
-from qlower.testing.native import (
+from support.native import (
     compile_text,
     guarded_copies,
     guarded_runs,
     levels,
     machine_levels,
 )
-from qlower.testing.windows import Window, build
+from support.windows import Window, build
+
+from qlower.codegen.nests import blocks
+from qlower.codegen.program import team
+from qlower.codegen.program.flavour import Flavour
+from qlower.codegen.program.module import compile_module
+from qlower.codegen.targets.resolve import host_target
+from qlower.runtime.executable import Executable
+from qlower.text.parsing import parse_module
 
 Pair: TypeAlias = tuple[int, int]
 Case: TypeAlias = tuple[tuple[int, int, int], Pair, Pair, Pair, Pair, Pair]

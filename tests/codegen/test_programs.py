@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.native import guarded_runs, machine_levels
+from support.programs import read_program
 
-from qlower.codegen.module import compile_module
+from qlower.codegen.program.module import compile_module
 from qlower.interp import run_function
+from qlower.model.signature import main_function
 from qlower.pipeline import lower_to_kernel
-from qlower.signature import main_function
-from qlower.testing.native import guarded_runs, machine_levels
-from qlower.testing.programs import read_program
 
 PROGRAMS = sorted((Path(__file__).parents[1] / "transforms/arith").glob("*.mlir"))
 

@@ -8,15 +8,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-
-from qlower.codegen.region import BUILDERS
-from qlower.dialects.fixed import RoundingMode, round_float, round_shift_right
-from qlower.testing.native import (
+from support.native import (
     compile_text,
     levels,
     machine_levels,
     run_object,
 )
+
+from qlower.codegen.values.region import BUILDERS
+from qlower.dialects.fixed import RoundingMode, round_float, round_shift_right
 
 LENGTH = 64 + 32 + 16 + 8 + 4 + 2 + 1
 """Full vectors and every smaller power of two, at any vector width."""

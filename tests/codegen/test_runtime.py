@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.native import compile_text
 
-from qlower.codegen.flavour import PLAIN
-from qlower.codegen.module import CompiledObject
-from qlower.codegen.target import host_target, resolve_target
+from qlower.codegen.program.flavour import PLAIN
+from qlower.codegen.program.module import CompiledObject
+from qlower.codegen.targets.resolve import host_target, resolve_target
 from qlower.diagnostics import QlowerError
-from qlower.parsing import parse_module
 from qlower.runtime.cache import DIRECTORY, cached, fingerprint
-from qlower.runtime.jit import Executable
-from qlower.testing.native import compile_text
+from qlower.runtime.executable import Executable
+from qlower.text.parsing import parse_module
 
 
 def text_of(step: int, size: int = 5000) -> str:

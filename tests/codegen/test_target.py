@@ -5,20 +5,20 @@ import sys
 
 import pytest
 
-from qlower.codegen.target import (
+from qlower.codegen.targets.base import Architecture
+from qlower.codegen.targets.resolve import (
     ARCHITECTURES,
     DotKind,
     host_target,
     resolve_target,
 )
-from qlower.codegen.targets.base import Architecture
 from qlower.diagnostics import QlowerError
 
 
 def llvm_names(architecture: Architecture) -> tuple[set[str], set[str]]:
     """The CPUs and features that LLVM prints when it is asked for help."""
     code = (
-        "from qlower.codegen.llvmlite_binding import BINDING as b\n"
+        "from qlower.codegen.llvm.binding import BINDING as b\n"
         f"t = b.Target.from_triple('{architecture.names[0]}-linux-gnu')\n"
         "t.create_target_machine(cpu='help', features='', opt=0, reloc='pic',"
         " codemodel='small')\n"

@@ -7,25 +7,26 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import models_directory
+from support.native import guarded_copies
+from support.random_layers import LAYERS, random_layer_inputs
 
 import qlower
-from qlower.codegen import blocks, team
-from qlower.codegen.blocks import Blocks, plan_blocks, plan_channel_blocks
-from qlower.codegen.flavour import Flavour
-from qlower.codegen.llvm import POINTER, Value
-from qlower.codegen.nest import analyse
-from qlower.codegen.recognise import Contraction, recognise
-from qlower.codegen.target import host_target
-from qlower.codegen.work import estimated_nanoseconds
+from qlower.codegen.llvm.text import POINTER, Value
+from qlower.codegen.nests import blocks
+from qlower.codegen.nests.blocks import Blocks, plan_blocks, plan_channel_blocks
+from qlower.codegen.nests.nest import analyse
+from qlower.codegen.nests.recognise import Contraction, recognise
+from qlower.codegen.program import team
+from qlower.codegen.program.flavour import Flavour
+from qlower.codegen.program.work import estimated_nanoseconds
+from qlower.codegen.targets.resolve import host_target
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import NestOp
-from qlower.parsing import parse_module
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime import openmp
-from qlower.runtime.jit import Executable
-from qlower.testing import models_directory
-from qlower.testing.native import guarded_copies
-from qlower.testing.random_layers import LAYERS, random_layer_inputs
+from qlower.runtime.executable import Executable
+from qlower.text.parsing import parse_module
 
 
 @pytest.fixture

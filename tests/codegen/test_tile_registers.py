@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.native import compile_text, guarded_runs
+from support.windows import Window, build, sampled
 
 import qlower
-from qlower.codegen import tile_plan
-from qlower.codegen.target import host_target, resolve_target
-from qlower.testing.native import compile_text, guarded_runs
-from qlower.testing.windows import Window, build, sampled
+from qlower.codegen.skeletons.tile_registers import plan as tile_plan
+from qlower.codegen.targets.resolve import host_target, resolve_target
 
 needs_tiles = pytest.mark.skipif(
     host_target().tiles is None, reason="this machine has no tile registers"
@@ -100,7 +100,7 @@ _REFUSED = """
 import ctypes, sys
 import numpy as np
 import qlower
-from qlower.codegen.target import host_target
+from qlower.codegen.targets.resolve import host_target
 
 class Stack(ctypes.Structure):
     _fields_ = [("at", ctypes.c_void_p), ("flags", ctypes.c_int),

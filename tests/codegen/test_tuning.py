@@ -6,16 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.random_layers import LAYERS, random_layer_inputs
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower
-from qlower.codegen.target import host_target, resolve_target
+from qlower.codegen.targets.resolve import host_target, resolve_target
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import NestOp, Schedule, TileAttr, TileRegistersAttr
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime import tuning
-from qlower.runtime.jit import Executable
-from qlower.testing.random_layers import LAYERS, random_layer_inputs
+from qlower.runtime.executable import Executable
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.custom_contracts import rule_text, run_everywhere, write_contract
+from support.stored import random_stored
 from xdsl.dialects.builtin import TensorType, f32, i32
 from xdsl.ir import SSAValue
 
@@ -14,14 +16,7 @@ from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.interp.values import Array
-from qlower.testing.custom_contracts import rule_text, run_everywhere, write_contract
-from qlower.testing.qnn_modules import (
-    constant,
-    make_module,
-    quantized,
-    quantized_per_axis,
-    random_stored,
-)
+from qlower.model.build import constant, make_module, quantized, quantized_per_axis
 
 SCALES = (0.5, 0.25, 0.125)
 WEIGHTS = np.array([[1, 2], [-3, 4], [5, -128]], np.int8)

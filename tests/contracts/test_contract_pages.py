@@ -8,7 +8,7 @@ import pytest
 
 import qlower.contracts
 from qlower.contracts import contract_names, load_contract, parse_contract
-from qlower.contracts.description import (
+from qlower.report.contract_pages import (
     INDEX,
     REQUIRED,
     SECTIONS,

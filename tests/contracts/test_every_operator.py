@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.recordings import make_executors
+from support.tflite_cases import CASES, random_inputs
 
 import qlower
 from qlower.diagnostics import QlowerError
-from qlower.testing.recordings import make_executors
-from qlower.testing.tflite_cases import CASES, random_inputs
 
 CONTRACTS = (
     "tflite-single",

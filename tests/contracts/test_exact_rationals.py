@@ -8,11 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.rescaling import Rescaling, check_rescalings
 
 from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
-from qlower.testing.rescaling import Rescaling, check_rescalings
 
 STYLES = ("powers of two", "random", "short mantissas")
 ZERO_POINT = -7

@@ -11,20 +11,20 @@ from functools import cache
 
 import numpy as np
 import pytest
+from support import golden_directory
+from support.recordings import Recording, check_recording
+from support.rescaling import Rescaling, check_rescalings
 from xdsl.ir import SSAValue
 
 from qlower.contracts import load_contract
 from qlower.dialects import qnn
 from qlower.interp.values import Array
-from qlower.testing import golden_directory
-from qlower.testing.qnn_modules import (
+from qlower.model.build import (
     constant,
     make_module,
     quantized,
     quantized_per_axis,
 )
-from qlower.testing.recordings import Recording, check_recording
-from qlower.testing.rescaling import Rescaling, check_rescalings
 
 GOLDEN = golden_directory()
 LIBRARIES = GOLDEN / "libraries"

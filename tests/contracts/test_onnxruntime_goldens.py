@@ -7,9 +7,8 @@ that make exact ties; every executor must give the recorded bits.
 from __future__ import annotations
 
 import pytest
-
-from qlower.testing.recorded_uint8 import recorded_uint8_operation
-from qlower.testing.recordings import (
+from support.recorded_uint8 import recorded_uint8_operation
+from support.recordings import (
     LAYER_COUNT,
     RUNTIMES,
     check_recording,

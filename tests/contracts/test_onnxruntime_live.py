@@ -6,13 +6,13 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from support import random_modules
+from support.native import machine_levels
+from support.onnx_runtime import run_onnx_runtime
+from support.random_modules import Draw
 
 import qlower
-from qlower.executors import ModelInterpreter
-from qlower.testing import random_modules
-from qlower.testing.native import machine_levels
-from qlower.testing.onnx_runtime import run_onnx_runtime
-from qlower.testing.random_modules import Draw
+from qlower.runtime.executors import ModelInterpreter
 
 pytestmark = [
     pytest.mark.skipif(

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.aarch64 import aarch64_levels
+from support.custom_contracts import rule_text, run_everywhere, write_contract
+from support.emulation import EmulatedExecutable
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
@@ -15,16 +18,13 @@ from qlower.contracts import load_contract, parse_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.interp.values import Array
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
-from qlower.testing.aarch64 import aarch64_levels
-from qlower.testing.custom_contracts import rule_text, run_everywhere, write_contract
-from qlower.testing.emulation import EmulatedExecutable
-from qlower.testing.qnn_modules import (
+from qlower.model.build import (
     constant,
     make_module,
     quantized,
     quantized_per_axis,
 )
+from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 
 FLAT, PIXEL, TAPS = (f"saturating_pairs_{name}" for name in ("flat", "pixel", "taps"))
 VALUES = {"accumulator": "i32"}

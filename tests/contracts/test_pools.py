@@ -7,15 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.custom_contracts import rule_text, run_everywhere, write_contract
+from support.stored import random_stored
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 
 import qlower
-from qlower.analysis.accumulator_range import AccumulatorRange, accumulator_range
+from qlower.contracts.accumulator_range import AccumulatorRange, accumulator_range
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
-from qlower.testing.custom_contracts import rule_text, run_everywhere, write_contract
-from qlower.testing.qnn_modules import make_module, quantized, random_stored
+from qlower.model.build import make_module, quantized
 
 MEAN = """\
   %y = arith.divsi %accumulator, %count : i32

@@ -6,19 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.custom_contracts import rule_text, run_everywhere, write_contract
+from support.stored import random_stored
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
 from qlower.contracts import parse_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
-from qlower.testing.custom_contracts import rule_text, run_everywhere, write_contract
-from qlower.testing.qnn_modules import (
-    constant,
-    make_module,
-    quantized,
-    random_stored,
-)
+from qlower.model.build import constant, make_module, quantized
 
 CHANNEL = """\
   %c16 = arith.constant 16 : i32

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from qlower.testing.recorded_uint8 import recorded_uint8_operation
-from qlower.testing.recordings import (
+from support.recorded_uint8 import recorded_uint8_operation
+from support.recordings import (
     LAYER_COUNT,
     RUNTIMES,
     check_recording,

@@ -8,13 +8,13 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from support import random_modules
+from support.native import machine_levels
+from support.random_modules import Draw
+from support.torch_engines import AVX2_ONLY, run_torch
 
 import qlower
-from qlower.executors import ModelInterpreter
-from qlower.testing import random_modules
-from qlower.testing.native import machine_levels
-from qlower.testing.random_modules import Draw
-from qlower.testing.torch_engines import AVX2_ONLY, run_torch
+from qlower.runtime.executors import ModelInterpreter
 
 pytestmark = [
     pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),

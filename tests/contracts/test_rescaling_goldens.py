@@ -9,14 +9,14 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-
-from qlower.interp.values import Array
-from qlower.testing import golden_directory
-from qlower.testing.rescaling import (
+from support import golden_directory
+from support.rescaling import (
     Rescaling,
     check_rescalings,
     rescale_by_multiplier,
 )
+
+from qlower.interp.values import Array
 
 GOLDEN = golden_directory()
 LIBRARIES = GOLDEN / "libraries"

@@ -7,8 +7,7 @@ exact ties; every executor must give the recorded bits.
 from __future__ import annotations
 
 import pytest
-
-from qlower.testing.recordings import (
+from support.recordings import (
     LAYER_COUNT,
     RUNTIMES,
     check_recording,

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.litert import run_litert
+from support.random_layers import LAYERS, random_layer_inputs
+from support.recordings import make_executors
+from support.tflite_cases import CASES, random_inputs
+from support.tflm import run_tflm
 
 import qlower
-from qlower.executors import ModelInterpreter
 from qlower.interp.values import Array
-from qlower.testing.litert import run_litert
-from qlower.testing.random_layers import LAYERS, random_layer_inputs
-from qlower.testing.recordings import make_executors
-from qlower.testing.tflite_cases import CASES, random_inputs
-from qlower.testing.tflm import run_tflm
+from qlower.runtime.executors import ModelInterpreter
 
 needs_litert = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"

@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 import pytest
+from support import models_directory
 
 import qlower
-from qlower.executors import Executor, ModelInterpreter
 from qlower.interp.values import Array
-from qlower.testing import models_directory
+from qlower.runtime.executors import Executor, ModelInterpreter
 
 MODELS = models_directory()
 NAMES = sorted(path.parent.name for path in MODELS.glob("*/model.tflite"))

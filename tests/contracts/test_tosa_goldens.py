@@ -7,6 +7,18 @@ from functools import cache
 
 import numpy as np
 import pytest
+from support.recordings import (
+    LAYER_COUNT,
+    RUNTIMES,
+    Recording,
+    check_recording,
+    recorded_layer,
+)
+from support.rescaling import (
+    Rescaling,
+    check_rescalings,
+    rescale_by_multiplier,
+)
 from xdsl.dialects.builtin import StringAttr, TensorType, f32
 from xdsl.ir import SSAValue
 
@@ -14,19 +26,7 @@ import qlower
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.interp.values import Array
-from qlower.testing.qnn_modules import constant, make_module, quantized
-from qlower.testing.recordings import (
-    LAYER_COUNT,
-    RUNTIMES,
-    Recording,
-    check_recording,
-    recorded_layer,
-)
-from qlower.testing.rescaling import (
-    Rescaling,
-    check_rescalings,
-    rescale_by_multiplier,
-)
+from qlower.model.build import constant, make_module, quantized
 
 needs_recordings = pytest.mark.skipif(
     not RUNTIMES.is_dir(), reason=f"no recorded answers in {RUNTIMES}"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.random_layers import LAYERS, random_layer_inputs
+from support.recordings import make_executors
+from support.tosa import has_tosa, run_tosa
 
 import qlower
 from qlower.diagnostics import QlowerError
-from qlower.executors import ModelInterpreter
-from qlower.testing.random_layers import LAYERS, random_layer_inputs
-from qlower.testing.recordings import make_executors
-from qlower.testing.tosa import has_tosa, run_tosa
+from qlower.runtime.executors import ModelInterpreter
 
 pytestmark = pytest.mark.skipif(
     not has_tosa(), reason="tosa-converter-for-tflite and tosa-tools are not installed"

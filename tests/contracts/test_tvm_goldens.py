@@ -7,6 +7,15 @@ from functools import cache
 
 import numpy as np
 import pytest
+from support import golden_directory
+from support.recordings import Recording, check_recording
+from support.rescaling import (
+    Rescaling,
+    check_rescalings,
+    record_rescaling,
+    rescale_by_quotient,
+)
+from support.tflite_cases import CASES
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
@@ -16,16 +25,7 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.interp import evaluate_function
 from qlower.interp.values import Array
-from qlower.testing import golden_directory
-from qlower.testing.qnn_modules import make_module, quantized
-from qlower.testing.recordings import Recording, check_recording
-from qlower.testing.rescaling import (
-    Rescaling,
-    check_rescalings,
-    record_rescaling,
-    rescale_by_quotient,
-)
-from qlower.testing.tflite_cases import CASES
+from qlower.model.build import make_module, quantized
 
 GOLDEN = golden_directory()
 LIBRARIES = GOLDEN / "libraries"

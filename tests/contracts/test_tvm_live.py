@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.random_layers import LAYERS, random_layer_inputs
+from support.recordings import make_executors
+from support.tvm import TVM_VARIABLE, has_tvm, run_tvm
 
 import qlower
-from qlower.executors import ModelInterpreter
 from qlower.interp.values import Array
-from qlower.testing.random_layers import LAYERS, random_layer_inputs
-from qlower.testing.recordings import make_executors
-from qlower.testing.tvm import TVM_VARIABLE, has_tvm, run_tvm
+from qlower.runtime.executors import ModelInterpreter
 
 SEEDS = 4
 EXCEPT = {"batch_matmul", "elu"}

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower
-from qlower.executors import ModelInterpreter
-from qlower.layers import layers
-from qlower.parsing import parse_module, verify_module
-from qlower.printing import exact_module
+from qlower.model.layers import layers
+from qlower.runtime.executors import ModelInterpreter
+from qlower.text.parsing import parse_module, verify_module
+from qlower.text.printing import exact_module
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 IMAGES = [np.load(DIGITS / "images" / f"{digit}.npy") for digit in range(10)]

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.native import machine_levels
 
 import qlower
-from qlower.testing.native import machine_levels
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDER = EXAMPLES / "fbgemm-overflow"

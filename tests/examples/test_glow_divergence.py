@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import qlower
-from qlower.layers import layers
-from qlower.parsing import verify_module
+from qlower.model.layers import layers
+from qlower.text.parsing import verify_module
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDER = EXAMPLES / "glow-divergence"

@@ -10,15 +10,16 @@ from subprocess import run
 
 import numpy as np
 import pytest
+from support.recordings import make_executors
+from support.rescaling import Rescaling, check_rescalings
+from support.stored import random_stored
 from xdsl.ir import SSAValue
 
 import qlower
 from qlower.cli import main
 from qlower.dialects import qnn
 from qlower.interp.values import Array
-from qlower.testing.qnn_modules import make_module, quantized, random_stored
-from qlower.testing.recordings import make_executors
-from qlower.testing.rescaling import Rescaling, check_rescalings
+from qlower.model.build import make_module, quantized
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDER = EXAMPLES / "npu"

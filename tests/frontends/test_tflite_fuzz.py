@@ -18,13 +18,13 @@ from types import FrameType
 
 import numpy as np
 import pytest
+from support import models_directory
+from support.tflite_cases import CASES, random_inputs
 
 import qlower
 from qlower.diagnostics import QlowerError
-from qlower.executors import ModelInterpreter
 from qlower.frontends.tflite import import_tflite
-from qlower.testing import models_directory
-from qlower.testing.tflite_cases import CASES, random_inputs
+from qlower.runtime.executors import ModelInterpreter
 
 DAMAGED_FILES = 500
 """For each seed file."""

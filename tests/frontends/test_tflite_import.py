@@ -11,6 +11,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import models_directory
+from support.litert import run_litert
+from support.tflite_builder import TFLiteBuilder
+from support.tflite_cases import (
+    CASES,
+    WITHOUT_REFERENCE_KERNEL,
+    random_inputs,
+)
+from support.tflite_models import conv2d, fully_connected, split, strided_slice
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -23,21 +32,12 @@ from xdsl.ir import Attribute
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
-from qlower.diagnostics import layer_name
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.frontends.tflite import import_tflite
 from qlower.frontends.tflite.reader import read_model
-from qlower.parsing import parse_module
-from qlower.testing import models_directory
-from qlower.testing.litert import run_litert
-from qlower.testing.tflite_builder import TFLiteBuilder
-from qlower.testing.tflite_cases import (
-    CASES,
-    WITHOUT_REFERENCE_KERNEL,
-    random_inputs,
-)
-from qlower.testing.tflite_models import conv2d, fully_connected, split, strided_slice
+from qlower.model.layers import layer_name
+from qlower.text.parsing import parse_module
 
 MODELS = models_directory()
 REAL_MODELS = sorted(MODELS.glob("*/*.tflite"))

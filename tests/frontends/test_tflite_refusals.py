@@ -10,11 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from qlower.diagnostics import QlowerError
-from qlower.frontends.tflite import import_tflite
-from qlower.testing.tflite_builder import Option, TFLiteBuilder
-from qlower.testing.tflite_models import (
+from support.tflite_builder import Option, TFLiteBuilder
+from support.tflite_models import (
     binary,
     conv2d,
     depthwise_conv2d,
@@ -26,6 +23,9 @@ from qlower.testing.tflite_models import (
     strided_slice,
     unary,
 )
+
+from qlower.diagnostics import QlowerError
+from qlower.frontends.tflite import import_tflite
 
 CONV_OPTIONS = {
     "padding": 1,

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.scalars import evaluate_text
 
 from qlower.dialects.fixed import RoundingMode, round_float, round_shift_right
 from qlower.interp import InterpretationError
-from qlower.testing.scalars import evaluate_text
 
 MODES = list(RoundingMode)
 

@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
+from support.scalars import evaluate_text
 
 from qlower.interp import Array, InterpretationError
-from qlower.testing.scalars import evaluate_text
 
 INF, NAN = float("inf"), float("nan")
 DTYPES = {"f32": np.float32, "f64": np.float64}

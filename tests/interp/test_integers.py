@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.scalars import evaluate_text
 
 from qlower.interp import InterpretationError
-from qlower.testing.scalars import evaluate_text
 
 WIDTHS = (1, 3, 8, 16, 24, 32, 48, 64)
 

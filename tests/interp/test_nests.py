@@ -9,7 +9,7 @@ import pytest
 from xdsl.interpreter import OpCounter
 
 from qlower.interp import Array, InterpretationError, nest, run_function
-from qlower.parsing import parse_module
+from qlower.text.parsing import parse_module
 
 RNG = np.random.default_rng(11)
 

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.elf import read_object
+from support.emulation import BUFFERS, EmulatedExecutable, Emulator
+from support.small_model import SMALL_MODEL
+from support.stored import random_stored
+from support.tflite_models import conv2d, pad
 
 import qlower
-from qlower.codegen.target import resolve_target
-from qlower.interface import ARENA_ALIGNMENT, STATUS_CODES
+from qlower.codegen.program.interface import ARENA_ALIGNMENT, STATUS_CODES
+from qlower.codegen.targets.resolve import resolve_target
 from qlower.packages.link import compiler_driver
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
-from qlower.testing.elf import read_object
-from qlower.testing.emulation import BUFFERS, EmulatedExecutable, Emulator
-from qlower.testing.qnn_modules import random_stored
-from qlower.testing.small_model import SMALL_MODEL
-from qlower.testing.tflite_models import conv2d, pad
 
 LEVELS = {"baseline": "", "dotprod": "+dotprod", "i8mm": "+dotprod,+i8mm"}
 

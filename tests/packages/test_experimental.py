@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.emulation import BUFFERS, Emulator
+from support.small_model import SMALL_MODEL
+from support.wasm import WasmEngine
 
 import qlower
 from qlower.cli import main
-from qlower.interface import ARENA_ALIGNMENT, STATUS_CODES
-from qlower.testing.emulation import BUFFERS, Emulator
-from qlower.testing.small_model import SMALL_MODEL
-from qlower.testing.wasm import WasmEngine
+from qlower.codegen.program.interface import ARENA_ALIGNMENT, STATUS_CODES
 
 TRIPLES = ["riscv64-linux-gnu", "thumbv7em-none-eabi", "wasm32-unknown-unknown"]
 _ROOM = 8192

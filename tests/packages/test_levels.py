@@ -10,21 +10,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.emulation import BUFFERS, Emulator
+from support.levels import on_processor
+from support.stored import random_stored
+from support.tflite_models import conv2d
 
 import qlower
 from qlower.api import Compiled
-from qlower.codegen import tile_plan
-from qlower.codegen.llvmlite_binding import BINDING
-from qlower.codegen.module import arena_bytes
-from qlower.codegen.target import host_target, resolve_levels, resolve_target
+from qlower.codegen.llvm.binding import BINDING
+from qlower.codegen.program.interface import (
+    ARENA_ALIGNMENT,
+    SMALLEST_ARENA,
+    STATUS_CODES,
+)
+from qlower.codegen.program.module import arena_bytes
+from qlower.codegen.skeletons.tile_registers import plan as tile_plan
 from qlower.codegen.targets.base import Target
-from qlower.interface import ARENA_ALIGNMENT, SMALLEST_ARENA, STATUS_CODES
+from qlower.codegen.targets.resolve import host_target, resolve_levels, resolve_target
+from qlower.model.signature import main_function
 from qlower.packages.link import compiler_driver
-from qlower.signature import main_function
-from qlower.testing.emulation import BUFFERS, Emulator
-from qlower.testing.levels import on_processor
-from qlower.testing.qnn_modules import random_stored
-from qlower.testing.tflite_models import conv2d
 
 X86 = ["x86-64-v2", "x86-64-v3", "cascadelake"]
 ARM = ["generic", "+dotprod", "generic+dotprod+i8mm"]

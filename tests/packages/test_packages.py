@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.elf import read_object
+from support.small_model import SMALL_MODEL
 
 import qlower
-from qlower.interface import ARENA_ALIGNMENT, STATUS_CODES, c_identifier
+from qlower.codegen.program.interface import ARENA_ALIGNMENT, STATUS_CODES, c_identifier
 from qlower.packages.link import compiler_driver
-from qlower.testing.elf import read_object
-from qlower.testing.small_model import SMALL_MODEL
 
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 EVERYTHING = ["obj", "header", "shared", "c-example"]

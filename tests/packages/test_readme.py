@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.stored import random_stored
+from support.tflite_models import conv2d
 
 import qlower
 from qlower.packages.link import compiler_driver
-from qlower.testing.qnn_modules import random_stored
-from qlower.testing.tflite_models import conv2d
 
 README = Path(__file__).parents[2] / "README.md"
 

@@ -7,19 +7,19 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support.native import machine_levels
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower
-from qlower.context import make_context
 from qlower.dialects import qnn
 from qlower.dialects.kernel import NestOp
-from qlower.executors import ModelInterpreter
 from qlower.interp.values import Array
-from qlower.parsing import parse_module, verify_module
+from qlower.model.build import make_module, quantized
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
-from qlower.runtime.jit import Executable
-from qlower.testing.native import machine_levels
-from qlower.testing.qnn_modules import make_module, quantized
+from qlower.runtime.executable import Executable
+from qlower.runtime.executors import ModelInterpreter
+from qlower.text.context import make_context
+from qlower.text.parsing import parse_module, verify_module
 from qlower.transforms.form_kernels import FormKernelsPass
 from qlower.transforms.prove_epilogues import Proof, prove_epilogues
 from qlower.transforms.prove_epilogues.best_plane import best_plane

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.programs import read_program
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from qlower.context import make_context
-from qlower.diagnostics import QlowerError, layer_name, layer_names
+from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import (
     ArenaAttr,
     BoxAttr,
@@ -27,8 +27,9 @@ from qlower.dialects.kernel import (
 )
 from qlower.interp import run_function
 from qlower.interp.values import PartialTensor, dtype_of
-from qlower.parsing import parse_module
-from qlower.testing.programs import read_program
+from qlower.model.layers import layer_name, layer_names
+from qlower.text.context import make_context
+from qlower.text.parsing import parse_module
 from qlower.transforms.form_kernels import FormKernelsPass
 from qlower.transforms.fuse_layers import FuseLayersPass
 from qlower.transforms.plan_memory import (

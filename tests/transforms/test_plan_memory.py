@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from support import models_directory
 
 import qlower
-from qlower.codegen.module import arena_bytes
-from qlower.context import make_context
+from qlower.codegen.program.module import arena_bytes
+from qlower.model.signature import main_function
 from qlower.pipeline import lower_to_arith
-from qlower.signature import main_function
-from qlower.testing import models_directory
+from qlower.text.context import make_context
 from qlower.transforms.form_kernels import FormKernelsPass
 from qlower.transforms.fuse_layers import FuseLayersPass
 from qlower.transforms.plan_memory import PlanMemoryPass
@@ -31,7 +31,7 @@ def test_arena_is_no_larger(name: str, capfd: pytest.CaptureFixture[str]):
     TFLM's has inputs and outputs too, which the caller has here.
     """
     pytest.importorskip("tflite_micro")
-    from qlower.testing.tflm import print_allocations
+    from support.tflm import print_allocations
 
     path = MODELS / name / "model.tflite"
     if name.endswith("uint8"):

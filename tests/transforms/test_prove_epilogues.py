@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from support.native import machine_levels
 from xdsl.dialects.builtin import ModuleOp
 
-from qlower.codegen.module import compile_module
-from qlower.context import make_context
+from qlower.codegen.program.module import compile_module
 from qlower.dialects.kernel import NestOp
 from qlower.interp.values import Array
-from qlower.parsing import parse_module, verify_module
-from qlower.runtime.jit import Executable
-from qlower.testing.native import machine_levels
+from qlower.runtime.executable import Executable
+from qlower.text.context import make_context
+from qlower.text.parsing import parse_module, verify_module
 from qlower.transforms.plan_memory import PlanMemoryPass
 from qlower.transforms.prove_epilogues import Proof, prove_epilogues
 from qlower.transforms.prove_epilogues.channels import (

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeAlias
 
-from qlower.signature import Array
+from qlower.model.signature import Array
 
 Call: TypeAlias = Callable[[], object]
 

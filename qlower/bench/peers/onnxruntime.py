@@ -10,7 +10,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from qlower.bench.peers import Call, import_peer
-from qlower.signature import Array
+from qlower.model.signature import Array
 
 
 class _Port(Protocol):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from qlower.bench.peers import Call, import_peer
-from qlower.signature import Array
+from qlower.model.signature import Array
 
 
 class _Program(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from qlower.codegen.llvm import escape_bytes
+from qlower.codegen.llvm.text import escape_bytes
 from qlower.codegen.targets.processor import WORDS, Processor
 from qlower.codegen.targets.x86_tiles import (
     AMX,

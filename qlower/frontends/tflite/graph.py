@@ -16,9 +16,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from qlower.attributes import CONTRACT, NAME
 from qlower.diagnostics import warn
 from qlower.dialects import qnn
+from qlower.dialects.qnn.attributes import CONTRACT, NAME
 from qlower.dialects.quant import QuantizedType
 
 from .context import OperatorContext

@@ -23,8 +23,8 @@ from xdsl.ir.affine import (
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from qlower.diagnostics import layer_name
 from qlower.dialects.kernel import NestOp
+from qlower.model.layers import layer_name
 from qlower.transforms.form_kernels.regions import (
     ZERO,
     build_region,

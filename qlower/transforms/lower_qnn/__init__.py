@@ -22,11 +22,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from qlower.attributes import CONTRACT, TYPE, module_contract
 from qlower.contracts import load_contract
 from qlower.contracts.values import contract_of
 from qlower.diagnostics import QlowerError, file_location, format_location
 from qlower.dialects import qnn, quant
+from qlower.dialects.qnn.attributes import CONTRACT, TYPE, module_contract
 from qlower.dialects.quant import QuantizedType, element_type
 from qlower.transforms.lower_qnn import (
     contraction,

@@ -30,9 +30,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from qlower.diagnostics import layer_name
 from qlower.dialects.kernel import NestOp
 from qlower.interp import InterpretationError
+from qlower.model.layers import layer_name
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
 from qlower.transforms.prove_epilogues.costs import EXCEPTION, cost
 from qlower.transforms.prove_epilogues.exceptions import Exceptions, find_exceptions

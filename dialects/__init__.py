@@ -1,1 +1,0 @@
-"""The dialects of qlower."""

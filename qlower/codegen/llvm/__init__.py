@@ -1,0 +1,1 @@
+"""LLVM IR as text, and llvmlite that compiles it."""

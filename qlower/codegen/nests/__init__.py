@@ -1,0 +1,1 @@
+"""What a loop nest is, how it is walked and how it is cut."""

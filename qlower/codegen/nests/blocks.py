@@ -1,0 +1,140 @@
+"""Cutting a nest into blocks that several threads can run.
+
+A nest is cut along one parallel loop into contiguous blocks. Its iterations write
+disjoint elements (the map of a result names each parallel loop once) and no sum is cut,
+so the results are the same bits whoever runs which block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from qlower.codegen.llvm.text import Function, Value
+from qlower.codegen.nests.nest import Nest, Operand, Span
+from qlower.codegen.nests.recognise import Contraction
+from qlower.codegen.values.region import indexed_loops
+
+LEAST_NANOSECONDS = 2_500.0
+"""Estimated work of a nest below which one thread has it: that it has begun and that it
+is done takes a microsecond to be seen by other cores."""
+
+_FETCH_NANOSECONDS_PER_BYTE = 0.04
+"""What one thread alone would have to fetch from the caches of others."""
+
+_BLOCK_NANOSECONDS = 10_000.0
+_BLOCKS_PER_THREAD = 4
+"""More than one, for a thread that comes late or is slower: others take its blocks."""
+
+_ALIGNED = 64
+"""Iterations: along a loop that vectors follow blocks are multiples of it, so that all
+but the last work on whole ones."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """`count` blocks of `size` iterations of a parallel loop; the last has `last`.
+
+    Each thread has `per_thread` neighbouring ones, the last threads fewer.
+    """
+
+    loop: int
+    count: int
+    size: int
+    last: int
+    per_thread: int
+
+    def bounds(self) -> list[int]:
+        """The iterations of each block."""
+        return [self.size] * (self.count - 1) + [self.last]
+
+
+def plan_blocks(
+    nest: Nest, nanoseconds: float, bytes: int, threads: int
+) -> Blocks | None:
+    """How to cut the nest, or None where one thread is as good.
+
+    `nanoseconds` is an estimate of its time, `bytes` is what it moves. A loop that
+    moves a constant is not cut: weights are packed for all of it. Of the others the
+    outermost is taken that gives all threads nearly the same work.
+    """
+    if not _is_enough(nanoseconds, bytes, threads):
+        return None
+    indexed = {
+        nest.index_loops[loop]
+        for region in nest.op.regions
+        for loop in indexed_loops(region)
+    }
+    most = min(_BLOCKS_PER_THREAD, int(nanoseconds / threads / _BLOCK_NANOSECONDS))
+    best: tuple[float, Blocks] | None = None
+    for loop, bound in enumerate(nest.parallel):
+        constants = (o for o in nest.inputs if o.pointer is None)
+        if loop in indexed or any(o.strides[loop] for o in constants):
+            continue
+        is_vector = any(operand.strides[loop] == 1 for operand in nest.results)
+        step = _ALIGNED if is_vector else 1
+        for per_thread in range(max(most, 1), 0, -1):
+            blocks = _cut(loop, bound, threads, per_thread, step)
+            share = min(per_thread * blocks.size, bound) / bound
+            if blocks.count > 1 and (best is None or share < 0.95 * best[0]):
+                best = share, blocks
+    return best[1] if best else None
+
+
+def plan_channel_blocks(
+    contraction: Contraction,
+    step: int,
+    nanoseconds: float,
+    bytes: int,
+    threads: int,
+) -> Blocks | None:
+    """How to cut the channels of a nest, which are computed `step` at a time."""
+    if not _is_enough(nanoseconds, bytes, threads):
+        return None
+    loop = contraction.lane
+    blocks = _cut(loop, contraction.nest.bounds[loop], threads, 1, step)
+    return blocks if blocks.count > 1 else None
+
+
+def plan_copy_blocks(
+    axis: int | None, nanoseconds: float, bytes: int, threads: int
+) -> Blocks | None:
+    """How to cut a copy, whose outermost axis has so many elements."""
+    if axis is None or not _is_enough(nanoseconds, bytes, threads):
+        return None
+    blocks = _cut(0, axis, threads, 1, 1)
+    return blocks if blocks.count > 1 else None
+
+
+def _is_enough(nanoseconds: float, bytes: int, threads: int) -> bool:
+    saved = nanoseconds + bytes * _FETCH_NANOSECONDS_PER_BYTE
+    return threads > 1 and saved >= LEAST_NANOSECONDS
+
+
+def _cut(loop: int, bound: int, threads: int, per_thread: int, step: int) -> Blocks:
+    size = -(-bound // (threads * per_thread))
+    size = -(-size // step) * step
+    count = -(-bound // size)
+    return Blocks(loop, count, size, bound - (count - 1) * size, per_thread)
+
+
+def block_of(f: Function, nest: Nest, loop: int, first: Value, bound: int) -> Nest:
+    """`bound` iterations of a loop, from `first` on, as a nest of its own."""
+    if any(o.pointer is None and o.strides[loop] for o in nest.inputs):
+        return replace(nest, channels=Span(first, bound))
+
+    def moved(operand: Operand) -> Operand:
+        if operand.pointer is None:
+            return operand
+        step = operand.strides[loop] * operand.element_bytes
+        pointer = f.at(operand.pointer, f.scale(first, step))
+        edges = tuple(edge.moved(f, loop, first) for edge in operand.edges)
+        return replace(operand, pointer=pointer, edges=edges)
+
+    bounds = list(nest.parallel)
+    bounds[loop] = bound
+    return replace(
+        nest,
+        parallel=tuple(bounds),
+        inputs=tuple(map(moved, nest.inputs)),
+        results=tuple(map(moved, nest.results)),
+    )

@@ -1,0 +1,123 @@
+"""Steps through a nest's loops, and its regions at one step: what all skeletons share.
+
+A position is a list with one index a loop of the nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Region
+
+from qlower.codegen.llvm.text import I64, Function, Value, constant, vector_constant
+from qlower.codegen.nests.nest import Nest
+from qlower.codegen.targets.resolve import Target
+from qlower.codegen.values.region import Context, emit_region
+
+
+@dataclass(frozen=True)
+class Segment:
+    """`repeat` steps of `width` from `start` on, along one loop."""
+
+    start: int
+    repeat: int
+    width: int
+
+
+def split(bound: int, width: int) -> tuple[Segment, ...]:
+    """`bound` in steps of `width`, the rest in ever smaller powers of two."""
+    segments: list[Segment] = []
+    start = 0
+    while start < bound:
+        while width > bound - start:
+            width //= 2
+        repeat = (bound - start) // width
+        segments.append(Segment(start, repeat, width))
+        start += repeat * width
+    return tuple(segments)
+
+
+def nested(
+    f: Function,
+    bounds: Sequence[int],
+    loops: Sequence[int],
+    indices: list[Value],
+    code: Callable[[list[Value]], None],
+) -> None:
+    """`code` inside of the given loops, with their indices filled in."""
+    if not loops:
+        return code(indices)
+    loop, *rest = loops
+    whole = Segment(0, bounds[loop], 1)
+    return walk(f, loop, whole, indices, lambda now: nested(f, bounds, rest, now, code))
+
+
+def walk(
+    f: Function,
+    loop: int | None,
+    segment: Segment,
+    indices: list[Value],
+    code: Callable[[list[Value]], None],
+) -> None:
+    """`code` at every step of the segment."""
+    if loop is None:
+        return code(indices)
+
+    def step(index: Value, carried: list[Value]) -> list[Value]:
+        start = constant(I64, segment.start)
+        now = list(indices)
+        now[loop] = f.add(f.scale(index, segment.width), start)
+        code(now)
+        return carried
+
+    f.loop(segment.repeat, [], step)
+    return None
+
+
+def moved(
+    f: Function, indices: list[Value], loop: int | None, distance: int
+) -> list[Value]:
+    moved = list(indices)
+    if loop is not None:
+        moved[loop] = f.add(indices[loop], constant(I64, distance))
+    return moved
+
+
+@dataclass(frozen=True)
+class PointCode:
+    """Emits regions of a nest; `lane_loop` is the vectorised loop."""
+
+    f: Function
+    target: Target
+    nest: Nest
+    lane_loop: int | None
+
+    def run(
+        self,
+        region: Region,
+        point: Sequence[Value],
+        accumulators: Sequence[Value],
+        lanes: int,
+    ) -> list[Value]:
+        """What the region yields at `point`, in all lanes."""
+        used = region.block.args[: len(self.nest.inputs)]
+        inputs = [
+            operand.load(self.f, point, self.lane_loop, lanes)
+            if argument.uses
+            else None
+            for operand, argument in zip(self.nest.inputs, used, strict=True)
+        ]
+
+        def index(loop: int) -> Value:
+            position = self.nest.index_loops[loop]
+            value = self.nest.index(loop, point)
+            if position is None or position != self.lane_loop or lanes == 1:
+                return value
+            steps = vector_constant("i64", range(lanes))
+            return self.f.binary("add", self.f.splat(value, lanes), steps)
+
+        context = Context(self.f, self.target, index, self.nest.tables)
+        bounds = [operand.magnitude for operand in self.nest.inputs]
+        yielded = emit_region(context, region, [*inputs, *accumulators], bounds)
+        return [self.f.splat(value, lanes) for value in yielded]

@@ -1,0 +1,1 @@
+"""Whole programs: functions, entry points, levels of processors and threads."""

@@ -1,0 +1,104 @@
+"""What a C program must know to call a compiled model.
+
+The header writes it as macros and prototypes, the object carries the same as a string
+(JSON) and checks the caller's `identity`, so that a header and an object of two
+different compilations are found out at run time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from qlower.model.signature import Signature, TensorSpec
+from qlower.version import __version__
+
+ARENA_ALIGNMENT = 64
+"""Bytes; a cache line, and the widest vector."""
+
+SMALLEST_ARENA = 64
+"""Bytes; C has no arrays of size 0."""
+
+STATUS_CODES: Mapping[str, tuple[int, str]] = {
+    "OK": (0, "the outputs are written"),
+    "ERROR_VERSION": (1, "this header is not of this object's compilation"),
+    "ERROR_NULL": (2, "a pointer is null"),
+    "ERROR_ARENA_SIZE": (3, "the arena is smaller than ARENA_BYTES"),
+    "ERROR_ARENA_ALIGNMENT": (4, "the arena's address is no multiple of its alignment"),
+    "ERROR_PROCESSOR": (5, "processor or system withhold what the code needs"),
+}
+"""What the C entry point returns; anything but OK means that nothing was written."""
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A compiled model's names, sizes and types.
+
+    `name` is a C identifier in lower case; `arena_bytes` the scratch memory that a call
+    needs; `model_sha256` the hash of the model's file (or of its module, if there was
+    no file); `target` is a triple, and `levels` are the CPUs that there is code for.
+    """
+
+    name: str
+    signature: Signature
+    arena_bytes: int
+    contract: str
+    model_sha256: str
+    target: str
+    levels: tuple[str, ...]
+    version: str = __version__
+
+    @property
+    def identity(self) -> int:
+        """64 bits that differ whenever anything that a caller relies on does."""
+        digest = hashlib.sha256(self.to_json().encode()).digest()
+        return int.from_bytes(digest[:8], "little")
+
+    @property
+    def entry(self) -> str:
+        """The symbol of the checked entry point."""
+        return f"{self.name}_run_checked"
+
+    @property
+    def level_function(self) -> str:
+        """The symbol of the function that tells which level runs here."""
+        return f"{self.name}_level"
+
+    @property
+    def metadata(self) -> str:
+        """The symbol of this interface as JSON, ended by a zero byte."""
+        return f"{self.name}_interface"
+
+    @property
+    def ports(self) -> list[tuple[str, TensorSpec]]:
+        """C names of the inputs, then of the outputs, each with what it holds."""
+        return [
+            (role if len(specs) == 1 else f"{role}_{index}", spec)
+            for role, specs in (
+                ("input", self.signature.inputs),
+                ("output", self.signature.outputs),
+            )
+            for index, spec in enumerate(specs)
+        ]
+
+    def to_json(self) -> str:
+        """Text that `from_json` reads back; the same for equal interfaces."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @staticmethod
+    def from_json(text: str) -> Interface:
+        """The interface that `to_json` wrote."""
+        data: dict[str, Any] = json.loads(text)
+        data["signature"] = Signature.from_json(data["signature"])
+        data["levels"] = tuple(data["levels"])
+        return Interface(**data)
+
+
+def c_identifier(name: str) -> str:
+    """A name as a C identifier in lower case, of ASCII letters, digits and `_`."""
+    identifier = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
+    return identifier if identifier[:1].isalpha() else f"model_{identifier}".rstrip("_")

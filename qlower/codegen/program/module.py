@@ -1,0 +1,175 @@
+"""A kernel-level module as one native object.
+
+The object has one entry,
+
+    int32_t qlower_main(const void *const *inputs, void *const *outputs, void *arena);
+
+with a pointer for each argument and result, and an arena of `arena_bytes`, 64-byte
+aligned. It calls one function a loop nest, in order. Constants are read-only data.
+An object for C programs has the entry point of `entry_point` instead, and may carry
+code for several levels of an architecture; code for this process may have another
+`Flavour`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from qlower.codegen.llvm.binding import BINDING, ModuleRef, TargetMachine
+from qlower.codegen.llvm.text import Module
+from qlower.codegen.program.emit import Program
+from qlower.codegen.program.entry_point import entry_point
+from qlower.codegen.program.flavour import PLAIN, Flavour
+from qlower.codegen.program.interface import Interface
+from qlower.codegen.program.levels import level_function
+from qlower.codegen.program.work import Kernel
+from qlower.codegen.targets.resolve import Target, resolve_target
+from qlower.model.signature import Signature, main_function
+
+ENTRY = "qlower_main"
+
+
+@dataclass(frozen=True)
+class CompiledObject:
+    """Native code of a model, and how to call it.
+
+    `kernels` are the nests and copies in the order in which they run. `llvm_text` is
+    the IR before LLVM's optimizer; it is empty when the object came from the cache.
+    """
+
+    object_bytes: bytes
+    signature: Signature
+    arena_bytes: int
+    target: Target
+    kernels: tuple[Kernel, ...] = ()
+    flavour: Flavour = PLAIN
+    llvm_text: str = ""
+
+    def assembly(self) -> str:
+        """The code as assembly text (compiled again)."""
+        machine = _machine(self.target)
+        return machine.emit_assembly(_optimised(self.llvm_text, machine))
+
+
+def compile_module(
+    module: ModuleOp, target: Target, flavour: Flavour = PLAIN
+) -> CompiledObject:
+    """Native code for the entry function of a kernel-level module with buffers.
+
+    Raises QlowerError for an operation without native code.
+    """
+    function = main_function(module)
+
+    def emit(flavour: Flavour) -> tuple[Module, Program]:
+        code = _empty(target)
+        return code, Program(code, target, function, ENTRY, flavour, is_exported=True)
+
+    code, program = emit(flavour)
+    if program.team is not None and not program.team.is_worthwhile:
+        code, program = emit(replace(flavour, threads=1))
+    text = str(code)
+    return CompiledObject(
+        machine_code(text, target),
+        Signature.of_module(module),
+        arena_bytes(function),
+        target,
+        tuple(program.kernels),
+        flavour,
+        text,
+    )
+
+
+def compile_package(
+    levels: Sequence[tuple[ModuleOp, Target]], interface: Interface
+) -> CompiledObject:
+    """An object for C programs, that exports the names of `interface` and no more.
+
+    Each level is the model's kernel-level module for a target; the targets share an
+    architecture, and the last one that the processor can run is used. Constants that
+    are equal are there once. Raises QlowerError for an operation without native code.
+    """
+    (module, target), *others = levels
+    if others or target.needs:
+        target = resolve_target(target.triple)  # what asks must run everywhere
+    package = _empty(target)
+    callees: list[str] = []
+    needs: list[frozenset[str]] = []
+    for number, (level, level_target) in enumerate(levels, 1):
+        prefix = f"level_{number}_" if others else ""
+        code = package.level(level_target.function_attributes, prefix)
+        callees.append(prefix + ENTRY)
+        function = main_function(level)
+        Program(code, level_target, function, callees[-1], PLAIN, is_exported=False)
+        package.add_level(code)
+        needs.append(_needs(code, level_target))
+    package.functions += level_function(
+        interface.level_function, levels[0][1].processor, needs
+    )
+    package.functions += entry_point(interface, callees, target.pointer_bytes)
+    text = str(package)
+    return CompiledObject(
+        machine_code(text, target),
+        Signature.of_module(module),
+        max(arena_bytes(main_function(level)) for level, _ in levels),
+        target,
+        llvm_text=text,
+    )
+
+
+def _needs(code: Module, target: Target) -> frozenset[str]:
+    """What the processor must have: registers that have to be permitted, if used."""
+    tiles = target.tiles
+    if tiles is None or tiles.configure in code.declarations:
+        return target.needs
+    return target.needs - tiles.features
+
+
+def _empty(target: Target) -> Module:
+    return Module(
+        target.triple,
+        target.function_attributes,
+        not target.is_bare_metal,
+        8 * target.pointer_bytes,
+    )
+
+
+def machine_code(text: str, target: Target) -> bytes:
+    """The object of LLVM IR."""
+    machine = _machine(target)
+    return machine.emit_object(_optimised(text, machine))
+
+
+def arena_bytes(function: FuncOp) -> int:
+    """Bytes of scratch memory that a call needs."""
+    size = function.attributes.get("kernel.arena_bytes")
+    return size.value.data if isinstance(size, IntegerAttr) else 0
+
+
+def _machine(target: Target) -> TargetMachine:
+    machine = BINDING.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu,
+        features=target.features,
+        opt=2,
+        reloc=target.relocation,
+        codemodel="small",
+    )
+    machine.set_asm_verbosity(False)
+    return machine
+
+
+def _optimised(text: str, machine: TargetMachine) -> ModuleRef:
+    """Parsed, verified and optimized; the loops are vectorised already."""
+    module = BINDING.parse_assembly(text)
+    module.data_layout = str(machine.target_data)
+    options = BINDING.create_pipeline_tuning_options(2)
+    options.loop_unrolling = False
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    options.loop_interleaving = False
+    builder = BINDING.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return module

@@ -1,0 +1,173 @@
+"""How contractions are cut: tiles of pixels times vectors of channels in registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qlower.codegen.nests.point import Segment, split
+from qlower.codegen.nests.recognise import Contraction
+from qlower.codegen.skeletons.products.dot import DotStep, dot_step
+from qlower.codegen.skeletons.products.halves import halves_step
+from qlower.codegen.skeletons.products.matrix import matrix_step
+from qlower.codegen.skeletons.products.packing import Factors, constant_factors
+from qlower.codegen.targets.resolve import Target
+from qlower.dialects.kernel import TileAttr
+
+_MAXIMUM_CHANNELS_IN_FLIGHT = 8
+
+
+def choose_step(
+    target: Target, contraction: Contraction, rows: int, length: int
+) -> tuple[DotStep, Factors]:
+    """Products of matrices, where there are enough rows and bytes, or of vectors."""
+    signed = contraction.activation.signed
+    matrix = matrix_step(target, signed=signed)
+    if matrix is not None and rows >= matrix.rows and length >= matrix.depth:
+        factors = constant_factors(contraction, matrix)
+        if not factors.has_row_factor:
+            return matrix, factors
+    halves = halves_step(target, signed=signed)
+    dot = halves or dot_step(target, signed=signed)
+    factors = constant_factors(contraction, dot)
+    return dot.holding(factors.weights), factors
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """Pixels in `segments` of tiles of mostly `height`, times `width` vectors of
+    channels; `cycles` is an estimate."""
+
+    height: int
+    width: int
+    segments: tuple[Segment, ...]
+    cycles: float
+
+
+def choose_tile(
+    target: Target,
+    dot: DotStep,
+    rows: int,
+    length: int,
+    factors: Factors,
+    schedule: TileAttr | None = None,
+) -> Tiling:
+    """The schedule's tiles, or those of the least estimate for a run of `length`."""
+    if schedule is None:
+        tilings = possible_tilings(target, dot, rows, length, factors)
+    else:
+        height = min(schedule.rows.data, rows)
+        width = min(schedule.vectors.data, factors.vectors)
+        tilings = _tilings(dot, rows, length, factors, height, width)
+    return min(tilings, key=lambda tiling: tiling.cycles)
+
+
+def possible_tilings(
+    target: Target, dot: DotStep, rows: int, length: int, factors: Factors
+) -> list[Tiling]:
+    """All whose sums the registers hold.
+
+    Accumulators and a column's weights (one vector, two for matrices) must fit the
+    registers, beside a broadcast activation with its temporaries, or what is loaded at
+    once for all rows.
+    """
+    spare = target.vector_registers - 4
+    # matrices join the pieces of two rows, and so fill as many registers as rows
+    pieces = dot.activation_loads(min(length, dot.run_bytes))
+    at_once = pieces if dot.rows == 1 else 1
+    found: list[Tiling] = []
+    for width in range(1, min(factors.vectors, _MAXIMUM_CHANNELS_IN_FLIGHT) + 1):
+        for height in range(1, rows + 1):
+            held = _whole_groups(dot, height)
+            summed = _summed(factors, width)
+            needed = (held + dot.rows) * summed
+            if dot.selects_lane:
+                needed += held * at_once - 2
+            elif dot.is_pairs:
+                needed = held * summed + 2 * min(held, summed) - 2
+            if needed > spare and height * width > 1:
+                break
+            found += _tilings(dot, rows, length, factors, height, width)
+    return found
+
+
+def _summed(factors: Factors, width: int) -> int:
+    """Vectors that are summed in a column of `width`: a single one sums its activations
+    itself, if need be, else there is a column for that."""
+    return width + int(factors.has_row_factor and width == factors.vectors)
+
+
+def _tilings(
+    dot: DotStep, rows: int, length: int, factors: Factors, height: int, width: int
+) -> list[Tiling]:
+    """The two ways to cut `rows` into tiles of `height`."""
+    _, _, _, taps, chunks_of_run, _ = factors.weights.shape
+    chunks = taps * chunks_of_run
+    summed = _summed(factors, width)
+    columns = divmod(factors.vectors, width)
+    widths = [(summed, columns[0]), (columns[1], 1)]
+    if factors.has_row_factor and summed == width:
+        widths.append((1, 1))
+    found: list[Tiling] = []
+    for segments in (even_tiles(rows, height), whole_tiles(rows, height)):
+        total = 0.0
+        for w, count in widths:
+            for segment in segments if w else ():
+                cycles = chunks * _cycles(dot, length, segment.width, w)
+                cycles += _epilogue_cycles(dot, segment.width, w)
+                total += count * segment.repeat * cycles
+        found.append(Tiling(height, width, segments, total))
+    return found
+
+
+def whole_tiles(rows: int, height: int) -> tuple[Segment, ...]:
+    """As many tiles of `height` as there are, and one for the rest."""
+    repeat, rest = divmod(rows, height)
+    return _segments((repeat, height), (1, rest))
+
+
+def even_tiles(rows: int, height: int) -> tuple[Segment, ...]:
+    """As few tiles of at most `height`, none of them more than one row lower."""
+    tiles = -(-rows // height)
+    low, higher = divmod(rows, tiles)
+    return _segments((higher, low + 1), (tiles - higher, low))
+
+
+def _segments(*repeated: tuple[int, int]) -> tuple[Segment, ...]:
+    """Of steps and their width, those that hold anything, one after another."""
+    found: list[Segment] = []
+    start = 0
+    for repeat, width in repeated:
+        if repeat and width:
+            found.append(Segment(start, repeat, width))
+            start += repeat * width
+    return tuple(found)
+
+
+def _whole_groups(dot: DotStep, height: int) -> int:
+    """Rows that are multiplied for `height` of them."""
+    return -(-height // dot.rows) * dot.rows
+
+
+def _cycles(dot: DotStep, length: int, height: int, width: int) -> float:
+    """Of one chunk, in products: as many, and what goes on beside them.
+
+    Without lanes to select from, an activation in all lanes and weights are loaded
+    while products are made. The latency of a chain of dot products bounds all.
+    """
+    height = _whole_groups(dot, height)
+    loads = height * dot.activation_loads(length) / -(-length // dot.depth)
+    if dot.is_pairs:
+        # four instructions a product, two to make an activation of what was loaded
+        return height * width + 0.5 * loads + 0.3 * width
+    if not dot.selects_lane:
+        return max(height * width, loads + width, 10.0) + 0.25 * (loads + width)
+    beside = dot.load_cost * (loads + dot.rows * width) + dot.join_cost * height
+    return max(height * width + beside, 8.0) + 0.5
+
+
+def _epilogue_cycles(dot: DotStep, height: int, width: int) -> float:
+    """Of what a tile does once, and for each row and vector of bytes."""
+    if dot.selects_lane:
+        return 0.0
+    parts = len(split(width * dot.lanes, 4 * dot.lanes))
+    return 30.0 + height * 4.0 * parts

@@ -1,0 +1,286 @@
+"""Sums of products where every lane has its own activation: depthwise convolution.
+
+Lanes are channels. Four taps of a window make a step of the target's dot product:
+their bytes are interleaved, so that each lane finds its own four side by side, and the
+weights are packed in the same order at compile time. Several pixels are in flight;
+what is interleaved once serves every one of them whose window holds these taps.
+
+With x' and w' as in `packing`, the sum starts from -x1 sum(w'). A weight beyond the
+range that the dot product takes is split into several that are within it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from qlower.codegen.llvm.text import I64, Function, Module, Type, Value, constant, zero
+from qlower.codegen.nests.nest import Operand
+from qlower.codegen.nests.point import PointCode, Segment, moved, nested, split, walk
+from qlower.codegen.nests.recognise import DepthwiseProducts
+from qlower.codegen.skeletons.depthwise.taps import (
+    Tap,
+    TapAddresses,
+    cut_at_edges,
+    tap_addresses,
+    tap_offset,
+)
+from qlower.codegen.skeletons.products.dot import DotStep, Integers, wide_dot_step
+from qlower.codegen.skeletons.products.packing import gather, padded_i32
+from qlower.codegen.targets.resolve import Target
+from qlower.codegen.values.elements import store_scalars
+
+_MAXIMUM_STEPS = 32
+"""Windows of more dot products are left to the general loops."""
+
+_MAXIMUM_COLUMNS = 8
+
+
+@dataclass(frozen=True)
+class Step:
+    """Up to four taps that are multiplied at once."""
+
+    taps: tuple[Tap, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`steps` of a window, and the pixels in flight along `column_loop`."""
+
+    steps: tuple[Step, ...]
+    column_loop: int | None
+    columns: tuple[Segment, ...]
+
+
+def plan_window(products: DepthwiseProducts, target: Target) -> Plan | None:
+    """How to sum the window, or None if it is too large to be written out.
+
+    Taps along one reduction loop, `across`, may go to different steps, so that pixels
+    in flight share them; all taps may else be grouped at will. The cheaper grouping is
+    taken.
+    """
+    nest = products.nest
+    first = len(nest.parallel)
+    pixels = [loop for loop in range(first) if loop != products.lane]
+    column_loop = pixels[-1] if pixels else None
+    bound = 1 if column_loop is None else nest.bounds[column_loop]
+    counters = list(itertools.product(*map(range, nest.reduction)))
+    best: tuple[float, tuple[Step, ...]] | None = None
+    # two columns of registers hold bytes and weights, one the accumulators
+    dot = _dot(products, target)
+    width = min(bound, _MAXIMUM_COLUMNS, target.vector_registers // 4)
+    if dot.lanes > dot.vector_lanes:
+        # what accumulators leave of the registers holds bytes and weights
+        width = min(width, 12 * dot.vector_lanes // dot.lanes)
+    for across in (None, *range(len(nest.reduction))):
+        groups: dict[int, list[tuple[int, ...]]] = {}
+        for counter in counters:
+            key = 0 if across is None else counter[across]
+            groups.setdefault(key, []).append(counter)
+        steps = tuple(
+            Step(tuple(group[i : i + 4]))
+            for group in groups.values()
+            for i in range(0, len(group), 4)
+        )
+        loads = {
+            tuple(tap_offset(products, tap, column, column_loop) for tap in step.taps)
+            for step in steps
+            for column in range(width)
+        }
+        cost = len(steps) + 2 * len(loads) / width
+        if best is None or cost < best[0]:
+            best = cost, steps
+    assert best is not None
+    if len(best[1]) > _MAXIMUM_STEPS:
+        return None
+    return Plan(best[1], column_loop, split(bound, width))
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Weights in vectors of channels that start at `first_channels`.
+
+    `weights`: [vector][step][part] chunks of the dot step; `correction`: i32
+    [vector][lane], what the sum starts from.
+    """
+
+    first_channels: tuple[int, ...]
+    weights: Value
+    correction: Value
+    parts: int
+
+
+def pack_weights(
+    module: Module, products: DepthwiseProducts, dot: DotStep, steps: Sequence[Step]
+) -> Packed:
+    """The weights; channels that don't fill a vector overlap the vector before."""
+    nest, weight = products.nest, products.weight
+    channels = nest.bounds[products.lane]
+    order = (products.lane, *range(len(nest.parallel), len(nest.bounds)))
+    shape = [nest.bounds[loop] for loop in order]
+    stored = gather(weight.operand, order, shape)
+    if not weight.signed:
+        stored = stored & 0xFF
+    offset: Integers | int = 0
+    if isinstance(weight.offset, Operand):
+        offset = gather(weight.offset, order, shape)
+    else:
+        offset = weight.offset
+    centred = stored - offset
+    chunks = np.zeros((max(channels, dot.lanes), len(steps), 4), np.int64)
+    for index, step in enumerate(steps):
+        for position, tap in enumerate(step.taps):
+            chunks[:channels, index, position] = centred[(slice(None), *tap)]
+    x1 = products.zero_point + dot.activation_bias(products.activation.signed)
+    correction = -x1 * chunks.sum(axis=(1, 2))
+
+    first = list(range(0, max(channels - dot.lanes, 0) + 1, dot.lanes))
+    if channels > dot.lanes and channels % dot.lanes:
+        first.append(channels - dot.lanes)
+    lanes = np.array(first)[:, np.newaxis] + np.arange(dot.lanes)
+    low, high = dot.weight_range
+    parts: list[Integers] = []
+    while not parts or chunks.any():
+        parts.append(np.clip(chunks, low, high))
+        chunks = chunks - parts[-1]
+    vectors = np.stack([part[lanes] for part in parts])
+    return Packed(
+        tuple(first),
+        module.add_constant(dot.pack(vectors.transpose(1, 3, 0, 2, 4))),
+        module.add_constant(padded_i32(correction[lanes], dot.lanes)),
+        len(parts),
+    )
+
+
+def _dot(products: DepthwiseProducts, target: Target) -> DotStep:
+    channels = products.nest.bounds[products.lane]
+    return wide_dot_step(target, channels, signed=products.activation.signed)
+
+
+def emit_depthwise(
+    f: Function, target: Target, products: DepthwiseProducts, plan: Plan
+) -> None:
+    """The whole nest. Channels of two vectors are computed twice, to the same value."""
+    nest = products.nest
+    channels = nest.bounds[products.lane]
+    dot = _dot(products, target)
+    packed = pack_weights(f.module, products, dot, plan.steps)
+    code = _Tile(f, target, nest, products.lane, products, plan, dot, packed)
+    columns = cut_at_edges(products, plan.column_loop, plan.columns)
+    inner = {products.lane, plan.column_loop}
+    outer = [loop for loop in range(len(nest.parallel)) if loop not in inner]
+
+    def row(indices: list[Value]) -> None:
+        def block(vector: Value, carried: list[Value]) -> list[Value]:
+            now = list(indices)
+            now[products.lane] = f.scale(vector, dot.lanes)
+            if vector.constant is not None:
+                first = packed.first_channels[vector.constant]
+                now[products.lane] = constant(I64, first)
+            for segment, is_inner in columns:
+                tile = partial(code.emit, vector, segment.width, is_inner)
+                walk(f, plan.column_loop, segment, now, tile)
+            return carried
+
+        regular = max(channels // dot.lanes, 1)
+        f.loop(regular, [], block)
+        for vector in range(regular, len(packed.first_channels)):
+            block(constant(I64, vector), [])
+
+    nested(f, nest.bounds, outer, [constant(I64, 0)] * len(nest.bounds), row)
+
+
+@dataclass(frozen=True)
+class _Tile(PointCode):
+    products: DepthwiseProducts
+    plan: Plan
+    dot: DotStep
+    packed: Packed
+
+    @property
+    def valid(self) -> int:
+        """Lanes that are channels."""
+        return min(self.nest.bounds[self.products.lane], self.dot.lanes)
+
+    def emit(
+        self, vector: Value, columns: int, is_inner: bool, indices: list[Value]
+    ) -> None:
+        """`columns` pixels of a vector of channels, from `indices` on.
+
+        Their windows lie between the edges along the columns, if `is_inner`.
+        """
+        f, lane_loop = self.f, self.products.lane
+        addresses = tap_addresses(
+            f,
+            self.products,
+            self.plan.column_loop,
+            [tap for step in self.plan.steps for tap in step.taps],
+            columns,
+            is_inner,
+            indices,
+            self.dot.lanes,
+        )
+        for column, total in enumerate(self.sums(vector, columns, addresses)):
+            pixel = moved(f, indices, self.plan.column_loop, column)
+            for piece in split(self.valid, self.dot.lanes):
+                point = moved(f, pixel, lane_loop, piece.start)
+                channels = range(piece.start, piece.start + piece.width)
+                self.finish(f.shuffle(total, channels), point, piece.width)
+
+    def finish(self, total: Value, point: list[Value], lanes: int) -> None:
+        """Add the initial accumulators, run the epilogue, store."""
+        f, nest = self.f, self.nest
+        (initial,) = self.run(nest.op.init, point, [], lanes)
+        accumulator = f.binary("add", total, initial)
+        stored = self.run(nest.op.epilogue, point, [accumulator], lanes)
+        for result, value in zip(nest.results, stored, strict=True):
+            store_scalars(f, value, result.address(f, point))
+
+    def sums(self, vector: Value, columns: int, addresses: TapAddresses) -> list[Value]:
+        """The corrected sum of each pixel."""
+        f, dot, packed, plan = self.f, self.dot, self.packed, self.plan
+        activation = self.products.activation
+        step_bytes = packed.parts * dot.chunk_bytes
+        weights = f.at(packed.weights, f.scale(vector, len(plan.steps) * step_bytes))
+        lane_bytes = 4 * dot.lanes
+        correction = f.at(packed.correction, f.scale(vector, lane_bytes))
+        start = f.load(Type("i32", dot.lanes), correction, lane_bytes)
+        totals = [start] * columns
+        known: dict[tuple[Value | None, ...], list[Value]] = {}
+
+        def factors(column: int, step: Step) -> list[Value]:
+            places = tuple(addresses[column, tap] for tap in step.taps)
+            if places not in known:
+                taps = [self.load_bytes(address) for address in places]
+                known[places] = dot.interleave(f, taps, activation.signed)
+            return known[places]
+
+        for index, step in enumerate(plan.steps):
+            for part in range(packed.parts):
+                at = constant(I64, index * step_bytes + part * dot.chunk_bytes)
+                weight = dot.load_weights(f, f.at(weights, at), len(step.taps))
+                for column in range(columns):
+                    x = factors(column, step)
+                    totals[column] = dot.multiply(f, totals[column], x, weight)
+        return totals
+
+    def load_bytes(self, address: Value | None) -> Value:
+        """A byte a channel, the other lanes 0; no byte more is read. None: padding."""
+        f, lanes = self.f, self.dot.lanes
+        bytes_ = Type("i8", lanes)
+        if address is None:
+            border = self.products.activation.operand.border
+            return f.splat(constant(Type("i8"), border), lanes)
+        if self.valid == lanes:
+            return f.load(bytes_, address, 1)
+        loaded = zero(bytes_)
+        for piece in split(self.valid, lanes):
+            word = Type(f"i{8 * piece.width}")
+            value = f.load(word, f.at(address, constant(I64, piece.start)), 1)
+            words = f.bitcast(loaded, Type(word.scalar, lanes // piece.width))
+            loaded = f.insert(words, value, piece.start // piece.width)
+        return f.bitcast(loaded, bytes_)

@@ -1,0 +1,129 @@
+"""Where the taps of windows lie, of which some may be in padding that isn't stored.
+
+Of a tile of pixels along the columns it is known here which taps are outside of the
+image: a tile that reaches beyond an edge is written out by itself. A row may be outside
+too, which is known when the code runs: then a line of padding is read in its place.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from qlower.codegen.llvm.text import I64, Function, Value, constant
+from qlower.codegen.nests.edges import is_inside
+from qlower.codegen.nests.point import Segment, moved
+from qlower.codegen.nests.recognise import DepthwiseProducts
+
+Tap: TypeAlias = tuple[int, ...]
+"""Counters of the reduction loops."""
+
+TapAddresses: TypeAlias = Mapping[tuple[int, Tap], Value | None]
+"""For a column and a tap its address, None where it is padding."""
+
+
+def tap_offset(
+    products: DepthwiseProducts, tap: Tap, column: int, column_loop: int | None
+) -> int:
+    """Where a tap of a column lies, in elements from the first one of the first."""
+    strides = products.activation.operand.strides
+    base = 0 if column_loop is None else column * strides[column_loop]
+    return base + int(np.dot(tap, strides[len(products.nest.parallel) :]))
+
+
+def cut_at_edges(
+    products: DepthwiseProducts, loop: int | None, segments: Sequence[Segment]
+) -> list[tuple[Segment, bool]]:
+    """The same columns, and whether all their taps are inside along the columns.
+
+    Steps that aren't, are segments of their own.
+    """
+    if loop is None:
+        return [(segment, True) for segment in segments]
+    first, last = 0, products.nest.bounds[loop]
+    for edge in products.activation.operand.edges:
+        stride = edge.strides[loop]
+        if not stride:
+            continue
+        if edge.first.constant is None:
+            return [(segment, False) for segment in segments]
+        reduction = range(len(products.nest.parallel), len(products.nest.bounds))
+        reach = sum(edge.strides[d] * (products.nest.bounds[d] - 1) for d in reduction)
+        first = max(first, -(edge.first.constant // stride))
+        last = min(last, (edge.size - 1 - reach - edge.first.constant) // stride + 1)
+    cut: list[tuple[Segment, bool]] = []
+    for segment in segments:
+        starts = [segment.start + i * segment.width for i in range(segment.repeat)]
+        inner = [s for s in starts if first <= s and s + segment.width <= last]
+        before = [s for s in starts if not inner or s < inner[0]]
+        after = [s for s in starts if inner and s > inner[-1]]
+        cut += [(Segment(start, 1, segment.width), False) for start in before]
+        if inner:
+            cut.append((Segment(inner[0], len(inner), segment.width), True))
+        cut += [(Segment(start, 1, segment.width), False) for start in after]
+    return cut
+
+
+def tap_addresses(
+    f: Function,
+    products: DepthwiseProducts,
+    column_loop: int | None,
+    taps: Sequence[Tap],
+    columns: int,
+    is_inner: bool,
+    indices: list[Value],
+    lanes: int,
+) -> TapAddresses:
+    """Where the taps of neighbouring pixels lie, in a tile at `indices`.
+
+    Along the columns they are all inside, if `is_inner`. Of each, `lanes` bytes may be
+    read at most.
+    """
+    operand = products.activation.operand
+    parallel = len(products.nest.parallel)
+    edges = [
+        edge
+        for edge in operand.edges
+        if not (is_inner and column_loop is not None and edge.strides[column_loop])
+    ]
+
+    pixels = [moved(f, indices, column_loop, column) for column in range(columns)]
+
+    def counters(column: int, tap: Tap) -> list[Value]:
+        return [*pixels[column][:parallel], *(constant(I64, n) for n in tap)]
+
+    # taps that share a line are inside or outside together
+    lines: dict[tuple[int, ...], list[tuple[int, int, Tap]]] = {}
+    addresses: dict[tuple[int, Tap], Value | None] = {}
+    for column, tap in itertools.product(range(columns), taps):
+        line: list[int] = []
+        is_padding = False
+        for edge in edges:
+            known = edge.known_index(counters(column, tap))
+            if known is not None:
+                is_padding |= not 0 <= known < edge.size
+                continue
+            line.append(int(np.dot(tap, edge.strides[parallel:])))
+            if column_loop is not None:
+                line[-1] += column * edge.strides[column_loop]
+        if is_padding:
+            addresses[column, tap] = None
+        else:
+            place = tap_offset(products, tap, column, column_loop)
+            lines.setdefault(tuple(line), []).append((place, column, tap))
+    for members in lines.values():
+        first, column, tap = min(members)
+        start = operand.address(f, counters(column, tap))
+        inside = is_inside(f, edges, counters(column, tap))
+        if isinstance(inside, Value):
+            length = max(members)[0] - first + lanes
+            border = f.module.add_constant(bytes([operand.border]) * length)
+            start = f.select(inside, start, border)
+        at = {
+            place: f.at(start, constant(I64, place - first)) for place, _, _ in members
+        }
+        addresses |= {(column, tap): at[place] for place, column, tap in members}
+    return addresses

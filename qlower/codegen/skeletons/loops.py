@@ -1,0 +1,156 @@
+"""The general loop skeleton: any nest, vectorised along the results' contiguous loop.
+
+Lanes are neighbours in the results. With reductions, several columns (steps of the
+next loop) are in flight, so that their accumulators stay in registers and share
+operands; the reduction loops are inside. What is left over at the end of the contiguous
+loop runs with half, a quarter ... of the lanes: nothing beyond a buffer is touched.
+
+It serves elementwise maps, lookups, transposes, windows (depthwise convolution, pools),
+row reductions, and whatever else a nest can say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from xdsl.dialects.tensor import ExtractOp
+
+from qlower.codegen.llvm.text import I64, Function, Value, constant
+from qlower.codegen.nests.nest import Nest
+from qlower.codegen.nests.point import PointCode, Segment, moved, nested, split, walk
+from qlower.codegen.targets.resolve import Target
+from qlower.codegen.values.byte_tables import table_codes
+from qlower.codegen.values.elements import store_scalars
+from qlower.codegen.values.region import widest_scalar
+
+COLUMNS = 4
+"""Columns in flight, with 16 or more vector registers."""
+
+_FEW_BITS = 32
+
+_LOOKED_UP = 8
+"""Lanes that are read one by one: their indices are extracted one by one too."""
+
+UNROLLED_TAPS = 8
+"""The innermost reduction loop is written out up to this trip count."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Which loop is vectorised and which gives the columns; None without one."""
+
+    lane_loop: int | None
+    lanes: tuple[Segment, ...]
+    column_loop: int | None
+    columns: tuple[Segment, ...]
+
+
+def schedule(nest: Nest, target: Target) -> Schedule:
+    """A loop to vectorise and a loop for columns."""
+    single = (Segment(0, 1, 1),)
+    stride_one = [
+        loop
+        for loop in range(len(nest.parallel))
+        if all(result.strides[loop] == 1 for result in nest.results)
+    ]
+    if not stride_one:
+        return Schedule(None, single, None, single)
+    lane_loop = stride_one[0]
+    width = target.vector_bits // _lane_bits(nest, target)
+    lanes = split(nest.bounds[lane_loop], width)
+    others = [loop for loop in range(len(nest.parallel)) if loop != lane_loop]
+    if not others or not nest.reduction:
+        return Schedule(lane_loop, lanes, None, single)
+    column_loop = others[-1]
+    return Schedule(
+        lane_loop, lanes, column_loop, split(nest.bounds[column_loop], COLUMNS)
+    )
+
+
+def _lane_bits(nest: Nest, target: Target) -> int:
+    """How wide lanes are that fill a vector register.
+
+    Numbers of 32 bits and less may take several registers, so that a whole one is
+    stored; not where the accumulators of columns take them, or wider numbers, or where
+    lanes are read one by one.
+    """
+    blocks = [region.block for region in nest.op.regions if region.blocks]
+    widest = max(widest_scalar(block) for block in blocks)
+    extracts = [op for b in blocks for op in b.ops if isinstance(op, ExtractOp)]
+    if any(table_codes(op, target) is None for op in extracts):
+        return max(_FEW_BITS, target.vector_bits // _LOOKED_UP)
+    has_columns = nest.reduction and len(nest.parallel) > 1
+    if has_columns or widest > _FEW_BITS:
+        return min(_FEW_BITS, widest)
+    return 8 * max(result.element_bytes for result in nest.results)
+
+
+def emit_loops(f: Function, target: Target, nest: Nest) -> None:
+    """The whole nest."""
+    plan = schedule(nest, target)
+    inner = {plan.lane_loop, plan.column_loop}
+    outer = [loop for loop in range(len(nest.parallel)) if loop not in inner]
+    indices = [constant(I64, 0)] * len(nest.bounds)
+    skeleton = _Skeleton(f, target, nest, plan.lane_loop)
+
+    def tiles(indices: list[Value]) -> None:
+        for lanes in plan.lanes:
+            walk(f, plan.lane_loop, lanes, indices, partial(columns, lanes.width))
+
+    def columns(lanes: int, indices: list[Value]) -> None:
+        for segment in plan.columns:
+            tile = partial(skeleton.tile, lanes, plan.column_loop, segment.width)
+            walk(f, plan.column_loop, segment, indices, tile)
+
+    nested(f, nest.bounds, outer, indices, tiles)
+
+
+class _Skeleton(PointCode):
+    def tile(
+        self, lanes: int, column_loop: int | None, columns: int, indices: list[Value]
+    ) -> None:
+        """One vector of results in each of `columns` columns."""
+        points = [
+            moved(self.f, indices, column_loop, column) for column in range(columns)
+        ]
+        accumulators: list[list[Value]] = [[] for _ in points]
+        if self.nest.op.reduction_bounds:
+            init = self.nest.op.init
+            accumulators = [self.run(init, point, [], lanes) for point in points]
+            accumulators = self.reduce(points, accumulators, lanes)
+        for point, values in zip(points, accumulators, strict=True):
+            stored = self.run(self.nest.op.epilogue, point, values, lanes)
+            for result, value in zip(self.nest.results, stored, strict=True):
+                store_scalars(self.f, value, result.address(self.f, point))
+
+    def reduce(
+        self, points: list[list[Value]], start: list[list[Value]], lanes: int
+    ) -> list[list[Value]]:
+        """The accumulators of all points after all reduction loops."""
+        width = len(start[0])
+        first = len(self.nest.parallel)
+        loops = range(first, len(self.nest.bounds))
+
+        def step(taps: tuple[Value, ...], flat: Sequence[Value]) -> list[Value]:
+            depth = len(taps)
+            if depth == len(loops):
+                after: list[Value] = []
+                for position, point in enumerate(points):
+                    now = [*point[:first], *taps]
+                    values = flat[position * width : (position + 1) * width]
+                    after += self.run(self.nest.op.body, now, values, lanes)
+                return after
+            bound = self.nest.bounds[loops[depth]]
+            if depth == len(loops) - 1 and bound <= UNROLLED_TAPS:
+                current = list(flat)
+                for tap in range(bound):
+                    current = step((*taps, constant(I64, tap)), current)
+                return current
+            return self.f.loop(
+                bound, flat, lambda index, carried: step((*taps, index), carried)
+            )
+
+        flat = step((), [value for values in start for value in values])
+        return [flat[i : i + width] for i in range(0, len(flat), width)]

@@ -1,0 +1,1 @@
+"""Sums of products by the instructions that a target has."""

@@ -1,0 +1,77 @@
+"""Two products at a time of 16-bit halves of words, without vector registers.
+
+The even and the odd bytes of a word are the halves of two: what extends them is one
+instruction, and so is the sum of two products with an accumulator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from qlower.codegen.llvm.text import I32, I64, Function, Value, constant
+from qlower.codegen.skeletons.products.dot import DotStep, Integers, load_word
+from qlower.codegen.targets.resolve import Halves, Target
+
+
+@dataclass(frozen=True)
+class HalvesStep(DotStep):
+    """`halves` are the instructions, in one lane; `dot` is that of singles."""
+
+    halves: Halves = field(kw_only=True)
+
+    def pack(self, weights: Integers) -> bytes:
+        """Bytes as they are, or the even ones of four numbers before the odd ones."""
+        if self.extends:
+            return weights.astype(np.int8).tobytes()
+        return weights[..., [0, 2, 1, 3]].astype(np.int16).tobytes()
+
+    def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
+        if self.extends:
+            return self._split(f, f.load(I32, address, 4), size, signed=True)
+        return [
+            f.load(I32, f.at(address, constant(I64, 4 * word)), 4)
+            for word in range(min(size, 2))
+        ]
+
+    def ones(self, size: int, before: int) -> list[Value]:
+        return [
+            constant(I32, int(size > word) | int(size > word + 2) << 16)
+            for word in range(min(size, 2))
+        ]
+
+    def load_activations(
+        self,
+        f: Function,
+        addresses: Sequence[Value],
+        size: int,
+        signed: bool,
+        before: int = 0,
+    ) -> list[list[Value]]:
+        """Up to four bytes, as one chunk."""
+        (address,) = addresses
+        return [self._split(f, load_word(f, address, size), size, signed=signed)]
+
+    def _split(
+        self, f: Function, word: Value, size: int, *, signed: bool
+    ) -> list[Value]:
+        """The even bytes as halves, and the odd ones if any of them is meant."""
+        extend = self.halves.extend_signed if signed else self.halves.extend_unsigned
+        turned = f.call("llvm.fshr.i32", I32, (word, word, constant(I32, 8)))
+        return [f.call(extend, I32, (part,)) for part in (word, turned)[: min(size, 2)]]
+
+    def multiply(
+        self, f: Function, total: Value, x: list[Value], w: list[Value]
+    ) -> Value:
+        for a, b in zip(x, w, strict=True):
+            total = f.call(self.halves.multiply, I32, (a, b, total))
+        return total
+
+
+def halves_step(target: Target, *, signed: bool) -> HalvesStep | None:
+    """What multiplies activations of that signedness, if there is such a thing."""
+    if target.halves is None:
+        return None
+    return HalvesStep(target.dot(signed=signed), 1, 1, halves=target.halves)

@@ -1,0 +1,94 @@
+"""Products of small matrices: two pixels times two channels, eight bytes deep.
+
+What `DotStep` is for one pixel, `MatrixStep` is for two: an accumulator has the sums of
+both, for four channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qlower.codegen.llvm.text import I64, Function, Type, Value, constant
+from qlower.codegen.skeletons.products.dot import DotStep
+from qlower.codegen.targets.resolve import Target
+
+
+@dataclass(frozen=True)
+class MatrixStep(DotStep):
+    """An instruction that adds, to four i32, the products of two rows of eight bytes
+    with two others."""
+
+    depth = 8
+    rows = 2
+    load_cost = 0.25
+    join_cost = 0.5
+
+    @property
+    def chunk_bytes(self) -> int:
+        return self.lanes * self.depth
+
+    def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
+        """Two vectors, each of two channels."""
+        return [
+            f.load(Type("i8", 16), f.at(address, constant(I64, 16 * pair)), 16)
+            for pair in range(2)
+        ]
+
+    def load_activations(
+        self,
+        f: Function,
+        addresses: Sequence[Value],
+        size: int,
+        signed: bool,
+        before: int = 0,
+    ) -> list[list[Value]]:
+        """For each eight bytes of the run, those of both rows."""
+        both = [self._load_row(f, address, size) for address in addresses]
+        joined = f.concatenate(*both)
+        width = joined.type.lanes // 2
+        return [
+            [
+                f.shuffle(
+                    joined,
+                    [*range(at, at + 8), *range(at + width, at + width + 8)],
+                )
+            ]
+            for at in range(0, width, 8)
+        ]
+
+    def _load_row(self, f: Function, address: Value, size: int) -> Value:
+        """`size` bytes, the last eight whole, with some again that lie before."""
+        if size in (8, 16):
+            return f.load(Type("i8", size), address, 1)
+        last = self._load_row(f, f.at(address, constant(I64, size - 8)), 8)
+        return f.concatenate(self._load_row(f, address, 8), last) if size > 8 else last
+
+    def multiply(
+        self, f: Function, total: Value, x: list[Value], w: list[Value]
+    ) -> Value:
+        """`total` plus the products; its halves are two pairs of channels."""
+        sums = [
+            f.call(
+                self.dot.intrinsic,
+                Type("i32", 4),
+                (f.shuffle(total, range(4 * pair, 4 * pair + 4)), x[0], w[pair]),
+            )
+            for pair in range(2)
+        ]
+        return f.concatenate(*sums)
+
+    def spread(self, f: Function, start: Value) -> Value:
+        """The accumulator of pixels whose sums all start from `start`."""
+        return f.shuffle(start, [0, 1, 0, 1, 2, 3, 2, 3])
+
+    def collect(self, f: Function, total: Value) -> list[Value]:
+        """The sums of each pixel."""
+        return [f.shuffle(total, [0, 1, 4, 5]), f.shuffle(total, [2, 3, 6, 7])]
+
+
+def matrix_step(target: Target, *, signed: bool) -> MatrixStep | None:
+    """What multiplies activations of that signedness, if there is such a thing."""
+    matrix = target.signed_matrix if signed else target.unsigned_matrix
+    lanes = target.vector_bits // 32
+    return None if matrix is None else MatrixStep(matrix, lanes, lanes)

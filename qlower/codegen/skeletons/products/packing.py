@@ -1,0 +1,186 @@
+"""Constant weights in the order in which a dot product reads them.
+
+With x' = x - x0 + x1 and w' = w - w0 + w1 in the ranges that the dot product takes,
+
+    sum (x - x0) (w - w0) = sum x' w' - x1 sum w' - w1 sum x' + K x1 w1
+
+modulo 2^32. Everything but the first sum, and the third where w1 is not 0, is known at
+compile time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.ir import BlockArgument
+
+from qlower.codegen.llvm.text import I64, Function, Module, Value, constant
+from qlower.codegen.nests.nest import Operand, lanes_of
+from qlower.codegen.nests.recognise import Contraction
+from qlower.codegen.skeletons.products.dot import DotStep, Integers
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Weights as the dot product wants them.
+
+    `weights`: bytes [group][block][tap][chunk][vector] of the dot step's chunks, in
+    blocks of `block` vectors (the last may have fewer). `correction`: i32
+    [group][vector][lane], what the sum starts from; that has the initial accumulator
+    in it if `starts_from_initial`. `row_factor`: w1 if it is the same
+    for all, else in the same layout; None if it is 0.
+    """
+
+    weights: Value
+    correction: Value
+    starts_from_initial: bool
+    row_factor: Value | int | None
+    vectors: int
+    chunks: int
+    taps: int
+    block: int
+
+
+@dataclass(frozen=True)
+class Factors:
+    """The numbers of `Packed`: weights [group, vector, lane, tap, chunk, depth],
+    correction, row factor and, where it is constant, initial accumulator
+    [group, channel]."""
+
+    weights: Integers
+    correction: Integers
+    row_factor: Integers
+    initial: Integers | None
+
+    @property
+    def vectors(self) -> int:
+        return self.weights.shape[1]
+
+    @property
+    def has_row_factor(self) -> bool:
+        return bool(self.row_factor.any())
+
+    def pack(self, module: Module, dot: DotStep, block: int) -> Packed:
+        """As data of the module, in blocks of so many vectors."""
+        blocks = [
+            dot.pack(group[first : first + block].transpose(2, 3, 0, 1, 4))
+            for group in self.weights
+            for first in range(0, self.vectors, block)
+        ]
+        _, vectors, lanes, taps, chunks, _ = self.weights.shape
+        columns = vectors * lanes
+        start = self.correction
+        if self.initial is not None:
+            start = start + self.initial
+        return Packed(
+            module.add_constant(b"".join(blocks)),
+            module.add_constant(padded_i32(start, columns)),
+            self.initial is not None,
+            self._packed_row_factor(module, columns),
+            vectors,
+            chunks,
+            taps,
+            block,
+        )
+
+    def _packed_row_factor(self, module: Module, columns: int) -> Value | int | None:
+        least, most = int(self.row_factor.min()), int(self.row_factor.max())
+        if least == most:
+            return least or None
+        return module.add_constant(padded_i32(self.row_factor, columns))
+
+
+def constant_factors(contraction: Contraction, dot: DotStep) -> Factors:
+    """The contraction's weights, and what follows from them at compile time."""
+    nest, weight = contraction.nest, contraction.weight
+    run = [] if contraction.run is None else [contraction.run]
+    order = (*contraction.groups, contraction.lane, *contraction.taps, *run)
+    shape = [nest.bounds[loop] for loop in order]
+    channel_axis = len(contraction.groups)
+    groups, channels = prod(shape[:channel_axis]), shape[channel_axis]
+    taps = prod(shape[channel_axis + 1 : channel_axis + 1 + len(contraction.taps)])
+    length = shape[-1] if run else 1
+
+    stored = gather(weight.operand, order, shape)
+    if not weight.signed:
+        stored = stored & 0xFF
+    offset: Integers | int = 0
+    if isinstance(weight.offset, Operand):
+        offset = gather(weight.offset, order, shape)
+    else:
+        offset = weight.offset
+    centred = (stored - offset).reshape(groups, channels, taps, length)
+
+    low, high = dot.weight_range
+    row = np.zeros((groups, channels), np.int64)
+    if centred.min() < low or centred.max() > high:
+        # back to the stored numbers, as s8: w' = w - 128 or w, so w1 = w' - (w - w0)
+        shift = 0 if weight.signed else 128
+        moved_by = stored.reshape(centred.shape) - shift - centred
+        row = moved_by[:, :, 0, 0]
+        centred = centred + moved_by
+    x0 = contraction.activation.offset
+    assert isinstance(x0, int)
+    x1 = x0 + dot.activation_bias(contraction.activation.signed)
+    correction = -x1 * centred.sum(axis=(2, 3)) + taps * length * x1 * row
+
+    lanes = dot.lanes
+    vectors, positions = -(-channels // lanes), dot.positions(length)
+    padded = np.zeros((groups, vectors * lanes, taps, *positions.shape), np.int64)
+    padded[:, :channels] = np.where(positions < 0, 0, centred[..., positions])
+    tiled = padded.reshape(groups, vectors, lanes, taps, *positions.shape)
+    initial = _constant_initial(contraction)
+    return Factors(
+        tiled,
+        correction,
+        row,
+        None if initial is None else initial.reshape(groups, channels),
+    )
+
+
+def _constant_initial(contraction: Contraction) -> Integers | None:
+    """The initial accumulators by group and lane, if they are data and nothing else."""
+    nest = contraction.nest
+    block = nest.op.init.block
+    terminator = block.last_op
+    assert terminator is not None
+    (value,) = terminator.operands
+    if not isinstance(value, BlockArgument):
+        return None
+    operand = nest.inputs[value.index]
+    order = (*contraction.groups, contraction.lane)
+    moving = {loop for loop, stride in enumerate(operand.strides) if stride}
+    if operand.data is None or not moving <= set(order):
+        return None
+    return gather(operand, order, [nest.bounds[loop] for loop in order])
+
+
+def group_position(
+    f: Function, contraction: Contraction, indices: Sequence[Value]
+) -> Value:
+    """The number of the group that the group loops choose, as weights are packed."""
+    position = constant(I64, 0)
+    for loop in contraction.groups:
+        scaled = f.scale(position, contraction.nest.bounds[loop])
+        position = f.add(scaled, indices[loop])
+    return position
+
+
+def gather(operand: Operand, order: Sequence[int], shape: Sequence[int]) -> Integers:
+    """The constant's elements over the loops in `order`."""
+    assert operand.data is not None
+    elements = lanes_of(operand.scalar, operand.data)[operand.offset :]
+    step = elements.itemsize
+    view = np.lib.stride_tricks.as_strided(
+        elements, shape, [operand.strides[loop] * step for loop in order]
+    )
+    return view.astype(np.int64)
+
+
+def padded_i32(values: Integers, columns: int) -> bytes:
+    padded = np.zeros((values.shape[0], columns), np.int64)
+    padded[:, : values.shape[1]] = values
+    return padded.astype(np.uint64).astype(np.uint32).tobytes()

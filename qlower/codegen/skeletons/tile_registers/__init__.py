@@ -1,0 +1,1 @@
+"""Contractions in tile registers (AMX)."""

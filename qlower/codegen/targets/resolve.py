@@ -1,0 +1,132 @@
+"""The target of `--target`, `--cpu` and `--features`, from their names.
+
+LLVM silently ignores a misspelled CPU or feature, so names are checked against what
+LLVM 22 knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qlower.codegen.llvm.binding import BINDING
+from qlower.codegen.targets.aarch64 import AARCH64
+from qlower.codegen.targets.arm_m import ARM_M
+from qlower.codegen.targets.base import (
+    Architecture,
+    ByteTables,
+    Dot,
+    DotKind,
+    FixedPoint,
+    Halves,
+    Packs,
+    Target,
+    TileRegisters,
+)
+from qlower.codegen.targets.riscv64 import RISCV64
+from qlower.codegen.targets.wasm import WASM32
+from qlower.codegen.targets.x86 import X86
+from qlower.diagnostics import QlowerError
+
+__all__ = [
+    "ARCHITECTURES",
+    "ByteTables",
+    "Dot",
+    "DotKind",
+    "FixedPoint",
+    "Halves",
+    "Packs",
+    "Target",
+    "TileRegisters",
+    "host_target",
+    "resolve_levels",
+    "resolve_target",
+]
+
+ARCHITECTURES = (X86, AARCH64, RISCV64, ARM_M, WASM32)
+
+
+def host_target() -> Target:
+    """The machine we run on, with everything it has."""
+    return resolve_target()
+
+
+def resolve_target(
+    target: str | None = None, cpu: str | None = None, features: str | None = None
+) -> Target:
+    """The target of a triple, a CPU and features that refine it.
+
+    `target` is "host" (default) or a triple such as "aarch64-linux-gnu"; `cpu` a name
+    LLVM knows, "cortex-a76" for example; `features` is a list such as
+    "+dotprod,-i8mm". Only the host without a CPU gets the host's own features. Raises
+    QlowerError for an unknown name.
+    """
+    host = BINDING.get_process_triple()
+    triple = host if target in (None, "host") else str(target)
+    architecture = _architecture(triple)
+    if cpu in (None, "host", "native"):
+        same_machine = host.split("-")[0] in architecture.names
+        if target in (None, "host") or (cpu is not None and same_machine):
+            name = BINDING.get_host_cpu_name()
+            present = BINDING.get_host_cpu_features()
+            return architecture.this_machine(triple, name, present, features)
+        if cpu is not None:
+            raise QlowerError(
+                f"--cpu {cpu} is this machine's, and can't be that of {triple!r}"
+            )
+        cpu = next(iter(architecture.cpus))
+    return architecture.target(triple, str(cpu), features)
+
+
+def resolve_levels(
+    target: str | None = None,
+    cpu: str | Sequence[str] | None = None,
+    features: str | None = None,
+) -> dict[str, Target]:
+    """The targets that one object is made for, by their names, the least first.
+
+    `cpu` names several in a sequence, or in a string with commas: CPUs, each with
+    features that it gets besides ("generic", "generic+dotprod"; "+dotprod" alone is the
+    least CPU's). `features` refine every one of them. Raises QlowerError for an unknown
+    name, for "host" among several, and for a level that would never run, because a
+    later one needs no more.
+    """
+    names = cpu.split(",") if isinstance(cpu, str) else list(cpu or ())
+    names = [name.strip() for name in names]
+    if len(names) < 2 and not any("+" in name for name in names):
+        only = resolve_target(target, names[0] if names else None, features)
+        return {only.cpu: only}
+    triple = BINDING.get_process_triple() if target in (None, "host") else str(target)
+    architecture = _architecture(triple)
+    levels: dict[str, Target] = {}
+    for name in names:
+        if name in ("", "host", "native"):
+            raise QlowerError(
+                f"{name!r} can't be one of several CPUs",
+                help="name each of them, from the least to the most",
+            )
+        base, *added = name.split("+")
+        base = base or next(iter(architecture.cpus))
+        refined = ",".join([*(f"+{feature}" for feature in added), features or ""])
+        level = architecture.level(triple, base, refined)
+        for earlier, other in levels.items():
+            if level.needs <= other.needs:
+                raise QlowerError(
+                    f"the code for {earlier!r} would never run: the later {name!r} "
+                    "needs nothing else, and the last that fits is chosen",
+                    help="name each CPU once, from the least to the most",
+                )
+        levels["+".join([base, *added])] = level
+    return levels
+
+
+def _architecture(triple: str) -> Architecture:
+    name = triple.split("-")[0]
+    for architecture in ARCHITECTURES:
+        if name in architecture.names:
+            return architecture
+    supported = ", ".join(known.names[0] for known in ARCHITECTURES)
+    raise QlowerError(
+        f"no code is generated for architecture {name!r} of target {triple!r}, "
+        f"supported are {supported}",
+        help="--target host, or a triple such as x86_64-linux-gnu or aarch64-linux-gnu",
+    )

@@ -1,0 +1,1 @@
+"""Operations on single values and on vectors of them."""

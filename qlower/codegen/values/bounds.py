@@ -1,0 +1,70 @@
+"""How large a number can get, from how it is computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from qlower.codegen.llvm.text import Type
+from qlower.codegen.values.elements import scalar_type
+
+
+def largest_magnitude(value: SSAValue, bounds: Mapping[SSAValue, float]) -> float:
+    """A bound on |value|, from how it is computed and `bounds` on the arguments.
+
+    That of an integer is exact. A float may be rounded to a little more; it is infinite
+    where nothing is known.
+    """
+    type = Type(scalar_type(value.type))
+    limit = math.inf if type.is_float else 1 << (type.bits - 1)
+    if isinstance(value, BlockArgument):
+        return bounds.get(value, limit)
+    op = value.owner
+    assert isinstance(op, Operation)
+
+    def operands() -> list[float]:
+        return [largest_magnitude(operand, bounds) for operand in op.operands]
+
+    match op.name:
+        case "arith.extsi" | "arith.sitofp" | "arith.extf" | "math.copysign":
+            bound = operands()[0]
+        case "arith.extui" | "arith.uitofp":
+            bound = 2 * operands()[0]
+        case "arith.muli" | "arith.mulf":
+            a, b = operands()
+            bound = a * b
+        case "arith.addi" | "arith.subi" | "arith.addf" | "arith.subf":
+            bound = sum(operands())
+        case "math.fma":
+            a, b, c = operands()
+            bound = a * b + c
+        case "fixed.shift_right":
+            shift = constant_value(op.operands[1])
+            half = 1 << shift >> 1
+            bound = (int(operands()[0]) + half) >> shift
+        case "arith.constant":
+            bound = _constant_magnitude(value)
+        case _:
+            return limit
+    return min(bound, limit)  # a bound beyond the type says that it may wrap
+
+
+def constant_value(value: SSAValue) -> int:
+    """The integer of a constant, 0 of anything else."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return 0
+
+
+def _constant_magnitude(value: SSAValue) -> float:
+    assert isinstance(value.owner, arith.ConstantOp)
+    attribute = value.owner.value
+    if isinstance(attribute, FloatAttr):
+        number = attribute.value.data
+        return math.inf if math.isnan(number) else abs(number)
+    return abs(constant_value(value))

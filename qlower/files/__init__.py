@@ -1,0 +1,1 @@
+"""Reading and writing arrays and files, all or nothing."""

@@ -1,0 +1,72 @@
+"""Building small modules of qnn operations in a few lines of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.builder import ImplicitBuilder
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    ModuleOp,
+    TensorType,
+    f32,
+)
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.utils.hints import isa
+
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
+from qlower.interp.values import Array
+from qlower.text.parsing import verify_module
+
+
+def quantized(
+    shape: Sequence[int],
+    scale: float,
+    zero_point: int = 0,
+    *,
+    signed: bool = True,
+) -> TensorType[Attribute]:
+    """A tensor of 8-bit quantized values."""
+    return TensorType(QuantizedType.per_tensor(8, signed, scale, zero_point), shape)
+
+
+def quantized_per_axis(
+    shape: Sequence[int], axis: int, scales: Sequence[float]
+) -> TensorType[Attribute]:
+    """A tensor of symmetric int8 values with one scale for each index of `axis`."""
+    zero_points = [0] * len(scales)
+    element = QuantizedType.per_axis(8, True, axis, scales, zero_points)
+    return TensorType(element, shape)
+
+
+def constant(values: Array, type: Attribute | None = None) -> SSAValue:
+    """A constant in the module under construction; quantized if `type` is given."""
+    is_real = values.dtype == np.float32
+    element = f32 if is_real else IntegerType(8 * values.itemsize)
+    storage = TensorType(element, values.shape)
+    assert isa(storage, TensorType[AnyDenseElement])
+    dense = DenseIntOrFPElementsAttr(storage, BytesAttr(values.tobytes()))
+    if type is None:
+        return arith.ConstantOp(dense).result
+    return qnn.ConstantOp(dense, type).result
+
+
+def make_module(
+    inputs: Sequence[Attribute], body: Callable[..., Sequence[SSAValue]]
+) -> ModuleOp:
+    """A verified module whose @main returns what `body` makes of its arguments."""
+    block = Block(arg_types=inputs)
+    with ImplicitBuilder(block) as arguments:
+        results = body(*arguments)
+        func.ReturnOp(*results)
+    types = [value.type for value in results]
+    main = func.FuncOp("main", (list(inputs), types), Region(block))
+    module = ModuleOp([main])
+    verify_module(module)
+    return module

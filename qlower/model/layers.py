@@ -1,0 +1,189 @@
+"""Layers: the operations of the source model, each with a name of its own.
+
+A layer's name is the `NameLoc` of its operation; everything that is lowered from the
+operation keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    FusedLoc,
+    ModuleOp,
+    NameLoc,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import ConstantLike, IsTerminator
+from xdsl.utils.hints import isa
+
+from qlower.diagnostics import location_name
+from qlower.dialects import qnn
+from qlower.dialects.qnn.attributes import NAME
+from qlower.model.signature import Signature, main_function
+
+
+def layers(module: ModuleOp) -> Iterator[Operation]:
+    """The operations of the entry function that compute something, in order."""
+    for op in main_function(module).body.block.ops:
+        if op.results and not is_constant(op) and not op.has_trait(IsTerminator):
+            yield op
+
+
+def name_layers(module: ModuleOp) -> None:
+    """Give every operation of the entry function a name, and every layer its own.
+
+    An operation without a name is called like its first result, or like its kind.
+    """
+    taken: set[str] = set()
+    for index, op in enumerate(main_function(module).body.block.ops):
+        if op.has_trait(IsTerminator) or not op.results:
+            continue
+        kind = op.name.split(".")[-1]
+        given = layer_name(op)
+        name = given or op.results[0].name_hint or f"{kind}_{index}"
+        if not is_constant(op):
+            while name in taken:
+                name = f"{name}#{index}"
+            taken.add(name)
+        if name != given:
+            op.location = NameLoc(StringAttr(name), op.location)
+
+
+def expose_layers(module: ModuleOp) -> tuple[ModuleOp, dict[str, int]]:
+    """A copy of `module` that also returns the result of every layer.
+
+    The second value tells, for each layer by name, which result of the copy it is. A
+    layer with several results has `name`, `name:1`, `name:2` ...
+    """
+    exposed = module.clone()
+    function = main_function(exposed)
+    terminator = function.body.block.last_op
+    assert terminator is not None
+    returned: list[SSAValue] = list(terminator.operands)
+    names: dict[str, int] = {}
+    new: list[str] = []
+    for op in layers(exposed):
+        for index, result in enumerate(op.results):
+            if not isinstance(result.type, TensorType):
+                continue
+            name = f"{layer_name(op)}:{index}" if index else layer_name(op)
+            if name is None:
+                continue
+            if result not in returned:
+                returned.append(result)
+                new.append(name)
+            names[name] = returned.index(result)
+    terminator.operands = returned
+    function.function_type = FunctionType.from_lists(
+        list(function.function_type.inputs), [value.type for value in returned]
+    )
+    old = len(returned) - len(new)
+    attributes = (
+        list(function.res_attrs)
+        if function.res_attrs is not None
+        else [DictionaryAttr({})] * old
+    )
+    attributes += [DictionaryAttr({NAME: StringAttr(name)}) for name in new]
+    function.res_attrs = ArrayAttr(attributes)
+    return exposed, names
+
+
+def detach_layers(
+    module: ModuleOp, names: Collection[str]
+) -> tuple[ModuleOp, list[str], list[str]]:
+    """A copy of `module` with the named layers alone: each takes arguments only, and
+    its results are returned.
+
+    The second value names, for each argument, the input or the layer of `module` whose
+    value it stands for; the third names the results. Layers with several results are as
+    in `expose_layers`.
+    """
+    detached = module.clone()
+    function = main_function(detached)
+    block = function.body.block
+    values = _value_names(detached)
+    arguments: dict[SSAValue, SSAValue] = {}
+    sources: list[str] = []
+    results: list[SSAValue] = []
+    inputs = list(block.args)
+    for op in layers(detached):
+        if layer_name(op) not in names:
+            continue
+        for index, operand in enumerate(op.operands):
+            if operand not in values:
+                continue
+            if operand not in arguments:
+                arguments[operand] = block.insert_arg(operand.type, len(block.args))
+                sources.append(values[operand])
+            op.operands[index] = arguments[operand]
+        results += [value for value in op.results if value in values]
+    terminator = block.last_op
+    assert terminator is not None
+    terminator.operands = results
+    for op in reversed(list(block.ops)):
+        if op is not terminator and not any(value.uses for value in op.results):
+            block.erase_op(op)
+    for argument in inputs:
+        block.erase_arg(argument)
+    function.function_type = FunctionType.from_lists(
+        [argument.type for argument in block.args], [value.type for value in results]
+    )
+    function.arg_attrs = _named(sources)
+    function.res_attrs = _named([values[value] for value in results])
+    return detached, sources, [values[value] for value in results]
+
+
+def _value_names(module: ModuleOp) -> dict[SSAValue, str]:
+    """The inputs and the layers' results, by the names that `Executor.run` has."""
+    specs = Signature.of_module(module).inputs
+    arguments = main_function(module).body.block.args
+    names: dict[SSAValue, str] = {
+        argument: spec.name for argument, spec in zip(arguments, specs, strict=True)
+    }
+    for op in layers(module):
+        name = layer_name(op)
+        for index, result in enumerate(op.results):
+            if name is not None and isinstance(result.type, TensorType):
+                names[result] = f"{name}:{index}" if index else name
+    return names
+
+
+def _named(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
+    """Attributes that name arguments or results; a number keeps them different."""
+    return ArrayAttr(
+        DictionaryAttr({NAME: StringAttr(f"{index}:{name}")})
+        for index, name in enumerate(names)
+    )
+
+
+def is_constant(owner: Operation | Block) -> bool:
+    """Whether a value's owner is a constant operation."""
+    return isinstance(owner, Operation) and (
+        owner.has_trait(ConstantLike) or isinstance(owner, qnn.ConstantOp)
+    )
+
+
+def layer_name(op: Operation) -> str | None:
+    """The name of the source layer that `op` came from: its outermost `NameLoc`."""
+    return location_name(op.location)
+
+
+def layer_names(op: Operation) -> tuple[str, ...]:
+    """The names of all source layers of `op`, which may be several ops fused."""
+    location = op.location
+    parts = [location]
+    if isinstance(location, FusedLoc) and isa(location.locations, ArrayAttr[Attribute]):
+        parts = list(location.locations)
+    names = (location_name(part) for part in parts)
+    return tuple(dict.fromkeys(name for name in names if name is not None))
+
+
+def layer_title(op: Operation) -> str | None:
+    """How people are told which layers `op` is: `conv + add`; None without a name."""
+    return " + ".join(layer_names(op)) or None

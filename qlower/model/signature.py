@@ -1,0 +1,259 @@
+"""What goes into a model and what comes out: names, shapes, types and quantization."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    ModuleOp,
+    Signedness,
+    StringAttr,
+    TensorType,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.hints import isa
+
+from qlower.diagnostics import QlowerError, location_name
+from qlower.dialects.qnn.attributes import NAME, TYPE
+from qlower.dialects.quant import QuantizedType
+
+Array: TypeAlias = NDArray[np.generic]
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """One input or output of a model.
+
+    `scales` and `zero_points` hold one entry for a quantized tensor and none for a real
+    or plain integer one: `real = scale * (stored - zero_point)`.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    scales: tuple[float, ...] = ()
+    zero_points: tuple[int, ...] = ()
+
+    @property
+    def numpy_dtype(self) -> np.dtype[np.generic]:
+        """The type of the stored elements."""
+        return np.dtype(self.dtype)
+
+    @property
+    def scale(self) -> float | None:
+        """The scale, or None when the tensor isn't quantized."""
+        return self.scales[0] if self.scales else None
+
+    @property
+    def zero_point(self) -> int | None:
+        """The zero point, or None when the tensor isn't quantized."""
+        return self.zero_points[0] if self.zero_points else None
+
+    def dequantize(self, stored: Array) -> NDArray[np.float64]:
+        """The real numbers that stored elements stand for, as float64."""
+        values = stored.astype(np.float64)
+        if self.scale is None or self.zero_point is None:
+            return values
+        return (values - self.zero_point) * self.scale
+
+    def check(self, array: Array) -> Array:
+        """`array` itself, or a `QlowerError` if it isn't of this shape and type."""
+        if array.dtype != self.numpy_dtype:
+            raise QlowerError(
+                f"input {self.name!r} has type {array.dtype}, the model takes "
+                f"{self.dtype}",
+                help=f"real values are stored as round(real / {self.scale}) + "
+                f"{self.zero_point}"
+                if self.scale is not None and array.dtype.kind == "f"
+                else None,
+            )
+        if array.shape != self.shape:
+            raise QlowerError(
+                f"input {self.name!r} has shape {list(array.shape)}, the model takes "
+                f"{list(self.shape)}"
+            )
+        return array
+
+    def __str__(self) -> str:
+        shape = "x".join(str(extent) for extent in self.shape)
+        text = f"{self.name}: {shape}x{self.dtype}" if shape else self.name
+        if self.scale is not None:
+            text += f", scale {self.scale:.9g}, zero point {self.zero_point}"
+        return text
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The inputs and outputs of a model, in order."""
+
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+
+    @staticmethod
+    def of_module(module: ModuleOp) -> Signature:
+        """Read the signature off the module's entry function, at any level."""
+        function = main_function(module)
+        returned = _return_op(function).operands
+        return Signature(
+            _specs(function.body.block.args, function.arg_attrs, "input"),
+            _specs(returned, function.res_attrs, "output"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data that `from_json` reads back."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Signature:
+        """The signature that `to_json` made `data` of."""
+
+        def specs(entries: Sequence[Mapping[str, Any]]) -> tuple[TensorSpec, ...]:
+            return tuple(
+                TensorSpec(
+                    entry["name"],
+                    tuple(entry["shape"]),
+                    entry["dtype"],
+                    tuple(entry["scales"]),
+                    tuple(entry["zero_points"]),
+                )
+                for entry in entries
+            )
+
+        return Signature(specs(data["inputs"]), specs(data["outputs"]))
+
+    def bind(
+        self, positional: Sequence[Array], named: Mapping[str, Array]
+    ) -> list[Array]:
+        """Arrays in the order of the inputs, each checked for shape and type."""
+        if len(positional) > len(self.inputs):
+            raise QlowerError(
+                f"{len(positional)} inputs given, the model takes {len(self.inputs)}"
+            )
+        known = [spec.name for spec in self.inputs]
+        unknown = [name for name in named if name not in known]
+        if unknown:
+            raise QlowerError(
+                f"the model has no input {unknown[0]!r}",
+                help=f"its inputs are {', '.join(map(repr, known))}",
+            )
+        arrays: list[Array] = []
+        for index, spec in enumerate(self.inputs):
+            given = named.get(spec.name)
+            if index < len(positional):
+                if given is not None:
+                    raise QlowerError(f"input {spec.name!r} is given twice")
+                given = positional[index]
+            if given is None:
+                raise QlowerError(f"input {spec.name!r} is missing")
+            arrays.append(spec.check(np.asarray(given)))
+        return arrays
+
+
+def name_tensors(module: ModuleOp) -> None:
+    """Write the name of every input and output into the entry function's attributes.
+
+    Raises `QlowerError` for an entry function that isn't a model.
+    """
+    function = main_function(module)
+    signature = Signature.of_module(module)
+    function.arg_attrs = _with_names(function.arg_attrs, signature.inputs)
+    function.res_attrs = _with_names(function.res_attrs, signature.outputs)
+
+
+def _with_names(
+    attributes: ArrayAttr[DictionaryAttr] | None, specs: Sequence[TensorSpec]
+) -> ArrayAttr[DictionaryAttr]:
+    given = attributes or [DictionaryAttr({})] * len(specs)
+    return ArrayAttr(
+        DictionaryAttr({**entries.data, NAME: StringAttr(spec.name)})
+        for entries, spec in zip(given, specs, strict=True)
+    )
+
+
+def main_function(module: ModuleOp) -> FuncOp:
+    """The entry point: `@main`, or the only function there is."""
+    functions = [op for op in module.body.ops if isinstance(op, FuncOp)]
+    named = [op for op in functions if op.sym_name.data == "main"]
+    found = named or functions
+    if len(found) != 1:
+        raise QlowerError(
+            f"the module has {len(found)} functions, one of them must be called @main",
+            module.location,
+        )
+    if len(found[0].body.blocks) != 1:
+        raise QlowerError("the model's function must have one block", found[0].location)
+    return found[0]
+
+
+def _return_op(function: FuncOp) -> ReturnOp:
+    last = function.body.block.last_op
+    if not isinstance(last, ReturnOp):
+        raise QlowerError(
+            "the model's function must end with return", function.location
+        )
+    return last
+
+
+def _specs(
+    values: Sequence[SSAValue],
+    attributes: ArrayAttr[DictionaryAttr] | None,
+    role: str,
+) -> tuple[TensorSpec, ...]:
+    specs: list[TensorSpec] = []
+    taken: set[str] = set()
+    for index, value in enumerate(values):
+        entries: Mapping[str, Attribute] = {}
+        if attributes is not None:
+            entries = attributes.data[index].data
+        name = entries.get(NAME)
+        if isinstance(name, StringAttr):
+            text = name.data
+        else:
+            owner = value.owner
+            location = getattr(owner, "location", None)
+            text = location_name(location) or value.name_hint or f"{role}{index}"
+        if text in taken:
+            text = f"{text}#{index}"
+        taken.add(text)
+        specs.append(_spec(text, value, entries.get(TYPE)))
+    return tuple(specs)
+
+
+def _spec(name: str, value: SSAValue, quantization: Attribute | None) -> TensorSpec:
+    type = value.type
+    if not isa(type, TensorType[Attribute]) or any(n < 0 for n in type.get_shape()):
+        raise QlowerError(
+            f"{name!r} has type {type}; models take and give tensors of fixed shape"
+        )
+    shape = tuple(type.get_shape())
+    element = quantization or type.element_type
+    if isinstance(element, QuantizedType):
+        dtype = _integer_dtype(element.storage_width, element.signed)
+        if dtype is not None and element.is_per_tensor:
+            return TensorSpec(name, shape, dtype, element.scales, element.zero_points)
+    elif isa(element, IntegerType):
+        signed = element.signedness.data is not Signedness.UNSIGNED
+        dtype = _integer_dtype(element.width.data, signed)
+        if dtype is not None:
+            return TensorSpec(name, shape, dtype)
+    elif isinstance(element, Float32Type):
+        return TensorSpec(name, shape, "float32")
+    elif isinstance(element, Float64Type):
+        return TensorSpec(name, shape, "float64")
+    raise QlowerError(f"{name!r} has element type {element}, which no array can hold")
+
+
+def _integer_dtype(width: int, signed: bool) -> str | None:
+    if width == 1:
+        return "bool"
+    return f"{'' if signed else 'u'}int{width}" if width in (8, 16, 32, 64) else None

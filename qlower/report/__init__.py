@@ -1,0 +1,1 @@
+"""What qlower tells people: tables and pages."""

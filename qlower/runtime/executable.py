@@ -1,0 +1,143 @@
+"""Native code in this process: numpy arrays in, numpy arrays out."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Sequence
+from functools import partial
+from itertools import count
+
+import numpy as np
+
+from qlower.codegen.llvm.binding import BINDING, LLJIT
+from qlower.codegen.program.module import ENTRY, CompiledObject
+from qlower.diagnostics import QlowerError
+from qlower.model.signature import Array, Signature
+from qlower.runtime.bound import BoundCall, KernelTimes
+from qlower.runtime.openmp import openmp_runtime
+
+ARENA_ALIGNMENT = 64
+"""Bytes; where every arena starts."""
+_IDLE_ARENAS = 4
+"""Arenas that are kept for the next call; more calls at once allocate their own."""
+
+
+class Executable:
+    """A compiled model, ready to be called from any number of threads.
+
+    Calls run without Python's global lock. The code stays loaded as long as this object
+    lives.
+    """
+
+    _libraries = count()
+    _jit: LLJIT | None = None
+    _loading = threading.Lock()
+
+    def __init__(self, compiled: CompiledObject):
+        self.compiled = compiled
+        tiles = compiled.target.tiles
+        if tiles is not None and not tiles.request():
+            raise QlowerError(
+                "the system refuses this process the tile registers that the code uses",
+                help="compile with --features=-amx-tile",
+            )
+        with Executable._loading:
+            if Executable._jit is None:
+                Executable._jit = BINDING.create_lljit_compiler()
+            builder = (
+                BINDING.JITLibraryBuilder()
+                .add_object_img(compiled.object_bytes)
+                .add_current_process()  # memcpy, memset, clock_gettime
+                .export_symbol(ENTRY)
+            )
+            if compiled.flavour.threads > 1:
+                for name, address in openmp_runtime().items():
+                    builder = builder.import_symbol(name, address)
+            name = f"qlower_{next(Executable._libraries)}"
+            self._tracker = builder.link(Executable._jit, name)
+        # no status to convert and no types to check: arguments are always addresses
+        self._entry = ctypes.CFUNCTYPE(None)(self._tracker[ENTRY])
+        self._arenas: list[Array] = []
+
+    @property
+    def signature(self) -> Signature:
+        return self.compiled.signature
+
+    def __call__(self, inputs: Sequence[Array]) -> list[Array]:
+        """The model's outputs, as new arrays.
+
+        Inputs must have the signature's dtypes and shapes, else QlowerError. A
+        contiguous one is read in place.
+        """
+        ports = self.signature.inputs
+        if len(inputs) != len(ports):
+            raise QlowerError(
+                f"the model takes {len(ports)} inputs, given are {len(inputs)}"
+            )
+        arrays = [
+            np.require(port.check(array), requirements=("C_CONTIGUOUS", "ALIGNED"))
+            for port, array in zip(ports, inputs, strict=True)
+        ]
+        outputs: list[Array] = [
+            np.empty(port.shape, port.numpy_dtype) for port in self.signature.outputs
+        ]
+        self.run(arrays, outputs)
+        return outputs
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Write the model's outputs into given arrays, without any check.
+
+        All arrays must be contiguous, aligned, of the signature's dtypes and shapes,
+        and the outputs must overlap nothing.
+        """
+        arena = self._take_arena()
+        self.run_in(arena, inputs, outputs)
+        if len(self._arenas) < _IDLE_ARENAS:
+            self._arenas.append(arena)
+
+    def run_in(
+        self, arena: Array, inputs: Sequence[Array], outputs: Sequence[Array]
+    ) -> None:
+        """`run` with scratch memory of the caller's: the bytes that the compiled object
+        tells, from a multiple of ARENA_ALIGNMENT on."""
+        written = (*outputs, *self._times())
+        self._entry(_addresses(inputs), _addresses(written), _address(arena))
+
+    def bind(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> BoundCall:
+        """`run` with these arrays, prepared: nothing is left to do but the call."""
+        arena, times = self._new_arena(), self._times()
+        written = (*outputs, *times)
+        call = partial(
+            self._entry, _addresses(inputs), _addresses(written), _address(arena)
+        )
+        owned = (self, arena)
+        return BoundCall(call, tuple(inputs), tuple(outputs), times, owned)
+
+    def _times(self) -> tuple[KernelTimes, ...]:
+        """Where profiled code writes the nanoseconds of its kernels."""
+        if not self.compiled.flavour.is_profiled:
+            return ()
+        return (np.zeros(len(self.compiled.kernels), np.int64),)
+
+    def _take_arena(self) -> Array:
+        """Scratch memory that no other call uses (list.pop is atomic)."""
+        try:
+            return self._arenas.pop()
+        except IndexError:
+            return self._new_arena()
+
+    def _new_arena(self) -> Array:
+        size = self.compiled.arena_bytes
+        raw = np.empty(size + ARENA_ALIGNMENT, np.uint8)
+        start = -raw.ctypes.data % ARENA_ALIGNMENT
+        return raw[start : start + size]
+
+
+def _address(array: Array) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def _addresses(arrays: Sequence[Array]) -> ctypes.Array[ctypes.c_void_p]:
+    pointers = [array.ctypes.data for array in arrays]
+    return (ctypes.c_void_p * len(pointers))(*pointers)

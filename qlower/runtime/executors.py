@@ -1,0 +1,241 @@
+"""Running a model: the interpreter and the compiled function, with one interface.
+
+Both take stored values for a `Signature` and give the outputs, and the result of every
+layer if the model was prepared to return them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn.attributes import module_contract
+from qlower.frontends.load import load
+from qlower.model import Model
+from qlower.model.layers import expose_layers
+from qlower.model.signature import Array, Signature, TensorSpec, main_function
+from qlower.pipeline import lower_to_arith, lower_to_kernel
+
+if TYPE_CHECKING:
+    from qlower.runtime.bound import BoundCall
+    from qlower.runtime.executable import Executable
+    from qlower.runtime.profiling import KernelTime
+
+ModelOrPath: TypeAlias = Model | str | PathLike[str]
+
+Outputs: TypeAlias = Array | tuple[Array, ...]
+
+Level: TypeAlias = Literal["qnn", "arith", "kernel"]
+
+Results: TypeAlias = tuple[tuple[Array, ...], dict[str, Array]]
+"""The outputs in order, and the layers' results by name."""
+
+
+class Executor(Protocol):
+    """A model that is ready to run."""
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]: ...
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]: ...
+
+    def run(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> Results: ...
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What a prepared module returns: the model's outputs, then layers' results.
+
+    `layers` says which result a layer's is; the first `output_count` are the outputs.
+    """
+
+    signature: Signature
+    layers: Mapping[str, int]
+    output_count: int
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        """The model's own outputs."""
+        return self.signature.outputs[: self.output_count]
+
+    def split(self, results: Sequence[Array]) -> Results:
+        """Tell outputs from layers; the bits are read as the tensors' own types."""
+        arrays = tuple(
+            _as_stored(result, spec)
+            for result, spec in zip(results, self.signature.outputs, strict=True)
+        )
+        layers = {name: arrays[index] for name, index in self.layers.items()}
+        return arrays[: self.output_count], layers
+
+
+def make_variant(model: Model, with_layers: bool) -> tuple[ModuleOp, Variant]:
+    """The module to execute: the model's, or one that returns every layer as well."""
+    count = len(model.outputs)
+    if not with_layers:
+        return model.module, Variant(model.signature, {}, count)
+    module, layers = expose_layers(model.module)
+    return module, Variant(Signature.of_module(module), layers, count)
+
+
+class ModelInterpreter:
+    """A model lowered once, to be interpreted for many inputs."""
+
+    def __init__(
+        self,
+        model: ModelOrPath,
+        *,
+        contract: str | None = None,
+        at: Level = "arith",
+        with_layers: bool = False,
+    ) -> None:
+        if at not in get_args(Level):
+            raise QlowerError(
+                f"nothing runs at level {at!r}: choose qnn, arith or kernel"
+            )
+        loaded = as_model(model)
+        self._at: Level = at
+        self._contract = contract
+        self._module, self._variant = make_variant(loaded, with_layers)
+        if at != "qnn":
+            self._module = lower_to_arith(self._module, contract)
+        if at == "kernel":
+            self._module = lower_to_kernel(self._module)
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        """What the model takes, in order."""
+        return self._variant.signature.inputs
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        """What the model gives, in order."""
+        return self._variant.outputs
+
+    def run(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> Results:
+        """The outputs, and the results of the layers if they are wanted."""
+        bound = self._variant.signature.bind(inputs, named)
+        name = main_function(self._module).sym_name.data
+        if self._at == "qnn":
+            from qlower.interp.qnn import run_qnn_function
+
+            contract = self._contract or module_contract(self._module)
+            return self._variant.split(
+                run_qnn_function(self._module, name, bound, contract=contract)
+            )
+        from qlower.interp import run_function
+
+        return self._variant.split(run_function(self._module, name, bound))
+
+
+class JitFunction:
+    """A model as native code in this process: numpy arrays in, numpy arrays out.
+
+    Thread-safe; several may live side by side. `inputs` and `outputs` tell the name,
+    shape, dtype, scale and zero point of every tensor.
+    """
+
+    def __init__(
+        self,
+        executable: Executable,
+        variant: Variant,
+    ) -> None:
+        self._executable = executable
+        self._variant = variant
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        """What the function takes, in order."""
+        return self._variant.signature.inputs
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        """What the function gives, in order."""
+        return self._variant.outputs
+
+    def __call__(self, *inputs: Array, **named_inputs: Array) -> Outputs:
+        """Run the model on stored values, given by position or by name.
+
+        Returns one array, or a tuple when the model has several outputs. Raises
+        `QlowerError` for an input of another shape or type.
+        """
+        return unpack(self.run(inputs, named_inputs)[0])
+
+    def run(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> Results:
+        """The outputs, and every layer's result if it was compiled with layers."""
+        bound = self._variant.signature.bind(inputs, named)
+        results = self._executable([np.ascontiguousarray(array) for array in bound])
+        return self._variant.split(results)
+
+    def bind(
+        self,
+        *inputs: Array,
+        out: Array | Sequence[Array] | None = None,
+        **named_inputs: Array,
+    ) -> BoundCall:
+        """A call on these very arrays, which neither allocates nor copies.
+
+        Each call reads the inputs as they are then, and overwrites `out` (one array,
+        or one for each output; by default new ones, to be found as `outputs` of what
+        is returned). Raises `QlowerError` for an array of another shape or type, or
+        one that isn't contiguous or overlaps another.
+        """
+        from qlower.runtime.bound import check_in_place, check_outputs
+
+        bound = self._variant.signature.bind(inputs, named_inputs)
+        for spec, array in zip(self.inputs, bound, strict=True):
+            check_in_place(f"input {spec.name!r}", array)
+        given = [out] if isinstance(out, np.ndarray) else out
+        count = 0 if given is None else self._variant.output_count
+        made = [
+            np.empty(spec.shape, spec.numpy_dtype)
+            for spec in self._variant.signature.outputs[count:]
+        ]
+        if given is not None:
+            check_outputs(self.outputs, given, bound)
+        return self._executable.bind(bound, [*(given or ()), *made])
+
+    def profile(
+        self, *inputs: Array, calls: int = 20, **named_inputs: Array
+    ) -> tuple[KernelTime, ...]:
+        """The median time of every nest and copy over `calls` calls.
+
+        For a function compiled with `profile=True`.
+        """
+        from qlower.runtime.profiling import kernel_times
+
+        compiled = self._executable.compiled
+        if not compiled.flavour.is_profiled:
+            raise QlowerError(
+                "this code takes no times", help="qlower.jit(profile=True)"
+            )
+        call = self.bind(*inputs, **named_inputs)
+        return kernel_times(call, compiled.kernels, calls)
+
+    def __repr__(self) -> str:
+        inputs = "; ".join(map(str, self.inputs))
+        outputs = "; ".join(map(str, self.outputs))
+        return f"<JitFunction ({inputs}) -> ({outputs})>"
+
+
+def as_model(model: ModelOrPath) -> Model:
+    """The model itself, loaded if it is a path."""
+    return model if isinstance(model, Model) else load(model)
+
+
+def _as_stored(result: Array, spec: TensorSpec) -> Array:
+    """A signless result as the array of the tensor's own type: the same bits."""
+    if result.dtype == spec.numpy_dtype:
+        return result
+    return np.ascontiguousarray(result).view(spec.numpy_dtype)
+
+
+def unpack(outputs: tuple[Array, ...]) -> Outputs:
+    """One array by itself, several as a tuple."""
+    return outputs[0] if len(outputs) == 1 else outputs

@@ -1,0 +1,106 @@
+"""A shared library that `qlower compile --emit shared` made, back in Python."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from qlower.codegen.program.interface import ARENA_ALIGNMENT, STATUS_CODES, Interface
+from qlower.diagnostics import QlowerError
+from qlower.model.signature import Array, TensorSpec
+from qlower.runtime.executors import Outputs, Results, unpack
+
+
+class CompiledLibrary:
+    """A compiled model from a shared library: the same calls as `qlower.jit` gives.
+
+    Thread-safe: every call has an arena of its own. `interface` tells the contract,
+    the model's hash and the target.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            library = ctypes.CDLL(str(path.resolve()))
+        except OSError as error:
+            raise QlowerError(f"cannot load {path}: {error}") from error
+        name = path.name.removeprefix("lib").removesuffix(".so")
+        try:
+            text = ctypes.c_char.in_dll(library, f"{name}_interface")
+            self._entry = library[f"{name}_run_checked"]
+            self._level = library[f"{name}_level"]
+        except (AttributeError, ValueError) as error:
+            raise QlowerError(f"{path} is not a model compiled by qlower") from error
+        json = ctypes.string_at(ctypes.addressof(text))
+        self.interface = Interface.from_json(json.decode())
+        if self.level is None:
+            raise QlowerError(
+                f"{path} is compiled for {self.interface.target}, "
+                f"{' or '.join(self.interface.levels)}; this processor lacks what the "
+                "code needs"
+            )
+        self._entry.restype = ctypes.c_int32
+        pointers = [ctypes.c_void_p] * (len(self.interface.ports) + 1)
+        self._entry.argtypes = [ctypes.c_uint64, *pointers, ctypes.c_uint64]
+
+    @property
+    def level(self) -> str | None:
+        """Which of `interface.levels` runs on this processor; None for none."""
+        number = int(self._level())
+        return self.interface.levels[number - 1] if number else None
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        """What the function takes, in order."""
+        return self.interface.signature.inputs
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        """What the function gives, in order."""
+        return self.interface.signature.outputs
+
+    def __call__(self, *inputs: Array, **named_inputs: Array) -> Outputs:
+        """Run the model on stored values, given by position or by name.
+
+        Returns one array, or a tuple when the model has several outputs. Raises
+        `QlowerError` for an input of another shape or type.
+        """
+        return unpack(self.run(inputs, named_inputs)[0])
+
+    def run(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> Results:
+        """The outputs; a library keeps no layers."""
+        bound = [
+            np.require(array, requirements=("C_CONTIGUOUS", "ALIGNED"))
+            for array in self.interface.signature.bind(inputs, named)
+        ]
+        outputs: tuple[Array, ...] = tuple(
+            np.empty(spec.shape, spec.numpy_dtype) for spec in self.outputs
+        )
+        size = self.interface.arena_bytes
+        memory = np.empty(size + ARENA_ALIGNMENT, np.uint8)
+        start = memory.ctypes.data
+        arena = start + -start % ARENA_ALIGNMENT
+        addresses = [array.ctypes.data for array in (*bound, *outputs)]
+        status = self._entry(self.interface.identity, *addresses, arena, size)
+        if status:
+            meanings = {code: meaning for code, meaning in STATUS_CODES.values()}
+            raise QlowerError(f"{self.interface.name}: {meanings[status]}")
+        return outputs, {}
+
+
+def load_library(path: Path) -> CompiledLibrary:
+    """The library at `path`, or the one in the folder `path`.
+
+    Raises QlowerError where there isn't exactly one.
+    """
+    found = sorted(path.glob("lib*.so")) if path.is_dir() else [path]
+    if len(found) != 1 or not found[0].is_file():
+        raise QlowerError(
+            f"{path} holds {len(found)} shared libraries, 1 is expected"
+            if path.is_dir()
+            else f"there is no library {path}",
+            help="qlower compile MODEL -o DIR --emit shared",
+        )
+    return CompiledLibrary(found[0])

@@ -1,0 +1,1 @@
+"""Modules as text: reading, checking and printing them."""

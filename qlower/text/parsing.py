@@ -1,0 +1,387 @@
+"""MLIR text to a verified module, with a place in the source for every operation.
+
+xDSL's parser keeps no source positions and lets several kinds of raw exception through;
+this one stamps a `FileLineColLoc` on every operation that carries no explicit location,
+and turns whatever goes wrong into one `QlowerError` that points at the text.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    ModuleOp,
+    RankedStructure,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, TypeAttribute
+from xdsl.parser import Parser, ParserState, UnresolvedOperand
+from xdsl.utils.exceptions import (
+    MultipleSpansParseError,
+    ParseError,
+    VerifyException,
+)
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
+
+from qlower.diagnostics import QlowerError, make_file_location
+from qlower.text.context import make_context
+
+LARGEST_CONSTANT = 1 << 30
+"""Bytes that one dense constant may occupy."""
+
+LARGEST_SOURCE = 1 << 31
+"""Bytes that one file of text may have."""
+
+WIDEST_INTEGER = 1 << 16
+"""Bits of the widest integer type; native code has far fewer."""
+
+_INTEGER_TYPE = re.compile(r"[su]?i([0-9]+)")
+
+TypeT = TypeVar("TypeT", bound=Attribute)
+
+_NUMBER_LIST = re.compile(r"\s*(\[[-+0-9.eE,\s\[\]]{1024,}\])\s*>")
+"""A decimal list long enough to be worth reading in one go."""
+
+
+class _Lexer(MLIRLexer):
+    """xDSL's lexer, without exponential time for a string that isn't closed."""
+
+    _unescaped_characters_regex = re.compile(
+        r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
+    )
+
+
+class LocatingParser(Parser):
+    """xDSL's parser, with source positions and fast decimal constants."""
+
+    def __init__(
+        self, context: Context, text: str, filename: str, line_offset: int = 0
+    ) -> None:
+        self._filename = filename
+        self._line_offset = line_offset
+        self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._operation_starts: list[int] = []
+        self._first_uses: dict[str, Span] = {}
+        # Parser's own constructor would make xDSL's lexer.
+        lexer = _Lexer(Input(text, filename))
+        super(Parser, self).__init__(ParserState(lexer), context)
+        self.ssa_values = {}
+        self.blocks = {}
+        self.forward_block_references = defaultdict(list)
+        self.forward_ssa_references = {}
+
+    def line_and_column(self, position: int) -> tuple[int, int]:
+        """The line and column, counted from 1, of a position in the text."""
+        line = bisect_right(self._line_starts, position)
+        return line + self._line_offset, position - self._line_starts[line - 1] + 1
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        try:
+            module = super().parse_module(allow_implicit_module)
+        except ParseError:
+            # A value without a definition is noticed at the end of the file only.
+            for name in self.forward_ssa_references:
+                if self.pos >= len(self.lexer.input) and name in self._first_uses:
+                    raise ParseError(
+                        self._first_uses[name],
+                        f"value %{name} is used but never defined",
+                    ) from None
+            raise
+        if isinstance(module.location, UnknownLoc):
+            module.location = make_file_location(self._filename, 1, 1)
+        return module
+
+    def parse_operation(self) -> Operation:
+        op = super().parse_operation()
+        start = self._operation_starts.pop()
+        if isinstance(op.location, UnknownLoc):
+            line, column = self.line_and_column(start)
+            op.location = make_file_location(self._filename, line, column)
+        return op
+
+    def _parse_op_result_list(self) -> list[tuple[Span, int]]:
+        # The place of an operation is its name, after the results, as in upstream MLIR.
+        results = super()._parse_op_result_list()
+        self._operation_starts.append(self.pos)
+        return results
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        stack = self._parser_state.dialect_stack
+        if (op_type := self.ctx.get_optional_op(name, dialect_stack=stack)) is not None:
+            return op_type
+        known = [op.name for op in self.ctx.loaded_ops]
+        close = get_close_matches(name, known, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        self.raise_error(
+            f"operation {name} is not registered{hint}", self._operation_starts[-1]
+        )
+
+    def resolve_operand(
+        self, operand: UnresolvedOperand, type: TypeT
+    ) -> SSAValue[TypeT]:
+        if operand.operand_name not in self.ssa_values:
+            self._first_uses.setdefault(operand.operand_name, operand.span)
+        return super().resolve_operand(operand, type)
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        # Python would compute the range of a type of any width, in gigabytes.
+        token = self._current_token
+        if token.kind == MLIRTokenKind.BARE_IDENT:
+            integer = _INTEGER_TYPE.fullmatch(token.text)
+            if integer is not None and int(integer[1]) > WIDEST_INTEGER:
+                self.raise_error(
+                    f"integer width {integer[1]} is larger than {WIDEST_INTEGER}"
+                )
+        return super().parse_optional_type()
+
+    def _parse_dense_literal_type(self) -> RankedStructure[AnyDenseElement]:
+        position = self.pos
+        type = super()._parse_dense_literal_type()
+        size = math.prod(type.get_shape()) * type.element_type.compile_time_size
+        if size > LARGEST_CONSTANT:
+            self.raise_error(
+                f"constant of {size} bytes is larger than {LARGEST_CONSTANT}",
+                position,
+                self.pos,
+            )
+        return type
+
+    def parse_dense_int_or_fp_elements_attr(
+        self, type: RankedStructure[AnyDenseElement] | None
+    ) -> DenseIntOrFPElementsAttr:
+        start = self.pos
+        if self._current_token.kind == MLIRTokenKind.LESS:
+            literal = _NUMBER_LIST.match(self.lexer.input.content, start + 1)
+            if literal is not None:
+                return self._parse_number_list(literal, type)
+        try:
+            return super().parse_dense_int_or_fp_elements_attr(type)
+        except (VerifyException, ValueError) as error:
+            self.raise_error(str(error), start)
+        except ParseError as error:
+            # What is wrong with the elements is noticed after the type only.
+            if error.span.start < self.pos:
+                raise
+            self.raise_error(error.msg, start)
+
+    def _parse_number_list(
+        self, literal: re.Match[str], type: RankedStructure[AnyDenseElement] | None
+    ) -> DenseIntOrFPElementsAttr:
+        """Read a long decimal list in one go instead of 24 us an element."""
+        import numpy as np
+
+        span = Span(literal.start(1), literal.end(1), self.lexer.input)
+        self._resume_from(literal.end())
+        if type is None:
+            self.parse_punctuation(":", " in dense attribute")
+            type = self._parse_dense_literal_type()
+        element = type.element_type
+        if isinstance(element, IntegerType):
+            low, end = element.value_range()
+            dtype = np.int64
+        elif isinstance(element, Float32Type | Float64Type):
+            low, end = -math.inf, math.inf
+            dtype = np.float32 if isinstance(element, Float32Type) else np.float64
+        else:
+            raise ParseError(span, f"long decimal lists of {element} are not supported")
+        try:
+            values = np.array(json.loads(literal[1]))
+            if values.dtype.kind not in ("i" if dtype is np.int64 else "if"):
+                raise ValueError("element of the wrong kind")
+        except ValueError as error:
+            raise ParseError(span, f"invalid dense literal: {error}") from error
+        if values.shape != type.get_shape():
+            raise ParseError(
+                span,
+                f"dense literal has shape {list(values.shape)}, "
+                f"its type {list(type.get_shape())}",
+            )
+        if values.size > 0 and not low <= values.min() <= values.max() < end:
+            raise ParseError(
+                span, f"dense literal has elements outside of the range of {element}"
+            )
+        if dtype is np.int64:
+            dtype = np.dtype(f"<i{element.compile_time_size}")
+        return DenseIntOrFPElementsAttr(type, BytesAttr(values.astype(dtype).tobytes()))
+
+
+def parse_module(
+    text: str | bytes,
+    filename: str = "<text>",
+    *,
+    context: Context | None = None,
+    line_offset: int = 0,
+    implicit_module: bool = True,
+) -> ModuleOp:
+    """Parse MLIR text; errors point into `filename`. The result isn't verified yet."""
+    source = _decode(text, filename)
+    if not source.strip():
+        raise QlowerError("there is no MLIR text", make_file_location(filename, 1, 1))
+    parser: LocatingParser | None = None
+    try:
+        parser = LocatingParser(
+            make_context() if context is None else context,
+            source,
+            filename,
+            line_offset,
+        )
+        return parser.parse_module(implicit_module)
+    except ParseError as error:
+        raise _located(error, source, line_offset) from error
+    except RecursionError:
+        raise QlowerError(
+            "the text is nested too deeply to be parsed",
+            make_file_location(filename, 1, 1),
+        ) from None
+    except QlowerError:
+        raise
+    except Exception as error:
+        # xDSL raises plain Python exceptions for some malformed text; the parser sees
+        # nothing but that text, so all of them are the text's fault.
+        if parser is None:
+            raise QlowerError(str(error), make_file_location(filename, 1, 1)) from error
+        line, column = parser.line_and_column(parser.pos)
+        raise QlowerError(
+            _first_line(error),
+            make_file_location(filename, line, column),
+            source_line=_line_of(source, line - line_offset),
+        ) from error
+
+
+def parse_file(path: Path) -> ModuleOp:
+    """Parse and verify the module in an `.mlir` file."""
+    try:
+        size = path.stat().st_size
+        if size > LARGEST_SOURCE:
+            raise QlowerError(f"{path}: {size} bytes of text are more than 2^31")
+        data = path.read_bytes()
+    except OSError as error:
+        raise QlowerError(f"cannot read {path}: {error.strerror}") from error
+    module = parse_module(data, str(path))
+    verify_module(module)
+    return module
+
+
+def verify_module(module: ModuleOp) -> None:
+    """Check every operation, innermost first; the first mistake is a `QlowerError`."""
+    try:
+        _verify_operation(module)
+    except RecursionError:
+        raise QlowerError("regions are nested too deeply", module.location) from None
+
+
+def _verify_operation(op: Operation) -> None:
+    for region in op.regions:
+        _verify_region(region)
+    try:
+        op.verify(verify_nested_ops=False)
+        _verify_dominance(op)
+    except QlowerError:
+        raise
+    except Exception as error:
+        # Besides VerifyException: attribute accessors of operations whose attributes
+        # are missing or malformed raise whatever they like.
+        reason = _first_line(error)
+        subject = "" if op.name in reason else f"{op.name}: "
+        raise QlowerError(f"{subject}{reason}", op.location) from error
+
+
+def _verify_region(region: Region) -> None:
+    for block in region.blocks:
+        for op in block.ops:
+            _verify_operation(op)
+
+
+def _verify_dominance(op: Operation) -> None:
+    """Check that operands are defined before their use, which xDSL doesn't.
+
+    Uses across blocks of one region (control flow) are not looked at.
+    """
+    for operand in op.operands:
+        if not isinstance(operand, OpResult):
+            continue
+        block = operand.op.parent_block()
+        ancestor = None if block is None else block.find_ancestor_op_in_block(op)
+        if ancestor is operand.op or (
+            ancestor is not None and ancestor.is_before_in_block(operand.op)
+        ):
+            name = operand.name_hint or f"of {operand.op.name}"
+            raise QlowerError(
+                f"{op.name}: operand %{name} is used before it is defined", op.location
+            )
+
+
+def _decode(text: str | bytes, filename: str) -> str:
+    if isinstance(text, str):
+        return text
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        column = error.start - (text.rfind(b"\n", 0, error.start) + 1) + 1
+        raise QlowerError(
+            f"not MLIR text: byte 0x{text[error.start]:02x} is not UTF-8",
+            make_file_location(filename, line, column),
+            help="binary MLIR (.mlirbc) has to be printed as text by mlir-opt first"
+            if text.startswith(b"ML\xefR")
+            else None,
+        ) from None
+
+
+def _located(error: ParseError, source: str, line_offset: int) -> QlowerError:
+    """The `QlowerError` that says the same as a parser's error."""
+    span = replace(error.span, line_offset=line_offset)
+    place = span.get_location()
+    notes: list[str] = []
+    if isinstance(error, MultipleSpansParseError):
+        notes = [
+            f"{error.ref_text or 'see'} {reference.get_location()}"
+            for reference, _ in error.refs
+        ]
+    return QlowerError(
+        _lower_first(error.msg.rstrip("!.")),
+        make_file_location(place.file, place.line, place.col),
+        notes=notes,
+        source_line=_line_of(source, place.line - line_offset),
+    )
+
+
+def _line_of(source: str, number: int) -> str:
+    start = 0
+    for _ in range(number - 1):
+        start = source.find("\n", start) + 1
+    end = source.find("\n", start)
+    return source[start : len(source) if end < 0 else end]
+
+
+def _first_line(error: Exception) -> str:
+    """One sentence for any exception; asserts and lookups have none of their own."""
+    lines = str(error).strip().split("\n")
+    # xDSL says which operand does not verify in one line and why in the next.
+    text = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
+    if isinstance(error, KeyError | AssertionError | IndexError) or not text:
+        text = f"malformed text ({type(error).__name__}: {text})"
+    return _lower_first(text)
+
+
+def _lower_first(text: str) -> str:
+    """Lower the first letter of a sentence, unless it begins with an acronym."""
+    if len(text) > 1 and text[0].isupper() and not text[1].isupper():
+        return text[0].lower() + text[1:]
+    return text

@@ -1,0 +1,119 @@
+"""Printing IR to be read: constants elided, long quantized types under short names."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from io import StringIO
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    ModuleOp,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
+from xdsl.printer import Printer
+
+from qlower.dialects.quant import QuantizedType
+from qlower.model.layers import is_constant, layer_title
+
+LONGEST_CONSTANT = 16
+"""Constants of up to this many elements are printed in full."""
+
+LONGEST_SCALES = 4
+"""Per-axis types show this many of their scales."""
+
+
+@dataclass(eq=False, repr=False)
+class ElidingPrinter(Printer):
+    """A printer for people: the text is short and doesn't parse."""
+
+    aliases: dict[QuantizedType, str] = field(
+        default_factory=dict[QuantizedType, str], init=False
+    )
+
+    _layer: str | None = field(default=None, init=False)
+
+    def print_op(self, op: Operation) -> None:
+        # A comment wherever the next layer begins; constants belong to none.
+        if isinstance(op.parent_op(), FuncOp) and not is_constant(op):
+            layer = layer_title(op)
+            if layer is not None and layer != self._layer:
+                self.print_string(f"// {layer}")
+                self._print_new_line()
+                self._layer = layer
+        super().print_op(op)
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        match attribute:
+            case DenseIntOrFPElementsAttr() if _is_long(attribute):
+                self.print_string(f"dense<{_summary(attribute)}> : ")
+                self.print_attribute(attribute.get_type())
+            case DenseArrayBase() if len(attribute) > LONGEST_CONSTANT:
+                self.print_string(f"array<{len(attribute)} x {attribute.elt_type}>")
+            case QuantizedType():
+                self.print_string(self._alias(attribute))
+            case _:
+                super().print_attribute(attribute)
+
+    def _alias(self, type: QuantizedType) -> str:
+        if type not in self.aliases:
+            prefix = "w" if type.is_per_axis else "q"
+            number = sum(name[1] == prefix for name in self.aliases.values())
+            self.aliases[type] = f"!{prefix}{number}"
+        return self.aliases[type]
+
+
+def readable_module(module: ModuleOp) -> str:
+    """The whole module with constants elided and quantized types named above it."""
+    return _readable([module])
+
+
+def exact_module(module: ModuleOp) -> str:
+    """The module as text that parses to the same, locations included."""
+    stream = StringIO()
+    Printer(stream=stream, print_debuginfo=True).print_op(module)
+    return stream.getvalue() + "\n"
+
+
+def readable_operations(ops: Iterable[Operation]) -> str:
+    """Some operations, one after the other, in the same form."""
+    return _readable(ops)
+
+
+def _readable(ops: Iterable[Operation]) -> str:
+    stream = StringIO()
+    printer = ElidingPrinter(stream=stream)
+    for op in ops:
+        printer.print_op(op)
+        printer.print_string("\n")
+    definitions = "".join(
+        f"{name} = {_shortened(type)}\n" for type, name in printer.aliases.items()
+    )
+    return definitions + stream.getvalue()
+
+
+def _shortened(type: QuantizedType) -> str:
+    """The type's text, with the middle of a long list of scales left out."""
+    text = str(type)
+    count = len(type.scales)
+    if count <= LONGEST_SCALES or "{" not in text:
+        return text
+    head, scales = text.split("{", 1)
+    shown = ",".join(scales.split(",")[:LONGEST_SCALES])
+    return f"{head}{{{shown}, ... {count} scales}}>"
+
+
+def _is_long(attribute: DenseIntOrFPElementsAttr) -> bool:
+    if len(attribute) <= LONGEST_CONSTANT:
+        return False
+    data = attribute.data.data
+    size = attribute.type.element_type.compile_time_size
+    return data != data[:size] * len(attribute)
+
+
+def _summary(attribute: DenseIntOrFPElementsAttr) -> str:
+    digest = hashlib.sha1(attribute.data.data, usedforsecurity=False).hexdigest()
+    return f"{len(attribute)} x {attribute.type.element_type}, sha1:{digest[:12]}"

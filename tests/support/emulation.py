@@ -1,0 +1,183 @@
+"""Objects for other machines under emulation: relocated here, executed by unicorn."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from math import prod
+
+import numpy as np
+
+from qlower.codegen.program.module import ENTRY, CompiledObject
+from qlower.model.signature import Array, Signature
+from support.aarch64 import AARCH64
+from support.arm_m import ARM_M
+from support.elf import read_object
+from support.image import link
+from support.processor import Machine
+from support.riscv64 import RISCV64
+
+PROCESSORS = {40: ARM_M, 183: AARCH64, 243: RISCV64}
+"""By ELF's number of the instruction set."""
+
+_PAGE = 1 << 12
+_CODE, BUFFERS, _STACK_END = 1 << 20, 1 << 30, 3 << 30
+_STACK_BYTES = 1 << 22
+_LIBRARY, _ENTRY_BYTES = 1 << 16, 16
+"""Addresses: of the object, of arrays, of the stack's end, of library functions."""
+
+
+class EmulationError(Exception):
+    """The code did what it must not, or what the emulator has no way to do."""
+
+
+class Emulator:
+    """A machine with one object in its memory.
+
+    `hwcap` is what getauxval says of it, by the number that is asked for.
+    """
+
+    def __init__(self, object_bytes: bytes, hwcap: Mapping[int, int] | None = None):
+        self._hwcap = hwcap or {}
+        elf = read_object(object_bytes)
+        self.processor = processor = PROCESSORS[elf.machine]
+        self._functions = ("memcpy", "memset", "getauxval", *processor.library)
+        addresses = {
+            name: _LIBRARY + _ENTRY_BYTES * index
+            for index, name in enumerate(self._functions, 1)
+        }
+        image = link(elf, _CODE, addresses, processor.relocate)
+        self._symbols = image.symbols
+        self._machine = processor.start()
+        self.map(_CODE, len(image.data))
+        self.write(_CODE, image.data)
+        self.map(_LIBRARY, _PAGE)
+        for address in addresses.values():
+            self.write(address, processor.return_code)
+        self.map(_STACK_END - _STACK_BYTES, _STACK_BYTES)
+        code_hook = import_module("unicorn").UC_HOOK_CODE
+        end = _LIBRARY + _PAGE - 1
+        self._machine.hook_add(code_hook, self._call_library, None, _LIBRARY, end)
+
+    def map(self, start: int, length: int) -> int:
+        """Make whole pages accessible; gives their size."""
+        size = -(-max(length, 1) // _PAGE) * _PAGE
+        self._machine.mem_map(start, size)
+        return size
+
+    def unmap(self, start: int, size: int) -> None:
+        self._machine.mem_unmap(start, size)
+
+    def write(self, address: int, data: bytes) -> None:
+        self._machine.mem_write(address, data)
+
+    def read(self, address: int, size: int) -> bytes:
+        return bytes(self._machine.mem_read(address, size))
+
+    def pointers(self, addresses: Sequence[int]) -> bytes:
+        """An array of pointers."""
+        return struct.pack(f"<{len(addresses)}{self.processor.pointer}", *addresses)
+
+    def call(self, function: str, *words: int) -> int:
+        """The i32 that a function returns. Raises EmulationError where it stops."""
+        processor = self.processor
+        register = processor.register
+        count = len(processor.arguments)
+        on_stack = self.pointers(words[count:])
+        stack = _STACK_END - -(-len(on_stack) // 16) * 16
+        self.write(stack, on_stack)
+        thumb = int(processor.is_thumb)
+        before = {"SP": stack, processor.link: _LIBRARY | thumb}
+        before |= dict(zip(processor.arguments, words, strict=False))
+        for name, value in before.items():
+            self._machine.reg_write(register(name), value)
+        try:
+            self._machine.emu_start(self._symbols[function] | thumb, _LIBRARY)
+        except Exception as error:
+            at = self._machine.reg_read(register("PC"))
+            raise EmulationError(f"{error} at offset {at - _CODE:#x}") from error
+        return self._machine.reg_read(register(processor.result)) & 0xFFFFFFFF
+
+    def _call_library(
+        self, machine: Machine, address: int, size: int, data: None
+    ) -> None:
+        """A library function, before the return instruction at its address."""
+        index, rest = divmod(address - _LIBRARY, _ENTRY_BYTES)
+        if rest or not index:
+            return
+        registers = [self.processor.register(r) for r in self.processor.arguments[:4]]
+        words = [machine.reg_read(register) for register in registers]
+        target, source, length = words[:3]
+        match self._functions[index - 1]:
+            case "memcpy":
+                if length:
+                    machine.mem_write(target, self.read(source, length))
+            case "memset":
+                machine.mem_write(target, bytes([source & 0xFF]) * length)
+            case "getauxval":
+                machine.reg_write(registers[0], self._hwcap.get(target, 0))
+            case name:
+                results = self.processor.library[name](words)
+                for register, result in zip(registers, results, strict=False):
+                    machine.reg_write(register, result)
+
+
+class EmulatedExecutable:
+    """A compiled model in an emulator, with the interface of `runtime.jit.Executable`.
+
+    Arrays lie against pages that can't be touched: before them, after them, or both.
+    """
+
+    def __init__(self, compiled: CompiledObject):
+        self.compiled = compiled
+        self._emulator = Emulator(compiled.object_bytes)
+
+    @property
+    def signature(self) -> Signature:
+        return self.compiled.signature
+
+    def __call__(self, inputs: Sequence[Array], *, at_end: bool = True) -> list[Array]:
+        """The outputs; every array ends at such a page, or else starts there."""
+        emulator, ports = self._emulator, self.signature.inputs
+        given = [p.check(x) for p, x in zip(ports, inputs, strict=True)]
+        sizes = [
+            port.numpy_dtype.itemsize * prod(port.shape)
+            for port in self.signature.outputs
+        ]
+        lengths = [*(x.nbytes for x in given), *sizes]
+        lengths += [self.compiled.arena_bytes, len(emulator.pointers(lengths))]
+        addresses, mapped = self._place(lengths, at_end)
+        try:
+            for x, address in zip(given, addresses, strict=False):
+                emulator.write(address, x.tobytes())
+            arrays, (arena, table) = addresses[:-2], addresses[-2:]
+            emulator.write(table, emulator.pointers(arrays))
+            results = table + len(emulator.pointers(arrays[: len(given)]))
+            emulator.call(ENTRY, table, results, arena)
+            return [
+                np.frombuffer(emulator.read(address, size), port.numpy_dtype).reshape(
+                    port.shape
+                )
+                for port, address, size in zip(
+                    self.signature.outputs, arrays[len(given) :], sizes, strict=True
+                )
+            ]
+        finally:
+            for start, size in mapped:
+                emulator.unmap(start, size)
+
+    def _place(
+        self, lengths: Iterable[int], at_end: bool
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Addresses of buffers, those that are no arrays 64-byte aligned; the pages."""
+        start = BUFFERS
+        addresses: list[int] = []
+        mapped: list[tuple[int, int]] = []
+        for position, length in enumerate(lengths):
+            size = self._emulator.map(start, length)
+            mapped.append((start, size))
+            is_array = position < len(self.signature.inputs + self.signature.outputs)
+            addresses.append(start + (size - length if at_end and is_array else 0))
+            start += size + _PAGE
+        return addresses, mapped

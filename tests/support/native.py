@@ -1,0 +1,154 @@
+"""Compiling and running small kernel-level modules at every level of this machine."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import numpy as np
+
+from qlower.codegen.llvm.binding import BINDING
+from qlower.codegen.program.module import CompiledObject, compile_module
+from qlower.codegen.targets.resolve import Target, host_target, resolve_target
+from qlower.model.signature import Array
+from qlower.runtime.executable import ARENA_ALIGNMENT, Executable
+from qlower.text.parsing import parse_module, verify_module
+from support.aarch64 import aarch64_levels
+from support.arm_m import ARM_M
+from support.elf import read_object
+from support.emulation import EmulatedExecutable
+from support.wasm import WasmExecutable
+
+_LEVELS = {
+    "x86-64": ("x86-64", "", ""),
+    "x86-64-v2": ("x86-64-v2", "", "sse4.2"),
+    "x86-64-v3": ("x86-64-v3", "", "avx2 fma bmi2"),
+    "avxvnni": ("x86-64-v3", "+avxvnni", "avx2 fma bmi2 avxvnni"),
+    "x86-64-v4": ("x86-64-v4", "", "avx512bw avx512dq avx512vl"),
+    "avx512vnni": ("x86-64-v4", "+avx512vnni", "avx512bw avx512vl avx512vnni"),
+}
+"""CPU and features of each level, and what the machine must have to run it."""
+
+
+@cache
+def machine_levels() -> dict[str, Target]:
+    """The feature levels that this machine can run, and the machine itself.
+
+    Only the latter may have tile registers.
+    """
+    present = BINDING.get_host_cpu_features()
+    levels = {
+        name: resolve_target(cpu=cpu, features=features)
+        for name, (cpu, features, needed) in _LEVELS.items()
+        if all(present.get(feature) for feature in needed.split())
+    }
+    return {**levels, "host": host_target()}
+
+
+def compile_text(text: str, target: Target) -> CompiledObject:
+    """Native code for a kernel-level module given as text."""
+    module = parse_module(text, "test.mlir")
+    verify_module(module)
+    return compile_module(module, target)
+
+
+_LIBRARY = frozenset(("memcpy", "memset"))
+"""All that native code may call; without a C library, only a compiler's runtime."""
+
+
+def run_object(compiled: CompiledObject, inputs: Sequence[Array]) -> list[Array]:
+    """The outputs, from this machine or from an emulated one.
+
+    Nothing may be needed but copying and filling of memory.
+    """
+    emulated = _emulated(compiled)
+    return Executable(compiled)(inputs) if emulated is None else emulated(inputs)
+
+
+def guarded_runs(
+    compiled: CompiledObject, inputs: Sequence[Array]
+) -> Iterator[list[Array]]:
+    """The outputs when all arrays end, then start, at a page that can't be touched.
+
+    The arena is one of them, but for what aligns its end.
+    """
+    emulated = _emulated(compiled)
+    if emulated is not None:
+        for at_end in (True, False):
+            yield emulated(inputs, at_end=at_end)
+        return
+    run = Executable(compiled)
+    empty = [np.zeros(p.shape, p.numpy_dtype) for p in compiled.signature.outputs]
+    arena_bytes = -(-compiled.arena_bytes // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+    arena = np.full(arena_bytes, 0x5A, np.uint8)
+    guarded = map(guarded_copies, (arena, *inputs, *empty))
+    for scratch, *copies in zip(*guarded, strict=True):
+        outputs = copies[len(inputs) :]
+        run.run_in(scratch, copies[: len(inputs)], outputs)
+        yield outputs
+
+
+def _emulated(
+    compiled: CompiledObject,
+) -> EmulatedExecutable | WasmExecutable | None:
+    """The object in an emulator; None if this machine can run it."""
+    target = compiled.target
+    if target.triple.startswith("wasm32"):
+        return WasmExecutable(compiled)
+    external = read_object(compiled.object_bytes).external_symbols
+    allowed = ARM_M.library.keys() if target.is_bare_metal else _LIBRARY
+    assert external <= allowed
+    names = (known.triple.split("-")[0] for known in (target, host_target()))
+    return None if len(set(names)) == 1 else EmulatedExecutable(compiled)
+
+
+@cache
+def generic_levels() -> dict[str, Target]:
+    """Experimental targets; their code is run by emulators."""
+    names = {
+        "riscv64": ("riscv64-linux-gnu", None, None),
+        "cortex-m4": ("thumbv7em-none-eabi", "cortex-m4", None),
+        "wasm32": ("wasm32-unknown-unknown", None, None),
+        "wasm32 simd128": ("wasm32-unknown-unknown", None, "+simd128"),
+    }
+    return {name: resolve_target(*options) for name, options in names.items()}
+
+
+@cache
+def levels() -> dict[str, Target]:
+    """The feature levels of this machine, and those of emulated machines."""
+    emulated = {f"aarch64 {name}": level for name, level in aarch64_levels().items()}
+    return {**machine_levels(), **emulated, **generic_levels()}
+
+
+def dense(array: Array) -> str:
+    """An array as a constant's text, unsigned integers as signless."""
+    names = {"i": "i", "u": "i", "f": "f"}
+    element = f"{names[array.dtype.kind]}{8 * array.itemsize}"
+    shape = "x".join(map(str, array.shape))
+    return f'dense<"0x{array.tobytes().hex()}"> : tensor<{shape}x{element}>'
+
+
+_PAGE = mmap.PAGESIZE
+
+
+def guarded_copies(array: Array) -> Iterator[Array]:
+    """Copies of `array` that end, then start, at a page which can't be touched."""
+    libc = ctypes.CDLL(None)
+    pages = -(-array.nbytes // _PAGE)
+    for at_end in (True, False):
+        memory = mmap.mmap(-1, (pages + 2) * _PAGE)
+        raw = np.frombuffer(memory, np.uint8)
+        start = raw.ctypes.data
+        for page in (0, pages + 1):
+            status = libc.mprotect(
+                ctypes.c_void_p(start + page * _PAGE), ctypes.c_size_t(_PAGE), 0
+            )
+            assert status == 0
+        first = (pages + 1) * _PAGE - array.nbytes if at_end else _PAGE
+        copy = raw[first : first + array.nbytes].view(array.dtype)
+        copy = copy.reshape(array.shape)
+        copy[...] = array
+        yield copy

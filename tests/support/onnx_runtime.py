@@ -1,0 +1,188 @@
+"""Running modules of one qnn operation with ONNX Runtime's quantized operators.
+
+Needs the optional packages `onnx` and `onnxruntime`; tests skip without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.func import FuncOp, ReturnOp
+
+from qlower.contracts.values import quantized_element
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
+from qlower.interp.values import Array
+from support.random_modules import RandomLayer
+
+MICROSOFT = "com.microsoft"
+
+
+class _Graph:
+    """A graph of one node under construction; every other input is a constant."""
+
+    def __init__(self, layer: RandomLayer) -> None:
+        self.helper: Any = import_module("onnx.helper")
+        self.numpy: Any = import_module("onnx.numpy_helper")
+        self.constants: list[Any] = []
+        self.feeds: dict[str, Array] = {}
+
+    def constant(self, values: Array) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants.append(self.numpy.from_array(values, name))
+        return name
+
+    def input(self, values: Array) -> str:
+        name = f"x{len(self.feeds)}"
+        self.feeds[name] = values
+        return name
+
+    def scale(self, type: QuantizedType) -> str:
+        """One number, or one for each channel."""
+        scales = np.array(type.scales, np.float32)
+        return self.constant(scales if type.is_per_axis else scales.reshape(()))
+
+    def zero_point(self, type: QuantizedType) -> str:
+        points = np.array(type.zero_points, np.int8 if type.signed else np.uint8)
+        return self.constant(points if type.is_per_axis else points.reshape(()))
+
+    def quantization(self, type: QuantizedType) -> list[str]:
+        return [self.scale(type), self.zero_point(type)]
+
+    def run(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        output: type[np.generic],
+        domain: str = "",
+        attributes: Mapping[str, Any] = {},
+    ) -> Array:
+        helper = self.helper
+        node = helper.make_node(operator, inputs, ["y"], domain=domain, **attributes)
+        element = helper.np_dtype_to_tensor_dtype
+        feeds = [
+            helper.make_tensor_value_info(name, element(x.dtype), x.shape)
+            for name, x in self.feeds.items()
+        ]
+        y = helper.make_tensor_value_info("y", element(np.dtype(output)), None)
+        graph = helper.make_graph([node], "layer", feeds, [y], self.constants)
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+        session = import_module("onnxruntime").InferenceSession(
+            model.SerializeToString(), providers=["CPUExecutionProvider"]
+        )
+        (result,) = session.run(None, self.feeds)
+        return result
+
+
+def run_onnx_runtime(layer: RandomLayer) -> Array:
+    """What ONNX Runtime gives for the layer: stored integers, channels last."""
+    main = layer.module.body.block.first_op
+    assert isinstance(main, FuncOp)
+    returned = main.body.block.last_op
+    assert isinstance(returned, ReturnOp)
+    op = returned.arguments[0].owner
+    graph = _Graph(layer)
+    match op:
+        case qnn.Conv2DOp() | qnn.DepthwiseConv2DOp():
+            return _convolve(graph, op, layer.inputs[0])
+        case qnn.LinearOp():
+            return _linear(graph, op, layer.inputs[0])
+        case qnn.AddOp() | qnn.MulOp():
+            inputs: list[str] = []
+            for operand, values in zip(op.operands, layer.inputs, strict=True):
+                x = graph.input(values)
+                inputs += [x, *graph.quantization(quantized_element(operand.type))]
+            y = quantized_element(op.result.type)
+            operator = "QLinearAdd" if isinstance(op, qnn.AddOp) else "QLinearMul"
+            inputs += graph.quantization(y)
+            return graph.run(operator, inputs, _storage(y), MICROSOFT)
+        case qnn.ConcatOp():
+            y = quantized_element(op.result.type)
+            inputs = graph.quantization(y)
+            for operand, values in zip(op.operands, layer.inputs, strict=True):
+                x = graph.input(values)
+                inputs += [x, *graph.quantization(quantized_element(operand.type))]
+            axis = {"axis": op.axis}
+            return graph.run("QLinearConcat", inputs, _storage(y), MICROSOFT, axis)
+        case qnn.MeanOp():
+            x, y = quantized_element(op.input.type), quantized_element(op.result.type)
+            inputs = [graph.input(layer.inputs[0])]
+            inputs += [*graph.quantization(x), *graph.quantization(y)]
+            operator, layout = "QLinearGlobalAveragePool", {"channels_last": 1}
+            return graph.run(operator, inputs, _storage(y), MICROSOFT, layout)
+        case qnn.LeakyReluOp():
+            x, y = quantized_element(op.input.type), quantized_element(op.result.type)
+            inputs = [graph.input(layer.inputs[0])]
+            inputs += [*graph.quantization(x), *graph.quantization(y)]
+            alpha = {"alpha": op.alpha}
+            return graph.run("QLinearLeakyRelu", inputs, _storage(y), MICROSOFT, alpha)
+        case qnn.QuantizeOp():
+            y = quantized_element(op.result.type)
+            inputs = [graph.input(layer.inputs[0]), *graph.quantization(y)]
+            return graph.run("QuantizeLinear", inputs, _storage(y))
+        case qnn.DequantizeOp():
+            x = quantized_element(op.input.type)
+            inputs = [graph.input(layer.inputs[0]), *graph.quantization(x)]
+            return graph.run("DequantizeLinear", inputs, np.float32)
+        case _:
+            raise NotImplementedError(str(op))
+
+
+def _convolve(
+    graph: _Graph, op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp, image: Array
+) -> Array:
+    """QLinearConv, which has channels first."""
+    depthwise = isinstance(op, qnn.DepthwiseConv2DOp)
+    weights = _constant(op.weight.owner).reshape(op.weight.type.get_shape())
+    weights = weights.transpose((3, 0, 1, 2) if depthwise else (0, 3, 1, 2))
+    x, y = quantized_element(op.input.type), quantized_element(op.result.type)
+    w = quantized_element(op.weight.type)
+    inputs = [
+        graph.input(np.ascontiguousarray(image.transpose(0, 3, 1, 2))),
+        *graph.quantization(x),
+        graph.constant(np.ascontiguousarray(weights)),
+        *graph.quantization(w),
+        *graph.quantization(y),
+        graph.constant(_bias(op)),
+    ]
+    top, bottom, left, right = op.pad
+    attributes = {
+        "strides": list(op.stride),
+        "dilations": list(op.dilation),
+        "pads": [top, left, bottom, right],
+        "group": image.shape[3] if depthwise else op.groups,
+    }
+    result = graph.run("QLinearConv", inputs, _storage(y), attributes=attributes)
+    return np.ascontiguousarray(result.transpose(0, 2, 3, 1))
+
+
+def _linear(graph: _Graph, op: qnn.LinearOp, rows: Array) -> Array:
+    weights = _constant(op.weight.owner).reshape(op.weight.type.get_shape())
+    x, y = quantized_element(op.input.type), quantized_element(op.result.type)
+    inputs = [
+        graph.input(rows),
+        *graph.quantization(x),
+        graph.constant(weights),
+        *graph.quantization(quantized_element(op.weight.type)),
+        graph.constant(_bias(op)),
+        *graph.quantization(y),
+    ]
+    return graph.run("QGemm", inputs, _storage(y), MICROSOFT, {"transB": 1})
+
+
+def _storage(type: QuantizedType) -> type[np.generic]:
+    return np.int8 if type.signed else np.uint8
+
+
+def _constant(owner: Any) -> Array:
+    return np.frombuffer(owner.value.data.data, np.int8)
+
+
+def _bias(op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp) -> Array:
+    assert op.bias is not None
+    owner: Any = op.bias.owner
+    return np.frombuffer(owner.value.data.data, np.int32)

@@ -1,0 +1,233 @@
+"""What real systems answered to single operations (recorded), and our modules of them.
+
+`layers.npz` holds 48 convolutions and linear layers with the answers of many engines,
+`ops.npz` other operations; both have scales that make exact ties.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32
+from xdsl.ir import SSAValue
+
+import qlower
+from qlower.dialects import qnn
+from qlower.interp.values import Array
+from qlower.model.build import (
+    constant,
+    make_module,
+    quantized,
+    quantized_per_axis,
+)
+from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.runtime.executable import Executable
+from qlower.runtime.executors import (
+    Executor,
+    JitFunction,
+    ModelInterpreter,
+    make_variant,
+)
+from support import golden_directory
+from support.native import machine_levels
+
+RUNTIMES = golden_directory() / "runtimes"
+LAYER_COUNT = 48
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A module of one operation, its inputs, and the answer of a system."""
+
+    module: ModuleOp
+    inputs: Sequence[Array]
+    expected: Array
+
+
+@cache
+def read_recordings(name: str) -> tuple[dict[str, Array], Any]:
+    """The arrays of a file of recordings and its description."""
+    with np.load(RUNTIMES / name) as arrays:
+        loaded = {key: arrays[key] for key in arrays.files}
+    return loaded, json.loads(bytes(loaded.pop("meta")))
+
+
+EVERY_LEVEL = "QLOWER_TEST_EVERY_LEVEL"
+"""The variable that makes tests of many recordings run each at every machine level."""
+
+
+def make_executors(
+    model: qlower.Model, contract: str, turn: int | None = None
+) -> dict[str, Executor]:
+    """Every way of running a model here, by name: the interpreter at each level of the
+    IR, native code at each level of this machine. The model is lowered once.
+
+    One of many models that are alike may take a `turn`: native code for one of the
+    levels, the next model's another, unless the environment asks for every level.
+    """
+    arith = lower_to_arith(model.module, contract)
+    kernel = lower_to_kernel(arith)
+    lowered = qlower.Model(arith)
+    _, variant = make_variant(model, with_layers=False)
+    executors: dict[str, Executor] = {
+        "qnn": ModelInterpreter(model, at="qnn", contract=contract),
+        "arith": ModelInterpreter(lowered, at="arith"),
+        "kernel": ModelInterpreter(lowered, at="kernel"),
+    }
+    levels = machine_levels()
+    if turn is not None and not os.environ.get(EVERY_LEVEL):
+        name = list(levels)[turn % len(levels)]
+        levels = {name: levels[name]}
+    for name, target in levels.items():
+        executable = Executable(generate_code(kernel, target))
+        executors[name] = JitFunction(executable, variant)
+    return executors
+
+
+def check_recording(
+    recording: Recording, contract: str, turn: int | None = None
+) -> None:
+    """Every executor must give the recorded bits; `turn` as in `make_executors`."""
+    expected = recording.expected
+    executors = make_executors(qlower.Model(recording.module), contract, turn)
+    for name, executor in executors.items():
+        ((result,), _) = executor.run(recording.inputs, {})
+        assert result.dtype == expected.dtype, name
+        np.testing.assert_array_equal(
+            result.reshape(expected.shape), expected, err_msg=name
+        )
+
+
+def recorded_layer(
+    index: int, engine: str, *, unsigned: bool = False, real_bias: bool = False
+) -> Recording:
+    """A convolution or linear layer of `layers.npz` and the answer of an engine.
+
+    Values are recorded as u8, channels first; engines with i8 activations ran them 128
+    lower, and so do we, unless `unsigned`: where pairs of products saturate, it is the
+    stored codes that decide. With `real_bias` the bias is a float32 one.
+    """
+    store, offset = (np.asarray, 0) if unsigned else (_lowered, 128)
+    arrays, meta = read_recordings("layers.npz")
+    case = meta["cases"][index]
+    prefix = f"c{index:02d}_"
+    x = store(arrays[prefix + "x"])
+    weights, scales = arrays[prefix + "w"], arrays[prefix + "ws"]
+    bias = arrays[prefix + "bias_i32"].astype(np.int32)
+    if real_bias:
+        bias = arrays[prefix + "bias_f32"].astype(np.float32)
+    outputs = weights.shape[0]
+    axis = 0
+    if case["kind"] == "linear":
+        weights = weights[:, :, 0, 0] if weights.ndim == 4 else weights
+        shape = (x.shape[0], outputs)
+    else:
+        x = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+        weights = weights.transpose(0, 2, 3, 1)
+        pad, kernel, stride = case["pd"], case["k"], case["st"]
+        rows, columns = ((n + 2 * pad - kernel) // stride + 1 for n in x.shape[1:3])
+        shape = (x.shape[0], rows, columns, outputs)
+        if case["kind"].startswith("dw"):
+            weights, axis = weights.transpose(3, 1, 2, 0), 3
+    weights = np.ascontiguousarray(weights)
+    weight_type = (
+        quantized_per_axis(weights.shape, axis, scales.tolist())
+        if scales.size > 1
+        else quantized(weights.shape, float(scales.reshape(-1)[0]))
+    )
+    signed = not unsigned
+    result = quantized(shape, case["os"], case["ozp"] - offset, signed=signed)
+
+    def body(image: SSAValue) -> list[SSAValue]:
+        w, b = constant(weights, weight_type), constant(bias)
+        if case["kind"] == "linear":
+            return [qnn.LinearOp(image, w, b, result).result]
+        strides, pads = [case["st"]] * 2, [case["pd"]] * 4
+        if case["kind"].startswith("dw"):
+            depthwise = qnn.DepthwiseConv2DOp(
+                image, w, b, result, stride=strides, pad=pads
+            )
+            return [depthwise.result]
+        conv = qnn.Conv2DOp(
+            image, w, b, result, stride=strides, pad=pads, groups=case["groups"]
+        )
+        return [conv.result]
+
+    zero_point = case["xzp"] - offset
+    input_type = quantized(x.shape, case["xs"], zero_point, signed=signed)
+    expected = store(arrays[f"{prefix}y_{engine}"])
+    return Recording(make_module([input_type], body), [x], expected)
+
+
+def recorded_operations(engine: str) -> list[tuple[str, int]]:
+    """Name and index of the operations of `ops.npz` that an engine ran."""
+    if not RUNTIMES.is_dir():
+        return []
+    _, meta = read_recordings("ops.npz")
+    return [
+        (case["op"], index)
+        for index, case in enumerate(meta)
+        if case["engine"] == engine
+    ]
+
+
+def recorded_operation(index: int) -> Recording:
+    """An operation of LiteRT in `ops.npz`."""
+    arrays, meta = read_recordings("ops.npz")
+    operation, p = meta[index]["op"], meta[index]["params"]
+    inputs = [arrays[f"o{index:03d}_{name}"] for name in meta[index]["inputs"]]
+    inputs = [x if x.dtype == np.float32 else x.astype(np.int8) for x in inputs]
+    shapes = [x.shape for x in inputs]
+
+    def body(*values: SSAValue) -> list[SSAValue]:
+        (x, *rest), shape = values, shapes[0]
+        match operation:
+            case "ADD" | "MUL":
+                result = quantized(shape, p["so"], p["zo"])
+                op = qnn.AddOp if operation == "ADD" else qnn.MulOp
+                return [op(x, rest[0], result).result]
+            case "AVERAGE_POOL_2D":
+                size = [(n - p["k"]) // p["stride"] + 1 for n in shape[1:3]]
+                result = quantized((shape[0], *size, shape[3]), p["s"], p["z"])
+                kernel, stride = [p["k"]] * 2, [p["stride"]] * 2
+                pool = qnn.AvgPool2DOp(
+                    x, result, kernel=kernel, stride=stride, pad=[0] * 4
+                )
+                return [pool.result]
+            case "MEAN":
+                result = quantized((shape[0], 1, 1, shape[3]), p["so"], p["zo"])
+                return [qnn.MeanOp(x, result, axes=[1, 2], keep_dims=True).result]
+            case "QUANTIZE f32->i8":
+                return [qnn.QuantizeOp(x, quantized(shape, p["s"], p["z"])).result]
+            case "QUANTIZE i8->i8":
+                return [qnn.RequantizeOp(x, quantized(shape, p["so"], p["zo"])).result]
+            case _:
+                op = {
+                    "LOGISTIC": qnn.SigmoidOp,
+                    "TANH": qnn.TanhOp,
+                    "SOFTMAX": qnn.SoftmaxOp,
+                }[operation]
+                return [op(x, quantized(shape, p["so"], p["zo"])).result]
+
+    if operation == "QUANTIZE f32->i8":
+        types = [TensorType(f32, shapes[0])]
+    elif operation in ("ADD", "MUL"):
+        types = [
+            quantized(shape, p[f"s{name}"], p[f"z{name}"])
+            for shape, name in zip(shapes, "ab", strict=True)
+        ]
+    else:
+        types = [quantized(shapes[0], p["s"], p["z"])]
+    expected = arrays[f"o{index:03d}_y"].astype(np.int8)
+    return Recording(make_module(types, body), inputs, expected)
+
+
+def _lowered(values: Array) -> Array:
+    """u8 values 128 lower, as i8."""
+    return (values.astype(np.int16) - 128).astype(np.int8)

@@ -1,0 +1,206 @@
+"""Running modules of one qnn operation with PyTorch's quantized engines.
+
+Needs the optional package `torch`; tests skip without it. PyTorch runs in a process of
+its own, with one thread, because it reads limits on instruction sets once, from the
+environment.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType, element_type
+from qlower.files.arrays import read_arrays, write_arrays
+from qlower.interp.values import Array
+from qlower.text.parsing import parse_module
+from support.random_modules import RandomLayer
+
+AVX2_ONLY: Mapping[str, str] = {
+    "FBGEMM_ENABLE_INSTRUCTIONS": "AVX2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "ATEN_CPU_CAPABILITY": "avx2",
+}
+"""An environment in which FBGEMM, oneDNN and ATen do without AVX-512 and VNNI. FBGEMM's
+kernels for several channels a group don't."""
+
+
+def run_torch(
+    layers: Sequence[RandomLayer],
+    engine: str,
+    environment: Mapping[str, str] = {},
+    *,
+    contiguous: bool = False,
+) -> list[Array]:
+    """What PyTorch gives for each layer: stored integers, channels last.
+
+    In memory images have their channels last, too, unless `contiguous`.
+    """
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for index, layer in enumerate(layers):
+            (folder / f"{index}.mlir").write_text(str(layer.module))
+            arrays = {f"x{i}": x for i, x in enumerate(layer.inputs)}
+            with (folder / f"{index}.npz").open("wb") as stream:
+                write_arrays(stream, arrays)
+        subprocess.run(
+            [
+                *(sys.executable, "-m", __name__, name, engine, str(len(layers))),
+                *(["contiguous"] if contiguous else []),
+            ],
+            env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+            cwd=Path(__file__).parents[1],
+            check=True,
+        )
+        return list(read_arrays(folder / "answers.npz").values())
+
+
+def _main(folder: Path, engine: str, count: int, contiguous: bool) -> None:
+    # Quantized tensors are deprecated in favour of PT2E, which has other arithmetic.
+    warnings.simplefilter("ignore")
+    torch = import_module("torch")
+    torch.set_num_threads(1)
+    torch.backends.quantized.engine = engine
+    answers: dict[str, Array] = {}
+    for index in range(count):
+        path = folder / f"{index}.mlir"
+        module = parse_module(path.read_text(), str(path))
+        inputs = list(read_arrays(path.with_suffix(".npz")).values())
+        answers[str(index)] = _run(torch, module, inputs, contiguous)
+    with (folder / "answers.npz").open("wb") as stream:
+        write_arrays(stream, answers)
+
+
+def _run(
+    torch: Any, module: ModuleOp, inputs: Sequence[Array], contiguous: bool
+) -> Array:
+    main = module.body.block.first_op
+    assert isinstance(main, FuncOp)
+    returned = main.body.block.last_op
+    assert isinstance(returned, ReturnOp)
+    op = returned.arguments[0].owner
+    xs = [
+        _tensor(torch, x, argument.type)
+        for x, argument in zip(inputs, main.args, strict=True)
+    ]
+    if contiguous:
+        xs = [x.contiguous() for x in xs]
+    y = _evaluate(torch, op, xs)
+    if y.is_quantized:
+        y = y.int_repr()
+    if y.dim() == 4:
+        y = y.permute(0, 2, 3, 1)
+    return np.ascontiguousarray(y.numpy())
+
+
+def _tensor(torch: Any, stored: Array, type: Any) -> Any:
+    """A tensor; a quantized image has its channels last in memory."""
+    values = torch.from_numpy(np.ascontiguousarray(stored))
+    element = element_type(type)
+    if not isinstance(element, QuantizedType):
+        return values
+    if values.dim() == 4:
+        values = values.permute(0, 3, 1, 2)
+    make = torch._make_per_tensor_quantized_tensor
+    return make(values, element.scales[0], element.zero_points[0])
+
+
+def _evaluate(torch: Any, op: Any, xs: Sequence[Any]) -> Any:
+    quantized, functional = torch.ops.quantized, torch.nn.functional
+    element = element_type(op.results[0].type)
+    scale, zero_point = 1.0, 0
+    if isinstance(element, QuantizedType):
+        scale, zero_point = element.scales[0], element.zero_points[0]
+    match op:
+        case qnn.Conv2DOp() | qnn.DepthwiseConv2DOp():
+            return _convolve(torch, op, xs[0], scale, zero_point)
+        case qnn.LinearOp():
+            packed = quantized.linear_prepack(_weights(torch, op), _bias(torch, op))
+            return quantized.linear(xs[0], packed, scale, zero_point)
+        case qnn.AddOp():
+            return quantized.add(xs[0], xs[1], scale, zero_point)
+        case qnn.MulOp():
+            return quantized.mul(xs[0], xs[1], scale, zero_point)
+        case qnn.ConcatOp():
+            return quantized.cat(xs, op.axis, scale, zero_point)
+        case qnn.AvgPool2DOp():
+            return functional.avg_pool2d(
+                xs[0],
+                op.kernel,
+                op.stride,
+                op.pad[:1] + op.pad[2:3],
+                count_include_pad=op.count_include_pad,
+            )
+        case qnn.AdaptiveAvgPool2DOp():
+            size = op.result.type.get_shape()[1:3]
+            return functional.adaptive_avg_pool2d(xs[0], size)
+        case qnn.MeanOp():
+            return xs[0].mean((2, 3), keepdim=True)
+        case qnn.SigmoidOp():
+            return torch.sigmoid(xs[0])
+        case qnn.TanhOp():
+            return torch.tanh(xs[0])
+        case qnn.HardSwishOp():
+            return quantized.hardswish(xs[0], scale, zero_point)
+        case qnn.EluOp():
+            return quantized.elu(xs[0], scale, zero_point)
+        case qnn.LeakyReluOp():
+            return quantized.leaky_relu(xs[0], op.alpha, False, scale, zero_point)
+        case qnn.QuantizeOp():
+            return torch.quantize_per_tensor(xs[0], scale, zero_point, torch.quint8)
+        case qnn.DequantizeOp():
+            return xs[0].dequantize()
+        case _:
+            return torch.relu(xs[0])
+
+
+def _convolve(torch: Any, op: Any, x: Any, scale: float, zero_point: int) -> Any:
+    groups = op.groups if isinstance(op, qnn.Conv2DOp) else x.shape[1]
+    pad = list(op.pad[:1] + op.pad[2:3])
+    weights, bias = _weights(torch, op), _bias(torch, op)
+    packed = torch.ops.quantized.conv2d_prepack(
+        weights, bias, list(op.stride), pad, list(op.dilation), groups
+    )
+    return torch.ops.quantized.conv2d(x, packed, scale, zero_point)
+
+
+def _weights(torch: Any, op: Any) -> Any:
+    """The weights, output channels first and input channels second."""
+    constant = op.weight.owner
+    assert isinstance(constant, qnn.ConstantOp)
+    shape = op.weight.type.get_shape()
+    stored = np.frombuffer(constant.value.data.data, np.int8).reshape(shape)
+    if isinstance(op, qnn.DepthwiseConv2DOp):
+        stored = stored.transpose(3, 0, 1, 2)
+    elif stored.ndim == 4:
+        stored = stored.transpose(0, 3, 1, 2)
+    values = torch.from_numpy(np.ascontiguousarray(stored))
+    element = element_type(op.weight.type)
+    assert isinstance(element, QuantizedType)
+    if not element.is_per_axis:
+        make = torch._make_per_tensor_quantized_tensor
+        return make(values, element.scales[0], element.zero_points[0])
+    make = torch._make_per_channel_quantized_tensor
+    scales = torch.tensor(element.scales, dtype=torch.float64)
+    return make(values, scales, torch.tensor(element.zero_points), 0)
+
+
+def _bias(torch: Any, op: Any) -> Any:
+    stored = np.frombuffer(op.bias.owner.value.data.data, np.float32)
+    return torch.from_numpy(stored.copy())
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), "contiguous" in sys.argv)
