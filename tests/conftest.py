@@ -1,7 +1,7 @@
 """The lane of long tests, and an object cache that is thrown away.
 
-`pytest --long` runs the tests that are marked `long`, and what the environment variables
-of `LONG_VARIABLES` ask for.
+`pytest --long` runs the tests that are marked `long`, and what the environment
+variables of `LONG_VARIABLES` ask for.
 """
 
 from __future__ import annotations
