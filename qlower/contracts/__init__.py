@@ -8,7 +8,7 @@ arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
@@ -17,7 +17,6 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DictionaryAttr,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
@@ -34,7 +33,13 @@ from qlower.interp.values import Array
 from qlower.text.parsing import parse_module, verify_module
 
 VALUE = "contract.value"
-"""The argument attribute that names the value which an argument wants."""
+"""The argument attribute that names the value which an argument wants, where that isn't
+the argument's own name."""
+
+SERVED = "contract.rules"
+"""The attribute of a function that lists the rules which it serves. Without it, a
+function that redefines one of the base serves what that one does; any other serves the
+rule of its own name, if it is public."""
 
 PRODUCT = "contract.product"
 """The attribute of a contraction's rule that names its product (`products.py`), `exact`
@@ -152,8 +157,10 @@ def parse_contract(text: str, name: str, filename: str) -> Contract:
                 op.location,
             )
         _check_calls(op, ())
-        if not _is_private(op):
-            rules[op.sym_name.data] = _check_rule(op)
+        for rule in served_rules(op):
+            if rule in rules:
+                raise QlowerError(f"rule {rule} is defined twice", op.location)
+            rules[rule] = _check_rule(rule, op)
     return Contract(
         name,
         text,
@@ -167,23 +174,56 @@ def parse_contract(text: str, name: str, filename: str) -> Contract:
 
 
 def _inherit(module: ModuleOp, base: Contract) -> None:
-    """Copy the functions of `base`; those that `module` redefines under a new name."""
-    own = {op.sym_name.data for op in module.body.ops if isinstance(op, FuncOp)}
-    replaced_rules = own & base.rules.keys()
-    for op in base.module.body.ops:
-        copy = op.clone()
-        assert isinstance(copy, FuncOp)
-        name = copy.sym_name.data
-        if name in own:
-            copy.sym_name = StringAttr(f"{base.name}.{name}")
-            copy.sym_visibility = StringAttr("private")
+    """Copy the functions of `base`; those that `module` redefines under a new name.
+
+    A function that redefines one takes over the rules which that one served, unless it
+    lists its own or another function of `module` serves them. A copy serves what is
+    left.
+    """
+    functions = [op for op in module.body.ops if isinstance(op, FuncOp)]
+    inherited = [op for op in base.module.body.ops if isinstance(op, FuncOp)]
+    served = {op.sym_name.data: served_rules(op) for op in inherited}
+    own = {function.sym_name.data for function in functions}
+    redefinitions = [
+        function
+        for function in functions
+        if function.sym_name.data in served and SERVED not in function.attributes
+    ]
+    others = [function for function in functions if function not in redefinitions]
+    taken = {rule for function in others for rule in served_rules(function)}
+    for function in redefinitions:
+        left = [rule for rule in served[function.sym_name.data] if rule not in taken]
+        _serve(function, left)
+    own_rules = {rule for function in functions for rule in served_rules(function)}
+    rule_names = {op.sym_name.data for op in inherited if not _is_private(op)}
+    for function in inherited:
+        copy = function.clone()
+        _serve(copy, [rule for rule in served_rules(copy) if rule not in own_rules])
+        if copy.sym_name.data in own:
+            copy.sym_name = StringAttr(f"{base.name}.{copy.sym_name.data}")
         for call in copy.body.block.ops:
-            if (
-                isinstance(call, CallOp)
-                and call.callee.string_value() in replaced_rules
-            ):
-                call.callee = SymbolRefAttr(f"{base.name}.{call.callee.string_value()}")
+            if isinstance(call, CallOp):
+                callee = call.callee.string_value()
+                if callee in own and callee in rule_names:
+                    call.callee = SymbolRefAttr(f"{base.name}.{callee}")
         module.body.block.add_op(copy)
+
+
+def _serve(function: FuncOp, rules: Iterable[str]) -> None:
+    function.attributes[SERVED] = ArrayAttr(StringAttr(rule) for rule in rules)
+
+
+def served_rules(function: FuncOp) -> tuple[str, ...]:
+    """The rules that a function of a contract serves; none if it is a helper."""
+    attribute = function.attributes.get(SERVED)
+    if attribute is None:
+        return () if _is_private(function) else (function.sym_name.data,)
+    if not isa(attribute, ArrayAttr[StringAttr]):
+        raise QlowerError(
+            f"{SERVED} must be a list of names of rules, not {attribute}",
+            function.location,
+        )
+    return tuple(rule.data for rule in attribute.data)
 
 
 def _module_string(module: ModuleOp, key: str) -> str:
@@ -200,9 +240,8 @@ def _is_private(function: FuncOp) -> bool:
     return visibility is not None and visibility.data == "private"
 
 
-def _check_rule(function: FuncOp) -> Rule:
-    """Check a public function against the rule's signature."""
-    name = function.sym_name.data
+def _check_rule(name: str, function: FuncOp) -> Rule:
+    """Check a function against the signature of a rule that it serves."""
     location = function.location
     signature = RULES.get(name)
     if signature is None:
@@ -214,14 +253,13 @@ def _check_rule(function: FuncOp) -> Rule:
             help=(f"did you mean {close[0]}? " if close else "")
             + "a helper function must be private",
         )
-    inputs = list(function.function_type.inputs)
-    attributes = list(function.arg_attrs or ())
     values: list[str] = []
-    for index, type in enumerate(inputs):
-        value = _value_name(attributes[index]) if index < len(attributes) else None
+    for index, type in enumerate(function.function_type.inputs):
+        value = _value_name(function, index)
         if value is None:
             raise QlowerError(
-                f"argument {index} of rule {name} lacks the attribute {VALUE}",
+                f"argument {index} of rule {name} has neither a name nor the attribute "
+                f"{VALUE}",
                 location,
             )
         offered = signature.values.get(value)
@@ -277,12 +315,13 @@ def _check_calls(function: FuncOp, callers: tuple[str, ...]) -> None:
             _check_calls(callee, (*callers, name))
 
 
-def _value_name(attributes: Attribute) -> str | None:
-    if isinstance(attributes, DictionaryAttr):
-        value = attributes.data.get(VALUE)
+def _value_name(function: FuncOp, index: int) -> str | None:
+    """The value that an argument wants: by its attribute, else by its own name."""
+    if function.arg_attrs is not None and index < len(function.arg_attrs):
+        value = function.arg_attrs.data[index].data.get(VALUE)
         if isinstance(value, StringAttr):
             return value.data
-    return None
+    return function.body.block.args[index].name_hint
 
 
 def _type_list(types: tuple[Attribute, ...]) -> str:

@@ -1,7 +1,8 @@
 """The rules that a contract may define, and the values that each may ask for.
 
-A rule is one function of a contract file. Its arguments name the values they want with
-the attribute `contract.value`; this table says which names exist, with their types.
+A function of a contract file serves the rule of its name, or those that it lists. Its
+arguments are called like the values they want, or name them with the attribute
+`contract.value`; this table says which values exist, with their types.
 *Run-time* values change with the input; *constants* are known when a model is compiled
 (scales, zero points, shapes) and may differ from channel to channel. Stored integers
 arrive widened to i32, by their own signedness; a rule returns an i32 that the storage

@@ -43,7 +43,7 @@ where operands come from, what it was compared with, and what isn't matched;
 [differences]({differences}) says how often they differ on real layers.
 
 """
-_FUNCTION = re.compile(r"\s*func\.func (?:(private) )?@([\w.]+)")
+_FUNCTION = re.compile(r"\s*func\.func (?:private )?@([\w.]+)")
 _CALL = re.compile(r"func\.call @([\w.]+)")
 _COMMENT = re.compile(r"\s*// ?(.*)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^)]*\)")
@@ -54,14 +54,14 @@ _WIDTH = 95
 class FunctionText:
     """A function as its file has it: the comment above it, and whom it calls."""
 
-    private: bool
     comment: str
     callees: tuple[str, ...]
 
 
 def explain(contract: Contract) -> str:
-    """The contract's page for a terminal: without links."""
-    return _LINK.sub(r"\1", "\n".join(_page_lines(contract)))
+    """The contract's page for a terminal: without links, and with what it lacks."""
+    lines = [*_page_lines(contract), *_missing_lines(contract)]
+    return _LINK.sub(r"\1", "\n".join(lines))
 
 
 def all_pages() -> dict[str, str]:
@@ -125,12 +125,12 @@ def function_texts(text: str) -> dict[str, FunctionText]:
             comment.append(above[1])
             continue
         if start is not None:
-            name = start[2]
-            found[name] = FunctionText(bool(start[1]), " ".join(comment), ())
+            name = start[1]
+            found[name] = FunctionText(" ".join(comment), ())
         elif name is not None:
             function = found[name]
             callees = (*function.callees, *_CALL.findall(line))
-            found[name] = FunctionText(function.private, function.comment, callees)
+            found[name] = FunctionText(function.comment, callees)
         comment = []
     return found
 
@@ -158,47 +158,65 @@ def _base(contract: Contract) -> str:
 
 
 def _rule_lines(contract: Contract) -> Iterator[str]:
-    """What it defines, what it replaces of its base, what it takes from there, what it
-    hasn't."""
+    """What it defines, what it replaces of its base, and what it takes from there."""
     own = function_texts(contract.text)
     yield "## Rules"
     yield ""
-    rules = [name for name in RULES if name in own and name in contract.rules]
-    for name in rules:
-        yield from _item(f"`{name}`", _meaning(own, contract.rules[name]))
+    rules = _rules_of(contract, own)
+    for served in rules.values():
+        meaning = _meaning(own, contract.rules[served[0]])
+        yield from _item(_names(served), meaning)
     if not rules:
         yield "It defines none itself."
     base = contract.base
     inherited = function_texts(base.source) if base is not None else {}
-    replaced = [name for name in own if own[name].private and name in inherited]
+    replaced = [name for name in own if name in inherited and name not in rules]
     if replaced:
         yield ""
         yield "Steps that it replaces in the rules which it inherits:"
         yield ""
         for name in replaced:
             yield from _item(f"`{name}`", own[name].comment)
+    told = {rule for served in rules.values() for rule in served}
     while base is not None:
-        defined = function_texts(base.text)
-        taken = [name for name in RULES if name in defined and name not in own]
-        taken = [name for name in taken if name in base.rules]
-        if taken:
+        taken = _rules_of(base, function_texts(base.text)).values()
+        names = [rule for served in taken for rule in served if rule not in told]
+        if names:
             yield ""
             yield from _paragraph(
-                f"As in [{base.name}]({base.name}.md): {_names(taken)}."
+                f"As in [{base.name}]({base.name}.md): {_names(names)}."
             )
-        own, base = {**defined, **own}, base.base
+        told.update(names)
+        base = base.base
+
+
+def _rules_of(
+    contract: Contract, functions: Mapping[str, FunctionText]
+) -> dict[str, list[str]]:
+    """The rules that each of a contract's own `functions` serves, by its name."""
+    found: dict[str, list[str]] = {}
+    for rule in RULES:
+        if rule in contract.rules:
+            name = contract.rules[rule].function.sym_name.data
+            if name in functions:
+                found.setdefault(name, []).append(rule)
+    return found
+
+
+def _missing_lines(contract: Contract) -> Iterator[str]:
     missing = [name for name in RULES if name not in contract.rules]
     missing = [name for name in missing if not name.endswith("_product")]
     if missing:
-        yield ""
         yield from _paragraph(f"Not defined, and refused by name: {_names(missing)}.")
+        yield ""
 
 
 def _meaning(functions: Mapping[str, FunctionText], rule: Rule) -> str:
     """A rule's comment, or that of the first function it calls which has one."""
     products = [name for name in rule.products if name != EXACT]
     notes = [f"Products: {_names(rule.products)}."] if products else []
-    return " ".join([_comment(functions, rule.name), *notes]).strip()
+    comment = _comment(functions, rule.function.sym_name.data)
+    return " ".join([comment, *notes]).strip()
 
 
 def _comment(functions: Mapping[str, FunctionText], name: str) -> str:
@@ -229,8 +247,8 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _item(name: str, meaning: str) -> list[str]:
-    return _paragraph(f"{name}: {meaning}" if meaning else name, "- ")
+def _item(names: str, meaning: str) -> list[str]:
+    return _paragraph(f"{names}: {meaning}" if meaning else names, "- ")
 
 
 def _paragraph(text: str, bullet: str = "") -> list[str]:

@@ -7,7 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qlower.contracts import contract_names, load_contract, parse_contract
+from qlower.contracts import (
+    Contract,
+    contract_names,
+    load_contract,
+    parse_contract,
+)
 from qlower.contracts.rules import RULES
 from qlower.diagnostics import QlowerError
 
@@ -22,7 +27,7 @@ func.func @requantize(%x: i32 {contract.value = "input"}) -> i32 {
 """
 
 
-def parse(text: str):
+def parse(text: str) -> Contract:
     return parse_contract(text, "mine", "mine.mlir")
 
 
@@ -68,6 +73,86 @@ func.func private @multiply_by_real(%x: i32, %real: f64) -> i32 {
     assert int(requantize.evaluate(values)[0]) == 10
     unchanged = load_contract("tflite").rule("requantize")
     assert unchanged.evaluate(values)[0].tolist() == [-7, 127]
+
+
+SHARED = """\
+module {
+func.func private @halved(%input: i32) -> i32
+    attributes {contract.rules = ["requantize", "clamp"]} {
+  %one = arith.constant 1 : i32
+  %y = arith.shrsi %input, %one : i32
+  return %y : i32
+}
+func.func @concat(%x: i32 {contract.value = "input"}) -> i32 {
+  %y = func.call @halved(%x) : (i32) -> i32
+  return %y : i32
+}
+}
+"""
+
+
+def result_of(contract: Contract, rule: str, stored: int) -> int:
+    (result,) = contract.rule(rule).evaluate({"input": np.array(stored, np.int32)})
+    return int(result)
+
+
+def test_one_function_serves_several_rules():
+    contract = parse(SHARED)
+    assert set(contract.rules) == {"requantize", "clamp", "concat"}
+    assert contract.rule("clamp").function is contract.rule("requantize").function
+    assert contract.rule("clamp").values == ("input",)
+    assert result_of(contract, "clamp", -7) == -4
+
+
+DOUBLED = """\
+func.func private @halved(%input: i32) -> i32{attributes} {{
+  %y = arith.addi %input, %input : i32
+  return %y : i32
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("attributes", "others", "expected"),
+    [
+        ("", "", {"requantize": 14, "clamp": 14, "concat": 14}),
+        (
+            ' attributes {contract.rules = ["clamp"]}',
+            "",
+            {"requantize": 3, "clamp": 14, "concat": 14},
+        ),
+        (
+            "",
+            "func.func @clamp(%input: i32) -> i32 { return %input : i32 }",
+            {"requantize": 14, "clamp": 7, "concat": 14},
+        ),
+    ],
+)
+def test_a_redefined_function_takes_over_its_rules(
+    tmp_path: Path, attributes: str, others: str, expected: dict[str, int]
+):
+    path = tmp_path / "shared.mlir"
+    path.write_text(SHARED)
+    function = DOUBLED.format(attributes=attributes)
+    contract = parse(
+        f'module attributes {{contract.base = "{path}"}} {{\n{function}{others}\n}}'
+    )
+    assert {rule: result_of(contract, rule, 7) for rule in expected} == expected
+
+
+def test_what_a_redefined_function_no_longer_serves_can_be_called(tmp_path: Path):
+    path = tmp_path / "shared.mlir"
+    path.write_text(SHARED)
+    contract = parse(f"""\
+module attributes {{contract.base = "{path}"}} {{
+func.func @concat(%input: i32) -> i32 {{
+  %half = func.call @shared.concat(%input) : (i32) -> i32
+  %y = func.call @halved(%half) : (i32) -> i32
+  return %y : i32
+}}
+}}
+""")
+    assert result_of(contract, "concat", 12) == 3
 
 
 def test_tflite_defines_every_rule():
@@ -127,8 +212,7 @@ func.func @avg_pool2d(
         (
             '{contract.value = "input"}',
             "",
-            "mine.mlir:2:1: error: argument 0 of rule requantize lacks the attribute "
-            "contract.value",
+            "mine.mlir:2:1: error: rule requantize is not given a value 'x'",
         ),
         (
             '"input"',
@@ -137,8 +221,8 @@ func.func @avg_pool2d(
         ),
         (
             '%x: i32 {contract.value = "input"}',
-            '%x: i32, %s: f64 {contract.value = "input_scale"}',
-            "argument 0 of rule requantize lacks the attribute",
+            '%x: i32 {contract.value = "input"}, %0: f32',
+            "argument 1 of rule requantize has neither a name nor the attribute",
         ),
         (
             '%x: i32 {contract.value = "input"}',
@@ -161,6 +245,21 @@ func.func @avg_pool2d(
             "%y = arith.shrsi %x, %one : i32",
             "%y = func.call @requantize(%x) : (i32) -> i32",
             "function requantize calls itself",
+        ),
+        (
+            "-> i32 {\n",
+            "-> i32 attributes {contract.rules = 3} {\n",
+            "contract.rules must be a list of names of rules, not 3",
+        ),
+        (
+            "-> i32 {\n",
+            '-> i32 attributes {contract.rules = ["requantize", "linear"]} {\n',
+            "rule linear is not given a value 'input'",
+        ),
+        (
+            "-> i32 {\n",
+            '-> i32 attributes {contract.rules = ["clamp", "clamp"]} {\n',
+            "rule clamp is defined twice",
         ),
         (
             "%one = arith.constant 1 : i32",

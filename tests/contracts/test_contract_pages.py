@@ -103,4 +103,3 @@ def test_comments_belong_to_the_function_below():
     ]
     assert functions["requantize"].comment == ""
     assert functions["requantize"].callees == ("halved",)
-    assert not functions["requantize"].private

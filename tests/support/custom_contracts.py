@@ -20,10 +20,7 @@ def rule_text(
     attributes: str = "",
 ) -> str:
     """A rule whose arguments are called as the values they want: name to type."""
-    arguments = ", ".join(
-        f'%{value}: {type} {{contract.value = "{value}"}}'
-        for value, type in values.items()
-    )
+    arguments = ", ".join(f"%{value}: {type}" for value, type in values.items())
     if attributes:
         attributes = f"attributes {{{attributes}}} "
     return f"func.func @{name}({arguments}) -> {result} {attributes}{{\n{body}\n}}\n"
