@@ -22,7 +22,14 @@ from qlower.dialects.kernel import CopyOp, IndexOp, NestOp, YieldOp
 
 from .nest import Lanes, Loops, evaluate_nest, loop_counter
 from .tensor import box_of, insert
-from .values import PartialTensor, dtype_of, rearrange, shape_of
+from .values import (
+    PartialTensor,
+    as_value,
+    dtype_of,
+    element_type,
+    rearrange,
+    shape_of,
+)
 
 
 @register_impls
@@ -80,7 +87,7 @@ class KernelFunctions(InterpreterFunctions):
         if op.destination is not None:
             destination = args[1]
         elif op.fill is not None:
-            fill = np.asarray(op.fill.value.data, dtype_of(op.result.type))
+            fill = as_value(op.fill.value.data, element_type(op.result.type))
             destination = np.broadcast_to(fill, shape)
         else:
             destination = PartialTensor.empty(op.result.type)

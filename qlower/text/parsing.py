@@ -15,7 +15,7 @@ from collections import defaultdict
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -171,7 +171,8 @@ class LocatingParser(Parser):
             if literal is not None:
                 return self._parse_number_list(literal, type)
         try:
-            return super().parse_dense_int_or_fp_elements_attr(type)
+            dense = super().parse_dense_int_or_fp_elements_attr(type)
+            return _sign_extended(dense)
         except (VerifyException, ValueError) as error:
             self.raise_error(str(error), start)
         except ParseError as error:
@@ -218,7 +219,26 @@ class LocatingParser(Parser):
             )
         if dtype is np.int64:
             dtype = np.dtype(f"<i{element.compile_time_size}")
-        return DenseIntOrFPElementsAttr(type, BytesAttr(values.astype(dtype).tobytes()))
+        data = BytesAttr(values.astype(dtype).tobytes())
+        return _sign_extended(DenseIntOrFPElementsAttr(type, data))
+
+
+def _sign_extended(dense: DenseIntOrFPElementsAttr) -> DenseIntOrFPElementsAttr:
+    """The same elements, stored as qlower does where bytes have bits to spare.
+
+    Hexadecimal text has whole bytes; upstream's spare bits are zero. ValueError for
+    bits that belong to no number of the type.
+    """
+    element = dense.get_element_type()
+    if not isinstance(element, IntegerType) or element.bitwidth in (1, 8, 16, 32, 64):
+        return dense
+    low, end = element.value_range()
+    values = [cast(int, value) for value in dense.iter_values()]
+    for value in values:
+        if not low <= value < end:
+            raise ValueError(f"element {value} is outside of the range of {element}")
+    signed = [element.get_normalized_value(value) for value in values]
+    return DenseIntOrFPElementsAttr(dense.type, BytesAttr(element.pack(signed)))
 
 
 def parse_module(

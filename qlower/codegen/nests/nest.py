@@ -28,10 +28,9 @@ from qlower.codegen.values.elements import (
     load_scalars,
     scalar_type,
     storage_bytes,
-    tensor_type,
 )
 from qlower.codegen.values.region import indexed_loops
-from qlower.dialects.kernel import CopyOp, NestOp, linear_form
+from qlower.dialects.kernel import CopyOp, NestOp, linear_form, tensor_type
 
 
 @dataclass(frozen=True)
@@ -207,10 +206,13 @@ def constant_bytes(value: SSAValue) -> bytes | None:
 
 
 def dense_bytes(attribute: DenseIntOrFPElementsAttr) -> bytes:
-    """All elements in memory order; bits take a byte each."""
+    """All elements in memory order; bits take a byte each, 0 or 1."""
     data = attribute.data.data
     count = _product(attribute.type.get_shape())
-    size = storage_bytes(scalar_type(attribute.get_element_type()))
+    scalar = scalar_type(attribute.get_element_type())
+    if scalar == "i1":  # xDSL's true is -1
+        data = (lanes_of(scalar, data) & 1).tobytes()
+    size = storage_bytes(scalar)
     return data * count if len(data) == size and count > 1 else data
 
 

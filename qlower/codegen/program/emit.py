@@ -34,7 +34,6 @@ from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.program.team import ARENA, INPUTS, OUTPUTS, Place, Team
 from qlower.codegen.program.work import (
     Kernel,
-    byte_size,
     copy_kernel,
     estimated_copy_nanoseconds,
     estimated_nanoseconds,
@@ -46,7 +45,15 @@ from qlower.codegen.skeletons.depthwise.emit import emit_depthwise, plan_window
 from qlower.codegen.skeletons.loops import emit_loops
 from qlower.codegen.targets.resolve import Target
 from qlower.diagnostics import QlowerError
-from qlower.dialects.kernel import ArenaAttr, BoxAttr, CopyOp, NestOp, OutputAttr
+from qlower.dialects.kernel import (
+    ArenaAttr,
+    BoxAttr,
+    CopyOp,
+    NestOp,
+    OutputAttr,
+    byte_size,
+    tensor_type,
+)
 from qlower.model.layers import layer_name
 
 
@@ -124,7 +131,9 @@ class Program:
         self.pointers: dict[SSAValue, Value] = {}
         self.kernels: list[Kernel] = []
         for index, value in enumerate(function.body.block.args):
-            self.buffers[value] = _Buffer(Place(INPUTS, 8 * index), byte_size(value))
+            self.buffers[value] = _Buffer(
+                Place(INPUTS, 8 * index), byte_size(tensor_type(value))
+            )
             self.pointers[value] = self.slot(INPUTS, index)
         self.clock: Clock | None = None
         if flavour.is_profiled:
@@ -173,7 +182,7 @@ class Program:
 
     def place(self, value: SSAValue, buffer: Attribute) -> None:
         """Give a result its buffer."""
-        size = byte_size(value)
+        size = byte_size(tensor_type(value))
         if isinstance(buffer, BoxAttr):
             (use,) = value.uses
             copy = use.operation
@@ -311,10 +320,12 @@ class Program:
     def finish(self, op: ReturnOp) -> None:
         for index, value in enumerate(op.operands):
             if self.buffers.get(value) != _Buffer(
-                Place(OUTPUTS, 8 * index), byte_size(value)
+                Place(OUTPUTS, 8 * index), byte_size(tensor_type(value))
             ):
                 self.main.copy_bytes(
-                    self.slot(OUTPUTS, index), self.pointer(value), byte_size(value)
+                    self.slot(OUTPUTS, index),
+                    self.pointer(value),
+                    byte_size(tensor_type(value)),
                 )
         self.main.finish(constant(I32, 0))
         if self.team is not None:

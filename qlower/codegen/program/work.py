@@ -13,8 +13,7 @@ from qlower.codegen.nests.nest import Nest
 from qlower.codegen.nests.recognise import Contraction, DepthwiseProducts, recognise
 from qlower.codegen.skeletons.tile_registers.plan import plan_tiles, product_cycles
 from qlower.codegen.targets.resolve import Target
-from qlower.codegen.values.elements import scalar_type, storage_bytes, tensor_type
-from qlower.dialects.kernel import CopyOp, NestOp
+from qlower.dialects.kernel import CopyOp, NestOp, byte_size, tensor_type
 from qlower.model.layers import layer_title
 
 _CYCLES_PER_NANOSECOND = 3.0
@@ -52,9 +51,9 @@ def nest_kernel(op: NestOp, nest: Nest) -> Kernel:
 
 def copy_kernel(op: CopyOp) -> Kernel:
     """What is known of a copy, which reads its box only, or writes its border."""
-    written = byte_size(op.result)
+    written = byte_size(tensor_type(op.result))
     if op.box_is_written:
-        border = written - byte_size(op.source)
+        border = written - byte_size(tensor_type(op.source))
         return Kernel(layer_title(op) or op.name, "copy", 0, border)
     box = (
         prod(op.sizes.get_values())
@@ -72,13 +71,7 @@ def moved_bytes(values: Iterable[SSAValue]) -> int:
         else value
         for value in values
     )
-    return sum(byte_size(value) for value in dict.fromkeys(stored))
-
-
-def byte_size(value: SSAValue) -> int:
-    """Bytes of a tensor in memory."""
-    type = tensor_type(value)
-    return prod(type.get_shape()) * storage_bytes(scalar_type(type.element_type))
+    return sum(byte_size(tensor_type(value)) for value in dict.fromkeys(stored))
 
 
 def estimated_copy_nanoseconds(kernel: Kernel) -> float:

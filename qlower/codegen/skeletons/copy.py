@@ -14,9 +14,8 @@ from qlower.codegen.values.elements import (
     scalar_type,
     storage_bytes,
     store_scalars,
-    tensor_type,
 )
-from qlower.dialects.kernel import CopyOp
+from qlower.dialects.kernel import CopyOp, tensor_type
 
 
 @dataclass(frozen=True)
@@ -42,9 +41,9 @@ class _Fill:
     def bytes_of(self) -> bytes:
         if self.scalar in ("float", "double"):
             return struct.pack("<f" if self.scalar == "float" else "<d", self.value)
-        size = storage_bytes(self.scalar)
-        mask = (1 << (8 * size)) - 1
-        return (int(self.value) & mask).to_bytes(size, "little")
+        number = constant(Type(self.scalar), self.value).constant
+        assert number is not None
+        return number.to_bytes(storage_bytes(self.scalar), "little", signed=True)
 
 
 def cut_axis(op: CopyOp) -> int | None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IndexType,
     IntegerType,
-    TensorType,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
 from qlower.codegen.llvm.text import Function, Type, Value
 from qlower.diagnostics import QlowerError
+from qlower.dialects.kernel import integer_byte_size
 
 
 def scalar_type(type: Attribute) -> str:
@@ -32,24 +30,25 @@ def scalar_type(type: Attribute) -> str:
             raise QlowerError(f"no native code for values of type {type}")
 
 
-def tensor_type(value: SSAValue) -> TensorType[Attribute]:
-    """The type of a tensor value."""
-    type = cast("TensorType[Attribute]", value.type)
-    assert isinstance(type, TensorType)
-    return type
+def storage_type(scalar: str) -> str:
+    """The type that an element has in memory, whose spare bits repeat its sign.
+
+    Those of a bit are zero.
+    """
+    if Type(scalar).is_float:
+        return scalar
+    return f"i{8 * integer_byte_size(Type(scalar).bits)}"
 
 
 def storage_bytes(scalar: str) -> int:
-    """Bytes of an element in memory; a bit takes one."""
-    return max(Type(scalar).bits, 8) // 8
+    """Bytes of an element in memory."""
+    return Type(storage_type(scalar)).bits // 8
 
 
 def load_scalars(f: Function, pointer: Value, scalar: str, lanes: int) -> Value:
     """`lanes` consecutive elements."""
-    size = storage_bytes(scalar)
-    if scalar == "i1":
-        return f.cast("trunc", f.load(Type("i8", lanes), pointer, 1), "i1")
-    return f.load(Type(scalar, lanes), pointer, size)
+    stored = Type(storage_type(scalar), lanes)
+    return f.cast("trunc", f.load(stored, pointer, storage_bytes(scalar)), scalar)
 
 
 def load_lanes(f: Function, base: Value, elements: Value, scalar: str) -> Value:
@@ -64,6 +63,7 @@ def load_lanes(f: Function, base: Value, elements: Value, scalar: str) -> Value:
 
 def store_scalars(f: Function, value: Value, pointer: Value) -> None:
     """Consecutive elements."""
-    if value.type.scalar == "i1":
-        value = f.cast("zext", value, "i8")
-    f.store(value, pointer, storage_bytes(value.type.scalar))
+    scalar = value.type.scalar
+    extend = "zext" if scalar == "i1" else "sext"
+    stored = f.cast(extend, value, storage_type(scalar))
+    f.store(stored, pointer, storage_bytes(scalar))

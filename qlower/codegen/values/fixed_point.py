@@ -17,6 +17,9 @@ from qlower.codegen.values.bounds import constant_value, largest_magnitude
 from qlower.codegen.values.elements import scalar_type
 from qlower.dialects.fixed import SaturateOp, ShiftRightOp
 
+_LANE_BITS = frozenset((8, 16, 32, 64))
+"""Bits of the lanes that vector registers have."""
+
 
 def doubling_product(
     op: Operation, bounds: Mapping[SSAValue, float]
@@ -93,6 +96,8 @@ def saturate(
     """The signed x clamped to the range of the narrower `scalar`."""
     known = target.fixed_point
     bits, wanted = x.type.bits, Type(scalar).bits
+    if not {bits, wanted} <= _LANE_BITS:
+        return None
     if target.packs is not None:
         return _pack(f, target, target.packs, x, wanted, unsigned=unsigned)
     if known is None or not _fills_registers(target, x.type.of(f"i{2 * wanted}")):
@@ -150,7 +155,10 @@ def convert_float(
     """`x` rounded by the named mode, saturated to the signed range of `scalar`."""
     known = target.fixed_point
     wide = x.type.of(f"i{x.type.bits}")
-    if known is None or mode not in known.convert or Type(scalar).bits > wide.bits:
+    bits = Type(scalar).bits
+    if known is None or mode not in known.convert:
+        return None
+    if bits > wide.bits or bits not in _LANE_BITS:
         return None
     integer = _on_registers(f, target, known.convert[mode], wide, (x,))
     if integer is None or integer.type.scalar == scalar:
@@ -160,7 +168,9 @@ def convert_float(
 
 def _fills_registers(target: Target, type: Type) -> bool:
     """Whether the vector is made of whole registers, or is half of one."""
-    return type.lanes > 1 and type.lanes * type.bits * 2 % target.vector_bits == 0
+    if type.lanes == 1 or type.bits not in _LANE_BITS:
+        return False
+    return type.lanes * type.bits * 2 % target.vector_bits == 0
 
 
 def _on_registers(

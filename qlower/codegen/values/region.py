@@ -23,9 +23,10 @@ from qlower.codegen.llvm.text import I1, I64, Function, Type, Value, constant, z
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values import byte_tables, fixed_point, rounding
 from qlower.codegen.values.bounds import constant_value, largest_magnitude
-from qlower.codegen.values.elements import load_lanes, scalar_type, tensor_type
+from qlower.codegen.values.elements import load_lanes, scalar_type, storage_bytes
 from qlower.diagnostics import QlowerError
 from qlower.dialects.fixed import ConvertOp, ShiftRightOp
+from qlower.dialects.kernel import tensor_type
 
 
 @dataclass(frozen=True)
@@ -83,12 +84,15 @@ def _loop_of(op: Operation) -> int:
 
 
 def widest_scalar(block: Block) -> int:
-    """Bits of the widest number that the block computes (an index counts as none)."""
+    """Bits of the widest number that the block computes, as it would lie in memory.
+
+    An index counts as none.
+    """
     types = [argument.type for argument in block.args if argument.uses]
     for op in block.ops:
         types += op.result_types
     widths = [
-        Type(scalar_type(type)).bits
+        8 * storage_bytes(scalar_type(type))
         for type in types
         if not isinstance(type, IndexType)
     ]

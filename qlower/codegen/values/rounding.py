@@ -148,6 +148,8 @@ def shift_right(
     |x| is known to be at most `magnitude`.
     """
     type = x.type
+    if type.bits == 1:  # the only amount is 0
+        return x
     one = constant(type, 1)
     unit = f.binary("shl", one, amount)
     half = f.binary("lshr", unit, one)  # 0 for amount 0

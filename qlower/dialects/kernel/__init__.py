@@ -10,7 +10,8 @@ A function at the kernel level is a straight line of
 - `func.return`.
 
 All shapes are static and every tensor is stored densely in row-major order, iN in the
-next larger power of two of bytes (i1 in one byte), index in eight bytes.
+next larger power of two of bytes, sign-extended (i1 in one byte, zero-extended), index
+in eight bytes.
 
 **Nest.** The loops are the `parallel` ones followed by the `reduction` ones, counted
 from zero to their trip count; dimension d of all maps and of `kernel.index d` is the
@@ -65,6 +66,7 @@ from .memory import (
     UnstoredAttr,
     byte_size,
     element_byte_size,
+    integer_byte_size,
     tensor_type,
 )
 from .nest import IndexOp, NestOp, YieldOp, linear_form
@@ -87,6 +89,7 @@ __all__ = [
     "YieldOp",
     "byte_size",
     "element_byte_size",
+    "integer_byte_size",
     "linear_form",
     "tensor_type",
 ]

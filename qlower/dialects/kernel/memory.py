@@ -91,11 +91,19 @@ def element_byte_size(element: Attribute) -> int:
         case IndexType():
             return 8
         case IntegerType():
-            return 1 << max(0, (element.width.data - 1).bit_length() - 3)
+            return integer_byte_size(element.width.data)
         case FixedBitwidthType():
             return element.bitwidth // 8
         case _:
             raise ValueError(f"tensors of {element} have no layout in memory")
+
+
+def integer_byte_size(width: int) -> int:
+    """Bytes of an integer of `width` bits in memory: a power of two that holds them.
+
+    The spare bits repeat the sign, as in numpy's integers; those of i1 are zero.
+    """
+    return 1 << max(0, (width - 1).bit_length() - 3)
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
