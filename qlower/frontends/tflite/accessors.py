@@ -7,7 +7,9 @@ protocols state what its accessors return. It is imported on first use, because 
 
 from __future__ import annotations
 
+import struct
 from importlib import import_module
+from operator import attrgetter
 from typing import Protocol, cast
 
 import numpy as np
@@ -26,7 +28,6 @@ class BufferTable(Protocol):
     def DataAsNumpy(self) -> NDArray[np.uint8]: ...
     def DataLength(self) -> int: ...
     def Offset(self) -> int: ...
-    def Size(self) -> int: ...
 
 
 class QuantizationTable(Protocol):
@@ -61,7 +62,6 @@ class OperatorTable(Protocol):
 
 class OperatorCodeTable(Protocol):
     def DeprecatedBuiltinCode(self) -> int: ...
-    def BuiltinCode(self) -> int: ...
     def CustomCode(self) -> bytes | None: ...
 
 
@@ -88,6 +88,15 @@ class ModelTable(Protocol):
     def BuffersLength(self) -> int: ...
 
 
+class Fields(Protocol):
+    """Any table's fields, by their places in its vtable (`flatbuffers.table.Table`)."""
+
+    Bytes: bytes
+    Pos: int
+
+    def Offset(self, vtableOffset: int) -> int: ...
+
+
 class OptionsTable(Protocol):
     def Init(self, buf: bytes, pos: int) -> None: ...
 
@@ -99,6 +108,26 @@ class TFLitePackage(Protocol):
     BuiltinOperator: type
     BuiltinOptions: type
     TensorType: type
+
+
+BUILTIN_CODE_PLACE = 10
+"""Of `OperatorCode.builtin_code`, the fourth field of its table, in the vtable."""
+
+
+def builtin_code(code: OperatorCodeTable) -> int:
+    """An operator's number in the schema: the larger of its old and its new field.
+
+    The old field has one byte and stops at 127; either field may be left out (0). This
+    is TFLite's `GetBuiltinCode` (schema_utils.cc). The package's `BuiltinCode()` can't
+    be used: it gives the old field wherever the new one is below 127, in files that set
+    the new one alone as well.
+    """
+    fields = cast(Fields, attrgetter("_tab")(code))
+    offset = fields.Offset(BUILTIN_CODE_PLACE)
+    new = 0
+    if offset:
+        (new,) = struct.unpack_from("<i", fields.Bytes, fields.Pos + offset)
+    return max(code.DeprecatedBuiltinCode(), new)
 
 
 def load_tflite_package() -> TFLitePackage:

@@ -27,6 +27,10 @@ from .schema import Model, Operator, Tensor, default_options
 from .site import Site
 from .types import Element, constant_value, tensor_type
 
+NO_BUFFER = 0
+"""The buffer of tensors without data; the schema says that it is empty, and LiteRT
+reads no data from it."""
+
 LONGEST_HINT = 24
 """A longer tensor name makes the text harder to read, not easier."""
 
@@ -153,6 +157,8 @@ class _GraphImporter:
         return self.names[tensor.index]
 
     def constant(self, tensor: Tensor, site: Site) -> bytes | None:
+        if tensor.buffer == NO_BUFFER:
+            return None
         buffers = self.model.buffers
         site.check_range(f"{tensor}: buffer index", tensor.buffer, 0, len(buffers) - 1)
         buffer = buffers[tensor.buffer]

@@ -29,6 +29,7 @@ from .accessors import (
     SubGraphTable,
     TensorTable,
     TFLitePackage,
+    builtin_code,
     enum_names,
     load_tflite_package,
 )
@@ -201,12 +202,7 @@ class _Reader:
         for what, code in self.tables(
             "operator code", model.OperatorCodesLength, model.OperatorCodes
         ):
-            # Codes up to 127 are in the old one-byte field, of which older files have
-            # only that and newer files fill both.
-            value = max(
-                self.get(what, code.DeprecatedBuiltinCode),
-                self.get(what, code.BuiltinCode),
-            )
+            value = self.get(what, lambda code=code: builtin_code(code))
             name = self.operator_names.get(value, f"operator code {value}")
             if name == "CUSTOM":
                 name = f"CUSTOM {self.text(what, code.CustomCode)!r}"
@@ -311,9 +307,8 @@ class _Reader:
         data = self.vector(what, buffer.DataLength, buffer.DataAsNumpy, 1)
         return Buffer(
             data=b"" if data is None else data.tobytes(),
-            # 0 and 1 both mean "in this file": 1 is a placeholder that writers leave.
-            is_external=self.get(what, buffer.Offset) > 1
-            or self.get(what, buffer.Size) > 1,
+            # An offset of 0 or 1 is none: 1 is a placeholder that writers leave.
+            is_external=data is None and self.get(what, buffer.Offset) > 1,
         )
 
 

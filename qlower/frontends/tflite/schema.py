@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "AddOptions": ("fused_activation_function",),
-    "ArgMaxOptions": (),
+    "ArgMaxOptions": ("output_type",),
     "BatchMatMulOptions": ("adj_x", "adj_y"),
     "ConcatenationOptions": ("axis", "fused_activation_function"),
     "Conv2DOptions": (

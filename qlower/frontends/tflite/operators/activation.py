@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import i32, i64
-
 from qlower.dialects import qnn
 
 from ..context import OperatorContext
@@ -81,17 +79,25 @@ def import_softmax(op: OperatorContext) -> None:
     )
 
 
+OUTPUT_TYPES = {"INT32": 2, "INT64": 4}
+"""What ARG_MAX can give, by the schema's numbers of element types."""
+
+
 def import_arg_max(op: OperatorContext) -> None:
+    """The kernel gives what the option says, so the tensor must be of that type."""
     rank = len(op.shape(0))
     (axis,) = op.integers(1, "axis", count=1)
     op.per_tensor(op.input(0))
-    result_type = op.result_type()
-    if result_type.element_type not in (i32, i64):
+    result = op.output()
+    if result.type not in OUTPUT_TYPES:
         raise op.error(
-            f"{op.output()}: type {op.output().type} is not supported; expected INT32"
-            " or INT64"
+            f"{result}: type {result.type} is not supported; expected INT32 or INT64"
         )
-    op.finish(qnn.ArgMaxOp(op.value(0), result_type, axis=op.axis("axis", axis, rank)))
+    expected = OUTPUT_TYPES[result.type]
+    op.option("output_type", expected, expected)
+    op.finish(
+        qnn.ArgMaxOp(op.value(0), op.result_type(), axis=op.axis("axis", axis, rank))
+    )
 
 
 IMPORTERS = {
