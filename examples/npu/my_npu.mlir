@@ -88,66 +88,23 @@ func.func private @only_int8(%unsigned: i1) {
 
 // ---------------------------------------------------------------- sums of products
 
-// Refuses what may overflow 24 bits. The range is that over all inputs, with these weights.
-func.func private @sum_of_products(
-    %accumulator: i32, %least: i64, %most: i64, %input_scale: f32, %weight_scale: f32,
-    %output_scale: f32, %zero_point: i32, %unsigned: i1, %min: i32, %max: i32) -> i32 {
+// One function is three rules. It refuses what may overflow 24 bits. The range is that over all inputs, with these weights.
+func.func @sum_of_products(
+    %accumulator: i32, %accumulator_min: i64, %accumulator_max: i64, %input_scale: f32,
+    %weight_scale: f32, %output_scale: f32, %output_zero_point: i32, %output_unsigned: i1,
+    %output_min: i32, %output_max: i32) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
   %lower = arith.constant -8388608 : i64
   %upper = arith.constant 8388607 : i64
-  %not_below = arith.cmpi sge, %least, %lower : i64
-  %not_above = arith.cmpi sle, %most, %upper : i64
+  %not_below = arith.cmpi sge, %accumulator_min, %lower : i64
+  %not_above = arith.cmpi sle, %accumulator_max, %upper : i64
   %fits = arith.andi %not_below, %not_above : i1
   cf.assert %fits, "the accumulator may need more than the 24 bits that this NPU has"
-  func.call @only_int8(%unsigned) : (i1) -> ()
+  func.call @only_int8(%output_unsigned) : (i1) -> ()
   %product = arith.mulf %input_scale, %weight_scale : f32
   %ratio = arith.divf %product, %output_scale : f32
-  %stored = func.call @multiply_and_shift(%accumulator, %ratio, %zero_point) : (i32, f32, i32) -> i32
-  %result = func.call @clamp_to(%stored, %min, %max) : (i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %least: i64 {contract.value = "accumulator_min"},
-    %most: i64 {contract.value = "accumulator_max"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %unsigned: i1 {contract.value = "output_unsigned"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @sum_of_products(%accumulator, %least, %most, %input_scale, %weight_scale, %output_scale, %zero_point, %unsigned, %min, %max) : (i32, i64, i64, f32, f32, f32, i32, i1, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @depthwise_conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %least: i64 {contract.value = "accumulator_min"},
-    %most: i64 {contract.value = "accumulator_max"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %unsigned: i1 {contract.value = "output_unsigned"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @sum_of_products(%accumulator, %least, %most, %input_scale, %weight_scale, %output_scale, %zero_point, %unsigned, %min, %max) : (i32, i64, i64, f32, f32, f32, i32, i1, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @linear(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %least: i64 {contract.value = "accumulator_min"},
-    %most: i64 {contract.value = "accumulator_max"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %unsigned: i1 {contract.value = "output_unsigned"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @sum_of_products(%accumulator, %least, %most, %input_scale, %weight_scale, %output_scale, %zero_point, %unsigned, %min, %max) : (i32, i64, i64, f32, f32, f32, i32, i1, i32, i32) -> i32
+  %stored = func.call @multiply_and_shift(%accumulator, %ratio, %output_zero_point) : (i32, f32, i32) -> i32
+  %result = func.call @clamp_to(%stored, %output_min, %output_max) : (i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -156,29 +113,21 @@ func.func @linear(
 // Both operands in steps of the output, the left one with the zero point; then one 8-bit
 // addition that saturates.
 func.func @add(
-    %lhs: i32 {contract.value = "lhs"},
-    %rhs: i32 {contract.value = "rhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %unsigned: i1 {contract.value = "output_unsigned"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  func.call @only_int8(%unsigned) : (i1) -> ()
+    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_unsigned: i1,
+    %output_min: i32, %output_max: i32) -> i32 {
+  func.call @only_int8(%output_unsigned) : (i1) -> ()
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %left_ratio = arith.divf %lhs_scale, %output_scale : f32
   %right_ratio = arith.divf %rhs_scale, %output_scale : f32
   %zero = arith.constant 0 : i32
-  %left = func.call @multiply_and_shift(%a, %left_ratio, %zero_point) : (i32, f32, i32) -> i32
+  %left = func.call @multiply_and_shift(%a, %left_ratio, %output_zero_point) : (i32, f32, i32) -> i32
   %right = func.call @multiply_and_shift(%b, %right_ratio, %zero) : (i32, f32, i32) -> i32
   %sum = arith.addi %left, %right : i32
   %byte = fixed.saturate %sum : i32 to i8
   %stored = arith.extsi %byte : i8 to i32
-  %result = func.call @clamp_to(%stored, %min, %max) : (i32, i32, i32) -> i32
+  %result = func.call @clamp_to(%stored, %output_min, %output_max) : (i32, i32, i32) -> i32
   return %result : i32
 }
 

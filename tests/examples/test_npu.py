@@ -90,10 +90,13 @@ def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     return path
 
 
+WANTS_ANOTHER = '%accumulator: i32 {contract.value = "accumulated"},'
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ('contract.value = "accumulator"', 'contract.value = "accumulated"'),
+        ("%accumulator: i32,", WANTS_ANOTHER),
         ("%shift64 : i64", "%shift : i64"),
         (',\n  contract.base = "exact"', ""),
     ],
