@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -19,28 +19,23 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.program.interface import SMALLEST_ARENA, Interface, c_identifier
+from qlower.codegen.program.module import CompiledObject, arena_bytes
+from qlower.codegen.targets.resolve import Target, resolve_levels, resolve_target
+from qlower.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.files.replacing import replacing_files
+from qlower.frontends.load import ModelOrPath
 from qlower.model import Model
 from qlower.model.signature import Array, main_function
-from qlower.pipeline import generate_package, lower_to_arith, lower_to_kernel
-from qlower.runtime.executors import (
-    JitFunction,
-    Level,
-    ModelInterpreter,
-    ModelOrPath,
-    Outputs,
-    as_model,
-    unpack,
-)
-from qlower.runtime.objects import tuned_kernel
+from qlower.pipeline import generate_package
+from qlower.runtime.executors import JitFunction, Level, Outputs, unpack
+from qlower.runtime.objects import fingerprint
 from qlower.text.printing import exact_module
 
 if TYPE_CHECKING:
-    from qlower.codegen.program.module import CompiledObject
-    from qlower.codegen.targets.resolve import Target
     from qlower.runtime.library import CompiledLibrary
 
 EMITTED = {
@@ -61,7 +56,7 @@ def lower(model: ModelOrPath, contract: str | None = None) -> ModuleOp:
     `contract` names the numerics, or is the path of an `.mlir` file with them; by
     default it is the module's own `qnn.contract`.
     """
-    return lower_to_arith(as_model(model).module, contract)
+    return Compilation(model, contract).arith
 
 
 def interpret(
@@ -81,10 +76,8 @@ def interpret(
 
     Returns one array, or a tuple when the model has several outputs.
     """
-    interpreter = ModelInterpreter(
-        model, contract=contract, at=at, with_layers=layers is not None
-    )
-    outputs, recorded = interpreter.run(inputs, named_inputs)
+    compilation = Compilation(model, contract, with_layers=layers is not None)
+    outputs, recorded = compilation.interpreter(at).run(inputs, named_inputs)
     if layers is not None:
         layers.update(recorded)
     return unpack(outputs)
@@ -116,33 +109,36 @@ def jit(
     How contractions are cut is estimated; with `tune` it is measured on this machine,
     and remembered beside the objects. The results are the same bits.
     """
-    from qlower.codegen.program.flavour import Flavour
-    from qlower.codegen.targets.resolve import resolve_target
-    from qlower.runtime.objects import jit_function
-
     target = resolve_target(None, cpu, features)
     flavour = Flavour(threads, profile)
-    return jit_function(model, contract, target, flavour, with_layers, tune)
+    return Compilation(model, contract, target, flavour, tune, with_layers).function()
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """A model as machine code for `targets`, with the stages it went through.
+    """A model as machine code, with the stages it went through for each CPU level.
 
-    `kernels` has the kernel level for each target. `interface` is how C code calls the
-    object; its `name` is that of the files.
+    `interface` is how C code calls the object; its `name` is that of the files.
     """
 
     interface: Interface
-    targets: tuple[Target, ...]
-    arith: ModuleOp
-    kernels: tuple[ModuleOp, ...]
+    levels: tuple[Compilation, ...]
     object: CompiledObject
 
     @property
     def target(self) -> Target:
         """The only target, or the first of several."""
-        return self.targets[0]
+        return self.levels[0].target
+
+    @property
+    def arith(self) -> ModuleOp:
+        """The arith level, which all CPU levels share."""
+        return self.levels[0].arith
+
+    @property
+    def kernels(self) -> tuple[ModuleOp, ...]:
+        """The kernel level for each CPU level."""
+        return tuple(level.kernels for level in self.levels)
 
     def text(self, kind: str) -> str:
         """One stage as text: "mlir" (the arith level), "llvm", "asm"; or "header" and
@@ -223,27 +219,33 @@ def compile(
     and runs the last one whose instructions the processor has. On a processor that has
     none of them, or not what a single one needs, the C entry point returns an error.
     """
-    from qlower.codegen.program.module import arena_bytes
-    from qlower.codegen.targets.resolve import resolve_levels
+    names = resolve_levels(target, cpu, features)
+    shared = Compilation(model, contract, tuned=tune)
+    levels = [shared.for_target(level) for level in names.values()]
+    return compile_levels(dict(zip(names, levels, strict=True)))
 
-    levels = resolve_levels(target, cpu, features)
-    targets = tuple(levels.values())
-    loaded = as_model(model)
-    arith = lower_to_arith(loaded.module, contract)
-    lowered = tuned_kernel if tune else lower_to_kernel
-    kernels = tuple(lowered(arith, level) for level in targets)
-    arena = max(arena_bytes(main_function(kernel)) for kernel in kernels)
+
+def compile_levels(levels: Mapping[str, Compilation]) -> Compiled:
+    """One object with code for each CPU level, by its name, the least first.
+
+    The compilations are of one model, and share its arith level.
+    """
+    first = next(iter(levels.values()))
+    model = first.model
+    arena = max(arena_bytes(main_function(level.kernels)) for level in levels.values())
     interface = Interface(
-        name=c_identifier("model" if loaded.path is None else loaded.path.stem),
-        signature=loaded.signature,
+        name=c_identifier("model" if model.path is None else model.path.stem),
+        signature=model.signature,
         arena_bytes=max(arena, SMALLEST_ARENA),
-        contract=contract or module_contract(loaded.module) or "none",
-        model_sha256=_sha256(loaded),
-        target=targets[0].triple,
+        contract=first.contract or module_contract(model.module) or "none",
+        model_sha256=_sha256(model),
+        target=first.target.triple,
         levels=tuple(levels),
     )
-    code = generate_package(tuple(zip(kernels, targets, strict=True)), interface)
-    return Compiled(interface, targets, arith, kernels, code)
+    code = [(level.kernels, level.target) for level in levels.values()]
+    return Compiled(
+        interface, tuple(levels.values()), generate_package(code, interface)
+    )
 
 
 def load_compiled(directory: str | PathLike[str]) -> CompiledLibrary:
@@ -256,8 +258,6 @@ def load_compiled(directory: str | PathLike[str]) -> CompiledLibrary:
 
 def _sha256(model: Model) -> str:
     """Of the model's file, or of its module if it came from none."""
-    from qlower.runtime.cache import fingerprint
-
     if model.path is None:
         return fingerprint(model.module).hex()
     return hashlib.sha256(model.path.read_bytes()).hexdigest()

@@ -65,12 +65,10 @@ def lower_to_arith(
     return _run(module, passes)
 
 
-def lower_to_kernel(module: ModuleOp, target: Target | None = None) -> ModuleOp:
-    """A copy of an arith-level module as loop nests with their places in memory.
-
-    With a target the nests suit it best, and contractions have its schedules; without,
-    they run everywhere.
-    """
+def lower_to_kernel(module: ModuleOp, target: Target) -> ModuleOp:
+    """A copy of an arith-level module as the loop nests that suit the target best, with
+    their places in memory and their schedules."""
+    from qlower.codegen.program.schedules import schedule_contractions
     from qlower.transforms.form_kernels import FormKernelsPass
     from qlower.transforms.fuse_layers import FuseLayersPass
     from qlower.transforms.match_signs import MatchSignsPass
@@ -78,18 +76,15 @@ def lower_to_kernel(module: ModuleOp, target: Target | None = None) -> ModuleOp:
     from qlower.transforms.prove_epilogues import ProveEpiloguesPass
 
     proofs = [ProveEpiloguesPass(**_epilogues_for(target))]
-    if target is not None and target.prefers_integers:
+    if target.prefers_integers:
         proofs = []
-    unsigned = None if target is None else target.prefers_unsigned
+    unsigned = target.prefers_unsigned
     signs = [] if unsigned is None else [MatchSignsPass(unsigned)]
     passes = [FormKernelsPass(), *proofs, FuseLayersPass(), *signs, PlanMemoryPass()]
     lowered = _run(module, passes)
     # The native entry point is made of @main; a lone function may be called anything.
     main_function(lowered).sym_name = StringAttr("main")
-    if target is not None:
-        from qlower.codegen.program.schedules import schedule_contractions
-
-        schedule_contractions(lowered, target)
+    schedule_contractions(lowered, target)
     return lowered
 
 
@@ -104,10 +99,8 @@ def epilogue_proofs(module: ModuleOp, target: Target) -> list[Proof]:
     return prove_epilogues(kernels, **_epilogues_for(target))
 
 
-def _epilogues_for(target: Target | None) -> dict[str, bool]:
+def _epilogues_for(target: Target) -> dict[str, bool]:
     """What pays on the target, as options of prove-epilogues."""
-    if target is None:
-        return {}
     return {
         "fused": target.fuses,
         "mended": target.fixed_point is None,

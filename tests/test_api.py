@@ -96,37 +96,6 @@ def test_threads_and_several_models(path: Path, tmp_path: Path):
                 np.testing.assert_array_equal(found, result)
 
 
-def test_the_cache_is_used_and_notices_every_change(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    cache = tmp_path / "cache"
-    run = qlower.jit(path)
-    assert len(list(cache.iterdir())) == 1
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            "qlower.runtime.objects.lower_to_arith", None
-        )  # must not be called
-        np.testing.assert_array_equal(qlower.jit(path)(image(0)), run(image(0)))
-    qlower.jit(path, cpu="x86-64")
-    qlower.jit(path, contract="tflite")
-    path.write_text(SMALL_MODEL.replace("[1, 2, 3]>", "[4, 2, 3]>"))
-    qlower.jit(path)
-    assert len(list(cache.iterdir())) == 4
-    for entry in cache.iterdir():
-        entry.write_bytes(entry.read_bytes()[:100])
-    qlower.jit(path)
-
-
-def test_a_users_contract_file_is_part_of_the_key(path: Path, tmp_path: Path):
-    contract = tmp_path / "mine.mlir"
-    contract.write_text('module attributes {contract.base = "tflite"} {}')
-    path.write_text(SMALL_MODEL.replace('"tflite"', f'"{contract}"'))
-    qlower.jit(path)
-    contract.write_text('module attributes {contract.base = "tflite"} {}\n// changed\n')
-    qlower.jit(path)
-    assert len(list((tmp_path / "cache").iterdir())) == 2
-
-
 def test_compile(path: Path, tmp_path: Path):
     compiled = qlower.compile(path, cpu="x86-64-v3")
     assert compiled.target.vector_bits == 256

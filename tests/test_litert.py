@@ -15,7 +15,8 @@ from support.tflite_cases import (
 )
 
 import qlower
-from qlower.runtime.executors import Executor, ModelInterpreter
+from qlower.compilation import Compilation
+from qlower.runtime.executors import Executor
 
 pytestmark = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
@@ -30,9 +31,9 @@ def test_every_executor_gives_the_bits_of_litert(case: str, tmp_path: Path):
     path.write_bytes(CASES[case]())
     model = qlower.load(path)
     executors: dict[str, Executor] = {
-        "qnn": ModelInterpreter(model, at="qnn"),
-        "arith": ModelInterpreter(model, at="arith"),
-        "kernel": ModelInterpreter(model, at="kernel"),
+        "qnn": Compilation(model).interpreter("qnn"),
+        "arith": Compilation(model).interpreter("arith"),
+        "kernel": Compilation(model).interpreter("kernel"),
         "jit": qlower.jit(model),
         "baseline": qlower.jit(model, cpu="x86-64"),
     }

@@ -13,8 +13,8 @@ from support.native import machine_levels
 from support.tflite_tensors import tensor_names
 
 import qlower
+from qlower.compilation import Compilation
 from qlower.interp.values import Array
-from qlower.runtime.executors import ModelInterpreter
 
 MODELS = models_directory()
 NAMES = sorted(path.parent.name for path in MODELS.glob("*/model.tflite"))
@@ -70,11 +70,11 @@ def test_native_code_at_every_level(name: str, level: str):
 def test_interpreter(name: str):
     """Every input at the arith level, the first at the others."""
     inputs, references = inputs_of(name), references_of(name)
-    interpreter = ModelInterpreter(load(name), at="arith")
+    interpreter = Compilation(load(name)).interpreter("arith")
     for x, expected in zip(inputs, references, strict=True):
         check(interpreter.run([x], {})[0], expected)
     for level in ("qnn", "kernel"):
-        interpreter = ModelInterpreter(load(name), at=level)
+        interpreter = Compilation(load(name)).interpreter(level)
         check(interpreter.run([inputs[0]], {})[0], references[0])
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-import qlower
 from qlower.bench.measure import Spread, interleave
 from qlower.bench.peers import Unavailable, peer_version, prepare_peer
+from qlower.compilation import Compilation
 from qlower.diagnostics import LOGGER
 from qlower.model.signature import Array, TensorSpec
 from qlower.runtime.profiling import KernelTime
+from qlower.version import __version__
 
 OURS = "qlower"
 
@@ -25,10 +26,6 @@ class Options:
 
     against: Mapping[str, Path | None]
     rounds: int
-    contract: str | None = None
-    cpu: str | None = None
-    features: str | None = None
-    tune: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,18 +70,11 @@ class Report:
     )
 
 
-def compare(model: Path, threads: int, options: Options) -> Comparison:
-    """Time a model on random inputs."""
-    name = model_name(model)
+def compare(model: Path, compilation: Compilation, options: Options) -> Comparison:
+    """Time the compilation of the model in a file on random inputs."""
+    name, threads = model_name(model), compilation.flavour.threads
     LOGGER.info("bench %s with %d threads", name, threads)
-    run = qlower.jit(
-        model,
-        options.contract,
-        options.cpu,
-        options.features,
-        threads=threads,
-        tune=options.tune,
-    )
+    run = compilation.function()
     inputs = [random_input(spec) for spec in run.inputs]
     calls: dict[str, Callable[[], object]] = {OURS: run.bind(*inputs)}
     absent: dict[str, str] = {}
@@ -103,23 +93,16 @@ def compare(model: Path, threads: int, options: Options) -> Comparison:
     )
 
 
-def layer_times(model: Path, options: Options) -> tuple[KernelTime, ...]:
-    """The time of every nest and copy on one thread."""
-    run = qlower.jit(
-        model,
-        options.contract,
-        options.cpu,
-        options.features,
-        profile=True,
-        tune=options.tune,
-    )
+def layer_times(compilation: Compilation, rounds: int) -> tuple[KernelTime, ...]:
+    """The time of every nest and copy of a profiled compilation."""
+    run = compilation.function()
     inputs = [random_input(spec) for spec in run.inputs]
-    return run.profile(*inputs, calls=options.rounds)
+    return run.profile(*inputs, calls=rounds)
 
 
 def installed_versions(peers: Sequence[str]) -> dict[str, str]:
     """The versions of qlower and of those peers that took part."""
-    return {OURS: qlower.__version__, **{peer: peer_version(peer) for peer in peers}}
+    return {OURS: __version__, **{peer: peer_version(peer) for peer in peers}}
 
 
 def model_name(model: Path) -> str:

@@ -80,24 +80,25 @@ def run(options: argparse.Namespace) -> int:
     )
     from qlower.bench.peak import measured_peak
     from qlower.bench.report import as_data, as_markdown, as_text
+    from qlower.codegen.program.flavour import Flavour
     from qlower.codegen.targets.resolve import resolve_target
+    from qlower.compilation import Compilation
     from qlower.frontends.load import check_model_path
 
-    chosen = Options(
-        _peers(options.against),
-        options.rounds,
-        options.contract,
-        options.cpu,
-        options.features,
-        options.tune,
-    )
+    chosen = Options(_peers(options.against), options.rounds)
     threads = _counts(options.threads)
     if options.rounds < 1:
         raise QlowerError(f"--rounds must be positive, not {options.rounds}")
     models = [check_model_path(model) for model in options.models]
     target = resolve_target(None, options.cpu, options.features)
+
+    def compilation(model: Path, flavour: Flavour) -> Compilation:
+        return Compilation(model, options.contract, target, flavour, options.tune)
+
     comparisons = [
-        compare(model, count, chosen) for model in models for count in threads
+        compare(model, compilation(model, Flavour(count)), chosen)
+        for model in models
+        for count in threads
     ]
     machine = Machine(
         target.cpu,
@@ -108,7 +109,11 @@ def run(options: argparse.Namespace) -> int:
     )
     report = Report(machine, comparisons)
     if options.layers:
-        report.layers |= {model_name(m): layer_times(m, chosen) for m in models}
+        profiled = Flavour(is_profiled=True)
+        report.layers |= {
+            model_name(m): layer_times(compilation(m, profiled), options.rounds)
+            for m in models
+        }
     clear_status()
     print(as_markdown(report) if options.markdown else as_text(report))
     if options.json is not None:

@@ -12,6 +12,7 @@ from qlower.cli.options import (
     add_model,
     add_target,
     add_tune,
+    make_levels,
 )
 
 EXAMPLE = """  qlower compile model.tflite -o out/
@@ -49,7 +50,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compile, write everything or nothing, and list the files."""
-    from qlower.api import check_emitted, compile
+    from qlower.api import check_emitted, compile_levels
     from qlower.codegen.targets.resolve import resolve_target
     from qlower.files.replacing import replacing_files
     from qlower.packages.link import compiler_driver
@@ -60,14 +61,7 @@ def run(options: argparse.Namespace) -> int:
         compiler_driver(resolve_target(options.target).triple)
     folder = Path(options.output)
     with replacing_files(folder) as temporary:
-        compiled = compile(
-            options.model,
-            options.target,
-            options.cpu,
-            options.features,
-            options.contract,
-            tune=options.tune,
-        )
+        compiled = compile_levels(make_levels(options))
         names = compiled.write(temporary, emit)
     for name in names:
         print(folder / name)

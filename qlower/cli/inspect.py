@@ -14,6 +14,7 @@ from qlower.cli.options import (
     add_model,
     add_target,
     add_tune,
+    make_compilation,
 )
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
@@ -22,7 +23,7 @@ from qlower.model.layers import layer_name, layer_names
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from qlower.codegen.targets.resolve import Target
+    from qlower.compilation import Compilation
     from qlower.model import Model
 
 EXAMPLE = """  qlower inspect model.tflite --stats
@@ -56,12 +57,13 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Lower as far as asked for, and print."""
-    from qlower.frontends.load import load
-
-    model = load(options.model)
+    compilation = make_compilation(options)
     if options.layer is not None:
-        check_layer(model, options.layer)
-    text = _table(model, options) if options.stats else _text(model, options)
+        check_layer(compilation.model, options.layer)
+    if options.stats:
+        text = _table(compilation, options.layer)
+    else:
+        text = _text(compilation, options.at, options.layer)
     clear_status()
     print(text.rstrip("\n"))
     return 0
@@ -84,35 +86,27 @@ def check_layer(model: Model, name: str) -> None:
     )
 
 
-def _table(model: Model, options: argparse.Namespace) -> str:
-    from qlower.codegen.targets.resolve import resolve_target
-    from qlower.pipeline import epilogue_proofs, lower_to_arith
+def _table(compilation: Compilation, layer: str | None) -> str:
+    from qlower.pipeline import epilogue_proofs
     from qlower.report.layer_table import format_statistics, layer_statistics
 
-    target = resolve_target(options.target, options.cpu, options.features)
-    arith = lower_to_arith(model.module, options.contract)
-    rows = layer_statistics(model.module, epilogue_proofs(arith, target))
-    if options.layer is not None:
-        rows = [row for row in rows if row.name == options.layer]
+    proofs = epilogue_proofs(compilation.arith, compilation.target)
+    rows = layer_statistics(compilation.model.module, proofs)
+    if layer is not None:
+        rows = [row for row in rows if row.name == layer]
     return format_statistics(rows)
 
 
-def _text(model: Model, options: argparse.Namespace) -> str:
-    from qlower.codegen.targets.resolve import resolve_target
-    from qlower.pipeline import lower_to_arith, lower_to_kernel
-    from qlower.runtime.objects import tuned_kernel
-
-    if options.at == "qnn":
-        return _ir(model.module, options.layer)
-    arith = lower_to_arith(model.module, options.contract)
-    if options.at == "arith":
-        return _ir(arith, options.layer)
-    target = resolve_target(options.target, options.cpu, options.features)
-    lowered = tuned_kernel if options.tune else lower_to_kernel
-    kernel = lowered(arith, target)
-    if options.at == "kernel":
-        return _ir(kernel, options.layer)
-    return _native(kernel, target, options)
+def _text(compilation: Compilation, level: str, layer: str | None) -> str:
+    match level:
+        case "qnn":
+            return _ir(compilation.qnn, layer)
+        case "arith":
+            return _ir(compilation.arith, layer)
+        case "kernel":
+            return _ir(compilation.kernels, layer)
+        case _:
+            return _native(compilation, level, layer)
 
 
 def _ir(module: ModuleOp, layer: str | None) -> str:
@@ -129,17 +123,15 @@ def _ir(module: ModuleOp, layer: str | None) -> str:
     return readable_operations(ops)
 
 
-def _native(kernel: ModuleOp, target: Target, options: argparse.Namespace) -> str:
-    from qlower.pipeline import generate_code
-
-    compiled = generate_code(kernel, target)
-    llvm = options.at == "llvm"
+def _native(compilation: Compilation, level: str, layer: str | None) -> str:
+    compiled = compilation.code
+    llvm = level == "llvm"
     text = compiled.llvm_text if llvm else compiled.assembly()
-    if options.layer is not None:
-        names = _function_names(kernel, options.layer)
+    if layer is not None:
+        names = _function_names(compilation.kernels, layer)
         text = _llvm_functions(text, names) if llvm else _asm_functions(text, names)
         if not text:
-            raise QlowerError(f"layer {options.layer!r} has no code of its own")
+            raise QlowerError(f"layer {layer!r} has no code of its own")
     return text
 
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from qlower.codegen.targets.resolve import Target
+    from qlower.compilation import Compilation
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
 
@@ -71,6 +75,7 @@ def add_target(parser: argparse.ArgumentParser, cpu: str = "CPU") -> None:
 
 
 def add_machine(parser: argparse.ArgumentParser, cpu: str = "CPU") -> None:
+    parser.set_defaults(target="host")
     parser.add_argument(
         "--cpu",
         metavar=cpu,
@@ -78,4 +83,37 @@ def add_machine(parser: argparse.ArgumentParser, cpu: str = "CPU") -> None:
     )
     parser.add_argument(
         "--features", metavar="LIST", help="refine the CPU, such as +avx512vnni,-fma"
+    )
+
+
+def make_compilation(options: argparse.Namespace) -> Compilation:
+    """What the options of `add_model`, `add_contract`, `add_machine` or `add_target`
+    and, where the command has them, `add_tune` and `add_threads` describe."""
+    from qlower.codegen.targets.resolve import resolve_target
+
+    target = resolve_target(options.target, options.cpu, options.features)
+    return _compilation(options, target)
+
+
+def make_levels(options: argparse.Namespace) -> dict[str, Compilation]:
+    """`make_compilation` for each of the CPUs, by name, with one arith level."""
+    from qlower.codegen.targets.resolve import resolve_levels
+
+    targets = resolve_levels(options.target, options.cpu, options.features)
+    shared = _compilation(options, next(iter(targets.values())))
+    return {name: shared.for_target(target) for name, target in targets.items()}
+
+
+def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
+    from qlower.codegen.program.flavour import Flavour
+    from qlower.compilation import Compilation
+
+    given = vars(options)
+    return Compilation(
+        options.model,
+        options.contract,
+        target,
+        Flavour(given.get("threads", 1), given.get("profile", False)),
+        given.get("tune", False),
+        given.get("save_layers") is not None,
     )

@@ -16,6 +16,7 @@ from qlower.cli.options import (
     add_model,
     add_threads,
     add_tune,
+    make_compilation,
 )
 from qlower.cli.progress import clear_status, progress
 from qlower.diagnostics import QlowerError
@@ -133,28 +134,13 @@ def summarize(spec: TensorSpec, array: Array) -> str:
 
 
 def _make_executor(options: argparse.Namespace) -> Executor:
-    from qlower.api import jit
-    from qlower.runtime.executors import ModelInterpreter
-
-    with_layers = options.save_layers is not None
-    if options.executor == "interp":
-        if options.cpu is not None or options.features is not None:
-            raise QlowerError("--cpu and --features are for --executor jit")
-        if options.profile or options.tune or options.threads != 1:
-            raise QlowerError("--profile, --tune and --threads are for --executor jit")
-        return ModelInterpreter(
-            options.model, contract=options.contract, with_layers=with_layers
-        )
-    return jit(
-        options.model,
-        options.contract,
-        options.cpu,
-        options.features,
-        threads=options.threads,
-        profile=options.profile,
-        with_layers=with_layers,
-        tune=options.tune,
-    )
+    if options.executor == "jit":
+        return make_compilation(options).function()
+    if options.cpu is not None or options.features is not None:
+        raise QlowerError("--cpu and --features are for --executor jit")
+    if options.profile or options.tune or options.threads != 1:
+        raise QlowerError("--profile, --tune and --threads are for --executor jit")
+    return make_compilation(options).interpreter()
 
 
 def _read_inputs(arguments: Sequence[str]) -> list[tuple[str | None, Array]]:

@@ -29,6 +29,7 @@ from xdsl.utils.hints import isa
 from qlower.contracts.products import EXACT, PRODUCTS
 from qlower.contracts.rules import FREELY_TYPED, RULES
 from qlower.diagnostics import QlowerError
+from qlower.files.journal import read_file
 from qlower.interp.values import Array
 from qlower.text.parsing import parse_module, verify_module
 
@@ -120,7 +121,7 @@ def load_contract(name: str) -> Contract:
         return _load_shipped_contract(name)
     path = Path(name)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(name).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise QlowerError(f"contract {name} can't be read: {error}") from error
     return parse_contract(text, path.stem, name)

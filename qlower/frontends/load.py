@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
+from typing import TypeAlias
 
 from qlower.diagnostics import QlowerError
 from qlower.model import Model
 from qlower.model.layers import name_layers
 from qlower.model.signature import name_tensors
 from qlower.text.parsing import parse_file
+
+ModelOrPath: TypeAlias = Model | str | PathLike[str]
 
 KNOWN_UNSUPPORTED = {
     ".onnx": "ONNX models can't be read yet",
@@ -34,6 +37,11 @@ def load(path: str | PathLike[str]) -> Model:
     name_layers(module)
     name_tensors(module)
     return Model(module, file)
+
+
+def as_model(model: ModelOrPath) -> Model:
+    """The model itself, loaded if it is a path."""
+    return model if isinstance(model, Model) else load(model)
 
 
 def check_model_path(path: str | PathLike[str]) -> Path:

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from qlower.api import jit
+from qlower.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.contracts.rules import RULES
 from qlower.diagnostics import LOGGER, QlowerError
@@ -22,7 +22,6 @@ from qlower.model import Model
 from qlower.model.input_sets import input_set
 from qlower.model.layers import detach_layers, layer_name, layers
 from qlower.model.signature import Array, TensorSpec
-from qlower.pipeline import lower_to_arith
 
 RANDOM_EXAMPLES = 4
 
@@ -163,7 +162,7 @@ def _compare_subject(
     model = subject.model
     runs = input_set(model.inputs, subject.inputs).runs[:examples]
     own = module_contract(model.module) or contracts[0]
-    recording = jit(model, own, with_layers=True)
+    recording = Compilation(model, own, with_layers=True).function()
     recorded = [{**run, **recording.run([], run)[1]} for run in runs]
     kinds = {
         name: kind
@@ -204,7 +203,7 @@ def _run_detached(
     if not names:
         return {}
     module, sources, results = detach_layers(model.module, names)
-    function = jit(Model(module), contract=contract)
+    function = Compilation(Model(module), contract).function()
     found: dict[str, list[Array]] = {name: [] for name in results}
     for values in recorded:
         outputs, _ = function.run([values[source] for source in sources], {})
@@ -218,7 +217,8 @@ def _refusals(model: Model, names: Iterable[str], contract: str) -> dict[str, st
     refused: dict[str, str] = {}
     for name in names:
         try:
-            lower_to_arith(detach_layers(model.module, [name])[0], contract)
+            alone = Model(detach_layers(model.module, [name])[0])
+            _ = Compilation(alone, contract).arith
         except QlowerError as error:
             refused[name] = error.message
     return refused

@@ -1,44 +1,43 @@
-"""Compiled objects on disk, found again by what they were made of.
+"""The cache's folder: files that are found by name, and are whole or not there.
 
-An entry is one file, named by a SHA-256 of everything that decides its content: what
-was compiled, the target, and the versions of qlower and llvmlite. It has a checksum, so
-one that was cut short or damaged is a miss. It appears by an atomic rename. A cache
-that can not be written is no error: there is none then.
+An entry begins with a checksum, so that one which was cut short or damaged is a miss.
+It appears by an atomic rename, and one of another user's is never read. The folder
+keeps to a size: what was not used for longest goes first. A cache that can't be read or
+written, or whose disk is full, is no error: there is none then.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
+import stat
 import tempfile
-from collections.abc import Callable, Iterable
-from dataclasses import asdict
-from io import StringIO
+import time
+from contextlib import suppress
 from pathlib import Path
-from typing import cast
 
-from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
-from xdsl.ir import Attribute
-from xdsl.printer import Printer
-
-from qlower.codegen.llvm.binding import llvmlite_version
-from qlower.codegen.program.flavour import Flavour
-from qlower.codegen.program.module import CompiledObject
-from qlower.codegen.program.work import Kernel
-from qlower.codegen.targets.resolve import Target
-from qlower.diagnostics import LOGGER
-from qlower.model.signature import Signature
-from qlower.version import __version__
+from qlower.diagnostics import LOGGER, QlowerError
 
 DIRECTORY = "QLOWER_CACHE_DIR"
-"""Environment variable with the cache's directory; empty for no cache."""
+"""Environment variable with the cache's folder; empty for no cache."""
 
-_MAGIC = b"qlower object 1\n"
+LIMIT = "QLOWER_CACHE_MEGABYTES"
+"""Environment variable with what the folder may hold, in units of 2^20 bytes."""
+
+DEFAULT_MEGABYTES = 1024
+
+SUFFIXES = (".qo", ".tuned", ".tmp")
+"""Of the files that are the cache's: objects, measured schedules, and what is being
+written. Others in the folder are left alone."""
+
+_MAGIC = b"qlower cache 2\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
+_ABANDONED_SECONDS = 3600
+"""Age of a temporary file whose writer was killed."""
 
-def cache_directory() -> Path | None:
+
+def cache_folder() -> Path | None:
     """$QLOWER_CACHE_DIR, else `qlower` in the user's cache; None for no cache."""
     chosen = os.environ.get(DIRECTORY)
     if chosen is not None:
@@ -50,96 +49,98 @@ def cache_directory() -> Path | None:
         return None
 
 
-def cached(
-    content: Iterable[bytes],
-    target: Target,
-    flavour: Flavour,
-    make: Callable[[], CompiledObject],
-) -> CompiledObject:
-    """The object made of `content` for `target`: from the cache, or by `make`.
+def cache_limit() -> int:
+    """The bytes that the folder may hold; QlowerError for a variable that is no number.
 
-    `content` must decide what `make` makes, the target, the flavour and our versions
-    aside: the `fingerprint` of the module that is compiled, or a model file and its
-    contract.
+    With 0 nothing is kept.
     """
-    directory = cache_directory()
-    if directory is None:
-        return make()
-    path = directory / f"{_key(content, target, flavour)}.qo"
-    found = _read(path, target, flavour)
-    if found is None:
-        found = make()
-        _write(path, found)
-    return found
+    text = os.environ.get(LIMIT, str(DEFAULT_MEGABYTES))
+    if not text.isdecimal():
+        raise QlowerError(f"{LIMIT} is {text!r}, not a number of megabytes from 0 on")
+    return int(text) << 20
 
 
-def fingerprint(module: ModuleOp) -> bytes:
-    """A hash of everything in the module, locations and constants included."""
-    text = StringIO()
-    _HashingPrinter(stream=text, print_debuginfo=True).print_op(module)
-    return hashlib.sha256(text.getvalue().encode()).digest()
+def cache_size() -> tuple[int, int]:
+    """How many files the cache has, and their bytes."""
+    states = _entries()
+    return len(states), sum(state.st_size for _, state in states)
 
 
-class _HashingPrinter(Printer):
-    """Prints the hash of a constant's bytes in place of megabytes of digits."""
-
-    def print_attribute(self, attribute: Attribute) -> None:
-        if isinstance(attribute, DenseIntOrFPElementsAttr):
-            dense = cast("DenseIntOrFPElementsAttr[AnyDenseElement]", attribute)
-            self.print_string(hashlib.sha256(dense.data.data).hexdigest())
-            self.print_attribute(dense.type)
-        else:
-            super().print_attribute(attribute)
+def clear() -> int:
+    """Remove all that is cached; returns how many bytes that was."""
+    removed = 0
+    for path, state in _entries():
+        with suppress(FileNotFoundError):
+            path.unlink()
+            removed += state.st_size
+    return removed
 
 
-def _key(content: Iterable[bytes], target: Target, flavour: Flavour) -> str:
-    versions = f"{__version__} {llvmlite_version()} {target.identity}"
-    digest = hashlib.sha256()
-    for part in (versions.encode(), repr(flavour).encode(), *content):
-        digest.update(len(part).to_bytes(8, "little"))
-        digest.update(part)
-    return digest.hexdigest()
-
-
-def _read(path: Path, target: Target, flavour: Flavour) -> CompiledObject | None:
+def find_entry(path: Path) -> bytes | None:
+    """The content of an entry, which counts as used; None if there is none."""
     try:
-        data = path.read_bytes()
+        # Nothing that waits for a writer, as a pipe does, may hold a compilation up.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb") as file:
+            state = os.fstat(handle)
+            if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid():
+                LOGGER.debug("the entry %s is not this user's", path)
+                return None
+            data = file.read()
     except OSError:
         return None
     head, body = data[: len(_MAGIC)], data[len(_MAGIC) + _DIGEST_BYTES :]
     checksum = data[len(_MAGIC) : len(_MAGIC) + _DIGEST_BYTES]
     if head != _MAGIC or hashlib.sha256(body).digest() != checksum:
-        LOGGER.debug("the cached object %s is damaged", path)
+        LOGGER.debug("the entry %s is damaged", path)
         return None
-    meta, _, code = body.partition(b"\n")
-    entry = json.loads(meta)
-    signature = Signature.from_json(entry["signature"])
-    kernels = tuple(Kernel(**kernel) for kernel in entry["kernels"])
-    return CompiledObject(
-        code, signature, entry["arena_bytes"], target, kernels, flavour
-    )
+    with suppress(OSError):  # gone meanwhile, or on a disk that is read only
+        os.utime(path)
+    return body
 
 
-def _write(path: Path, compiled: CompiledObject) -> None:
-    entry = {
-        "signature": compiled.signature.to_json(),
-        "arena_bytes": compiled.arena_bytes,
-        "kernels": [asdict(kernel) for kernel in compiled.kernels],
-    }
-    body = json.dumps(entry).encode() + b"\n" + compiled.object_bytes
-    remember(path, _MAGIC + hashlib.sha256(body).digest() + body)
-
-
-def remember(path: Path, content: bytes) -> None:
-    """Write a file of the cache, at once; that it can't be written is no error."""
+def keep_entry(path: Path, body: bytes) -> None:
+    """Write an entry at once, and make room for it; failing to is no error."""
+    limit = cache_limit()
+    if len(body) > limit:
+        return
     temporary: str | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            file.write(_MAGIC + hashlib.sha256(body).digest() + body)
         os.replace(temporary, path)
+        _evict(limit)
     except OSError as error:
-        LOGGER.debug("%s is not cached: %s", path.name, error)
+        LOGGER.info("%s is not cached: %s", path.name, error.strerror)
         if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+            with suppress(OSError):
+                os.unlink(temporary)
+
+
+def _entries() -> list[tuple[Path, os.stat_result]]:
+    """The cache's files, the one that was not used for longest first."""
+    folder = cache_folder()
+    if folder is None:
+        return []
+    found: list[tuple[Path, os.stat_result]] = []
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as files:
+        for file in files:
+            if file.name.endswith(SUFFIXES):
+                with suppress(FileNotFoundError):  # another process removed it
+                    found.append((Path(file), file.stat(follow_symlinks=False)))
+    return sorted(found, key=lambda entry: entry[1].st_mtime_ns)
+
+
+def _evict(limit: int) -> None:
+    """Remove the longest unused entries beyond the limit, and what killed writers
+    left."""
+    entries = _entries()
+    size = sum(state.st_size for _, state in entries)
+    for path, state in entries:
+        age = time.time() - state.st_mtime
+        is_abandoned = path.suffix == ".tmp" and age > _ABANDONED_SECONDS
+        if is_abandoned or (path.suffix != ".tmp" and size > limit):
+            path.unlink(missing_ok=True)
+            size -= state.st_size

@@ -8,26 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
-from qlower.frontends.load import load
-from qlower.model import Model
-from qlower.model.layers import expose_layers
 from qlower.model.signature import Array, Signature, TensorSpec, main_function
-from qlower.pipeline import lower_to_arith, lower_to_kernel
 
 if TYPE_CHECKING:
     from qlower.runtime.bound import BoundCall
     from qlower.runtime.executable import Executable
     from qlower.runtime.profiling import KernelTime
-
-ModelOrPath: TypeAlias = Model | str | PathLike[str]
 
 Outputs: TypeAlias = Array | tuple[Array, ...]
 
@@ -60,6 +53,11 @@ class Variant:
     layers: Mapping[str, int]
     output_count: int
 
+    @staticmethod
+    def plain(signature: Signature) -> Variant:
+        """A module that returns the outputs and no more."""
+        return Variant(signature, {}, len(signature.outputs))
+
     @property
     def outputs(self) -> tuple[TensorSpec, ...]:
         """The model's own outputs."""
@@ -75,38 +73,19 @@ class Variant:
         return arrays[: self.output_count], layers
 
 
-def make_variant(model: Model, with_layers: bool) -> tuple[ModuleOp, Variant]:
-    """The module to execute: the model's, or one that returns every layer as well."""
-    count = len(model.outputs)
-    if not with_layers:
-        return model.module, Variant(model.signature, {}, count)
-    module, layers = expose_layers(model.module)
-    return module, Variant(Signature.of_module(module), layers, count)
-
-
 class ModelInterpreter:
-    """A model lowered once, to be interpreted for many inputs."""
+    """A model that was lowered once, to be interpreted for many inputs.
+
+    `contract` is whose arithmetic a module at the qnn level has; None is its own.
+    """
 
     def __init__(
-        self,
-        model: ModelOrPath,
-        *,
-        contract: str | None = None,
-        at: Level = "arith",
-        with_layers: bool = False,
+        self, module: ModuleOp, variant: Variant, at: Level, contract: str | None
     ) -> None:
-        if at not in get_args(Level):
-            raise QlowerError(
-                f"nothing runs at level {at!r}: choose qnn, arith or kernel"
-            )
-        loaded = as_model(model)
+        self._module = module
+        self._variant = variant
         self._at: Level = at
         self._contract = contract
-        self._module, self._variant = make_variant(loaded, with_layers)
-        if at != "qnn":
-            self._module = lower_to_arith(self._module, contract)
-        if at == "kernel":
-            self._module = lower_to_kernel(self._module)
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
@@ -222,11 +201,6 @@ class JitFunction:
         inputs = "; ".join(map(str, self.inputs))
         outputs = "; ".join(map(str, self.outputs))
         return f"<JitFunction ({inputs}) -> ({outputs})>"
-
-
-def as_model(model: ModelOrPath) -> Model:
-    """The model itself, loaded if it is a path."""
-    return model if isinstance(model, Model) else load(model)
 
 
 def _as_stored(result: Array, spec: TensorSpec) -> Array:

@@ -1,149 +1,194 @@
-"""Native objects of models, from the cache where possible.
+"""Compiled objects in the cache, found again by what they were made of.
 
-A model that is given as a file is looked up by the file's bytes, before it is even read
-as a model; a model in memory by the content of its module.
+The name of an entry is a hash of all that decides its content before anything is read:
+what is compiled, the target, the flavour, the versions and the text of the compiler,
+the environment. The entry itself tells which files the compilation read (contracts,
+their bases), each with its hash. A compilation does the same as long as each file that
+it comes to has the same content, so an entry is good if all of its files still do.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import cast
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+import numpy as np
+from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.ir import Attribute
+from xdsl.printer import Printer
 
-from qlower.diagnostics import QlowerError
-from qlower.dialects.qnn.attributes import CONTRACT
-from qlower.frontends.load import check_model_path
-from qlower.model import Model
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
-from qlower.runtime.executors import (
-    JitFunction,
-    ModelOrPath,
-    Variant,
-    as_model,
-    make_variant,
-)
+from qlower.codegen.program.flavour import Flavour
+from qlower.codegen.program.module import CompiledObject
+from qlower.codegen.program.work import Kernel
+from qlower.codegen.targets.resolve import Target
+from qlower.diagnostics import LOGGER
+from qlower.files.journal import Journal, read_file
+from qlower.model.signature import Signature
+from qlower.runtime.cache import DIRECTORY, LIMIT, cache_folder, find_entry, keep_entry
+from qlower.version import __version__
 
-if TYPE_CHECKING:
-    from qlower.codegen.program.flavour import Flavour
-    from qlower.codegen.program.module import CompiledObject
-    from qlower.codegen.targets.resolve import Target
+_PACKAGES = ("xdsl", "llvmlite", "numpy", "flatbuffers", "tflite")
+"""What reads models and makes code, besides qlower itself."""
 
-NAMES_CONTRACT_FILE = re.compile(rb'contract\s*=\s*"[^"]*\.mlir"')
-"""Text of a model whose meaning depends on another file of the user's."""
+_NO_COMPILER = {"bench", "cli", "report"}
+"""Rooms of qlower that have no say in what an object is."""
 
 
-def jit_function(
-    model: ModelOrPath,
-    contract: str | None,
+def cached(
+    content: Sequence[bytes],
     target: Target,
     flavour: Flavour,
-    with_layers: bool,
-    tuned: bool = False,
-) -> JitFunction:
-    """The model as a function; compiled, unless the cache has its object.
-
-    With `tuned`, schedules are measured or remembered before the object is looked up.
-    """
-    from qlower.runtime.cache import cached, fingerprint
-    from qlower.runtime.executable import Executable
-
-    if tuned:
-        module, variant = make_variant(as_model(model), with_layers)
-        kernel = tuned_kernel(lower_to_arith(module, contract), target)
-        compiled = cached(
-            [b"tuned", fingerprint(kernel), _own_code()],
-            target,
-            flavour,
-            lambda: generate_code(kernel, target, flavour),
-        )
-        return JitFunction(Executable(compiled), variant)
-    if not isinstance(model, Model) and not with_layers:
-        path = check_model_path(model)
-        data = _read(path)
-        if path.suffix != ".mlir" or not NAMES_CONTRACT_FILE.search(data):
-            key = [b"file", path.suffix.encode(), data]
-            compiled = cached(
-                [*key, *_contracts([contract])],
-                target,
-                flavour,
-                lambda: _build(as_model(path).module, contract, target, flavour),
-            )
-            signature = compiled.signature
-            variant = Variant(signature, {}, len(signature.outputs))
-            return JitFunction(Executable(compiled), variant)
-    module, variant = make_variant(as_model(model), with_layers)
-    names = [contract, *_named_contracts(module)]
-    compiled = cached(
-        [b"module", fingerprint(module), *_contracts(names)],
-        target,
-        flavour,
-        lambda: _build(module, contract, target, flavour),
-    )
-    return JitFunction(Executable(compiled), variant)
-
-
-def tuned_kernel(arith: ModuleOp, target: Target) -> ModuleOp:
-    """The kernel level with schedules that were measured on this machine."""
-    from qlower.runtime.tuning import check_tunable, tune
-
-    check_tunable(target)
-    return tune(lower_to_kernel(arith, target), target)
-
-
-def _build(
-    module: ModuleOp, contract: str | None, target: Target, flavour: Flavour
+    journal: Journal,
+    make: Callable[[], CompiledObject],
 ) -> CompiledObject:
-    arith = lower_to_arith(module, contract)
-    return generate_code(lower_to_kernel(arith, target), target, flavour)
+    """The object made of `content` for `target`: from the cache, or by `make`.
 
-
-def _contracts(names: list[str | None]) -> Iterator[bytes]:
-    """What a key has to say about contracts: their names, and the text of user's files.
-
-    The contracts that come with qlower are part of its own code.
+    `content` and the files in the journal, in which `make` has to work, must decide
+    what is made: `content` is the `fingerprint` of the module that is compiled, or a
+    model file, with a name of the contract. Warnings of `make` are repeated.
     """
-    from qlower.contracts import contract_names, load_contract
+    folder = cache_folder()
+    if folder is None:
+        return make()
+    key = _key(content, target, flavour)
+    path = folder / f"{key}.qo"
+    found = _find(path, key, target, flavour, journal)
+    if found is None:
+        found = make()
+        keep_entry(path, _entry(key, content, found, journal))
+    return found
 
-    yield _own_code()
-    for name in names:
-        yield (name or "").encode()
-        if name is not None and name not in contract_names():
-            yield load_contract(name).source.encode()
+
+def fingerprint(module: ModuleOp) -> bytes:
+    """A hash of everything in the module, locations and constants included."""
+    text = StringIO()
+    _HashingPrinter(stream=text, print_debuginfo=True).print_op(module)
+    return hashlib.sha256(text.getvalue().encode()).digest()
 
 
-def _named_contracts(module: ModuleOp) -> list[str]:
-    """The contracts that the module and its operations name."""
-    found = {
-        name.data
-        for op in module.walk()
-        for key in ("contract", CONTRACT)
-        for name in (op.properties.get(key), op.attributes.get(key))
-        if isinstance(name, StringAttr)
-    }
-    return sorted(found)
+class _HashingPrinter(Printer):
+    """Prints the hash of a constant's bytes in place of megabytes of digits."""
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isinstance(attribute, DenseIntOrFPElementsAttr):
+            dense = cast("DenseIntOrFPElementsAttr[AnyDenseElement]", attribute)
+            self.print_string(hashlib.sha256(dense.data.data).hexdigest())
+            self.print_attribute(dense.type)
+        else:
+            super().print_attribute(attribute)
+
+
+def _key(content: Sequence[bytes], target: Target, flavour: Flavour) -> str:
+    digest = hashlib.sha256()
+    for part in (
+        _own_code(),
+        _environment(),
+        _float_arithmetic(),
+        target.identity.encode(),
+        repr(flavour).encode(),
+        *content,
+    ):
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()
 
 
 @cache
 def _own_code() -> bytes:
-    """A hash of the state of qlower's files: a changed compiler makes other objects."""
-    digest = hashlib.sha256()
-    package = Path(__file__).parent
-    for folder, _, names in sorted(os.walk(package, followlinks=True)):
+    """A hash of the compiler: versions, and the text of qlower's own files."""
+    digest = hashlib.sha256(f"{__version__} {sys.version}".encode())
+    for package in _PACKAGES:
+        try:
+            digest.update(f" {package} {version(package)}".encode())
+        except PackageNotFoundError:
+            digest.update(f" {package} missing".encode())
+    root = Path(__file__).parents[1]
+    for folder, rooms, names in os.walk(root, followlinks=True):
+        rooms[:] = sorted(set(rooms) - _NO_COMPILER)
         for name in sorted(names):
-            if name.endswith((".py", ".mlir")):
-                state = Path(folder, name).stat()
-                digest.update(f"{name} {state.st_size} {state.st_mtime_ns}".encode())
+            if name.endswith((".py", ".mlir", ".ll")):
+                path = Path(folder, name)
+                content = path.read_bytes()
+                digest.update(f"{path.relative_to(root)} {len(content)} ".encode())
+                digest.update(content)
     return digest.digest()
 
 
-def _read(path: Path) -> bytes:
+def _environment() -> bytes:
+    """Variables that may change what is compiled: all of qlower's but the cache's."""
+    chosen = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("QLOWER_") and name not in (DIRECTORY, LIMIT)
+    }
+    return json.dumps(chosen, sort_keys=True).encode()
+
+
+def _float_arithmetic() -> bytes:
+    """Quotients by which this thread's rounding mode, and whether it has subnormal
+    numbers, are known: scales are computed with them."""
+    numbers = [1, -1, 2, -2, 1e-310, 1e-40]
+    with np.errstate(all="ignore"):
+        return b"".join((np.array(numbers, t) / 3).tobytes() for t in ("f8", "f4"))
+
+
+def _find(
+    path: Path, key: str, target: Target, flavour: Flavour, journal: Journal
+) -> CompiledObject | None:
+    body = find_entry(path)
+    if body is None:
+        return None
+    meta, _, code = body.partition(b"\n")
+    entry = json.loads(meta)
+    if entry["key"] != key:
+        LOGGER.debug("the entry %s was made for another key", path)
+        return None
+    with journal.kept():
+        for name, digest in entry["files"].items():
+            if _file_hash(name) != digest:
+                LOGGER.debug("%s has changed since %s was made", name, path)
+                return None
+    for warning in entry["warnings"]:
+        LOGGER.warning("%s", warning)
+    return CompiledObject(
+        code,
+        Signature.from_json(entry["signature"]),
+        entry["arena_bytes"],
+        target,
+        tuple(Kernel(**kernel) for kernel in entry["kernels"]),
+        flavour,
+    )
+
+
+def _file_hash(name: str) -> str | None:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise QlowerError(f"cannot read {path}: {error.strerror}") from error
+        return hashlib.sha256(read_file(name)).hexdigest()
+    except OSError:
+        return None
+
+
+def _entry(
+    key: str, content: Sequence[bytes], compiled: CompiledObject, journal: Journal
+) -> bytes:
+    meta = {
+        "key": key,
+        "files": {
+            name: hashlib.sha256(read).hexdigest()
+            for name, read in journal.files.items()
+            if read not in content  # else the key has it, whatever it is called
+        },
+        "warnings": journal.warnings,
+        "signature": compiled.signature.to_json(),
+        "arena_bytes": compiled.arena_bytes,
+        "kernels": [asdict(kernel) for kernel in compiled.kernels],
+    }
+    return json.dumps(meta).encode() + b"\n" + compiled.object_bytes

@@ -24,7 +24,6 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.utils.exceptions import ParseError
 
 from qlower.codegen.nests.nest import constant_bytes
 from qlower.codegen.program.module import compile_module
@@ -40,7 +39,7 @@ from qlower.dialects.kernel import (
     TileRegistersAttr,
 )
 from qlower.model.layers import layer_title
-from qlower.runtime.cache import cache_directory, remember
+from qlower.runtime.cache import cache_folder, find_entry, keep_entry
 from qlower.runtime.executable import Executable
 from qlower.text.context import make_context
 from qlower.version import __version__
@@ -82,8 +81,8 @@ def tune(module: ModuleOp, target: Target) -> ModuleOp:
 def _schedule(op: NestOp, target: Target) -> Schedule | None:
     """The remembered or fastest schedule; None for a nest with one way to go."""
     alone = _alone(op)
-    directory = cache_directory()
-    path = None if directory is None else directory / f"{_key(alone, target)}.tuned"
+    folder = cache_folder()
+    path = None if folder is None else folder / f"{_key(alone, target)}.tuned"
     remembered = None if path is None else _remembered(path)
     if remembered is not None:
         return remembered
@@ -93,7 +92,7 @@ def _schedule(op: NestOp, target: Target) -> Schedule | None:
     chosen = _fastest(alone, target, candidates)
     LOGGER.info("tuned %s: %s", layer_title(op) or op.name, chosen)
     if path is not None:
-        remember(path, str(chosen).encode())
+        keep_entry(path, str(chosen).encode())
     return chosen
 
 
@@ -155,10 +154,10 @@ class _ShapePrinter(Printer):
 
 def _remembered(path: Path) -> Schedule | None:
     """What a file says; None if there is none, or it is damaged."""
-    try:
-        found = Parser(make_context(), path.read_text()).parse_attribute()
-    except (OSError, ValueError, ParseError):
+    text = find_entry(path)
+    if text is None:
         return None
+    found = Parser(make_context(), text.decode()).parse_attribute()
     return found if isinstance(found, Schedule) else None
 
 

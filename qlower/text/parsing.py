@@ -40,6 +40,7 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
 from qlower.diagnostics import QlowerError, make_file_location
+from qlower.files.journal import read_file
 from qlower.text.context import make_context
 
 LARGEST_CONSTANT = 1 << 30
@@ -290,7 +291,7 @@ def parse_file(path: Path) -> ModuleOp:
         size = path.stat().st_size
         if size > LARGEST_SOURCE:
             raise QlowerError(f"{path}: {size} bytes of text are more than 2^31")
-        data = path.read_bytes()
+        data = read_file(path)
     except OSError as error:
         raise QlowerError(f"cannot read {path}: {error.strerror}") from error
     module = parse_module(data, str(path))

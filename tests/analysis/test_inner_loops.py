@@ -10,16 +10,17 @@ from support.stored import random_stored
 from support.tflite_models import conv2d
 from xdsl.dialects.builtin import ModuleOp
 
+import qlower
 from qlower.bench.inner_loops import (
     estimate,
     find_llvm_mca,
     inner_loops,
 )
 from qlower.codegen.targets.resolve import resolve_target
+from qlower.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.model.build import constant, make_module, quantized
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 
 EXAMPLE = Path(__file__).parents[2] / "examples/benchmark/estimate_aarch64.py"
 
@@ -77,8 +78,8 @@ def test_convolutions_reach_the_limit_of_products(
     """Within 15 %, in the loop of a layer that does the most at once."""
     module = convolution((1, 16, 16, 32), (32, 3, 3, 32), signed=signed)
     target = resolve_target("aarch64-linux-gnu", cpu, features)
-    kernels = lower_to_kernel(lower_to_arith(module, "tflite"))
-    loops = inner_loops(generate_code(kernels, target).assembly())
+    compiled = Compilation(qlower.Model(module), "tflite", target).code
+    loops = inner_loops(compiled.assembly())
     main = max(estimate(loops, target), key=lambda e: e.loop.multiply_accumulates)
     assert main.ratio < 1.15
     product = main.loop.products[0].split()[0]
@@ -103,8 +104,8 @@ def test_every_tile_reaches_the_limit_of_products(
 ):
     """Within 15 %, in all loops of a layer: no tile is low for want of rows."""
     target = resolve_target("aarch64-linux-gnu", cpu)
-    kernels = lower_to_kernel(lower_to_arith(convolution(image, weights), "tflite"))
-    loops = inner_loops(generate_code(kernels, target).assembly())
+    model = qlower.Model(convolution(image, weights))
+    loops = inner_loops(Compilation(model, "tflite", target).code.assembly())
     assert loops
     assert max(found.ratio for found in estimate(loops, target)) < 1.15
 

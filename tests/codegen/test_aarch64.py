@@ -17,10 +17,9 @@ from support.emulation import EmulatedExecutable
 from support.native import machine_levels
 
 import qlower
-from qlower.codegen.targets.resolve import host_target
+from qlower.compilation import Compilation
 from qlower.contracts import contract_names
 from qlower.model.signature import Array
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime.executable import Executable
 
 MODELS = models_directory()
@@ -45,8 +44,8 @@ def cases() -> list[tuple[str, str]]:
 
 
 @cache
-def lowered(name: str):
-    return lower_to_kernel(lower_to_arith(qlower.load(FILES[name]).module, None))
+def compilation(name: str) -> Compilation:
+    return Compilation(FILES[name])
 
 
 def inputs_of(path: Path, shape: tuple[int, ...]) -> list[Array]:
@@ -60,7 +59,7 @@ def inputs_of(path: Path, shape: tuple[int, ...]) -> list[Array]:
 @needs_models
 @pytest.mark.parametrize(("name", "level"), cases())
 def test_models_give_the_reference_bits(name: str, level: str):
-    compiled = generate_code(lowered(name), aarch64_levels()[level])
+    compiled = compilation(name).for_target(aarch64_levels()[level]).code
     run = EmulatedExecutable(compiled)
     with np.load(FILES[name].parent / "golden.npz") as arrays:
         keys = [key for key in arrays.files if re.fullmatch(r"ref(_\d+)?", key)]
@@ -80,7 +79,7 @@ ALL_LEVELS = {**machine_levels(), **aarch64_levels()}
 def test_code_and_constants_are_hardly_larger_than_the_weights(level: str):
     """1.3 times ResNet8's weights and 64 KiB."""
     weights = 77_360
-    compiled = generate_code(lowered("ic_resnet8_int8"), ALL_LEVELS[level])
+    compiled = compilation("ic_resnet8_int8").for_target(ALL_LEVELS[level]).code
     sections = read_object(compiled.object_bytes).sections
     size = sum(len(part.data) for part in sections if part.is_allocated)
     assert weights < size < 1.3 * weights + 64 * 1024
@@ -97,16 +96,15 @@ def test_contracts_give_the_bits_of_this_machine(contract: str):
         levels = [levels[turn % len(levels)]]
     runs = 0
     for name in (small[turn % len(small) :] + small)[: len(small)]:
-        module = qlower.load(FILES[name]).module
+        here = Compilation(FILES[name], contract)
         try:
-            kernel = lower_to_kernel(lower_to_arith(module, contract))
+            native = here.code
         except qlower.QlowerError:
             continue  # it has no rule for some operation of the model
-        native = generate_code(kernel, host_target())
         x = inputs_of(FILES[name], native.signature.inputs[0].shape)[0]
         expected = Executable(native)([x])
         for level in levels:
-            compiled = generate_code(kernel, aarch64_levels()[level])
+            compiled = here.for_target(aarch64_levels()[level]).code
             outputs = EmulatedExecutable(compiled)([x])
             for output, right in zip(outputs, expected, strict=True):
                 where = f"{name} at {level}"

@@ -21,9 +21,10 @@ from qlower.codegen.program import team
 from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.program.work import estimated_nanoseconds
 from qlower.codegen.targets.resolve import host_target
+from qlower.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import NestOp
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.pipeline import generate_code
 from qlower.runtime import openmp
 from qlower.runtime.executable import Executable
 from qlower.text.parsing import parse_module
@@ -44,11 +45,11 @@ def test_random_layers(layer: str, tmp_path: Path):
         path.write_bytes(LAYERS[layer](seed, dtype))
         model = qlower.load(path)
         inputs = random_layer_inputs(model, seed)
-        kernel = lower_to_kernel(lower_to_arith(model.module, "tflite"))
-        expected = Executable(generate_code(kernel, host_target()))(inputs)
+        serial = Compilation(model, "tflite")
+        expected = Executable(serial.code)(inputs)
         for count in (2, 5):
             flavour = Flavour(threads=count)
-            compiled = generate_code(kernel, host_target(), flavour=flavour)
+            compiled = generate_code(serial.kernels, serial.target, flavour)
             # the loops of a resize know their index, so they aren't cut
             is_shared = "call void @team_share" in compiled.llvm_text
             assert is_shared or layer == "resize_bilinear"
@@ -69,8 +70,7 @@ def test_real_models(name: str):
     if not folder.is_dir():
         pytest.skip(f"there is no {folder}")
     model = qlower.load(folder / "model.tflite")
-    kernel = lower_to_kernel(lower_to_arith(model.module))
-    run = Executable(generate_code(kernel, host_target(), flavour=Flavour(threads=3)))
+    run = Executable(Compilation(model, flavour=Flavour(threads=3)).code)
     with (
         np.load(folder / "inputs.npz") as inputs,
         np.load(folder / "golden.npz") as golden,
@@ -156,9 +156,8 @@ def test_no_runtime(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
 def test_small_models_have_one_thread(tmp_path: Path):
     path = tmp_path / "layer.tflite"
     path.write_bytes(LAYERS["conv2d"](0, "int8"))
-    kernel = lower_to_kernel(lower_to_arith(qlower.load(path).module, "tflite"))
-    compiled = generate_code(kernel, host_target(), flavour=Flavour(threads=2))
-    assert compiled.llvm_text == generate_code(kernel, host_target()).llvm_text
+    compiled = Compilation(path, "tflite", flavour=Flavour(threads=2)).code
+    assert compiled.llvm_text == Compilation(path, "tflite").code.llvm_text
 
 
 @pytest.mark.usefixtures("share_everything")
@@ -167,10 +166,8 @@ def test_teams_of_several_callers(tmp_path: Path):
     path = tmp_path / "layer.tflite"
     path.write_bytes(LAYERS["softmax"](0, "int8"))
     model = qlower.load(path)
-    kernel = lower_to_kernel(lower_to_arith(model.module, "tflite"))
-    plain = Executable(generate_code(kernel, host_target()))
-    flavour = Flavour(threads=3)
-    run = Executable(generate_code(kernel, host_target(), flavour=flavour))
+    plain = Executable(Compilation(model, "tflite").code)
+    run = Executable(Compilation(model, "tflite", flavour=Flavour(threads=3)).code)
     inputs = [random_layer_inputs(model, seed) for seed in range(8)]
     expected = [plain(x) for x in inputs]
 

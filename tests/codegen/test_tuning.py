@@ -15,6 +15,7 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import NestOp, Schedule, TileAttr, TileRegistersAttr
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime import tuning
+from qlower.runtime.cache import keep_entry
 from qlower.runtime.executable import Executable
 
 
@@ -71,7 +72,7 @@ def test_what_was_measured_is_remembered(
 ):
     qlower.jit(layer, tune=True)
     (file,) = cache.glob("*.tuned")
-    file.write_text("#kernel.tile<3, 1>")
+    keep_entry(file, b"#kernel.tile<3, 1>")
 
     def measured(*arguments: object) -> None:
         raise AssertionError("measured again")
@@ -83,7 +84,7 @@ def test_what_was_measured_is_remembered(
     assert "schedule #kernel.tile<3, 1>" in str(kernel)
     file.write_text("damaged <")
     qlower.compile(layer, tune=True)
-    assert file.read_text().startswith("#kernel.tile")
+    assert b"#kernel.tile" in file.read_bytes()
 
 
 def test_another_machine_is_refused(layer: Path):

@@ -12,7 +12,7 @@ from support.onnx_runtime import run_onnx_runtime
 from support.random_modules import Draw
 
 import qlower
-from qlower.runtime.executors import ModelInterpreter
+from qlower.compilation import Compilation
 
 pytestmark = [
     pytest.mark.skipif(
@@ -50,7 +50,7 @@ def test_random_layers():
             layer = getattr(random_modules, kind)(draw)
             expected = run_onnx_runtime(layer)
             model = qlower.Model(layer.module)
-            interpreter = ModelInterpreter(model, at="qnn", contract="onnxruntime")
+            interpreter = Compilation(model, "onnxruntime").interpreter("qnn")
             ((result,), _) = interpreter.run(layer.inputs, {})
             np.testing.assert_array_equal(result, expected, f"{kind}, seed {seed}")
             compared += expected.size

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 import qlower
+from qlower.compilation import Compilation
 from qlower.contracts import load_contract, parse_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
@@ -24,7 +25,6 @@ from qlower.model.build import (
     quantized,
     quantized_per_axis,
 )
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 
 FLAT, PIXEL, TAPS = (f"saturating_pairs_{name}" for name in ("flat", "pixel", "taps"))
 VALUES = {"accumulator": "i32"}
@@ -253,8 +253,8 @@ def test_aarch64_saturates_as_this_machine(level: str, tmp_path: Path):
     x = random_codes((1, 6, 6, 5), False, 2)
     contract = write_contract(tmp_path, byte_rule("conv2d", 4, FLAT))
     expected = qlower.jit(qlower.Model(module), contract=contract)(x)
-    kernel = lower_to_kernel(lower_to_arith(module, contract))
-    compiled = generate_code(kernel, aarch64_levels()[level])
+    target = aarch64_levels()[level]
+    compiled = Compilation(qlower.Model(module), contract, target).code
     bytes_ = x.view(compiled.signature.inputs[0].numpy_dtype)
     (got,) = EmulatedExecutable(compiled)([bytes_])
     assert isinstance(expected, np.ndarray)
@@ -280,8 +280,8 @@ def test_aarch64_saturates_as_real_systems_on_x86(name: str, level: str):
     )
     assert isinstance(expected, np.ndarray)
     assert (expected != exact).any()
-    kernel = lower_to_kernel(lower_to_arith(module, name))
-    compiled = generate_code(kernel, aarch64_levels()[level])
+    target = aarch64_levels()[level]
+    compiled = Compilation(qlower.Model(module), name, target).code
     bytes_ = x.view(compiled.signature.inputs[0].numpy_dtype)
     (got,) = EmulatedExecutable(compiled)([bytes_])
     np.testing.assert_array_equal(got.view(expected.dtype), expected)

@@ -14,7 +14,7 @@ from support.random_modules import Draw
 from support.torch_engines import AVX2_ONLY, run_torch
 
 import qlower
-from qlower.runtime.executors import ModelInterpreter
+from qlower.compilation import Compilation
 
 pytestmark = [
     pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),
@@ -90,7 +90,7 @@ def test_random_layers(contract: str):
     compared = 0
     for ((kind, seed), layer), expected in zip(layers.items(), answers, strict=True):
         model = qlower.Model(layer.module)
-        interpreter = ModelInterpreter(model, at="qnn", contract=contract)
+        interpreter = Compilation(model, contract).interpreter("qnn")
         ((result,), _) = interpreter.run(layer.inputs, {})
         np.testing.assert_array_equal(result, expected, f"{kind}, seed {seed}")
         compared += expected.size

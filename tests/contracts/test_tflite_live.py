@@ -19,8 +19,8 @@ from support.tflite_cases import CASES, random_inputs
 from support.tflm import run_tflm
 
 import qlower
+from qlower.compilation import Compilation
 from qlower.interp.values import Array
-from qlower.runtime.executors import ModelInterpreter
 
 needs_litert = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
@@ -98,7 +98,7 @@ def test_random_layers(layer: str, dtype: str, kernels: str, tmp_path: Path):
         executors = (
             make_executors(model, contract)
             if seed < SEEDS_OF_EVERY_EXECUTOR
-            else {"qnn": ModelInterpreter(model, at="qnn", contract=contract)}
+            else {"qnn": Compilation(model, contract).interpreter("qnn")}
         )
         for name, executor in executors.items():
             check(executor.run(inputs, {})[0], expected, f"seed {seed}, {name}")

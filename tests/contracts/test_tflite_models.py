@@ -9,8 +9,9 @@ import pytest
 from support import models_directory
 
 import qlower
+from qlower.compilation import Compilation
 from qlower.interp.values import Array
-from qlower.runtime.executors import Executor, ModelInterpreter
+from qlower.runtime.executors import Executor
 
 MODELS = models_directory()
 NAMES = sorted(path.parent.name for path in MODELS.glob("*/model.tflite"))
@@ -42,7 +43,7 @@ def test_model(name: str, kernels: str):
     contract = CONTRACTS[kernels]
     executors: list[tuple[Executor, list[Array]]] = [
         (qlower.jit(model, contract=contract), inputs),
-        (ModelInterpreter(model, at="qnn", contract=contract), inputs[:1]),
+        (Compilation(model, contract).interpreter("qnn"), inputs[:1]),
     ]
     for executor, images in executors:
         for index, image in enumerate(images):

@@ -11,8 +11,8 @@ from support.recordings import make_executors
 from support.tosa import has_tosa, run_tosa
 
 import qlower
+from qlower.compilation import Compilation
 from qlower.diagnostics import QlowerError
-from qlower.runtime.executors import ModelInterpreter
 
 pytestmark = pytest.mark.skipif(
     not has_tosa(), reason="tosa-converter-for-tflite and tosa-tools are not installed"
@@ -55,7 +55,7 @@ def test_random_layers(layer: str, contract: str, tmp_path: Path):
         executors = (
             make_executors(model, contract)
             if seed < SEEDS_OF_EVERY_EXECUTOR
-            else {"qnn": ModelInterpreter(model, at="qnn", contract=contract)}
+            else {"qnn": Compilation(model, contract).interpreter("qnn")}
         )
         for name, executor in executors.items():
             for inputs, expected in zip(input_sets, answers, strict=True):

@@ -11,8 +11,8 @@ from support.recordings import make_executors
 from support.tvm import TVM_VARIABLE, has_tvm, run_tvm
 
 import qlower
+from qlower.compilation import Compilation
 from qlower.interp.values import Array
-from qlower.runtime.executors import ModelInterpreter
 
 SEEDS = 4
 EXCEPT = {"batch_matmul", "elu"}
@@ -38,7 +38,7 @@ def test_random_layers(layer: str, tmp_path: Path):
             executors = (
                 make_executors(model, contract)
                 if path.stem == "0"
-                else {"qnn": ModelInterpreter(model, at="qnn", contract=contract)}
+                else {"qnn": Compilation(model, contract).interpreter("qnn")}
             )
             for name, executor in executors.items():
                 ((result,), _) = executor.run(inputs, {})

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower
+from qlower.compilation import Compilation
 from qlower.model.layers import layers
-from qlower.runtime.executors import ModelInterpreter
 from qlower.text.parsing import parse_module, verify_module
 from qlower.text.printing import exact_module
 
@@ -68,7 +68,7 @@ def test_inputs_and_outputs(model: qlower.Model) -> None:
 
 def test_every_executor_reads_the_images(model: qlower.Model) -> None:
     layers_of = {
-        level: ModelInterpreter(model, at=level, with_layers=True)
+        level: Compilation(model, with_layers=True).interpreter(level)
         for level in ("qnn", "arith", "kernel")
     }
     jitted = qlower.jit(model, with_layers=True)

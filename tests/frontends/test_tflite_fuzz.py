@@ -22,9 +22,9 @@ from support import models_directory
 from support.tflite_cases import CASES, random_inputs
 
 import qlower
+from qlower.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.frontends.tflite import import_tflite
-from qlower.runtime.executors import ModelInterpreter
 
 DAMAGED_FILES = 500
 """For each seed file."""
@@ -192,7 +192,7 @@ def test_damaged_files_that_import_run_alike(seed: str) -> None:
             inputs = random_inputs(types)
             native = qlower.jit(model).run(inputs, {})[0]
             interpreted = [
-                ModelInterpreter(model, at=level).run(inputs, {})[0]
+                Compilation(model).interpreter(level).run(inputs, {})[0]
                 for level in ("qnn", "arith")
             ]
         except QlowerError:

@@ -19,8 +19,8 @@ from support.tflite_models import conv2d, pad
 import qlower
 from qlower.codegen.program.interface import ARENA_ALIGNMENT, STATUS_CODES
 from qlower.codegen.targets.resolve import resolve_target
+from qlower.compilation import Compilation
 from qlower.packages.link import compiler_driver
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 
 LEVELS = {"baseline": "", "dotprod": "+dotprod", "i8mm": "+dotprod,+i8mm"}
 
@@ -50,9 +50,8 @@ def test_bare_metal_needs_no_library(name: str, tmp_path: Path):
     path = tmp_path / "model.tflite"
     path.write_bytes(data)
     model = qlower.load(path)
-    kernel = lower_to_kernel(lower_to_arith(model.module, "tflite"))
     target = resolve_target("aarch64-none-elf", "cortex-a53")
-    compiled = generate_code(kernel, target)
+    compiled = Compilation(model, "tflite", target).code
     assert read_object(compiled.object_bytes).external_symbols == set()
     spec = model.inputs[0]
     x = np.random.default_rng(0).integers(-128, 128, spec.shape).astype(np.int8)

@@ -11,13 +11,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import SSAValue
 
 import qlower
+from qlower.compilation import Compilation
 from qlower.dialects import qnn
 from qlower.interp.values import Array
 from qlower.model.build import (
@@ -26,14 +27,7 @@ from qlower.model.build import (
     quantized,
     quantized_per_axis,
 )
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
-from qlower.runtime.executable import Executable
-from qlower.runtime.executors import (
-    Executor,
-    JitFunction,
-    ModelInterpreter,
-    make_variant,
-)
+from qlower.runtime.executors import Executor, Level
 from support import golden_directory
 from support.native import machine_levels
 
@@ -66,27 +60,23 @@ def make_executors(
     model: qlower.Model, contract: str, turn: int | None = None
 ) -> dict[str, Executor]:
     """Every way of running a model here, by name: the interpreter at each level of the
-    IR, native code at each level of this machine. The model is lowered once.
+    IR, native code at each level of this machine, as users get it.
 
     One of many models that are alike may take a `turn`: native code for one of the
     levels, the next model's another, unless the environment asks for every level.
     """
-    arith = lower_to_arith(model.module, contract)
-    kernel = lower_to_kernel(arith)
-    lowered = qlower.Model(arith)
-    _, variant = make_variant(model, with_layers=False)
+    compilation = Compilation(model, contract)
     executors: dict[str, Executor] = {
-        "qnn": ModelInterpreter(model, at="qnn", contract=contract),
-        "arith": ModelInterpreter(lowered, at="arith"),
-        "kernel": ModelInterpreter(lowered, at="kernel"),
+        level: compilation.interpreter(level) for level in get_args(Level)
     }
     levels = machine_levels()
     if turn is not None and not os.environ.get(EVERY_LEVEL):
         name = list(levels)[turn % len(levels)]
         levels = {name: levels[name]}
     for name, target in levels.items():
-        executable = Executable(generate_code(kernel, target))
-        executors[name] = JitFunction(executable, variant)
+        is_host = target == compilation.target
+        level = compilation if is_host else compilation.for_target(target)
+        executors[name] = level.function()
     return executors
 
 

@@ -11,10 +11,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 import qlower
+from qlower.compilation import Compilation
 from qlower.dialects import qnn
 from qlower.interp.values import Array
 from qlower.model.build import constant, make_module, quantized
-from qlower.runtime.executors import Executor, ModelInterpreter
+from qlower.runtime.executors import Executor
 from support.recordings import Recording
 
 CANDIDATES = 1 << 14
@@ -82,8 +83,8 @@ def check_rescalings(
     """The interpreter must give the expected bits for all, native code for every fourth
     one (each is a loop nest to compile)."""
     model = qlower.Model(_make_module(rescalings))
-    _check(ModelInterpreter(model, at="qnn", contract=contract), expected)
-    _check(ModelInterpreter(model, at="arith", contract=contract), expected)
+    _check(Compilation(model, contract).interpreter("qnn"), expected)
+    _check(Compilation(model, contract).interpreter("arith"), expected)
     model = qlower.Model(_make_module(rescalings[::4]))
     _check(qlower.jit(model, contract=contract), expected[::4])
 

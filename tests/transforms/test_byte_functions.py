@@ -11,13 +11,13 @@ from support.native import machine_levels
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower
+from qlower.compilation import Compilation
 from qlower.dialects import qnn
 from qlower.dialects.kernel import NestOp
 from qlower.interp.values import Array
 from qlower.model.build import make_module, quantized
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime.executable import Executable
-from qlower.runtime.executors import ModelInterpreter
 from qlower.text.context import make_context
 from qlower.text.parsing import parse_module, verify_module
 from qlower.transforms.form_kernels import FormKernelsPass
@@ -58,7 +58,7 @@ def names(module: ModuleOp) -> set[str]:
 
 
 def run(module: ModuleOp, at: str, inputs: Sequence[Array]) -> Array:
-    return ModelInterpreter(qlower.Model(module), at=at).run(inputs, {})[0][0]
+    return Compilation(qlower.Model(module)).interpreter(at).run(inputs, {})[0][0]
 
 
 OPERATORS = {"add": qnn.AddOp, "sub": qnn.SubOp, "mul": qnn.MulOp}

@@ -13,6 +13,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from qlower.diagnostics import QlowerError
+from qlower.files.journal import read_file
 
 from .graph import build_module
 from .reader import read_model
@@ -31,7 +32,7 @@ def import_tflite(path_or_bytes: str | Path | bytes, *, name: str) -> ModuleOp:
         data = path_or_bytes
     else:
         try:
-            data = Path(path_or_bytes).read_bytes()
+            data = read_file(path_or_bytes)
         except OSError as error:
             raise QlowerError(
                 f"cannot read {path_or_bytes}: {error.strerror}"

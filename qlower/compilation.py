@@ -1,0 +1,167 @@
+"""A compilation: a model on its way to machine code, each level made once.
+
+qnn --> arith --> kernels --> code
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qlower.codegen.program.flavour import PLAIN, Flavour
+from qlower.codegen.program.module import CompiledObject
+from qlower.codegen.targets.resolve import Target, host_target
+from qlower.diagnostics import QlowerError
+from qlower.files.journal import Journal, read_file
+from qlower.frontends.load import ModelOrPath, as_model, check_model_path
+from qlower.model import Model
+from qlower.model.layers import expose_layers
+from qlower.model.signature import Signature
+from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.runtime.executable import Executable
+from qlower.runtime.executors import JitFunction, Level, ModelInterpreter, Variant
+from qlower.runtime.objects import cached, fingerprint
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """All that decides what machine code a model becomes, and the levels between.
+
+    `source` is a model or the path of one. `contract` names the numerics, or is the
+    path of an `.mlir` file with them; None is the module's own `qnn.contract`. With
+    `with_layers` the results of all layers are returned besides the outputs. With
+    `tuned` it is measured how contractions are cut, which only this machine's code can
+    be.
+
+    Each level is made when it is first asked for; QlowerError then tells what the user
+    got wrong. A compilation sees every file as it was when it was first read.
+    """
+
+    source: ModelOrPath
+    contract: str | None = None
+    target: Target = field(default_factory=host_target)
+    flavour: Flavour = PLAIN
+    tuned: bool = False
+    with_layers: bool = False
+    above: Compilation | None = field(default=None, repr=False, compare=False)
+    """The compilation whose levels above the kernels this one shares."""
+
+    def for_target(self, target: Target) -> Compilation:
+        """The same for another target, from this one's arith level on."""
+        return replace(self, target=target, above=self)
+
+    @cached_property
+    def model(self) -> Model:
+        """The model, read from its file if it is given as a path."""
+        if self.above is not None:
+            return self.above.model
+        with self._journal.kept():
+            return as_model(self.source)
+
+    @property
+    def qnn(self) -> ModuleOp:
+        """What is compiled: the model's module, or one that returns every layer."""
+        return self._exposed[0] if self.with_layers else self.model.module
+
+    @cached_property
+    def arith(self) -> ModuleOp:
+        """The arith level: every rounding, shift and saturation is an op."""
+        if self.above is not None:
+            return self.above.arith
+        with self._journal.kept():
+            return lower_to_arith(self.qnn, self.contract)
+
+    @cached_property
+    def kernels(self) -> ModuleOp:
+        """The kernel level: loop nests for the target, cut as they will run."""
+        if not self.tuned:
+            return lower_to_kernel(self.arith, self.target)
+        from qlower.runtime.tuning import check_tunable, tune
+
+        check_tunable(self.target)
+        return tune(lower_to_kernel(self.arith, self.target), self.target)
+
+    @cached_property
+    def code(self) -> CompiledObject:
+        """Machine code to be run in a process like this one, with its LLVM IR."""
+        return generate_code(self.kernels, self.target, self.flavour)
+
+    @cached_property
+    def object(self) -> CompiledObject:
+        """The machine code, from the cache where possible, and then without its IR.
+
+        A model in a file is looked up by the file's bytes, before it is even read as a
+        model; a model in memory by the content of its module.
+        """
+        if self.tuned:
+            # Measuring decides the code, so its result is what is looked up.
+            content, journal = [b"tuned", fingerprint(self.kernels)], Journal()
+        else:
+            content, journal = list(self._content()), self._journal
+        return cached(content, self.target, self.flavour, journal, self._make)
+
+    def function(self) -> JitFunction:
+        """The model as native code in this process."""
+        if self.with_layers:
+            return JitFunction(Executable(self.object), self._exposed[1])
+        signature = self.object.signature
+        return JitFunction(Executable(self.object), Variant.plain(signature))
+
+    def interpreter(self, at: Level = "arith") -> ModelInterpreter:
+        """The model in the reference interpreter, at one of its levels."""
+        match at:
+            case "qnn":
+                module = self.qnn
+            case "arith":
+                module = self.arith
+            case "kernel":
+                module = self.kernels
+            case _:
+                raise QlowerError(
+                    f"nothing runs at level {at!r}: choose qnn, arith or kernel"
+                )
+        if self.with_layers:
+            variant = self._exposed[1]
+        else:
+            variant = Variant.plain(self.model.signature)
+        return ModelInterpreter(module, variant, at, self.contract)
+
+    @cached_property
+    def _journal(self) -> Journal:
+        """What was read and warned of on the way to the arith level."""
+        return Journal() if self.above is None else self.above._journal
+
+    @cached_property
+    def _exposed(self) -> tuple[ModuleOp, Variant]:
+        """The module that returns every layer, and which result is which layer's."""
+        if self.above is not None:
+            return self.above._exposed
+        module, layers = expose_layers(self.model.module)
+        count = len(self.model.outputs)
+        return module, Variant(Signature.of_module(module), layers, count)
+
+    def _make(self) -> CompiledObject:
+        with self._journal.kept():
+            return self.code
+
+    def _content(self) -> Iterator[bytes]:
+        """What decides the code, besides target, flavour and files that are read."""
+        yield b"" if self.contract is None else b"contract " + self.contract.encode()
+        if isinstance(self.source, Model):
+            yield from (b"module", fingerprint(self.qnn))
+            return
+        path = check_model_path(self.source)
+        yield from (b"file", path.suffix.encode())
+        yield b"layers" if self.with_layers else b""
+        yield self._read(path)
+
+    def _read(self, path: Path) -> bytes:
+        try:
+            with self._journal.kept():
+                return read_file(path)
+        except OSError as error:
+            raise QlowerError(f"cannot read {path}: {error.strerror}") from error

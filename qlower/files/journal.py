@@ -1,0 +1,69 @@
+"""What a piece of work has read and warned of, so that it can be told to be current.
+
+Whoever reads a file of the user's does it by `read_file`. While a journal is kept, it
+notes the content, and a file that is read again is what it was the first time: two
+readings in one compilation can't see two states of a file that is being edited.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+
+from qlower.diagnostics import LOGGER
+
+_KEPT: ContextVar[Journal | None] = ContextVar("journal", default=None)
+
+
+@dataclass(eq=False)
+class Journal:
+    """The content of every file that was read, by the name it was read under, and the
+    text of every warning."""
+
+    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    warnings: list[str] = field(default_factory=list[str])
+
+    @contextmanager
+    def kept(self) -> Generator[None]:
+        """While the block runs, this thread's readings and warnings are noted here."""
+        if _KEPT.get() is self:
+            yield
+            return
+        token = _KEPT.set(self)
+        handler = _Collector(self.warnings)
+        LOGGER.addHandler(handler)
+        try:
+            yield
+        finally:
+            LOGGER.removeHandler(handler)
+            _KEPT.reset(token)
+
+
+def read_file(path: str | PathLike[str]) -> bytes:
+    """The bytes of a file, the same in all of a journal; raises OSError."""
+    journal = _KEPT.get()
+    if journal is None:
+        return Path(path).read_bytes()
+    name = fspath(path)
+    if name not in journal.files:
+        journal.files[name] = Path(path).read_bytes()
+    return journal.files[name]
+
+
+class _Collector(logging.Handler):
+    """Collects the warnings of the thread that made it."""
+
+    def __init__(self, warnings: list[str]) -> None:
+        super().__init__(logging.WARNING)
+        self._warnings = warnings
+        self._thread = threading.get_ident()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.thread == self._thread:
+            self._warnings.append(record.getMessage())

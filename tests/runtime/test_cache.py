@@ -1,0 +1,376 @@
+"""The cache gives what would be compiled now, or nothing: whatever is edited, damaged,
+killed, or full."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.small_model import SMALL_MODEL
+from xdsl.dialects.builtin import ModuleOp
+
+import qlower
+from qlower import compilation
+from qlower.codegen.targets.resolve import Target
+from qlower.diagnostics import warn
+from qlower.model.signature import Array
+from qlower.runtime import cache, objects
+from qlower.runtime.cache import (
+    DIRECTORY,
+    LIMIT,
+    cache_folder,
+    cache_size,
+    clear,
+    find_entry,
+    keep_entry,
+)
+from qlower.runtime.objects import fingerprint
+from qlower.text.parsing import parse_module
+
+HELPER = """module attributes {{contract.base = "{base}"}} {{
+  func.func private @offset_and_clamp(%x: i32, %zero_point: i32, %min: i32, %max: i32)
+      -> i32 {{
+    %c = arith.constant {added} : i32
+    %y = arith.addi %x, %c : i32
+    %z = arith.addi %y, %zero_point : i32
+    %low = arith.maxsi %z, %min : i32
+    %r = arith.minsi %low, %max : i32
+    return %r : i32
+  }}
+}}
+"""
+"""A contract that adds a number to what another one gives."""
+
+PLAIN = 'module attributes {{contract.base = "{base}"}} {{}}\n'
+
+IMAGE = np.array([-128, -20, 30, 127], np.int8).reshape(1, 2, 2, 1)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The cache's; the working directory has a model and the contracts that it names:
+    a.mlir, its base b.mlir, and its base's base c.mlir."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(DIRECTORY, str(tmp_path / "cache"))
+    Path("model.mlir").write_text(SMALL_MODEL.replace('"tflite"', '"./a.mlir"'))
+    Path("a.mlir").write_text(PLAIN.format(base="./b.mlir"))
+    Path("b.mlir").write_text(PLAIN.format(base="./c.mlir"))
+    Path("c.mlir").write_text(HELPER.format(base="tflite", added=1))
+    return tmp_path / "cache"
+
+
+def run(contract: str | None = None) -> Array:
+    result = qlower.jit("model.mlir", contract)(IMAGE)
+    assert isinstance(result, np.ndarray)
+    return result
+
+
+def is_compiled(call: Callable[[], object]) -> bool:
+    """Whether a call compiles anything."""
+    compiled: list[bool] = []
+
+    def lower(module: ModuleOp, target: Target) -> ModuleOp:
+        compiled.append(True)
+        return lower_to_kernel(module, target)
+
+    lower_to_kernel = compilation.lower_to_kernel
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compilation, "lower_to_kernel", lower)
+        call()
+    return bool(compiled)
+
+
+def compiled_anew(contract: str | None = None) -> Array:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(DIRECTORY, "")
+        return run(contract)
+
+
+NAMED = 'qnn.contract = "tflite"'
+
+NAMES = {
+    "plain": SMALL_MODEL.replace(NAMED, 'qnn.contract = "./a.mlir"'),
+    "quoted key": SMALL_MODEL.replace(NAMED, '"qnn.contract"="./a.mlir"'),
+    "escape": SMALL_MODEL.replace(NAMED, 'qnn.contract = "\\2E/a.mlir"'),
+    "alias": '#c = "./a.mlir"\n' + SMALL_MODEL.replace(NAMED, "qnn.contract = #c"),
+    "comment": SMALL_MODEL.replace(NAMED, 'qnn.contract = // what\n "./a.mlir"'),
+}
+"""Ways to name a contract file in a model."""
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("way", NAMES)
+def test_a_contract_is_part_of_what_is_compiled_however_it_is_named(way: str):
+    Path("model.mlir").write_text(NAMES[way])
+    before = run()
+    assert not is_compiled(run)
+    Path("c.mlir").write_text(HELPER.format(base="tflite", added=3))
+    after = run()
+    assert (before != after).any()
+    np.testing.assert_array_equal(after, compiled_anew())
+
+
+def rewrite(name: str, text: str) -> Callable[[pytest.MonkeyPatch], None]:
+    def edit(patch: pytest.MonkeyPatch) -> None:
+        Path(name).write_text(text)
+
+    return edit
+
+
+def set_variable(name: str) -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda patch: patch.setenv(name, "1")
+
+
+EDITS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "the model": rewrite(
+        "model.mlir", NAMES["plain"].replace("[1, 2, 3]>", "[99, 2, 3]>")
+    ),
+    "the contract": rewrite("a.mlir", HELPER.format(base="./b.mlir", added=5)),
+    "which base it has": rewrite("a.mlir", PLAIN.format(base="tflite")),
+    "its base": rewrite("b.mlir", HELPER.format(base="./c.mlir", added=7)),
+    "its base's base": rewrite("c.mlir", HELPER.format(base="tflite", added=9)),
+    "the environment": set_variable("QLOWER_ANYTHING"),
+    "the compiler": lambda patch: patch.setattr(objects, "_own_code", lambda: b"new"),
+    "floats": lambda patch: patch.setattr(objects, "_float_arithmetic", lambda: b""),
+}
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("edited", EDITS)
+def test_an_edited_input_is_compiled_anew(edited: str, monkeypatch: pytest.MonkeyPatch):
+    run()
+    assert not is_compiled(run)
+    EDITS[edited](monkeypatch)
+    assert is_compiled(run)
+    np.testing.assert_array_equal(run(), compiled_anew())
+
+
+@pytest.mark.usefixtures("folder")
+def test_other_options_are_compiled_anew():
+    run()
+    for call in (
+        lambda: qlower.jit("model.mlir", cpu="x86-64"),
+        lambda: qlower.jit("model.mlir", cpu="x86-64-v3"),
+        lambda: qlower.jit("model.mlir", cpu="x86-64-v3", features="-fma"),
+        lambda: qlower.jit("model.mlir", contract="tflite"),
+        lambda: qlower.jit("model.mlir", contract="./c.mlir"),
+        lambda: qlower.jit("model.mlir", threads=2),
+        lambda: qlower.jit("model.mlir", profile=True),
+        lambda: qlower.jit("model.mlir", with_layers=True),
+    ):
+        assert is_compiled(call)
+        assert not is_compiled(call)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_model_is_known_by_its_content():
+    run()
+    Path("model.mlir").rename("moved.mlir")
+    assert not is_compiled(lambda: qlower.jit("moved.mlir"))
+    model = qlower.load("moved.mlir")
+    assert is_compiled(lambda: qlower.jit(model))
+    assert not is_compiled(lambda: qlower.jit(model))
+    Path("c.mlir").write_text(HELPER.format(base="tflite", added=3))
+    assert is_compiled(lambda: qlower.jit(model))
+    Path("c.mlir").unlink()
+    with pytest.raises(qlower.QlowerError, match=r"c\.mlir"):
+        qlower.jit(model)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_contract_that_is_edited_meanwhile(monkeypatch: pytest.MonkeyPatch):
+    """The entry is what the old text made, and found for the old text alone."""
+    lower_to_kernel = compilation.lower_to_kernel
+    old, new = Path("c.mlir").read_text(), HELPER.format(base="tflite", added=50)
+
+    def edit(module: ModuleOp, target: Target) -> ModuleOp:
+        Path("c.mlir").write_text(new)
+        return lower_to_kernel(module, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(compilation, "lower_to_kernel", edit)
+        first = run()
+    np.testing.assert_array_equal(run(), compiled_anew())
+    Path("c.mlir").write_text(old)
+    np.testing.assert_array_equal(run(), first)
+
+
+@pytest.mark.usefixtures("folder")
+def test_warnings_are_repeated(caplog: pytest.LogCaptureFixture):
+    def load(path: Path) -> qlower.Model:
+        warn("something looks wrong")
+        return original(path)
+
+    original = compilation.as_model
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compilation, "as_model", load)
+        run()
+    run()
+    assert caplog.messages == ["warning: something looks wrong"] * 2
+
+
+def test_damaged_entries_are_misses(folder: Path):
+    expected = run()
+    (path,) = folder.iterdir()
+    good = path.read_bytes()
+    flipped = bytearray(good)
+    flipped[len(good) // 2] ^= 4
+    for bad in (b"", good[:10], good[:-1], bytes(flipped), b"x" + good):
+        path.write_bytes(bad)
+        np.testing.assert_array_equal(run(), expected)
+        assert path.read_bytes() == good
+
+
+def test_an_entry_under_the_name_of_another_is_a_miss(folder: Path):
+    run()
+    (path,) = folder.iterdir()
+    run("tflite")
+    (other,) = set(folder.iterdir()) - {path}
+    other.write_bytes(path.read_bytes())
+    np.testing.assert_array_equal(run("tflite"), compiled_anew("tflite"))
+
+
+@pytest.mark.parametrize("value", ["", "/dev/null/nowhere"])
+def test_no_cache(folder: Path, value: str, monkeypatch: pytest.MonkeyPatch):
+    expected = run()
+    monkeypatch.setenv(DIRECTORY, value)
+    np.testing.assert_array_equal(run(), expected)
+    assert cache_size() == (0, 0)
+    assert clear() == 0
+
+
+def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    full: list[str] = []
+
+    def make_file(dir: Path, suffix: str) -> tuple[int, str]:
+        full.append(str(dir / f"full{suffix}"))
+        Path(full[-1]).touch()
+        return os.open("/dev/full", os.O_WRONLY), full[-1]
+
+    monkeypatch.setattr(cache.tempfile, "mkstemp", make_file)
+    expected = run()
+    assert full
+    assert list(folder.iterdir()) == []
+    np.testing.assert_array_equal(run(), expected)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write")
+def test_a_folder_that_cannot_be_written(folder: Path):
+    expected = run()
+    kept = set(folder.iterdir())
+    folder.chmod(0o500)
+    assert not is_compiled(run)
+    np.testing.assert_array_equal(run("tflite"), compiled_anew("tflite"))
+    assert set(folder.iterdir()) == kept
+    np.testing.assert_array_equal(run(), expected)
+    folder.chmod(0o700)
+
+
+def test_an_entry_of_another_user_is_not_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    run()
+    monkeypatch.setattr(cache.os, "geteuid", lambda: os.getuid() + 1)
+    assert is_compiled(run)
+
+
+def test_a_pipe_in_the_place_of_an_entry(folder: Path):
+    run()
+    (path,) = folder.iterdir()
+    path.unlink()
+    os.mkfifo(path)
+    assert is_compiled(run)
+
+
+def test_the_longest_unused_go_first(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    def name(index: int) -> Path:
+        return folder / f"{index}.qo"
+
+    monkeypatch.setenv(LIMIT, "1")
+    kept = 300_000
+    for index in range(3):
+        keep_entry(name(index), bytes(kept))
+        os.utime(name(index), (index + 1, index + 1))
+    abandoned, recent, foreign = (folder / n for n in ("a.tmp", "b.tmp", "notes"))
+    for path in (abandoned, recent, foreign):
+        path.write_bytes(b"x")
+    os.utime(abandoned, (1, 1))
+    assert find_entry(name(0)) == bytes(kept)  # which is a use
+    keep_entry(name(3), bytes(kept))
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "0.qo",
+        "2.qo",
+        "3.qo",
+        "b.tmp",
+        "notes",
+    ]
+    keep_entry(name(4), bytes(2 << 20))
+    assert not name(4).exists()
+    count, size = cache_size()
+    assert count == 4
+    assert clear() == size
+    assert list(folder.iterdir()) == [foreign]
+    monkeypatch.setenv(LIMIT, "much")
+    with pytest.raises(qlower.QlowerError, match="is 'much', not a number"):
+        run()
+
+
+WORKER = """
+import sys, numpy as np, qlower
+x = np.array([-128, -20, 30, 127], np.int8).reshape(1, 2, 2, 1)
+for cpu in sys.argv[1:]:
+    print(qlower.jit("model.mlir", cpu=cpu)(x).tolist())
+"""
+
+
+def start(*cpus: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WORKER, *cpus]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_processes_at_once(folder: Path):
+    check_processes(folder, 2)
+
+
+@pytest.mark.long
+def test_twenty_processes_and_some_that_are_killed(folder: Path):
+    for delay in (1.0, 1.5, 2.0, 2.5):
+        killed = start("x86-64", "x86-64-v2")
+        with pytest.raises(subprocess.TimeoutExpired):
+            killed.communicate(timeout=delay)
+        killed.kill()
+        killed.communicate()
+    check_processes(folder, 20)
+
+
+def check_processes(folder: Path, count: int) -> None:
+    """All give the same bits, and leave whole entries."""
+    cpus = ("x86-64", "x86-64-v2")
+    processes = [start(*cpus) for _ in range(count)]
+    expected = f"{compiled_anew().tolist()}\n" * len(cpus)
+    for process in processes:
+        assert process.communicate()[0] == expected
+        assert process.returncode == 0
+    for cpu in cpus:
+        assert not is_compiled(lambda cpu=cpu: qlower.jit("model.mlir", cpu=cpu))
+    for path in folder.glob("*.qo"):
+        assert find_entry(path) is not None
+    assert cache_folder() == folder
+
+
+def test_fingerprint_sees_constants_and_locations():
+    def of(byte: str, layer: str) -> bytes:
+        data = "0x" + byte * 400
+        text = f"""func.func @main() -> tensor<400xi8> {{
+          %c = arith.constant dense<"{data}"> : tensor<400xi8> loc("{layer}")
+          return %c : tensor<400xi8>
+        }}"""
+        return fingerprint(parse_module(text, "same.mlir"))
+
+    assert of("01", "a") == of("01", "a")
+    assert len({of("01", "a"), of("02", "a"), of("01", "b")}) == 3
