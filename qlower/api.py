@@ -20,7 +20,12 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 
 from qlower.codegen.program.flavour import Flavour
-from qlower.codegen.program.interface import SMALLEST_ARENA, Interface, c_identifier
+from qlower.codegen.program.interface import (
+    SMALLEST_ARENA,
+    Interface,
+    c_identifier,
+    check_name,
+)
 from qlower.codegen.program.module import CompiledObject, arena_bytes
 from qlower.codegen.targets.resolve import Target, resolve_levels, resolve_target
 from qlower.compilation import Compilation
@@ -207,9 +212,13 @@ def compile(
     features: str | None = None,
     contract: str | None = None,
     *,
+    name: str | None = None,
     tune: bool = False,
 ) -> Compiled:
     """Compile a model to an object for `target` ("host", or a triple).
+
+    C symbols, macros and files begin with `name`, by default that of the model's file
+    in lower case; QlowerError for a name that C doesn't take.
 
     With `tune` it is measured how contractions are cut, as in `jit`, which only this
     machine's code can be: QlowerError for another target.
@@ -222,19 +231,24 @@ def compile(
     names = resolve_levels(target, cpu, features)
     shared = Compilation(model, contract, tuned=tune)
     levels = [shared.for_target(level) for level in names.values()]
-    return compile_levels(dict(zip(names, levels, strict=True)))
+    return compile_levels(dict(zip(names, levels, strict=True)), name)
 
 
-def compile_levels(levels: Mapping[str, Compilation]) -> Compiled:
+def compile_levels(
+    levels: Mapping[str, Compilation], name: str | None = None
+) -> Compiled:
     """One object with code for each CPU level, by its name, the least first.
 
-    The compilations are of one model, and share its arith level.
+    The compilations are of one model, and share its arith level. C symbols begin with
+    `name`, by default that of the model's file.
     """
+    if name is not None:
+        check_name(name)
     first = next(iter(levels.values()))
     model = first.model
     arena = max(arena_bytes(main_function(level.kernels)) for level in levels.values())
     interface = Interface(
-        name=c_identifier("model" if model.path is None else model.path.stem),
+        name=name or c_identifier("model" if model.path is None else model.path.stem),
         signature=model.signature,
         arena_bytes=max(arena, SMALLEST_ARENA),
         contract=first.contract or module_contract(model.module) or "none",

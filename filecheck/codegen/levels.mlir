@@ -30,10 +30,10 @@ func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
 // X86-LABEL: level_3_nest_0_y:
 // X86: vpdpbusd {{.*}}%zmm
 // X86-LABEL: levels_level:
-// X86: movl known_level(%rip), %eax
+// X86: movl known.level(%rip), %eax
 // X86-NOT: {{%[yz]mm}}
 // X86: callq processor_words
-// X86: movl %eax, known_level(%rip)
+// X86: movl %eax, known.level(%rip)
 // X86-LABEL: levels_run_checked:
 // X86-NOT: {{%[yz]mm}}
 // X86-DAG: callq level_1_qlower_main
@@ -50,7 +50,7 @@ func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
 // ARM: bl getauxval
 // ARM: mov w0, #26
 // ARM: bl getauxval
-// ARM-NOT: known_level
+// ARM-NOT: known.level
 
 // All x86-64 processors run the least level: there is nothing to ask.
 // LEAST-NOT: processor_words

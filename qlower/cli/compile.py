@@ -35,6 +35,11 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="DIR", required=True, help="the folder to write"
     )
+    parser.add_argument(
+        "--name",
+        metavar="NAME",
+        help="what C symbols, macros and files begin with (default: the model's file)",
+    )
     add_target(parser, cpu="CPU[,CPU...]")
     parser.add_argument(
         "--emit",
@@ -51,17 +56,20 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compile, write everything or nothing, and list the files."""
     from qlower.api import check_emitted, compile_levels
+    from qlower.codegen.program.interface import check_name
     from qlower.codegen.targets.resolve import resolve_target
     from qlower.files.replacing import replacing_files
     from qlower.packages.link import compiler_driver
 
     emit = [kind.strip() for kind in options.emit.split(",") if kind.strip()]
     check_emitted(emit)
+    if options.name is not None:
+        check_name(options.name)
     if "shared" in emit:  # refused before the work, not after it
         compiler_driver(resolve_target(options.target).triple)
     folder = Path(options.output)
     with replacing_files(folder) as temporary:
-        compiled = compile_levels(make_levels(options))
+        compiled = compile_levels(make_levels(options), options.name)
         names = compiled.write(temporary, emit)
     for name in names:
         print(folder / name)

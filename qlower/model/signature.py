@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -59,6 +59,23 @@ class TensorSpec:
         """The zero point, or None when the tensor isn't quantized."""
         return self.zero_points[0] if self.zero_points else None
 
+    def quantize(self, real: ArrayLike) -> Array:
+        """The stored elements that stand for real numbers, of their shape.
+
+        Real numbers are taken as float32, as C programs have them. Each becomes the
+        integer nearest to `real / scale`, a float32 division, with ties to the even
+        one; plus the zero point, and saturated to the stored type. NaN becomes the zero
+        point. Raises QlowerError for a tensor that isn't quantized.
+        """
+        if self.scale is None or self.zero_point is None:
+            raise QlowerError(f"{self.name!r} isn't quantized: it holds {self.dtype}")
+        limits = np.iinfo(self.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            steps = np.rint(np.asarray(real, np.float32) / np.float32(self.scale))
+        stored = np.nan_to_num(steps.astype(np.float64), posinf=np.inf, neginf=-np.inf)
+        stored = np.clip(stored + self.zero_point, limits.min, limits.max)
+        return stored.astype(self.numpy_dtype)
+
     def dequantize(self, stored: Array) -> NDArray[np.float64]:
         """The real numbers that stored elements stand for, as float64."""
         values = stored.astype(np.float64)
@@ -73,7 +90,7 @@ class TensorSpec:
                 f"input {self.name!r} has type {array.dtype}, the model takes "
                 f"{self.dtype}",
                 help=f"real values are stored as round(real / {self.scale}) + "
-                f"{self.zero_point}"
+                f"{self.zero_point}, which `quantize` of this input computes"
                 if self.scale is not None and array.dtype.kind == "f"
                 else None,
             )

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+import numpy as np
+
 from qlower.codegen.program.interface import ARENA_ALIGNMENT, STATUS_CODES, Interface
+from qlower.codegen.targets.resolve import processor_of
 from qlower.model.signature import TensorSpec
 
 C_TYPES = {
@@ -26,12 +29,13 @@ def header_text(interface: Interface) -> str:
     upper = interface.name.upper()
     return "\n".join(
         (
-            f"/* The model {interface.name}, compiled by qlower {interface.version}.",
+            f"/* Model `{interface.name}`, compiled by qlower {interface.version}.",
             " *",
             f" * Call {interface.name}_run with inputs, outputs and an arena:",
             f" * {upper}_ARENA_BYTES bytes at a multiple of {upper}_ARENA_ALIGNMENT.",
             " * It keeps no state: calls with different arenas may run at once.",
-            " * Stored integers q stand for SCALE * (q - ZERO_POINT). */",
+            " * Stored integers q stand for SCALE * (q - ZERO_POINT); functions below",
+            " * convert them. They need no library, but not -ffast-math either. */",
             f"#ifndef {upper}_H",
             f"#define {upper}_H",
             "",
@@ -43,7 +47,7 @@ def header_text(interface: Interface) -> str:
             "#endif",
             "",
             f'#define {upper}_CONTRACT "{_escaped(interface.contract)}"',
-            f'#define {upper}_MODEL_SHA256 "{interface.model_sha256}"',
+            f'#define {upper}_SOURCE_SHA256 "{interface.model_sha256}"',
             f'#define {upper}_QLOWER_VERSION "{interface.version}"',
             f'#define {upper}_TARGET "{_escaped(interface.target)}"',
             f'#define {upper}_LEVELS "{_escaped(",".join(interface.levels))}"',
@@ -64,9 +68,7 @@ def header_text(interface: Interface) -> str:
             "",
             f"extern const char {interface.metadata}[];",
             "",
-            "/* Which of LEVELS runs on this processor, counted from 1: the last whose",
-            " * instructions it has; 0 for none, then nothing runs. On x86-64, the",
-            " * first call asks the processor, and keeps the answer for later ones. */",
+            *_level_comment(interface),
             f"int32_t {interface.level_function}(void);",
             "",
             f"int32_t {interface.entry}(uint64_t identity,",
@@ -81,6 +83,7 @@ def header_text(interface: Interface) -> str:
             f"      {', '.join(name for name, _ in interface.ports)},",
             "      arena, (uint64_t)arena_bytes);",
             "}",
+            *_conversions(interface),
             "",
             "#ifdef __cplusplus",
             "}",
@@ -90,6 +93,76 @@ def header_text(interface: Interface) -> str:
             "",
         )
     )
+
+
+def _level_comment(interface: Interface) -> Iterator[str]:
+    """What is said of the function that tells which level runs."""
+    processor = processor_of(interface.target)
+    if processor is None:
+        yield "/* Always 1: there is no system to ask what the processor has. */"
+        return
+    yield "/* Which of LEVELS runs on this processor, counted from 1: the last whose"
+    yield " * instructions it has; 0 for none, then nothing runs."
+    if processor.remembers:
+        yield " * The first call asks the processor, later ones remember what it said."
+    yield " */"
+
+
+def _conversions(interface: Interface) -> Iterator[str]:
+    """Functions between real numbers and the stored integers of each port.
+
+    They give what `TensorSpec.quantize` and, rounded to float32, `dequantize` give. An
+    integer of up to 16 bits is exact in float32, and so is its distance to the zero
+    point; there are none for wider ones.
+    """
+    ports = [
+        (port, spec)
+        for port, spec in interface.ports
+        if spec.scale is not None and spec.numpy_dtype.itemsize <= 2
+    ]
+    if ports:
+        yield from _NEAREST.format(name=interface.name).splitlines()
+    for port, spec in ports:
+        limits = np.iinfo(spec.dtype)
+        names = {
+            "name": interface.name,
+            "port": port,
+            "macro": f"{interface.name}_{port}".upper(),
+            "type": C_TYPES[spec.dtype],
+            "low": f"{limits.min}",
+            "high": f"{limits.max}",
+        }
+        yield from _CONVERSIONS.format(**names).splitlines()
+
+
+_NEAREST = """
+/* The integer nearest to x, of two the even one, between low and high; 0 for NaN. */
+static inline int32_t {name}_nearest(float x, int32_t low, int32_t high) {{
+  int32_t whole, odd;
+  float rest;
+  if (!(x > (float)low)) return x <= (float)low ? low : 0;
+  if (x >= (float)high) return high;
+  whole = (int32_t)x; /* towards zero, and rest is exact */
+  rest = x - (float)whole;
+  odd = whole % 2 != 0;
+  if (rest > 0.5f || (rest >= 0.5f && odd)) return whole + 1;
+  if (rest < -0.5f || (rest <= -0.5f && odd)) return whole - 1;
+  return whole;
+}}
+"""
+
+_CONVERSIONS = """
+/* real / SCALE to the nearest, plus ZERO_POINT, saturated; NaN gives ZERO_POINT. */
+static inline {type} {name}_quantize_{port}(float real) {{
+  return ({type})({macro}_ZERO_POINT +
+                  {name}_nearest(real / {macro}_SCALE,
+                                 {low} - {macro}_ZERO_POINT,
+                                 {high} - {macro}_ZERO_POINT));
+}}
+static inline float {name}_dequantize_{port}({type} stored) {{
+  return {macro}_SCALE * (float)(stored - {macro}_ZERO_POINT);
+}}
+"""
 
 
 def _parameters(interface: Interface) -> Iterator[str]:

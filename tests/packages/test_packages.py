@@ -15,10 +15,12 @@ from support.elf import read_object
 from support.small_model import SMALL_MODEL
 
 import qlower
+from qlower.cli import main
 from qlower.codegen.program.interface import ARENA_ALIGNMENT, STATUS_CODES, c_identifier
 from qlower.packages.link import compiler_driver
 
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+CPUS = ["x86-64", "x86-64-v3"]
 EVERYTHING = ["obj", "header", "shared", "c-example"]
 
 needs_cc = pytest.mark.skipif(
@@ -50,6 +52,34 @@ def test_names():
     assert c_identifier("MobileNet v2 (1.0)") == "mobilenet_v2_1_0"
     assert c_identifier("2nd") == "model_2nd"
     assert c_identifier("日本") == "model"
+
+
+@pytest.mark.parametrize("name", ["MyNet", "known", "choose", "a_1"])
+def test_a_name_is_what_everything_begins_with(name: str, tmp_path: Path):
+    """Also one that code inside could be called by."""
+    model = tmp_path / "7 my-model.v2.mlir"
+    model.write_text(SMALL_MODEL)
+    compiled = qlower.compile(model, target="x86_64-linux-gnu", cpu=CPUS, name=name)
+    compiled.save(tmp_path / "out", emit=["obj", "header"])
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        f"{name}.o",
+        f"{name}.h",
+    }
+    assert f"#define {name.upper()}_ARENA_BYTES " in compiled.text("header")
+    assert f"int32_t {name}_run(" in compiled.text("header")
+
+
+@pytest.mark.parametrize("name", ["", "7net", "_net", "a-b", "a b", "é", "a;b", "a\n"])
+def test_names_that_c_does_not_take(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    model = tmp_path / "model.mlir"
+    model.write_text(SMALL_MODEL)
+    with pytest.raises(qlower.QlowerError, match="is no name for C: expected a letter"):
+        qlower.compile(model, name=name)
+    assert main(["compile", str(model), "-o", str(tmp_path / "o"), "--name", name]) == 1
+    assert "is no name for C" in capsys.readouterr().err
+    assert not (tmp_path / "o").exists()
 
 
 @needs_cc

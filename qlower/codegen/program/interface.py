@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from qlower.diagnostics import QlowerError
 from qlower.model.signature import Signature, TensorSpec
 from qlower.version import __version__
 
@@ -38,9 +39,10 @@ STATUS_CODES: Mapping[str, tuple[int, str]] = {
 class Interface:
     """A compiled model's names, sizes and types.
 
-    `name` is a C identifier in lower case; `arena_bytes` the scratch memory that a call
-    needs; `model_sha256` the hash of the model's file (or of its module, if there was
-    no file); `target` is a triple, and `levels` are the CPUs that there is code for.
+    `name` is what C symbols, macros (in upper case) and files begin with; `arena_bytes`
+    is the scratch memory that a call needs; `model_sha256` the hash of the model's file
+    (or of its module, if there was no file); `target` is a triple, and `levels` are the
+    CPUs that there is code for.
     """
 
     name: str
@@ -96,6 +98,19 @@ class Interface:
         data["signature"] = Signature.from_json(data["signature"])
         data["levels"] = tuple(data["levels"])
         return Interface(**data)
+
+
+def check_name(name: str) -> str:
+    """`name` itself, or a QlowerError if C symbols can't begin with it.
+
+    A name that begins with an underscore is C's own.
+    """
+    if not re.fullmatch(r"[A-Za-z]\w*", name, flags=re.ASCII):
+        raise QlowerError(
+            f"{name!r} is no name for C: expected a letter, then letters, digits and _",
+            help=f"--name {c_identifier(name)}",
+        )
+    return name
 
 
 def c_identifier(name: str) -> str:

@@ -18,8 +18,9 @@ from collections.abc import Mapping, Sequence
 
 from qlower.codegen.targets.processor import WORDS, Processor
 
-CHOICE = "choose_level"
-_KNOWN = "known_level"
+CHOICE = "choose.level"
+_KNOWN = "known.level"
+"""No name of C, so that no model can be called so."""
 
 
 def level_function(
@@ -84,12 +85,12 @@ def _remembered(name: str, processor: Processor) -> list[str]:
         "  %is_known = icmp sge i32 %known, 0",
         "  br i1 %is_known, label %done, label %find",
         "find:",
-        f"  %found = call i32 @{_KNOWN}_now()",
+        f"  %found = call i32 @{_KNOWN}.now()",
         f"  store atomic i32 %found, ptr @{_KNOWN} monotonic, align 4",
         "  br label %done",
         "done:",
         "  %level = phi i32 [ %known, %entry ], [ %found, %find ]",
         "  ret i32 %level",
         "}",
-        *_asked(f"{_KNOWN}_now", processor, "internal"),
+        *_asked(f"{_KNOWN}.now", processor, "internal"),
     ]

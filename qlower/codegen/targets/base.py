@@ -290,11 +290,16 @@ class Architecture:
                     f for f in present if item[1:] not in self._with_implied({f})
                 }
         target = self.table(triple, cpu, ",".join(features), frozenset(present))
-        has_linux = not {"linux", "android"}.isdisjoint(triple.split("-"))
-        if self.processor is None or not has_linux:
+        processor = self.processor_on(triple)
+        if processor is None:
             return target
-        needs = frozenset(present & self.processor.bits.keys())
-        return replace(target, processor=self.processor, needs=needs)
+        needs = frozenset(present & processor.bits.keys())
+        return replace(target, processor=processor, needs=needs)
+
+    def processor_on(self, triple: str) -> Processor | None:
+        """How code for a triple asks for features; None without a system to ask."""
+        has_linux = not {"linux", "android"}.isdisjoint(triple.split("-"))
+        return self.processor if has_linux else None
 
     def _parse_features(self, text: str | None) -> tuple[str, ...]:
         """The signed feature names of "+a,-b"; QlowerError for an unknown one."""

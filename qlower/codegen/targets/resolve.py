@@ -22,6 +22,7 @@ from qlower.codegen.targets.base import (
     Target,
     TileRegisters,
 )
+from qlower.codegen.targets.processor import Processor
 from qlower.codegen.targets.riscv64 import RISCV64
 from qlower.codegen.targets.wasm import WASM32
 from qlower.codegen.targets.x86 import X86
@@ -38,6 +39,7 @@ __all__ = [
     "Target",
     "TileRegisters",
     "host_target",
+    "processor_of",
     "resolve_levels",
     "resolve_target",
 ]
@@ -117,6 +119,11 @@ def resolve_levels(
                 )
         levels["+".join([base, *added])] = level
     return levels
+
+
+def processor_of(triple: str) -> Processor | None:
+    """How code for a triple asks for features; None without a system to ask."""
+    return _architecture(triple).processor_on(triple)
 
 
 def _architecture(triple: str) -> Architecture:
