@@ -13,7 +13,7 @@ from qlower.bench.peers import Unavailable, peer_version, prepare_peer
 from qlower.compilation import Compilation
 from qlower.diagnostics import LOGGER
 from qlower.model.signature import Array, TensorSpec
-from qlower.runtime.profiling import KernelTime
+from qlower.runtime.profiling import Profile
 from qlower.version import __version__
 
 OURS = "qlower"
@@ -65,9 +65,7 @@ class Report:
 
     machine: Machine
     comparisons: list[Comparison] = field(default_factory=list[Comparison])
-    layers: dict[str, tuple[KernelTime, ...]] = field(
-        default_factory=dict[str, tuple[KernelTime, ...]]
-    )
+    layers: dict[str, Profile] = field(default_factory=dict[str, Profile])
 
 
 def compare(model: Path, compilation: Compilation, options: Options) -> Comparison:
@@ -93,7 +91,7 @@ def compare(model: Path, compilation: Compilation, options: Options) -> Comparis
     )
 
 
-def layer_times(compilation: Compilation, rounds: int) -> tuple[KernelTime, ...]:
+def layer_times(compilation: Compilation, rounds: int) -> Profile:
     """The time of every nest and copy of a profiled compilation."""
     run = compilation.function()
     inputs = [random_input(spec) for spec in run.inputs]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from html import escape
 
 from qlower.bench.comparison import OURS, Comparison, Report
 from qlower.bench.measure import Spread
-from qlower.runtime.profiling import profile_table
+from qlower.report.profile_table import profile_table
+from qlower.report.table import Column, Table, counted
 
 LEGEND = (
     "us: the median and the quartiles of all rounds. x: the peer's time over qlower's "
@@ -37,55 +39,84 @@ def as_data(report: Report) -> dict[str, object]:
     }
 
 
-def as_text(report: Report) -> str:
-    """A table, what is absent, and the layers."""
-    rows = _rows(report.comparisons)
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [_machine(report), ""]
-    for row in rows:
-        cells = (f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
-        lines.append("  ".join([f"{row[0]:<{widths[0]}}", *list(cells)[1:]]))
-    lines += ["", f"{LEGEND}.", *_means(report.comparisons)]
-    lines += [f"without {text}" for text in _absent(report.comparisons)]
+def as_text(report: Report, width: int | None = None) -> str:
+    """A table, what is absent, and the layers; `width` is the terminal's."""
+    parts = [_machine(report), "", comparison_table(report).render("plain", width)]
     for model, times in report.layers.items():
-        lines += ["", f"{model}, one thread:"]
-        lines += profile_table(times, report.machine.peak)
-    return "\n".join(lines)
+        table = profile_table(times, report.machine.peak)
+        parts += ["", f"{model}, one thread:", "", table.render("plain", width)]
+    return "\n".join(parts)
 
 
 def as_markdown(report: Report) -> str:
     """The same as a page's section."""
-    head, *rows = _rows(report.comparisons)
-    lines = [_machine(report), "", _line(head)]
-    lines.append(_line(["---", *["---:"] * (len(head) - 1)]))
-    lines += [_line(row) for row in rows]
-    lines += ["", f"{LEGEND}.", ""]
-    lines += [f"- {text}" for text in _means(report.comparisons)]
-    lines += [f"- Without {text}" for text in _absent(report.comparisons)]
+    parts = [_machine(report), "", comparison_table(report).render("markdown")]
     for model, times in report.layers.items():
-        lines += ["", f"### {model}, one thread", "", "```"]
-        lines += [*profile_table(times, report.machine.peak), "```"]
-    return "\n".join(lines)
+        table = profile_table(times, report.machine.peak)
+        parts += ["", f"### {model}, one thread", "", table.render("markdown")]
+    return "\n".join(parts)
 
 
-def _rows(comparisons: Sequence[Comparison]) -> list[list[str]]:
-    """Cells: a head, and a row a comparison."""
-    peers = _peers(comparisons)
-    head = ["model", "threads", f"{OURS} us"]
-    for peer in peers:
-        head += [f"{peer} us", "x"]
-    rows = [head]
-    for comparison in comparisons:
-        row = [comparison.model, str(comparison.threads)]
-        row.append(_spread(comparison.times[OURS]))
-        for peer in peers:
-            if peer in comparison.ratios:
-                row.append(_spread(comparison.times[peer]))
-                row.append(_spread(comparison.ratios[peer]))
-            else:
-                row += ["-", "-"]
-        rows.append(row)
-    return rows
+def as_html(report: Report) -> str:
+    """The same as a fragment of a page."""
+    parts = [f"<p>{escape(_machine(report))}</p>"]
+    parts.append(comparison_table(report).render("html"))
+    for model, times in report.layers.items():
+        parts.append(f"<h3>{escape(model)}, one thread</h3>")
+        parts.append(profile_table(times, report.machine.peak).render("html"))
+    return "\n".join(parts)
+
+
+def comparison_table(report: Report) -> Table[Comparison]:
+    """A row a model and number of threads, with columns for every peer."""
+    columns: list[Column[Comparison]] = [
+        Column("model", "model", lambda row: row.model, right=False, least=16),
+        Column("threads", "threads", lambda row: row.threads),
+        *_time_columns(OURS),
+    ]
+    for peer in _peers(report.comparisons):
+        columns += [*_time_columns(peer), *_ratio_columns(peer)]
+    notes = [f"{LEGEND}.", *_means(report.comparisons)]
+    notes += [f"Without {text}" for text in _absent(report.comparisons)]
+    return Table("time of one call", report.comparisons, columns, notes=notes)
+
+
+def _time_columns(contestant: str) -> list[Column[Comparison]]:
+    def spread(row: Comparison) -> Spread | None:
+        return row.times.get(contestant)
+
+    return _spread_columns(f"{contestant} us", f"{contestant}_us", spread)
+
+
+def _ratio_columns(peer: str) -> list[Column[Comparison]]:
+    def spread(row: Comparison) -> Spread | None:
+        return row.ratios.get(peer)
+
+    return _spread_columns("x", f"{peer}_ratio", spread)
+
+
+def _spread_columns(
+    title: str, key: str, spread: Callable[[Comparison], Spread | None]
+) -> list[Column[Comparison]]:
+    """A median with its quartiles: one column for people, three for programs."""
+
+    def shown(row: Comparison) -> str:
+        found = spread(row)
+        return "-" if found is None else _spread(found)
+
+    def part(suffix: str, take: Callable[[Spread], float]) -> Column[Comparison]:
+        def value(row: Comparison) -> float | None:
+            found = spread(row)
+            return None if found is None else take(found)
+
+        return Column(None, f"{key}{suffix}", value)
+
+    return [
+        Column(title, None, shown),
+        part("", lambda found: found.median),
+        part("_low", lambda found: found.low),
+        part("_high", lambda found: found.high),
+    ]
 
 
 def _peers(comparisons: Sequence[Comparison]) -> list[str]:
@@ -112,7 +143,7 @@ def _means(comparisons: Sequence[Comparison]) -> Iterable[str]:
             if len(ratios) > 1:
                 mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
                 yield (
-                    f"{peer}, {threads} thread{'s' * (threads > 1)}: {mean:.2f} x, the "
+                    f"{peer}, {counted(threads, 'thread')}: {mean:.2f} x, the "
                     f"geometric mean over {len(ratios)} models "
                     f"({min(ratios):.2f} to {max(ratios):.2f})"
                 )
@@ -136,7 +167,3 @@ def _machine(report: Report) -> str:
         text += ", in dot products of vectors (tiles go beyond)"
     versions = ", ".join(f"{name} {v}" for name, v in machine.versions.items())
     return f"{text}. {versions}."
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qlower.cli.options import (
     Commands,
@@ -12,12 +13,18 @@ from qlower.cli.options import (
     add_machine,
     add_tune,
 )
+from qlower.cli.output import terminal_width
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
+
+if TYPE_CHECKING:
+    from qlower.bench.comparison import Report
 
 EXAMPLE = """  qlower bench model.tflite --against litert --threads 1,2
   qlower bench model.tflite --against litert,onnxruntime=model_qdq.onnx --json out.json
   qlower bench model.tflite --layers"""
+
+STANDARD_OUTPUT = "-"
 
 
 def register(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -54,9 +61,14 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
         metavar="N",
         help="how many turns each contestant has (default: 101)",
     )
-    parser.add_argument("--json", metavar="FILE", help="also write everything as JSON")
     parser.add_argument(
-        "--markdown", action="store_true", help="print a table for a page"
+        "--json", metavar="FILE", help="also write everything as JSON (- prints it)"
+    )
+    parser.add_argument(
+        "--format",
+        choices=("plain", "markdown", "csv", "html"),
+        default="plain",
+        help="how the table is written; csv has no layers",
     )
     add_contract(parser)
     add_tune(parser)
@@ -79,10 +91,11 @@ def run(options: argparse.Namespace) -> int:
         model_name,
     )
     from qlower.bench.peak import measured_peak
-    from qlower.bench.report import as_data, as_markdown, as_text
+    from qlower.bench.report import as_data
     from qlower.codegen.program.flavour import Flavour
     from qlower.codegen.targets.resolve import resolve_target
     from qlower.compilation import Compilation
+    from qlower.files.replacing import write_text
     from qlower.frontends.load import check_model_path
 
     chosen = Options(_peers(options.against), options.rounds)
@@ -115,13 +128,26 @@ def run(options: argparse.Namespace) -> int:
             for m in models
         }
     clear_status()
-    print(as_markdown(report) if options.markdown else as_text(report))
+    if options.json != STANDARD_OUTPUT:
+        print(_written(report, options.format))
     if options.json is not None:
-        from qlower.files.replacing import replacing
-
-        with replacing(Path(options.json)) as stream:
-            stream.write(json.dumps(as_data(report), indent=1).encode() + b"\n")
+        data = json.dumps(as_data(report), indent=1) + "\n"
+        write_text(options.json, lambda: data)
     return 0
+
+
+def _written(report: Report, format: str) -> str:
+    from qlower.bench.report import as_html, as_markdown, as_text, comparison_table
+
+    match format:
+        case "markdown":
+            return as_markdown(report)
+        case "html":
+            return as_html(report)
+        case "csv":
+            return comparison_table(report).render("csv")
+        case _:
+            return as_text(report, terminal_width())
 
 
 def _peers(text: str) -> dict[str, Path | None]:

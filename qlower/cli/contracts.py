@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qlower.cli.options import Commands, add_command
+from qlower.cli.output import add_format, print_table, terminal_width
 from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
@@ -32,9 +33,11 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
     )
     parser.set_defaults(run=list_contracts)
     actions = parser.add_subparsers(title="actions", metavar="ACTION")
-    add_command(
+    add_format(parser)
+    listed = add_command(
         actions, common, "list", "list the contracts (default)", "  qlower contracts"
     )
+    add_format(listed)
     show = add_command(actions, common, "show", "explain a contract", EXAMPLE)
     show.add_argument(
         "name", nargs="?", help="a contract's name, or the path of its file"
@@ -54,7 +57,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
         actions,
         common,
         "compare",
-        "count how often contracts differ, layer by layer",
+        "count how often contracts differ in each kind of layer, or each layer",
         COMPARE_EXAMPLE,
     )
     compare.add_argument(
@@ -74,22 +77,30 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
         "--examples", type=int, metavar="COUNT", help="take so many of a set's inputs"
     )
     compare.add_argument(
+        "--layers", action="store_true", help="tell of each layer, not of each kind"
+    )
+    compare.add_argument(
         "--output",
         metavar="FILE",
         default="-",
-        help="write to this markdown file (default: print)",
+        help="write to this file (default: print)",
     )
+    add_format(compare, default="markdown")
     compare.set_defaults(run=compare_contracts)
 
 
 def list_contracts(options: argparse.Namespace) -> int:
     """One line a contract."""
-    from qlower.contracts import contract_names, load_contract
+    from qlower.contracts.headers import Header, contract_headers
+    from qlower.report.table import Column, Table
 
-    names = contract_names()
-    width = max(map(len, names))
-    for name in names:
-        print(f"{name:<{width}}  {load_contract(name).summary}")
+    columns: list[Column[Header]] = [
+        Column("contract", "name", lambda row: row.name, right=False),
+        Column("what it is", "summary", lambda row: row.summary, right=False, least=40),
+        Column("family", "family", lambda row: row.family, right=False, rank=2),
+        Column("base", "base", lambda row: row.base, right=False, rank=1),
+    ]
+    print_table(Table("contracts", contract_headers(), columns), options)
     return 0
 
 
@@ -137,15 +148,20 @@ def compare_contracts(options: argparse.Namespace) -> int:
     from qlower.contracts import contract_names
     from qlower.files.replacing import write_text
     from qlower.report.contract_differences import compare
-    from qlower.report.differences_page import differences_page
+    from qlower.report.differences_page import differences_page, pairs_table
 
     if options.examples is not None and options.examples < 1:
         raise QlowerError(f"--examples must be at least 1, not {options.examples}")
     subjects = [_subject(argument) for argument in options.models]
     contracts: list[str] = options.contract or contract_names()
-    page = differences_page(compare(subjects, contracts, options.examples))
+    found = compare(subjects, contracts, options.examples, by_layer=options.layers)
     clear_status()
-    write_text(options.output, lambda: page)
+    if options.format == "markdown":
+        text = differences_page(found)
+    else:
+        width = terminal_width() if options.output == "-" else None
+        text = pairs_table(found).render(options.format, width) + "\n"
+    write_text(options.output, lambda: text)
     return 0
 
 

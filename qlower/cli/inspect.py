@@ -16,6 +16,7 @@ from qlower.cli.options import (
     add_tune,
     make_compilation,
 )
+from qlower.cli.output import add_format, print_table
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
 from qlower.model.layers import layer_name, layer_names
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     from qlower.compilation import Compilation
     from qlower.model import Model
+    from qlower.report.layer_table import LayerStatistics
+    from qlower.report.table import Table
 
 EXAMPLE = """  qlower inspect model.tflite --stats
   qlower inspect model.tflite --at arith --layer conv_1
@@ -49,6 +52,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
         help="a table of layers: shapes, scales, accumulator range, proved epilogue, "
         "work and bytes",
     )
+    add_format(parser)
     add_contract(parser)
     add_tune(parser)
     add_target(parser)
@@ -61,9 +65,9 @@ def run(options: argparse.Namespace) -> int:
     if options.layer is not None:
         check_layer(compilation.model, options.layer)
     if options.stats:
-        text = _table(compilation, options.layer)
-    else:
-        text = _text(compilation, options.at, options.layer)
+        print_table(_table(compilation, options.layer), options)
+        return 0
+    text = _text(compilation, options.at, options.layer)
     clear_status()
     print(text.rstrip("\n"))
     return 0
@@ -86,15 +90,15 @@ def check_layer(model: Model, name: str) -> None:
     )
 
 
-def _table(compilation: Compilation, layer: str | None) -> str:
+def _table(compilation: Compilation, layer: str | None) -> Table[LayerStatistics]:
     from qlower.pipeline import epilogue_proofs
-    from qlower.report.layer_table import format_statistics, layer_statistics
+    from qlower.report.layer_table import layer_statistics, layer_table
 
     proofs = epilogue_proofs(compilation.arith, compilation.target)
     rows = layer_statistics(compilation.model.module, proofs)
     if layer is not None:
         rows = [row for row in rows if row.name == layer]
-    return format_statistics(rows)
+    return layer_table(rows)
 
 
 def _text(compilation: Compilation, level: str, layer: str | None) -> str:

@@ -18,19 +18,18 @@ from qlower.cli.options import (
     add_tune,
     make_compilation,
 )
+from qlower.cli.output import add_format, print_table
 from qlower.cli.progress import clear_status, progress
 from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
     from qlower.model.signature import Array, TensorSpec
     from qlower.runtime.executors import Executor
+    from qlower.runtime.profiling import Profile
 
 EXAMPLE = """  qlower run model.tflite --input image.npy
   qlower run model.mlir --input images.npz --output y.npz --save-layers layers.npz
   qlower run model.mlir --input left=a.npy --input right=b.npy --executor interp"""
-
-TOP = 3
-"""How many of the largest values a summary shows."""
 
 
 def register(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -68,6 +67,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
         help="print the time of every layer (the median of some calls on the first "
         "input), its multiply-accumulates a second, and the bytes of its tensors",
     )
+    add_format(parser)
     add_threads(parser)
     add_contract(parser)
     add_tune(parser)
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
         inputs = input_set(executor.inputs, _assign(executor.inputs, given))
         results = [executor.run((), run) for run in progress(inputs.runs, "run")]
         if options.profile:
-            _print_profile(executor, inputs.runs[0])
+            print_table(_profile(executor, inputs.runs[0]).table, options)
         outputs = {
             spec.name: inputs.join([arrays[index] for arrays, _ in results])
             for index, spec in enumerate(executor.outputs)
@@ -101,36 +101,35 @@ def run(options: argparse.Namespace) -> int:
             layers = {n: inputs.join([found[n] for _, found in results]) for n in names}
             _write(layers_output, layers)
     if output is None:
-        clear_status()
-        for number, (arrays, _) in enumerate(results):
-            if inputs.is_set:
-                print(f"input {number}:")
-            for spec, array in zip(executor.outputs, arrays, strict=True):
-                print(summarize(spec, array))
+        _show(executor.outputs, [arrays for arrays, _ in results], options)
     return 0
 
 
-def _print_profile(executor: Executor, inputs: Mapping[str, Array]) -> None:
+def _show(
+    specs: Sequence[TensorSpec],
+    results: Sequence[Sequence[Array]],
+    options: argparse.Namespace,
+) -> None:
+    """The outputs of one run in lines, of several in a table."""
+    from qlower.report.output_table import OutputSummary, output_table
+
+    rows = [
+        OutputSummary.of(number, spec, array)
+        for number, arrays in enumerate(results)
+        for spec, array in zip(specs, arrays, strict=True)
+    ]
+    if len(results) > 1 or options.format != "plain":
+        print_table(output_table(rows), options)
+        return
+    clear_status()
+    print(*(line for row in rows for line in row.lines), sep="\n")
+
+
+def _profile(executor: Executor, inputs: Mapping[str, Array]) -> Profile:
     from qlower.runtime.executors import JitFunction
-    from qlower.runtime.profiling import profile_table
 
     assert isinstance(executor, JitFunction)
-    clear_status()
-    arrays = [inputs[spec.name] for spec in executor.inputs]
-    print("\n".join(profile_table(executor.profile(*arrays))))
-
-
-def summarize(spec: TensorSpec, array: Array) -> str:
-    """One output in a few words: its largest values, as real numbers."""
-    import numpy as np
-
-    real = spec.dequantize(array).ravel()
-    order = np.argsort(-real, kind="stable")[:TOP]
-    values = ", ".join(f"[{index}] {real[index]:.4g}" for index in order)
-    shape = "x".join(str(extent) for extent in array.shape)
-    kind = f"{shape} {array.dtype}" if shape else str(array.dtype)
-    what = "largest" if real.size > TOP else "values"
-    return f"{spec.name} ({kind}): {what} {values}"
+    return executor.profile(*(inputs[spec.name] for spec in executor.inputs))
 
 
 def _make_executor(options: argparse.Namespace) -> Executor:

@@ -146,7 +146,7 @@ def parse_contract(text: str, name: str, filename: str) -> Contract:
     """Read a contract from its text; errors point into `filename`."""
     module = parse_module(text, filename)
     rules: dict[str, Rule] = {}
-    base_name = _module_string(module, BASE)
+    base_name = module_string(module, BASE)
     base = load_contract(base_name) if base_name else None
     if base is not None:
         _inherit(module, base)
@@ -166,8 +166,8 @@ def parse_contract(text: str, name: str, filename: str) -> Contract:
         name,
         text,
         text + (base.source if base else ""),
-        _module_string(module, SUMMARY),
-        _module_string(module, FAMILY) or (base.family if base else ""),
+        module_string(module, SUMMARY),
+        module_string(module, FAMILY) or (base.family if base else ""),
         base,
         rules,
         module,
@@ -227,7 +227,8 @@ def served_rules(function: FuncOp) -> tuple[str, ...]:
     return tuple(rule.data for rule in attribute.data)
 
 
-def _module_string(module: ModuleOp, key: str) -> str:
+def module_string(module: ModuleOp, key: str) -> str:
+    """A string among a contract's module attributes, empty where there is none."""
     attribute = module.attributes.get(key)
     if attribute is None:
         return ""

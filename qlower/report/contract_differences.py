@@ -93,7 +93,7 @@ class Kind:
 
 @dataclass
 class Comparison:
-    """Every kind of layer of the subjects, by name."""
+    """Every kind of layer of the subjects by name, or every layer."""
 
     contracts: Sequence[str]
     subjects: list[tuple[str, int, int]] = field(
@@ -102,23 +102,31 @@ class Comparison:
     """Name, number of examples, number of layers."""
 
     kinds: dict[str, Kind] = field(default_factory=dict[str, Kind])
+    by_layer: bool = False
+    """Whether `kinds` holds every layer by itself."""
 
 
 def compare(
-    subjects: Sequence[Subject], contracts: Sequence[str], examples: int | None = None
+    subjects: Sequence[Subject],
+    contracts: Sequence[str],
+    examples: int | None = None,
+    *,
+    by_layer: bool = False,
 ) -> Comparison:
     """Compare the contracts on the layers that they round in.
 
     A model that names no contract is run under the first one. `examples` limits how
-    many examples of each subject's inputs are used.
+    many examples of each subject's inputs are used. Layers of a kind are counted
+    together, or each `by_layer`.
     """
     names = [load_contract(name).name for name in contracts]
     for name, count in Counter(names).items():
         if count > 1:
             raise QlowerError(f"{count} of the contracts to compare are called {name}")
-    comparison = Comparison(names)
+    comparison = Comparison(names, by_layer=by_layer)
     for subject in subjects:
-        _compare_subject(comparison, subject, contracts, examples)
+        lead = f"{subject.name}: " if len(subjects) > 1 else ""
+        _compare_subject(comparison, subject, contracts, examples, lead)
     return comparison
 
 
@@ -158,6 +166,7 @@ def _compare_subject(
     subject: Subject,
     contracts: Sequence[str],
     examples: int | None,
+    lead: str,
 ) -> None:
     model = subject.model
     runs = input_set(model.inputs, subject.inputs).runs[:examples]
@@ -170,6 +179,8 @@ def _compare_subject(
         if recorded[0][name].dtype.kind in "iu"
     }
     comparison.subjects.append((subject.name, len(runs), len(kinds)))
+    if comparison.by_layer:
+        kinds = {name: f"{lead}{name} ({kind})" for name, kind in kinds.items()}
     for kind in kinds.values():
         comparison.kinds.setdefault(kind, Kind()).layer_count += 1
     answers: dict[str, dict[str, Array]] = {}

@@ -1,11 +1,13 @@
-"""The page of how often contracts differ, in markdown that is a table as it stands."""
+"""How often contracts differ: a page in markdown, and a table of all pairs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from qlower.report.contract_differences import Comparison, Kind
+from qlower.report.contract_differences import Comparison, Difference, Kind
+from qlower.report.table import Column, Table, counted
 
 REFERENCE = "exact"
 """What the overview holds the other contracts against, if it is among them."""
@@ -24,13 +26,10 @@ show more."""
 
 
 def differences_page(comparison: Comparison) -> str:
-    """The whole page: models, an overview, and for each kind of layer all pairs."""
+    """The whole page: models, an overview, and for each kind of layer, or each layer,
+    all pairs."""
     lines = [_INTRODUCTION, ""]
-    rows = [
-        [name, str(layers), str(examples)]
-        for name, examples, layers in comparison.subjects
-    ]
-    lines += _table(["model", "layers", "examples"], rows)
+    lines.append(_models(comparison).render("markdown"))
     if REFERENCE in comparison.contracts and len(comparison.contracts) > 1:
         lines += _overview(comparison)
     for name, kind in comparison.kinds.items():
@@ -38,18 +37,52 @@ def differences_page(comparison: Comparison) -> str:
     return "\n".join([*lines, ""])
 
 
+def _models(comparison: Comparison) -> Table[tuple[str, int, int]]:
+    columns: list[Column[tuple[str, int, int]]] = [
+        Column("model", "model", lambda row: row[0], right=False),
+        Column("layers", "layers", lambda row: row[2]),
+        Column("examples", "examples", lambda row: row[1]),
+    ]
+    return Table("models", comparison.subjects, columns)
+
+
 def _overview(comparison: Comparison) -> Iterator[str]:
     yield ""
     yield f"## From `{REFERENCE}`"
     yield ""
     others = [name for name in comparison.contracts if name != REFERENCE]
-    rows = [
-        [name, *(str(k.difference(REFERENCE, name)) for k in comparison.kinds.values())]
-        for name in others
-    ]
-    yield from _table(["contract", *comparison.kinds], rows)
+    kinds = comparison.kinds
+    if comparison.by_layer:
+        yield _matrix(
+            "layer",
+            list(kinds),
+            others,
+            lambda layer, name: kinds[layer].difference(REFERENCE, name),
+        )
+    else:
+        yield _matrix(
+            "contract",
+            others,
+            list(kinds),
+            lambda name, kind: kinds[kind].difference(REFERENCE, name),
+        )
     yield ""
     yield "Counted is where both take the layer; `-`: the contract refuses all of them."
+
+
+def _matrix(
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cell: Callable[[str, str], Difference | str],
+) -> str:
+    """A cell for each row and column, in markdown."""
+
+    def column(name: str) -> Column[str]:
+        return Column(name, name, lambda row: str(cell(row, name)))
+
+    head: Column[str] = Column(title, title, lambda row: row, right=False)
+    return Table(title, rows, [head, *map(column, columns)]).render("markdown")
 
 
 def _pairs(name: str, kind: Kind, contracts: Sequence[str]) -> Iterator[str]:
@@ -58,7 +91,7 @@ def _pairs(name: str, kind: Kind, contracts: Sequence[str]) -> Iterator[str]:
     yield ""
     yield f"## {name}"
     yield ""
-    yield f"{_layers(kind.layer_count)}, {outputs:,} outputs. The same bits:"
+    yield f"{counted(kind.layer_count, 'layer')}, {outputs:,} outputs. The same bits:"
     yield ""
     for number, group in enumerate(groups, 1):
         yield f"{number}. {', '.join(group)}"
@@ -66,15 +99,48 @@ def _pairs(name: str, kind: Kind, contracts: Sequence[str]) -> Iterator[str]:
     if len(groups) < 2:
         return
     yield ""
+    numbers = [str(number) for number in range(1, len(groups) + 1)]
+
+    def cell(row: str, column: str) -> Difference | str:
+        if int(row) >= int(column):
+            return ""
+        return kind.difference(groups[int(row) - 1][0], groups[int(column) - 1][0])
+
+    yield _matrix("", numbers[:-1], numbers[1:], cell)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two contracts on one kind of layer, or on one layer."""
+
+    layers: str
+    first: str
+    second: str
+    difference: Difference
+
+
+def pairs_table(comparison: Comparison) -> Table[Pair]:
+    """A row for every two contracts that both take some of the layers."""
     rows = [
-        [
-            str(number),
-            *("" for _ in groups[1:number]),
-            *(str(kind.difference(group[0], other[0])) for other in groups[number:]),
-        ]
-        for number, group in enumerate(groups[:-1], 1)
+        Pair(name, *names, difference)
+        for name, kind in comparison.kinds.items()
+        for names, difference in kind.pairs.items()
     ]
-    yield from _table(["", *(str(n) for n in range(2, len(groups) + 1))], rows)
+    title = "layer" if comparison.by_layer else "kind"
+    columns: list[Column[Pair]] = [
+        Column(title, title, lambda row: row.layers, right=False, least=12),
+        Column("contract", "first", lambda row: row.first, right=False),
+        Column("contract", "second", lambda row: row.second, right=False),
+        Column("outputs", "outputs", lambda row: row.difference.count),
+        Column("differ", "differing", lambda row: row.difference.differing),
+        Column("by at most", "largest", lambda row: row.difference.largest),
+    ]
+    notes = [
+        f"{name} refuses {counted(len(reasons), 'layer')} of {layers}: {reasons[0]}"
+        for layers, kind in comparison.kinds.items()
+        for name, reasons in kind.refusals.items()
+    ]
+    return Table("how contracts differ", rows, columns, notes=notes)
 
 
 def _refusals(kind: Kind, contracts: Sequence[str]) -> Iterator[str]:
@@ -92,23 +158,7 @@ def _refusals(kind: Kind, contracts: Sequence[str]) -> Iterator[str]:
         yield "Refused:"
         yield ""
     for reasons, names in who.items():
-        said = "; ".join(f"{_layers(count)}, {reason}" for reason, count in reasons)
-        yield f"- {', '.join(names)}: {said}"
-
-
-def _layers(count: int) -> str:
-    return f"{count} layer" if count == 1 else f"{count} layers"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A markdown table whose columns line up; numbers are to the right."""
-    widths = [
-        max(len(row[column]) for row in (head, *rows)) for column in range(len(head))
-    ]
-    rules = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
-    for row in (head, rules, *rows):
-        first, *rest = (
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        said = "; ".join(
+            f"{counted(count, 'layer')}, {reason}" for reason, count in reasons
         )
-        yield f"| {' | '.join([first, *rest])} |"
+        yield f"- {', '.join(names)}: {said}"

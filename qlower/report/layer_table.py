@@ -17,6 +17,7 @@ from qlower.contracts.accumulator_range import (
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, element_type
 from qlower.model.layers import is_constant, layer_name, layers
+from qlower.report.table import Column, Table, counted
 from qlower.transforms.prove_epilogues import Proof
 
 
@@ -40,20 +41,74 @@ class LayerStatistics:
     result_bytes: int
 
 
-HEADER = (
-    "op",
-    "input (scale, zero point)",
-    "result (scale, zero point)",
-    "accumulator",
-    "bits",
-    "epilogue",
-    "proved",
-    "MACs",
-    "constant bytes",
-    "result bytes",
-    "layer",
+LEGEND = {
+    "fma": "one multiply-add takes the place of the contract's steps after the sum, "
+    "proved to give the same for every sum",
+    "mul, add": "the same by a multiplication and an addition",
+    "mended": "so many sums at which that is corrected",
+    "table": "the results for all bytes are looked up",
+    "copy": "the bytes pass as they are",
+    "as written": "the contract's own steps",
+}
+"""What the column `epilogue` says."""
+
+COLUMNS: tuple[Column[LayerStatistics], ...] = (
+    Column("layer", "layer", lambda row: row.name, right=False, least=12),
+    Column("op", "op", lambda row: row.kind, right=False),
+    Column(
+        "input (scale, zero point)",
+        "inputs",
+        lambda row: row.inputs,
+        right=False,
+        least=28,
+        rank=5,
+    ),
+    Column(
+        "result (scale, zero point)",
+        "results",
+        lambda row: row.results,
+        right=False,
+        least=28,
+        rank=1,
+    ),
+    Column(
+        "accumulator",
+        None,
+        lambda row: None if row.accumulator is None else str(row.accumulator),
+        rank=6,
+    ),
+    Column(
+        None, "accumulator_min", lambda row: row.accumulator and row.accumulator.minimum
+    ),
+    Column(
+        None, "accumulator_max", lambda row: row.accumulator and row.accumulator.maximum
+    ),
+    Column(
+        "bits", "accumulator_bits", lambda row: row.accumulator and row.accumulator.bits
+    ),
+    Column(
+        "epilogue", "epilogue", lambda row: row.epilogue and str(row.epilogue), rank=2
+    ),
+    Column(
+        "proved",
+        None,
+        lambda row: row.epilogue and f"{row.epilogue.proved}/{row.epilogue.channels}",
+        rank=4,
+    ),
+    Column(None, "channels", lambda row: row.epilogue and row.epilogue.channels),
+    Column(None, "channels_proved", lambda row: row.epilogue and row.epilogue.proved),
+    Column("MACs", "macs", lambda row: row.work, sums=True),
+    Column(
+        "constant bytes",
+        "constant_bytes",
+        lambda row: row.constant_bytes,
+        sums=True,
+        rank=3,
+    ),
+    Column(
+        "result bytes", "result_bytes", lambda row: row.result_bytes, sums=True, rank=7
+    ),
 )
-"""The columns; layer names come last because some are very long."""
 
 
 def layer_statistics(
@@ -78,28 +133,9 @@ def multiply_accumulates(op: Operation) -> int:
     return math.prod(tensor_shape(op.result.type)) * taps
 
 
-def format_statistics(rows: Sequence[LayerStatistics]) -> str:
-    """The table, with a line of totals."""
-    totals = (
-        f"{len(rows)} layers",
-        *[""] * 6,
-        f"{sum(row.work for row in rows):,}",
-        f"{sum(row.constant_bytes for row in rows):,}",
-        f"{sum(row.result_bytes for row in rows):,}",
-        "total",
-    )
-    cells = [HEADER, *(_cells(row) for row in rows), totals]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    right = range(HEADER.index("accumulator"), HEADER.index("layer"))
-    lines = [
-        "  ".join(
-            cell.rjust(width) if index in right else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in cells
-    ]
-    rule = "-" * (sum(widths[:-1]) + 2 * len(widths[:-1]) + len(HEADER[-1]))
-    return "\n".join([lines[0], rule, *lines[1:-1], rule, lines[-1], ""])
+def layer_table(rows: Sequence[LayerStatistics]) -> Table[LayerStatistics]:
+    """The layers with a line of totals."""
+    return Table("layers", rows, COLUMNS, counted(len(rows), "layer"), LEGEND)
 
 
 def _layer(op: Operation, epilogue: Proof | None) -> LayerStatistics:
@@ -115,23 +151,6 @@ def _layer(op: Operation, epilogue: Proof | None) -> LayerStatistics:
         multiply_accumulates(op),
         sum(tensor_bytes(value.type) for value in constants),
         sum(tensor_bytes(value.type) for value in op.results),
-    )
-
-
-def _cells(row: LayerStatistics) -> tuple[str, ...]:
-    accumulator, epilogue = row.accumulator, row.epilogue
-    return (
-        row.kind,
-        ", ".join(row.inputs),
-        ", ".join(row.results),
-        "-" if accumulator is None else str(accumulator),
-        "-" if accumulator is None else str(accumulator.bits),
-        "-" if epilogue is None else str(epilogue),
-        "-" if epilogue is None else f"{epilogue.proved}/{epilogue.channels}",
-        f"{row.work:,}" if row.work else "-",
-        f"{row.constant_bytes:,}" if row.constant_bytes else "-",
-        f"{row.result_bytes:,}",
-        row.name,
     )
 
 

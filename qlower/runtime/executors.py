@@ -20,7 +20,7 @@ from qlower.model.signature import Array, Signature, TensorSpec, main_function
 if TYPE_CHECKING:
     from qlower.runtime.bound import BoundCall
     from qlower.runtime.executable import Executable
-    from qlower.runtime.profiling import KernelTime
+    from qlower.runtime.profiling import Profile
 
 Outputs: TypeAlias = Array | tuple[Array, ...]
 
@@ -182,7 +182,7 @@ class JitFunction:
 
     def profile(
         self, *inputs: Array, calls: int = 20, **named_inputs: Array
-    ) -> tuple[KernelTime, ...]:
+    ) -> Profile:
         """The median time of every nest and copy over `calls` calls.
 
         For a function compiled with `profile=True`.

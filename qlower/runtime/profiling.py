@@ -3,33 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qlower.codegen.program.work import Kernel
 from qlower.runtime.bound import BoundCall
 
-_NAME_WIDTH = 60
-"""Characters of a layer's name; TFLite joins the names of all that it fused."""
+if TYPE_CHECKING:
+    from qlower.report.table import Table
 
 
 @dataclass(frozen=True)
-class KernelTime:
+class KernelTime(Kernel):
     """How long a nest or copy takes; reading the clock is part of it (some 20 ns)."""
 
-    kernel: Kernel
     nanoseconds: float
 
     @property
     def giga_products_per_second(self) -> float:
         """Multiply-accumulates; 0 for what isn't a sum of products."""
-        return self.kernel.products / max(self.nanoseconds, 1.0)
+        return self.products / max(self.nanoseconds, 1.0)
 
 
-def kernel_times(
-    call: BoundCall, kernels: Sequence[Kernel], calls: int
-) -> tuple[KernelTime, ...]:
+class Profile(tuple[KernelTime, ...]):
+    """The times of all kernels in order; `pandas.DataFrame` takes it as it is."""
+
+    __slots__ = ()
+
+    @property
+    def table(self) -> Table[KernelTime]:
+        """The times for people."""
+        from qlower.report.profile_table import profile_table
+
+        return profile_table(self)
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    def _repr_html_(self) -> str:
+        return self.table.render("html")
+
+
+def kernel_times(call: BoundCall, kernels: Sequence[Kernel], calls: int) -> Profile:
     """The median of each kernel's time, after one call that isn't counted."""
     call()
     taken: list[tuple[int, ...]] = []
@@ -37,28 +54,7 @@ def kernel_times(
         call()
         taken.append(tuple(call.times[0].tolist()))
     medians = np.median(np.array(taken, np.float64), axis=0)
-    return tuple(
-        KernelTime(kernel, float(nanoseconds))
+    return Profile(
+        KernelTime(**asdict(kernel), nanoseconds=float(nanoseconds))
         for kernel, nanoseconds in zip(kernels, medians, strict=True)
     )
-
-
-def profile_table(times: Sequence[KernelTime], peak: float | None = None) -> list[str]:
-    """Lines with each kernel's time and share, products a second and bytes.
-
-    `peak` is what the machine can do, in G products a second.
-    """
-    total = sum(time.nanoseconds for time in times)
-    of_peak = f"{'of peak':>9}" if peak else ""
-    lines = [f"{'us':>9}{'share':>8}{'GMAC/s':>9}{of_peak}{'KB':>9}  kernel"]
-    for time in times:
-        speed = time.giga_products_per_second
-        counted = time.kernel.products > 0
-        row = f"{time.nanoseconds / 1e3:9.2f}{time.nanoseconds / total:8.1%}"
-        row += f"{speed:9.1f}" if counted else " " * 9
-        if peak:
-            row += f"{speed / peak:9.0%}" if counted else " " * 9
-        row += f"{time.kernel.bytes / 1e3:9.1f}"
-        layer = time.kernel.layer[:_NAME_WIDTH]
-        lines.append(f"{row}  {time.kernel.family:<12}{layer}")
-    return [*lines, f"{total / 1e3:9.2f}{1:8.1%}  all"]

@@ -32,26 +32,28 @@ def test_alone_with_layers(model: str, capsys: Capture):
     command = ["bench", model, "--rounds", "2", "--threads", "1,2", "--layers"]
     assert main([*command, "--json", "out.json", "--against", "litert"]) == 0
     out = capsys.readouterr().out
-    absent = "without litert for parent: no model file for this peer (model.tflite)"
+    absent = "Without litert for parent: no model file for this peer (model.tflite)"
     absent = absent.replace("parent", Path.cwd().name)
     assert absent in out
     assert "GMAC/s are the measured peak of one" in out
-    assert out.splitlines()[-1].endswith("  all")
+    assert out.splitlines()[-1].startswith("All together: ")
     data = json.loads(Path("out.json").read_text())
     assert [c["threads"] for c in data["comparisons"]] == [1, 2]
     assert all(c["times"]["qlower"]["median"] > 0 for c in data["comparisons"])
     ((layers),) = data["layers"].values()
-    assert [time["kernel"]["products"] for time in layers] == [8, 24]
+    assert [time["products"] for time in layers] == [8, 24]
     assert data["machine"]["peak"] > 0
 
 
 def test_beside_litert(layer: Path, capsys: Capture):
     pytest.importorskip("ai_edge_litert")
     command = ["bench", str(layer), "--rounds", "3", "--against", "litert,torch"]
-    assert main([*command, "--markdown"]) == 0
+    assert main([*command, "--format", "markdown"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "| model | threads | qlower us | litert us | x |" in lines
-    assert sum(line.startswith("| layer | 1 | ") for line in lines) == 1
+    head = next(line for line in lines if line.startswith("| model"))
+    titles = ["model", "threads", "qlower us", "litert us", "x"]
+    assert [title.strip() for title in head.split("|")[1:-1]] == titles
+    assert sum(line.startswith("| layer |       1 | ") for line in lines) == 1
     assert "- Without torch for layer: no model file for this peer (layer.pt2)" in lines
 
 

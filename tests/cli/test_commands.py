@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -78,14 +79,28 @@ def test_inspect_layer(model: str, capsys: Capture):
 
 def test_inspect_statistics(model: str, capsys: Capture):
     lines = output(capsys, "inspect", model, "--stats").splitlines()
-    conv = next(line for line in lines if line.endswith("conv"))
+    conv = next(line for line in lines if line.startswith("conv"))
     # Channel 0: 100 + 64 * [0, 255]; channel 1: -200 - 32 * [0, 255].
     assert "[-8360, 16420]" in conv
     assert "1x2x2x1 i8 (0.0078125, -128)" in conv
     assert " 16 " in conv  # bits
     assert " 8 " in conv  # 4 positions, 2 channels
     assert "2/2" in conv  # channels whose requantization is proved
-    assert lines[-1].startswith("3 layers")
+    assert "3 layers" in lines[-3]
+    assert lines[-1].startswith("fma: one multiply-add takes the place")
+
+
+def test_inspect_statistics_for_programs(model: str, capsys: Capture):
+    command = ("inspect", model, "--stats")
+    rows = json.loads(output(capsys, *command, "--json"))
+    assert [row["layer"] for row in rows] == ["conv", "flat", "scores"]
+    conv = rows[0]
+    bounds = (conv["accumulator_min"], conv["accumulator_max"])
+    assert (*bounds, conv["accumulator_bits"], conv["macs"]) == (-8360, 16420, 16, 8)
+    for format in ("markdown", "csv", "html"):
+        assert "conv" in output(capsys, *command, "--format", format)
+    wide = output(capsys, *command, "--layer", "conv")
+    assert "1 layer " in wide
 
 
 def test_every_level_is_listed():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,26 @@ from qlower.contracts import contract_names, load_contract
 
 def test_the_list_has_one_line_a_contract(capsys: pytest.CaptureFixture[str]):
     assert main(["contracts"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.splitlines()[2:]
     assert [line.split()[0] for line in lines] == contract_names()
     for line, name in zip(lines, contract_names(), strict=True):
-        assert line.endswith(load_contract(name).summary)
+        assert f"  {load_contract(name).summary}  " in line
         assert load_contract(name).summary
+
+
+def test_the_list_says_what_the_files_say(capsys: pytest.CaptureFixture[str]):
+    """It reads no functions, and finds the same."""
+    assert main(["contracts", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {
+            "name": name,
+            "summary": contract.summary,
+            "family": contract.family,
+            "base": contract.base.name if contract.base else "",
+        }
+        for name in contract_names()
+        for contract in [load_contract(name)]
+    ]
 
 
 def test_show_explains(capsys: pytest.CaptureFixture[str]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -66,8 +67,26 @@ def test_summary_of_a_set(model: str, capsys: Capture):
     np.save("images.npy", np.zeros((2, 1, 2, 2, 1), np.int8))
     assert main(["run", model, "--input", "images.npy"]) == 0
     out, error = capsys.readouterr()
-    assert out.count("scores (1x3 uint8): values [") == 2
+    head, _, *rows = out.splitlines()
+    assert head.split() == ["input", "output", "type", "largest"]
+    assert [row.split()[:4] for row in rows] == [
+        [str(number), "scores", "1x3", "uint8"] for number in range(2)
+    ]
     assert error == ""
+    assert main(["run", model, "--input", "images.npy", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    expected = qlower.jit(model)(np.zeros((1, 2, 2, 1), np.int8))
+    for number, entry in enumerate(data):
+        assert entry["input"] == number
+        assert entry["stored"] == expected.ravel()[entry["indices"]].tolist()
+
+
+def test_summary_has_the_stored_integers(model: str, image: str, capsys: Capture):
+    assert main(["run", model, "--input", image]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("scores (1x3 uint8): values [")
+    stored = qlower.jit(model)(np.load(image)).ravel().tolist()
+    assert second == f"  stored: {' '.join(map(str, stored))}"
 
 
 def test_outputs_are_reproducible(model: str, image: str):
@@ -156,9 +175,10 @@ def test_unknown_contract_and_cpu(model: str, image: str, capsys: Capture):
 def test_profile_and_threads(model: str, image: str, capsys: Capture):
     command = ["run", model, "--input", image, "--output", "y.npz"]
     assert main([*command, "--profile", "--threads", "2"]) == 0
-    head, *rows, total = capsys.readouterr().out.splitlines()
-    assert head.split() == ["us", "share", "GMAC/s", "KB", "kernel"]
-    assert [row.split()[-1] for row in (*rows, total)] == ["conv", "scores", "all"]
+    head, _, *rows, _, total = capsys.readouterr().out.splitlines()
+    assert head.split() == ["layer", "kernel", "us", "share", "GMAC/s", "KB"]
+    assert [row.split()[0] for row in rows] == ["conv", "scores"]
+    assert total.startswith("All together: ")
     expected = qlower.interpret(model, np.load(image))
     np.testing.assert_array_equal(np.load("y.npz")["scores"], expected)
 

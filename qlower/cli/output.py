@@ -1,0 +1,43 @@
+"""Tables on standard output, in the format that was asked for."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+
+from qlower.cli.progress import clear_status
+from qlower.report.table import FORMATS, Format, Row, Table
+
+
+def add_format(parser: argparse.ArgumentParser, default: Format = "plain") -> None:
+    """The options that say how a table is written."""
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        default=default,
+        help=f"how a table is written (default: {default}); plain is as wide as the "
+        "terminal",
+    )
+    parser.add_argument(
+        "--json",
+        action="store_const",
+        const="json",
+        dest="format",
+        help="the same as --format json",
+    )
+
+
+def print_table(table: Table[Row], options: argparse.Namespace) -> None:
+    """Print in the format of `add_format`, in a terminal no wider than that."""
+    clear_status()
+    print(table.render(options.format, terminal_width()))
+
+
+def terminal_width() -> int | None:
+    """Characters of a line ($COLUMNS, or what the terminal has); None for a file or a
+    pipe, which take lines of any length."""
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return shutil.get_terminal_size().columns
+    return None

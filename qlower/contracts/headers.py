@@ -1,0 +1,51 @@
+"""What contracts say of themselves, without reading their functions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+
+from qlower.contracts import BASE, FAMILY, SUMMARY, contract_names, module_string
+from qlower.text.parsing import parse_module
+
+_FIRST_FUNCTION = re.compile(r"^\s*func\.func\b", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Header:
+    """A contract's name and the attributes of its module; `base` is a name, or empty,
+    and the family empty where it is the base's."""
+
+    name: str
+    summary: str
+    family: str
+    base: str
+
+
+def contract_headers() -> list[Header]:
+    """Of the contracts that come with qlower, in alphabetical order."""
+    headers = {name: _header(name) for name in contract_names()}
+    return [
+        Header(name, found.summary, _family(found, headers), found.base)
+        for name, found in headers.items()
+    ]
+
+
+def _header(name: str) -> Header:
+    resource = files("qlower.contracts") / f"{name}.mlir"
+    text = resource.read_text(encoding="utf-8")
+    function = _FIRST_FUNCTION.search(text)
+    if function is not None:
+        text = f"{text[: function.start()]}\n}}"
+    module = parse_module(text, str(resource))
+    return Header(
+        name, *(module_string(module, key) for key in (SUMMARY, FAMILY, BASE))
+    )
+
+
+def _family(header: Header, headers: dict[str, Header]) -> str:
+    """Its own, or else its base's."""
+    while not header.family and header.base:
+        header = headers[header.base]
+    return header.family

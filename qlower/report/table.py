@@ -1,0 +1,113 @@
+"""Tables: rows of one kind and what is told of each, for people and for programs.
+
+A `Column` takes its cell from a row, which may be any object; `Table` has the rows, and
+is written by `table_formats.py`:
+
+    Table("layers", rows, [
+        Column("MACs", "products", lambda row: row.products, sums=True),
+        Column("layer", "layer", lambda row: row.name, least=12),
+    ])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeAlias, TypeVar, get_args
+
+Row = TypeVar("Row")
+
+Cell: TypeAlias = str | bool | int | float | Sequence["str | int | float"] | None
+"""What a row has in a column; None where there is nothing to tell."""
+
+Format: TypeAlias = Literal["plain", "markdown", "csv", "json", "html"]
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+NOTHING = "-"
+"""How an empty cell is shown to people."""
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """What is told of each row.
+
+    `title` is for people, None where the column is for programs alone; `key` is for
+    programs (CSV and JSON), None where the column is for people alone. `show` writes
+    the cell for people, by default `show_cell`.
+
+    Where a terminal is narrow, columns that have a `rank` are left out, the highest
+    first, and texts are cut down to `least` characters, if that is given. A column that
+    `sums` has its sum in the table's last line.
+    """
+
+    title: str | None
+    key: str | None
+    value: Callable[[Row], Cell]
+    show: Callable[[Row], str] | None = None
+    right: bool = True
+    sums: bool = False
+    least: int | None = None
+    rank: int = 0
+
+    def text(self, row: Row) -> str:
+        """The row's cell as people read it."""
+        return show_cell(self.value(row)) if self.show is None else self.show(row)
+
+
+@dataclass(frozen=True)
+class Table(Generic[Row]):
+    """Rows under columns.
+
+    `total` names the last line, which has the sums; without it there is none. `legend`
+    explains words that may occur in cells: those that do occur are listed below, after
+    `notes`.
+    """
+
+    title: str
+    rows: Sequence[Row]
+    columns: Sequence[Column[Row]]
+    total: str | None = None
+    legend: Mapping[str, str] = field(default_factory=dict[str, str])
+    notes: Sequence[str] = ()
+
+    def render(self, format: Format = "plain", width: int | None = None) -> str:
+        """The table as text; `width` is the terminal's, in characters, for "plain"."""
+        from qlower.report.table_formats import write
+
+        return write(self, format, width)
+
+    def records(self) -> list[dict[str, Cell]]:
+        """Each row as plain data, by the columns' keys."""
+        return [
+            {c.key: c.value(row) for c in self.columns if c.key is not None}
+            for row in self.rows
+        ]
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def _repr_html_(self) -> str:
+        return self.render("html")
+
+
+def show_cell(cell: Cell) -> str:
+    """A cell for people: digits in groups, real numbers to four digits."""
+    match cell:
+        case None:
+            return NOTHING
+        case bool():
+            return "yes" if cell else "no"
+        case str():
+            return cell
+        case int():
+            return f"{cell:,}"
+        case float():
+            return f"{cell:.4g}"
+        case _:
+            return ", ".join(map(show_cell, cell)) or NOTHING
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things in words: `1 layer`, `2 layers`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

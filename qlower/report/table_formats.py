@@ -1,0 +1,273 @@
+"""How tables are written: plain text, markdown, CSV, JSON and HTML.
+
+Names in a table may come from a model file, so none of the writers lets a cell leave
+its place: control characters are escaped, and so is what the format gives a meaning.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import TypeAlias
+
+from qlower.diagnostics import QlowerError
+from qlower.report.table import FORMATS, Cell, Column, Row, Table
+
+Lines: TypeAlias = list[list[str]]
+"""Cells as texts: the titles, the rows, and the sums where there are any."""
+
+GAP = "  "
+
+_MARKDOWN = re.compile(r"[\\|`<>*\[\]]|(?<!\w)_|_(?!\w)")
+
+
+def write(table: Table[Row], format: str, width: int | None = None) -> str:
+    """The table in one of `FORMATS`; `width` limits "plain"."""
+    match format:
+        case "plain":
+            return plain(table, width)
+        case "markdown":
+            return markdown(table)
+        case "csv":
+            return csv(table)
+        case "json":
+            return json(table)
+        case "html":
+            return html(table)
+        case _:
+            raise QlowerError(
+                f"there is no format {format!r}: choose of {', '.join(FORMATS)}"
+            )
+
+
+def plain(table: Table[Row], width: int | None = None) -> str:
+    """Columns that line up, within `width` characters as far as that can be."""
+    columns, left_out = _fitting(table, width)
+    lines = _lines(table, columns)
+    widths = _widths(lines, width)
+    if width is not None:
+        widths = _shortened(columns, widths, width)
+    heads = zip_longest(*map(_wrap, lines[0], widths), fillvalue="")
+    head, body = (
+        [
+            GAP.join(
+                text.rjust(size) if column.right else text.ljust(size)
+                for column, size, text in zip(
+                    columns, widths, map(shorten, line, widths), strict=True
+                )
+            ).rstrip()
+            for line in part
+        ]
+        for part in (heads, lines[1:])
+    )
+    rule = "-" * max(map(len, (*head, *body)))
+    if table.total is not None:
+        body[-1:] = [rule, body[-1]]
+    below = [*table.notes, *_legend(table, lines)]
+    if left_out:
+        titles = ", ".join(column.title or "" for column in left_out)
+        below.append(f"Not shown for want of width: {titles}; --format csv has all.")
+    if width is not None:
+        below = [line for text in below for line in _wrap(text, width)]
+    return "\n".join([*head, rule, *body, *([""] if below else []), *below])
+
+
+def markdown(table: Table[Row]) -> str:
+    """A table that lines up as text as well."""
+    columns = _for_people(table)
+    lines = [[_escape_markdown(text) for text in line] for line in _lines(table)]
+    widths = [
+        max(2 if column.right else 1, width)
+        for column, width in zip(columns, _widths(lines), strict=True)
+    ]
+    rules = [
+        f"{'-' * (width - 1)}{':' if column.right else '-'}"
+        for column, width in zip(columns, widths, strict=True)
+    ]
+    shown = [
+        " | ".join(
+            text.rjust(width) if column.right else text.ljust(width)
+            for column, width, text in zip(columns, widths, line, strict=True)
+        )
+        for line in (lines[0], rules, *lines[1:])
+    ]
+    below = [f"- {text}" for text in (*table.notes, *_legend(table, _lines(table)))]
+    return "\n".join(
+        [*(f"| {line} |" for line in shown), *([""] if below else []), *below]
+    )
+
+
+def csv(table: Table[Row]) -> str:
+    """All rows, without sums, with the columns' keys above; lists are joined by `;`."""
+    import csv
+    from io import StringIO
+
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(column.key for column in table.columns if column.key is not None)
+    for record in table.records():
+        writer.writerow(_csv_cell(cell) for cell in record.values())
+    return text.getvalue().rstrip("\n")
+
+
+def json(table: Table[Row]) -> str:
+    """A list with an object for each row."""
+    import json
+
+    return json.dumps(table.records(), indent=1)
+
+
+def html(table: Table[Row]) -> str:
+    """A fragment of a page: a table, and below it notes and legend."""
+    columns = _for_people(table)
+    head, *body = _lines(table)
+    below = [*table.notes, *_legend(table, [head, *body])]
+    foot = [body.pop()] if table.total is not None else []
+    parts = ["<table>", f"<caption>{_escape_html(table.title)}</caption>"]
+    for group, cell, lines in (("thead", "th", [head]), ("tbody", "td", body)):
+        parts.append(f"<{group}>")
+        parts += [_html_line(columns, line, cell) for line in lines]
+        parts.append(f"</{group}>")
+    if foot:
+        parts += ["<tfoot>", _html_line(columns, foot[0], "td"), "</tfoot>"]
+    parts.append("</table>")
+    return "\n".join([*parts, *(f"<p>{_escape_html(text)}</p>" for text in below)])
+
+
+def printable(text: str) -> str:
+    """The text with control characters escaped, so that it stays on its line."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
+def shorten(text: str, width: int) -> str:
+    """The text within `width` characters: its beginning and its end."""
+    if len(text) <= width:
+        return text
+    end = (width - 1) // 2
+    return f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
+
+
+def _for_people(table: Table[Row]) -> list[Column[Row]]:
+    return [column for column in table.columns if column.title is not None]
+
+
+def _lines(table: Table[Row], columns: Sequence[Column[Row]] | None = None) -> Lines:
+    shown = _for_people(table) if columns is None else columns
+    lines = [[printable(column.title or "") for column in shown]]
+    lines += [[printable(column.text(row)) for column in shown] for row in table.rows]
+    if table.total is not None:
+        sums = [_sum(table, column) for column in shown]
+        place = next((i for i, text in enumerate(sums) if not text), 0)
+        sums[place] = table.total
+        lines.append(sums)
+    return lines
+
+
+def _sum(table: Table[Row], column: Column[Row]) -> str:
+    if not column.sums:
+        return ""
+    cells = (column.value(row) for row in table.rows)
+    return f"{sum(cell for cell in cells if isinstance(cell, int)):,}"
+
+
+def _widths(lines: Lines, limit: int | None = None) -> list[int]:
+    """Of each column; where there is a limit, its title may take several lines."""
+    return [
+        max(
+            *map(len, title.split() if limit is not None else [title]),
+            *map(len, texts),
+            0,
+        )
+        for title, *texts in zip(*lines, strict=True)
+    ]
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def _fitting(
+    table: Table[Row], width: int | None
+) -> tuple[list[Column[Row]], list[Column[Row]]]:
+    """The columns that fit, and those left out: the lowest ranks come first."""
+    columns = _for_people(table)
+    if width is None:
+        return columns, []
+    widths = _widths(_lines(table, columns), width)
+    least = [
+        size if column.least is None else min(size, column.least)
+        for column, size in zip(columns, widths, strict=True)
+    ]
+    room = width + len(GAP)
+    shown: set[int] = set()
+    for index in sorted(range(len(columns)), key=lambda index: columns[index].rank):
+        needed = least[index] + len(GAP)
+        if columns[index].rank == 0 or needed <= room:
+            shown.add(index)
+            room -= needed
+    kept = [column for index, column in enumerate(columns) if index in shown]
+    return kept, [column for column in columns if column not in kept]
+
+
+def _shortened(
+    columns: Sequence[Column[Row]], widths: Sequence[int], width: int
+) -> list[int]:
+    """The widths, those of texts made smaller, the longest first, until all fit."""
+    sizes = list(widths)
+    room = width - len(GAP) * (len(columns) - 1)
+    while sum(sizes) > room:
+        longest = max(
+            (
+                index
+                for index, column in enumerate(columns)
+                if column.least is not None and sizes[index] > column.least
+            ),
+            key=lambda index: sizes[index],
+            default=None,
+        )
+        if longest is None:
+            break
+        sizes[longest] -= 1
+    return sizes
+
+
+def _legend(table: Table[Row], lines: Lines) -> Iterator[str]:
+    """What explains words that occur in the table."""
+    texts = " ".join(text for line in lines for text in line)
+    for word, meaning in table.legend.items():
+        if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", texts):
+            yield f"{word}: {meaning}"
+
+
+def _escape_markdown(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\g<0>", text)
+
+
+def _escape_html(text: str) -> str:
+    import html
+
+    return html.escape(text)
+
+
+def _html_line(columns: Sequence[Column[Row]], line: Sequence[str], cell: str) -> str:
+    right = ' style="text-align: right"'
+    cells = (
+        f"<{cell}{right if column.right else ''}>{_escape_html(text)}</{cell}>"
+        for column, text in zip(columns, line, strict=True)
+    )
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _csv_cell(cell: Cell) -> str | int | float | bool:
+    if cell is None:
+        return ""
+    if isinstance(cell, str | int | float):
+        return cell
+    return ";".join(map(str, cell))

@@ -1,0 +1,144 @@
+"""One table, in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from qlower.diagnostics import QlowerError
+from qlower.report.table import FORMATS, Column, Table, counted, show_cell
+
+
+@dataclass(frozen=True)
+class Layer:
+    name: str
+    work: int | None
+    share: float
+
+
+HOSTILE = "</td><script>|*a*\n\x1b[31m"
+LAYERS = [
+    Layer("conv", 12000, 0.25),
+    Layer("a_name_that_nobody_can_read/and/it/goes/on/and/on", None, 1 / 3),
+]
+
+
+def make_table(*rows: Layer) -> Table[Layer]:
+    return Table(
+        "layers",
+        rows or LAYERS,
+        [
+            Column("MACs", "macs", lambda row: row.work, sums=True),
+            Column("share", "share", lambda row: row.share, rank=1),
+            Column("layer", "layer", lambda row: row.name, right=False, least=12),
+            Column(None, "is_first", lambda row: row.name == "conv"),
+        ],
+        total="total",
+        legend={"conv": "a convolution", "pool": "a pool"},
+    )
+
+
+def test_plain():
+    assert make_table(LAYERS[0]).render().splitlines() == [
+        "  MACs  share  layer",
+        "--------------------",
+        "12,000   0.25  conv",
+        "--------------------",
+        "12,000  total",
+        "",
+        "conv: a convolution",
+    ]
+
+
+@pytest.mark.parametrize("width", [24, 30, 40, 79, 80])
+def test_plain_fits_a_terminal(width: int):
+    lines = make_table().render(width=width).split("\n\n")[0].splitlines()
+    assert max(map(len, lines)) <= width
+    assert lines[-2].count("-") == len(lines[-2])
+    assert ("share" in lines[0]) == (width >= 30)
+
+
+def test_a_column_that_is_left_out_is_named():
+    text = " ".join(make_table().render(width=24).split())
+    assert "Not shown for want of width: share" in text
+    assert "0.25" not in text
+
+
+def test_csv_and_json_have_every_row_as_it_is():
+    table = make_table()
+    assert json.loads(table.render("json")) == [
+        {"macs": 12000, "share": 0.25, "layer": "conv", "is_first": True},
+        {"macs": None, "share": 1 / 3, "layer": LAYERS[1].name, "is_first": False},
+    ]
+    head, *rows = csv.reader(io.StringIO(table.render("csv")))
+    assert head == ["macs", "share", "layer", "is_first"]
+    assert rows[0] == ["12000", "0.25", "conv", "True"]
+    assert float(rows[1][1]) == 1 / 3
+
+
+def test_markdown():
+    assert make_table(LAYERS[0]).render("markdown").splitlines() == [
+        "|   MACs | share | layer |",
+        "| -----: | ----: | ----- |",
+        "| 12,000 |  0.25 | conv  |",
+        "| 12,000 | total |       |",
+        "",
+        "- conv: a convolution",
+    ]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_hostile_names_stay_in_their_cell(format: str):
+    table = make_table(Layer(HOSTILE, 1, 0.5))
+    text = table.render("csv") if format == "csv" else write(table, format)
+    if format == "json":
+        assert json.loads(text)[0]["layer"] == HOSTILE
+    if format == "csv":
+        assert next(csv.DictReader(io.StringIO(text)))["layer"] == HOSTILE
+        return
+    assert "\x1b" not in text
+    if format == "html":
+        assert "<script" not in text
+        assert table._repr_html_() == text
+    if format == "markdown":
+        row = text.splitlines()[2]
+        assert len(re.findall(r"(?<!\\)\|", row)) == 4
+        assert "\\<script\\>" in row
+
+
+def write(table: Table[Layer], format: str) -> str:
+    from qlower.report.table_formats import write
+
+    return write(table, format)
+
+
+def test_an_unknown_format():
+    with pytest.raises(QlowerError, match="no format 'xml': choose of plain, markdown"):
+        write(make_table(), "xml")
+
+
+def test_no_rows():
+    empty = Table("layers", [], make_table().columns, "total")
+    assert empty.render("json") == "[]"
+    assert empty.render(width=80).splitlines()[0] == "MACs  share  layer"
+
+
+def test_cells_and_counts_in_words():
+    cells = (None, True, 1234567, 0.00123456, ("a", 2))
+    assert [show_cell(cell) for cell in cells] == [
+        "-",
+        "yes",
+        "1,234,567",
+        "0.001235",
+        "a, 2",
+    ]
+    assert [counted(n, "layer") for n in (0, 1, 2)] == [
+        "0 layers",
+        "1 layer",
+        "2 layers",
+    ]
