@@ -16,6 +16,9 @@ LONG_VARIABLES = ("QLOWER_TEST_LARGE", "QLOWER_TEST_EVERY_LEVEL")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the long tests, too")
+    parser.addoption(
+        "--bless", action="store_true", help="write results into files of tests/run"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

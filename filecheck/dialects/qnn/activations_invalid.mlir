@@ -87,3 +87,53 @@ func.func @softmax_beta(%0: tensor<4x!a>) {
   %x = qnn.softmax %0 {beta = 0.0} : (tensor<4x!a>) -> tensor<4x!a>
   return
 }
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @relu6_shape(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.relu6: shape [5] of result does not match the expected [4]
+  %x = qnn.relu6 %0 : (tensor<4x!a>) -> tensor<5x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @sigmoid_shape(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.sigmoid: shape [5] of result does not match the expected [4]
+  %x = qnn.sigmoid %0 : (tensor<4x!a>) -> tensor<5x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @tanh_shape(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.tanh: shape [5] of result does not match the expected [4]
+  %x = qnn.tanh %0 : (tensor<4x!a>) -> tensor<5x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @hard_swish_shape(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.hard_swish: shape [5] of result does not match the expected [4]
+  %x = qnn.hard_swish %0 : (tensor<4x!a>) -> tensor<5x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @elu_shape(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.elu: shape [5] of result does not match the expected [4]
+  %x = qnn.elu %0 : (tensor<4x!a>) -> tensor<5x!a>
+  return
+}

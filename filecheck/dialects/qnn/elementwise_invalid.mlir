@@ -68,3 +68,13 @@ func.func @dequantize_shape(%0: tensor<4x!a>) {
   %x = qnn.dequantize %0 : (tensor<4x!a>) -> tensor<5xf32>
   return
 }
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @sub_result(%0: tensor<2x3x!a>, %1: tensor<3x!a>) {
+  // CHECK: error: qnn.sub: shape [3, 3] of result does not match the expected [2, 3]
+  %x = qnn.sub %0, %1 : (tensor<2x3x!a>, tensor<3x!a>) -> tensor<3x3x!a>
+  return
+}

@@ -23,6 +23,15 @@ from .movement import MovementFunctions
 from .pooling import PoolingFunctions
 from .rules import shape_of, stored_dtype
 
+QNN_FUNCTIONS = (
+    ContractionFunctions,
+    PoolingFunctions,
+    ElementwiseFunctions,
+    MovementFunctions,
+)
+"""The meanings of all operations of the qnn level, given a contract for those that name
+none themselves."""
+
 
 def run_qnn_function(
     module: ModuleOp,
@@ -41,12 +50,7 @@ def run_qnn_function(
     if not isinstance(function, FuncOp):
         raise InterpretationError(f"the module has no function @{name}")
     interpreter = make_interpreter(module, listeners=listeners)
-    for functions in (
-        ContractionFunctions,
-        PoolingFunctions,
-        ElementwiseFunctions,
-        MovementFunctions,
-    ):
+    for functions in QNN_FUNCTIONS:
         interpreter.register_implementations(functions(contract))
     arguments = function.body.block.args
     if len(inputs) != len(arguments):
