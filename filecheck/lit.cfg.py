@@ -9,6 +9,7 @@ not it is activated:
     %generic_roundtrip            the same, through the generic form
     %mlir_opt                     upstream's mlir-opt, LLVM 22 or newer, where found;
                                   tests that need it say `REQUIRES: mlir-opt`
+    %mlir_translate               upstream's mlir-translate, if it lies beside mlir-opt
 """
 
 # pyright: reportUndefinedVariable=false
@@ -56,3 +57,7 @@ config.substitutions += [
 if mlir_opt := find_mlir_opt():
     config.available_features.add("mlir-opt")
     config.substitutions.append(("%mlir_opt", f"'{mlir_opt}'"))
+    translate = Path(mlir_opt).with_name("mlir-translate")
+    if translate.is_file():
+        config.available_features.add("mlir-translate")
+        config.substitutions.append(("%mlir_translate", f"'{translate}'"))

@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import IO, ClassVar
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.targets.mlir import MLIRTarget
 from xdsl.utils.arg_spec import parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from qlower.diagnostics import QlowerError
 from qlower.text.parsing import parse_module, verify_module
+from qlower.text.printing import ExactPrinter
 from qlower.universe import QLOWER_UNIVERSE
 
 DESCRIPTION = """Run passes on MLIR text.
@@ -22,6 +26,24 @@ DESCRIPTION = """Run passes on MLIR text.
 example:
   qlower-opt model.mlir -p 'lower-qnn{contract=tflite},canonicalize,cse,dce'
 """
+
+
+@dataclass(frozen=True)
+class ExactTarget(MLIRTarget):
+    """MLIR text in which every float keeps its bits."""
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        if self.syntax_highlight:
+            return super().emit(ctx, module, output)
+        printer = ExactPrinter(
+            stream=output,
+            print_generic_format=self.print_generic_format,
+            print_properties_as_attributes=self.print_properties_as_attributes,
+            print_debuginfo=self.print_debuginfo,
+        )
+        printer.print_op(module)
+        printer.print_metadata(ctx.loaded_dialects)
+        print("\n", file=output)
 
 
 class QlowerOptMain(xDSLOptMain):
@@ -45,6 +67,10 @@ class QlowerOptMain(xDSLOptMain):
         super().register_all_passes()
         for name, factory in QLOWER_UNIVERSE.all_passes.items():
             self.available_passes.setdefault(name, factory)
+
+    def register_all_targets(self) -> None:
+        self.available_targets["mlir"] = lambda: ExactTarget
+        super().register_all_targets()
 
     def setup_pipeline(self) -> None:
         """As in xDSL, with errors that name the closest pass."""

@@ -20,17 +20,22 @@ from typing import TypeVar, cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AnyDenseElement,
+    AnyFloat,
     BytesAttr,
+    ComplexType,
     DenseIntOrFPElementsAttr,
     Float32Type,
     Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
     IntegerType,
     ModuleOp,
     RankedStructure,
     UnknownLoc,
 )
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, TypeAttribute
-from xdsl.parser import Parser, ParserState, UnresolvedOperand
+from xdsl.parser import AttrParser, Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import (
     MultipleSpansParseError,
     ParseError,
@@ -42,6 +47,7 @@ from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 from qlower.diagnostics import QlowerError, make_file_location
 from qlower.files.journal import read_file
 from qlower.text.context import make_context
+from qlower.text.floats import float_from_bits
 
 LARGEST_CONSTANT = 1 << 30
 """Bytes that one dense constant may occupy."""
@@ -68,8 +74,29 @@ class _Lexer(MLIRLexer):
     )
 
 
+def _is_hexadecimal(number: Span) -> bool:
+    return number.text.lstrip("-")[:2] in ("0x", "0X")
+
+
 class LocatingParser(Parser):
     """xDSL's parser, with source positions and fast decimal constants."""
+
+    _Literal = Parser._TensorLiteralElement
+
+    class _Element(_Literal):
+        """An element of a constant; in hexadecimal, a float is its bits."""
+
+        def to_type(
+            self,
+            parser: AttrParser,
+            type: AnyFloat | IntegerType | IndexType | ComplexType,
+        ) -> float | tuple[float, float]:
+            if not isinstance(type, AnyFloat) or not _is_hexadecimal(self.span):
+                return super().to_type(parser, type)
+            try:
+                return float_from_bits(int(self.span.text, 16), type)
+            except ValueError as error:
+                parser.raise_error(str(error), self.span)
 
     def __init__(
         self, context: Context, text: str, filename: str, line_offset: int = 0
@@ -174,13 +201,29 @@ class LocatingParser(Parser):
         try:
             dense = super().parse_dense_int_or_fp_elements_attr(type)
             return _sign_extended(dense)
-        except (VerifyException, ValueError) as error:
+        except (VerifyException, ValueError, OverflowError) as error:
             self.raise_error(str(error), start)
         except ParseError as error:
             # What is wrong with the elements is noticed after the type only.
             if error.span.start < self.pos:
                 raise
             self.raise_error(error.msg, start)
+
+    def _parse_tensor_literal_element(self) -> _Element:
+        element = super()._parse_tensor_literal_element()
+        return self._Element(element.is_negative, element.value, element.span)
+
+    def parse_optional_builtin_int_or_float_attr(
+        self,
+    ) -> IntegerAttr | FloatAttr | None:
+        start = self._current_token.span
+        try:
+            attribute = super().parse_optional_builtin_int_or_float_attr()
+            if isinstance(attribute, FloatAttr) and _is_hexadecimal(start):
+                float_from_bits(int(start.text, 16), attribute.type)
+        except (ValueError, OverflowError) as error:
+            self.raise_error(str(error), start)
+        return attribute
 
     def _parse_number_list(
         self, literal: re.Match[str], type: RankedStructure[AnyDenseElement] | None
@@ -220,7 +263,13 @@ class LocatingParser(Parser):
             )
         if dtype is np.int64:
             dtype = np.dtype(f"<i{element.compile_time_size}")
-        data = BytesAttr(values.astype(dtype).tobytes())
+        with np.errstate(over="ignore"):
+            stored = values.astype(dtype)
+        if not np.isfinite(stored).all():
+            raise ParseError(
+                span, f"dense literal has elements outside of the range of {element}"
+            )
+        data = BytesAttr(stored.tobytes())
         return _sign_extended(DenseIntOrFPElementsAttr(type, data))
 
 

@@ -1,4 +1,7 @@
-"""Printing IR to be read: constants elided, long quantized types under short names."""
+"""Printing IR, to be parsed again or to be read.
+
+What is to be read has constants elided, and long quantized types under short names.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from dataclasses import dataclass, field
 from io import StringIO
 
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     ModuleOp,
@@ -18,6 +22,7 @@ from xdsl.printer import Printer
 
 from qlower.dialects.quant import QuantizedType
 from qlower.model.layers import is_constant, layer_title
+from qlower.text.floats import decimal_text, only_as_bytes
 
 LONGEST_CONSTANT = 16
 """Constants of up to this many elements are printed in full."""
@@ -26,8 +31,27 @@ LONGEST_SCALES = 4
 """Per-axis types show this many of their scales."""
 
 
+class ExactPrinter(Printer):
+    """A printer whose text parses to the same, to the last bit of every float."""
+
+    def print_float(self, value: float, type: AnyFloat) -> None:
+        text = decimal_text(value, type)
+        if text is None:
+            super().print_float(value, type)
+        else:
+            self.print_string(text)
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        dense = only_as_bytes(attribute)
+        if dense is None:
+            super().print_attribute(attribute)
+        else:
+            self.print_string(f'dense<"0x{dense.data.data.hex().upper()}"> : ')
+            super().print_attribute(dense.type)
+
+
 @dataclass(eq=False, repr=False)
-class ElidingPrinter(Printer):
+class ElidingPrinter(ExactPrinter):
     """A printer for people: the text is short and doesn't parse."""
 
     aliases: dict[QuantizedType, str] = field(
@@ -74,7 +98,7 @@ def readable_module(module: ModuleOp) -> str:
 def exact_module(module: ModuleOp) -> str:
     """The module as text that parses to the same, locations included."""
     stream = StringIO()
-    Printer(stream=stream, print_debuginfo=True).print_op(module)
+    ExactPrinter(stream=stream, print_debuginfo=True).print_op(module)
     return stream.getvalue() + "\n"
 
 

@@ -1,14 +1,20 @@
-"""Rewrites `fixed` into `arith` and `math`, exactly, for every operand."""
+"""Rewrites `fixed` into `arith` and `math`, exactly, for every operand.
+
+Attributes of our dialects go, too: what is left is upstream MLIR.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith, func, math
 from xdsl.dialects.builtin import (
     AnyFloat,
+    ArrayAttr,
     BFloat16Type,
+    DictionaryAttr,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -39,6 +45,9 @@ from qlower.dialects.fixed import (
     ShiftRightOp,
     integer_range,
 )
+
+OUR_DIALECTS = frozenset(("contract", "fixed", "kernel", "qnn", "quant"))
+"""The names before the dot of attributes that upstream's tools don't know."""
 
 
 @dataclass
@@ -243,9 +252,40 @@ class ExpandPairDot(RewritePattern):
         rewriter.replace(op, [], [e.emit(arith.TruncIOp(clamped, narrow))])
 
 
+def remove_attributes(op: Operation) -> None:
+    """Remove our attributes from an operation and, of a function, its signature."""
+    op.attributes = upstream_only(op.attributes)
+    if isinstance(op, func.FuncOp):
+        op.arg_attrs = without_ours(op.arg_attrs)
+        op.res_attrs = without_ours(op.res_attrs)
+
+
+def without_ours(
+    entries: ArrayAttr[DictionaryAttr] | None,
+) -> ArrayAttr[DictionaryAttr] | None:
+    """The attributes of arguments or results; None if none of them are left."""
+    if entries is None:
+        return None
+    kept = [DictionaryAttr(upstream_only(entry.data)) for entry in entries]
+    return ArrayAttr(kept) if any(entry.data for entry in kept) else None
+
+
+def upstream_only(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
+    """All attributes but those of our dialects."""
+    return {
+        name: attribute
+        for name, attribute in attributes.items()
+        if name.partition(".")[0] not in OUR_DIALECTS
+    }
+
+
 @dataclass(frozen=True)
 class ExpandFixedPass(ModulePass):
-    """Expands every `fixed` op, in every region, into upstream's arith and math."""
+    """Expands every `fixed` op, in every region, into upstream's arith and math.
+
+    Removes the attributes that `qnn`, `quant` and `kernel` put on operations, arguments
+    and results: upstream's tools refuse those of dialects that they don't know.
+    """
 
     name = "expand-fixed"
 
@@ -261,3 +301,5 @@ class ExpandFixedPass(ModulePass):
             ),
             apply_recursively=False,
         ).rewrite_module(op)
+        for inner in op.walk():
+            remove_attributes(inner)
