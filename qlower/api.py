@@ -20,12 +20,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 
 from qlower.codegen.program.flavour import Flavour
-from qlower.codegen.program.interface import (
-    SMALLEST_ARENA,
-    Interface,
-    c_identifier,
-    check_name,
-)
+from qlower.codegen.program.interface import Interface, c_identifier, check_name
 from qlower.codegen.program.module import CompiledObject, arena_bytes
 from qlower.codegen.targets.resolve import Target, resolve_levels, resolve_target
 from qlower.compilation import Compilation
@@ -247,10 +242,12 @@ def compile_levels(
     first = next(iter(levels.values()))
     model = first.model
     arena = max(arena_bytes(main_function(level.kernels)) for level in levels.values())
+    alignment = first.target.alignment
     interface = Interface(
         name=name or c_identifier("model" if model.path is None else model.path.stem),
         signature=model.signature,
-        arena_bytes=max(arena, SMALLEST_ARENA),
+        arena_bytes=max(arena, alignment),  # C has no arrays of size 0
+        arena_alignment=alignment,
         contract=first.contract or module_contract(model.module) or "none",
         model_sha256=_sha256(model),
         target=first.target.triple,

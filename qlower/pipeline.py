@@ -80,7 +80,8 @@ def lower_to_kernel(module: ModuleOp, target: Target) -> ModuleOp:
         proofs = []
     unsigned = target.prefers_unsigned
     signs = [] if unsigned is None else [MatchSignsPass(unsigned)]
-    passes = [FormKernelsPass(), *proofs, FuseLayersPass(), *signs, PlanMemoryPass()]
+    memory = PlanMemoryPass(target.alignment)
+    passes = [FormKernelsPass(), *proofs, FuseLayersPass(), *signs, memory]
     lowered = _run(module, passes)
     # The native entry point is made of @main; a lone function may be called anything.
     main_function(lowered).sym_name = StringAttr("main")

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from qlower.codegen.program.interface import ARENA_ALIGNMENT, STATUS_CODES, Interface
+from qlower.codegen.program.interface import STATUS_CODES, Interface
 from qlower.codegen.targets.resolve import processor_of
 from qlower.model.signature import TensorSpec
 
@@ -54,7 +54,7 @@ def header_text(interface: Interface) -> str:
             f"#define {upper}_IDENTITY UINT64_C(0x{interface.identity:016x})",
             "",
             f"#define {upper}_ARENA_BYTES {interface.arena_bytes}",
-            f"#define {upper}_ARENA_ALIGNMENT {ARENA_ALIGNMENT}",
+            f"#define {upper}_ARENA_ALIGNMENT {interface.arena_alignment}",
             "",
             *(
                 f"#define {upper}_{status} {code} /* {meaning} */"

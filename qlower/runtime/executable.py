@@ -17,8 +17,6 @@ from qlower.model.signature import Array, Signature
 from qlower.runtime.bound import BoundCall, KernelTimes
 from qlower.runtime.openmp import openmp_runtime
 
-ARENA_ALIGNMENT = 64
-"""Bytes; where every arena starts."""
 _IDLE_ARENAS = 4
 """Arenas that are kept for the next call; more calls at once allocate their own."""
 
@@ -100,7 +98,7 @@ class Executable:
         self, arena: Array, inputs: Sequence[Array], outputs: Sequence[Array]
     ) -> None:
         """`run` with scratch memory of the caller's: the bytes that the compiled object
-        tells, from a multiple of ARENA_ALIGNMENT on."""
+        tells, from a multiple of its target's `alignment` on."""
         written = (*outputs, *self._times())
         self._entry(_addresses(inputs), _addresses(written), _address(arena))
 
@@ -128,9 +126,9 @@ class Executable:
             return self._new_arena()
 
     def _new_arena(self) -> Array:
-        size = self.compiled.arena_bytes
-        raw = np.empty(size + ARENA_ALIGNMENT, np.uint8)
-        start = -raw.ctypes.data % ARENA_ALIGNMENT
+        size, unit = self.compiled.arena_bytes, self.compiled.target.alignment
+        raw = np.empty(size + unit, np.uint8)
+        start = -raw.ctypes.data % unit
         return raw[start : start + size]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from qlower.codegen.program.interface import ARENA_ALIGNMENT, STATUS_CODES, Interface
+from qlower.codegen.program.interface import STATUS_CODES, Interface
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array, TensorSpec
 from qlower.runtime.executors import Outputs, Results, unpack
@@ -78,10 +78,10 @@ class CompiledLibrary:
         outputs: tuple[Array, ...] = tuple(
             np.empty(spec.shape, spec.numpy_dtype) for spec in self.outputs
         )
-        size = self.interface.arena_bytes
-        memory = np.empty(size + ARENA_ALIGNMENT, np.uint8)
+        size, unit = self.interface.arena_bytes, self.interface.arena_alignment
+        memory = np.empty(size + unit, np.uint8)
         start = memory.ctypes.data
-        arena = start + -start % ARENA_ALIGNMENT
+        arena = start + -start % unit
         addresses = [array.ctypes.data for array in (*bound, *outputs)]
         status = self._entry(self.interface.identity, *addresses, arena, size)
         if status:

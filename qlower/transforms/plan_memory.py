@@ -23,6 +23,7 @@ from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import (
     ArenaAttr,
     BoxAttr,
@@ -39,24 +40,36 @@ from qlower.transforms.boxes import writable_boxes
 from qlower.transforms.padding import is_read_in_place
 
 ALIGNMENT = 64
-"""Bytes: a cache line, and the widest vector."""
+"""Bytes: a cache line, and the widest vector; a target may ask for less."""
 
 SMALL_ALIGNMENT = 16
-"""Of what is smaller than a cache line."""
+"""Bytes, of what is smaller than that."""
+
+_ALIGNMENTS = (1, 2, 4, 8, 16, 32, ALIGNMENT)
 
 ARENA_BYTES = "kernel.arena_bytes"
 """The attribute of a function that tells the size of its arena."""
 
 
+@dataclass(frozen=True)
 class PlanMemoryPass(ModulePass):
-    """Give every result of a kernel a buffer, and the function its arena size."""
+    """Give every result of a kernel a buffer, and the function its arena size.
+
+    Buffers begin at multiples of `alignment` bytes in the arena, a power of two of up
+    to 64; what is smaller than a cache line at multiples of at most 16.
+    """
 
     name = "plan-memory"
 
+    alignment: int = ALIGNMENT
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.alignment not in _ALIGNMENTS:
+            legal = ", ".join(map(str, _ALIGNMENTS))
+            raise QlowerError(f"plan-memory aligns to {legal}, not to {self.alignment}")
         for function in op.walk():
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                arena_bytes = plan_memory(function.body.block)
+                arena_bytes = plan_memory(function.body.block, self.alignment)
                 function.attributes[ARENA_BYTES] = IntegerAttr(arena_bytes, i64)
 
 
@@ -74,7 +87,7 @@ class Storage:
         return self.first <= other.last and other.first <= self.last
 
 
-def plan_memory(block: Block) -> int:
+def plan_memory(block: Block, alignment: int = ALIGNMENT) -> int:
     """Sets the buffers of all nests and copies of a function's body.
 
     Returns the bytes of the arena.
@@ -83,10 +96,10 @@ def plan_memory(block: Block) -> int:
         if isinstance(op, CopyOp) and is_read_in_place(op):
             op.buffers = ArrayAttr([UnstoredAttr()])
     boxes: dict[SSAValue, CopyOp] = {}
-    arena_bytes, storages = _plan(block, boxes)
+    arena_bytes, storages = _plan(block, boxes, alignment)
     for first, copies in writable_boxes(block):
         more = boxes | {copy.source: first for copy in copies}
-        size, planned = _plan(block, more)
+        size, planned = _plan(block, more, alignment)
         if size <= arena_bytes:
             boxes, arena_bytes, storages = more, size, planned
     for op in block.ops:
@@ -100,7 +113,7 @@ def plan_memory(block: Block) -> int:
 
 
 def _plan(
-    block: Block, boxes: Mapping[SSAValue, CopyOp]
+    block: Block, boxes: Mapping[SSAValue, CopyOp], alignment: int
 ) -> tuple[int, dict[SSAValue, Storage]]:
     """The bytes of the arena and the storages, with their buffers.
 
@@ -110,7 +123,7 @@ def _plan(
     storages = form_storages(block, boxes)
     place_outputs(block, storages)
     unplaced = [s for s in dict.fromkeys(storages.values()) if s.buffer is None]
-    return place_in_arena(unplaced), storages
+    return place_in_arena(unplaced, alignment), storages
 
 
 def root(value: SSAValue) -> SSAValue:
@@ -229,25 +242,25 @@ def place_outputs(block: Block, storages: dict[SSAValue, Storage]) -> None:
             storage.buffer = OutputAttr(index)
 
 
-def place_in_arena(storages: list[Storage]) -> int:
+def place_in_arena(storages: list[Storage], alignment: int) -> int:
     """Gives every storage an offset and returns the size of the arena."""
+
+    def aligned(size: int) -> int:
+        # the larger ones come first, so the small are between multiples of theirs
+        unit = min(alignment, ALIGNMENT if size >= ALIGNMENT else SMALL_ALIGNMENT)
+        return -(-size // unit) * unit
+
     placed: list[tuple[int, Storage]] = []
     for storage in sorted(storages, key=lambda s: (-s.size, s.first)):
         taken = sorted(
-            (offset, offset + _aligned(other.size))
+            (offset, offset + aligned(other.size))
             for offset, other in placed
             if storage.meets(other)
         )
-        offset = _tightest_gap(_aligned(storage.size), taken)
+        offset = _tightest_gap(aligned(storage.size), taken)
         storage.buffer = ArenaAttr(offset)
         placed.append((offset, storage))
-    return max((offset + _aligned(s.size) for offset, s in placed), default=0)
-
-
-def _aligned(size: int) -> int:
-    # the larger ones come first, so these are between multiples of theirs
-    unit = ALIGNMENT if size >= ALIGNMENT else SMALL_ALIGNMENT
-    return -(-size // unit) * unit
+    return max((offset + aligned(s.size) for offset, s in placed), default=0)
 
 
 def _tightest_gap(size: int, taken: list[tuple[int, int]]) -> int:

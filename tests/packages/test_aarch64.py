@@ -17,7 +17,7 @@ from support.stored import random_stored
 from support.tflite_models import conv2d, pad
 
 import qlower
-from qlower.codegen.program.interface import ARENA_ALIGNMENT, STATUS_CODES
+from qlower.codegen.program.interface import STATUS_CODES
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.compilation import Compilation
 from qlower.packages.link import compiler_driver
@@ -83,7 +83,7 @@ def test_entry_point_checks_its_arguments(small: Path, image: np.ndarray):
     }.items():
         assert emulator.call(interface.entry, *arguments) == STATUS_CODES[status][0]
         assert not any(emulator.read(y, 4096 - 64 + size))
-    assert arena % ARENA_ALIGNMENT == 0
+    assert arena % interface.arena_alignment == 0
     assert emulator.call(interface.entry, identity, x, y, arena, size) == 0
     expected = qlower.interpret(small, image)
     assert isinstance(expected, np.ndarray)

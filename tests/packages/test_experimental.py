@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from support.wasm import WasmEngine
 
 import qlower
 from qlower.cli import main
-from qlower.codegen.program.interface import ARENA_ALIGNMENT, STATUS_CODES
+from qlower.codegen.program.interface import STATUS_CODES
 
 TRIPLES = ["riscv64-linux-gnu", "thumbv7em-none-eabi", "wasm32-unknown-unknown"]
 _ROOM = 8192
@@ -64,7 +65,9 @@ def test_entry_point_checks_its_arguments(triple: str, small: Path):
         passed = words(triple, *arguments, size=given)
         assert machine.call(interface.entry, *passed) == STATUS_CODES[status][0]
         assert not any(machine.read(y, 4096 - 64 + size))
-    assert arena % ARENA_ALIGNMENT == 0
+    assert arena % interface.arena_alignment == 0
+    aligned = {int(text) for text in re.findall(r"align (\d+)", compiled.text("llvm"))}
+    assert max(aligned) <= interface.arena_alignment
     passed = words(triple, identity, x, y, arena, size=size)
     assert machine.call(interface.entry, *passed) == 0
     expected = qlower.interpret(small, image)

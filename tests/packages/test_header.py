@@ -66,7 +66,14 @@ def test_c_and_python_convert_alike(tmp_path: Path):
     assert {spec.dtype for spec in inputs} == set(TYPES)
     outputs = (TensorSpec("wide", (1,), "int32", (0.5,), (0,)),)
     interface = Interface(
-        "model", Signature(inputs, outputs), 64, "tflite", "0", "x86_64-linux-gnu", ()
+        "model",
+        Signature(inputs, outputs),
+        64,
+        64,
+        "tflite",
+        "0",
+        "x86_64-linux-gnu",
+        (),
     )
     header = header_text(interface)
     assert "model_quantize_output" not in header

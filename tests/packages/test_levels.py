@@ -19,8 +19,6 @@ import qlower
 from qlower.api import Compiled
 from qlower.codegen.llvm.binding import BINDING
 from qlower.codegen.program.interface import (
-    ARENA_ALIGNMENT,
-    SMALLEST_ARENA,
     STATUS_CODES,
 )
 from qlower.codegen.program.module import arena_bytes
@@ -143,8 +141,8 @@ def test_processor_without_any_level(
     entry = ctypes.CDLL(str(tmp_path / "out" / "libconv.so")).conv_run_checked
     entry.argtypes = [ctypes.c_uint64, *[ctypes.c_void_p] * 3, ctypes.c_uint64]
     interface = compiled.interface
-    memory = np.zeros(interface.arena_bytes + 2 * ARENA_ALIGNMENT, np.uint8)
-    arena = memory.ctypes.data + -memory.ctypes.data % ARENA_ALIGNMENT
+    memory = np.zeros(interface.arena_bytes + 2 * interface.arena_alignment, np.uint8)
+    arena = memory.ctypes.data + -memory.ctypes.data % interface.arena_alignment
     y = np.zeros(interface.signature.outputs[0].shape, np.int8)
     arguments = image.ctypes.data, y.ctypes.data, arena, interface.arena_bytes
     status, _ = STATUS_CODES["ERROR_PROCESSOR"]
@@ -269,7 +267,7 @@ def test_levels_under_qemu(arm: Compiled, expected: np.ndarray, tmp_path: Path):
 
 def test_the_arena_is_enough_for_all_levels(x86: Compiled):
     sizes = [arena_bytes(main_function(kernel)) for kernel in x86.kernels]
-    assert x86.interface.arena_bytes == max(*sizes, SMALLEST_ARENA)
+    assert x86.interface.arena_bytes == max(*sizes, x86.interface.arena_alignment)
     assert x86.object.arena_bytes == max(sizes)
 
 

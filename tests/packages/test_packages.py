@@ -16,7 +16,7 @@ from support.small_model import SMALL_MODEL
 
 import qlower
 from qlower.cli import main
-from qlower.codegen.program.interface import ARENA_ALIGNMENT, STATUS_CODES, c_identifier
+from qlower.codegen.program.interface import STATUS_CODES, c_identifier
 from qlower.packages.link import compiler_driver
 
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
@@ -142,8 +142,8 @@ def test_wrong_calls_get_a_code_and_nothing_is_written(
     library = ctypes.CDLL(str(package / "libsmall_model.so"))
     entry = library.small_model_run_checked
     entry.argtypes = [ctypes.c_uint64, *[ctypes.c_void_p] * 3, ctypes.c_uint64]
-    memory = np.zeros(interface.arena_bytes + 2 * ARENA_ALIGNMENT, np.uint8)
-    arena = memory.ctypes.data + -memory.ctypes.data % ARENA_ALIGNMENT
+    memory = np.zeros(interface.arena_bytes + 2 * interface.arena_alignment, np.uint8)
+    arena = memory.ctypes.data + -memory.ctypes.data % interface.arena_alignment
     output = np.zeros((1, 3), np.uint8)
     x, y = image.ctypes.data, output.ctypes.data
     identity, size = interface.identity, interface.arena_bytes

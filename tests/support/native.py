@@ -13,7 +13,7 @@ from qlower.codegen.llvm.binding import BINDING
 from qlower.codegen.program.module import CompiledObject, compile_module
 from qlower.codegen.targets.resolve import Target, host_target, resolve_target
 from qlower.model.signature import Array
-from qlower.runtime.executable import ARENA_ALIGNMENT, Executable
+from qlower.runtime.executable import Executable
 from qlower.text.parsing import parse_module, verify_module
 from support.aarch64 import aarch64_levels
 from support.arm_m import ARM_M
@@ -81,7 +81,8 @@ def guarded_runs(
         return
     run = Executable(compiled)
     empty = [np.zeros(p.shape, p.numpy_dtype) for p in compiled.signature.outputs]
-    arena_bytes = -(-compiled.arena_bytes // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+    unit = compiled.target.alignment
+    arena_bytes = -(-compiled.arena_bytes // unit) * unit
     arena = np.full(arena_bytes, 0x5A, np.uint8)
     guarded = map(guarded_copies, (arena, *inputs, *empty))
     for scratch, *copies in zip(*guarded, strict=True):

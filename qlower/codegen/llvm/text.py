@@ -111,7 +111,8 @@ class Module:
     """Globals, functions and declarations; `str` gives the IR.
 
     `attributes` are those of all functions, quoted as LLVM wants them. Without
-    `has_library` memory is copied and filled by the code itself.
+    `has_library` memory is copied and filled by the code itself. `alignment`, in bytes,
+    is that of constants and of memory on the stack.
 
     A `level` has functions of other attributes; `prefix` tells their names apart, and
     `group` is the number of their attributes.
@@ -121,6 +122,7 @@ class Module:
     attributes: str
     has_library: bool = True
     pointer_bits: int = 64
+    alignment: int = 64
     globals: list[str] = field(default_factory=list[str])
     functions: list[str] = field(default_factory=list[str])
     declarations: dict[str, str] = field(default_factory=dict[str, str])
@@ -148,14 +150,14 @@ class Module:
         self.functions += level.functions
         self.declarations |= level.declarations
 
-    def add_constant(self, data: bytes, alignment: int = 64) -> Value:
+    def add_constant(self, data: bytes) -> Value:
         """The address of read-only bytes; equal ones are shared."""
         if data in self._addresses:
             return self._addresses[data]
         name = f"constant_{len(self.globals)}"
         self.globals.append(
             f"@{name} = private unnamed_addr constant [{len(data)} x i8] "
-            f'c"{escape_bytes(data)}", align {alignment}'
+            f'c"{escape_bytes(data)}", align {self.alignment}'
         )
         self._addresses[data] = symbol(name)
         return self._addresses[data]
@@ -335,9 +337,9 @@ class Function:
     # ---------------------------------------------------------------- memory
 
     def allocate(self, size: int) -> Value:
-        """`size` bytes of the stack frame, 64-byte aligned."""
-        name = self._name()
-        self._allocas.append(f"  {name} = alloca [{size} x i8], align 64")
+        """`size` bytes of the stack frame."""
+        name, alignment = self._name(), self.module.alignment
+        self._allocas.append(f"  {name} = alloca [{size} x i8], align {alignment}")
         return Value(POINTER, name)
 
     def at(self, pointer: Value, offset: Value) -> Value:

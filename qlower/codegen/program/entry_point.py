@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from qlower.codegen.llvm.text import escape_bytes
-from qlower.codegen.program.interface import ARENA_ALIGNMENT, STATUS_CODES, Interface
+from qlower.codegen.program.interface import STATUS_CODES, Interface
 
 
 def entry_point(
@@ -37,7 +37,7 @@ def entry_point(
         ),
         f"%too_small = icmp ult i64 %arena_bytes, {interface.arena_bytes}",
         "%address = ptrtoint ptr %arena to i64",
-        f"%offset = and i64 %address, {ARENA_ALIGNMENT - 1}",
+        f"%offset = and i64 %address, {interface.arena_alignment - 1}",
         "%misaligned = icmp ne i64 %offset, 0",
         f"%level = call i32 @{interface.level_function}()",
         "%wrong_processor = icmp eq i32 %level, 0",

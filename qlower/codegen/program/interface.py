@@ -18,12 +18,6 @@ from qlower.diagnostics import QlowerError
 from qlower.model.signature import Signature, TensorSpec
 from qlower.version import __version__
 
-ARENA_ALIGNMENT = 64
-"""Bytes; a cache line, and the widest vector."""
-
-SMALLEST_ARENA = 64
-"""Bytes; C has no arrays of size 0."""
-
 STATUS_CODES: Mapping[str, tuple[int, str]] = {
     "OK": (0, "the outputs are written"),
     "ERROR_VERSION": (1, "this header is not of this object's compilation"),
@@ -40,14 +34,15 @@ class Interface:
     """A compiled model's names, sizes and types.
 
     `name` is what C symbols, macros (in upper case) and files begin with; `arena_bytes`
-    is the scratch memory that a call needs; `model_sha256` the hash of the model's file
-    (or of its module, if there was no file); `target` is a triple, and `levels` are the
-    CPUs that there is code for.
+    is the scratch memory that a call needs, at a multiple of `arena_alignment`;
+    `model_sha256` is the hash of the model's file (or of its module, if there was no
+    file); `target` is a triple, and `levels` are the CPUs that there is code for.
     """
 
     name: str
     signature: Signature
     arena_bytes: int
+    arena_alignment: int
     contract: str
     model_sha256: str
     target: str

@@ -4,8 +4,9 @@ The object has one entry,
 
     int32_t qlower_main(const void *const *inputs, void *const *outputs, void *arena);
 
-with a pointer for each argument and result, and an arena of `arena_bytes`, 64-byte
-aligned. It calls one function a loop nest, in order. Constants are read-only data.
+with a pointer for each argument and result, and an arena of `arena_bytes`, at
+a multiple of the target's `alignment`. It calls one function a loop nest, in order.
+Constants are read-only data.
 An object for C programs has the entry point of `entry_point` instead, and may carry
 code for several levels of an architecture; code for this process may have another
 `Flavour`.
@@ -134,6 +135,7 @@ def _empty(target: Target) -> Module:
         target.function_attributes,
         not target.is_bare_metal,
         8 * target.pointer_bytes,
+        target.alignment,
     )
 
 

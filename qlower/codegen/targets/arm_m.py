@@ -51,6 +51,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         orders_floats=False,
         prefers_integers="vfp4d16sp" not in present or "soft-float" in present,
         pointer_bytes=4,
+        alignment=8,  # of the stack and of 64-bit numbers
         halves=_HALVES,
         relocation="static",
         is_experimental=True,

@@ -148,10 +148,11 @@ class Target:
     in a general register. A machine without vectors has those of one lane, 32 bits.
 
     `processor` is how code asks at run time for the features that it `needs`; None
-    where there is nobody to ask. `tuned_for` is another CPU whose speeds LLVM assumes,
-    `tuning` are switches of its own, such as "+disable-ldp",
-    `relocation` its model of addresses. Code for a machine that `is_experimental` was
-    run under emulation only, and little.
+    where there is nobody to ask. `alignment`, in bytes, is that of the arena and of
+    constants: a cache line, and the widest that an instruction takes. `tuned_for` is
+    another CPU whose speeds LLVM assumes, `tuning` are switches of its own, such as
+    "+disable-ldp", `relocation` its model of addresses. Code for a machine that
+    `is_experimental` was run under emulation only, and little.
     """
 
     triple: str
@@ -167,6 +168,7 @@ class Target:
     orders_floats: bool = True
     prefers_integers: bool = False
     pointer_bytes: int = 8
+    alignment: int = 64
     relocation: str = "pic"
     is_experimental: bool = False
     fixed_point: FixedPoint | None = None

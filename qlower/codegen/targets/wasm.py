@@ -34,6 +34,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         fuses=False,
         converts_in_hardware=False,
         pointer_bytes=4,
+        alignment=16,
         relocation="static",
         is_experimental=True,
     )
