@@ -49,6 +49,11 @@ needs_qemu = pytest.mark.skipif(
 )
 
 
+def targets_of(compiled: Compiled) -> list[Target]:
+    """The target of each level."""
+    return [level.target for level in compiled.levels]
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("levels") / "conv.tflite"
@@ -111,7 +116,7 @@ def test_each_level_on_its_processor(
     library = qlower.load_compiled(tmp_path / "out")
     assert library.interface.levels == tuple(X86)
     assert library.level == level
-    if runs_here(x86.targets[X86.index(level)]):
+    if runs_here(targets_of(x86)[X86.index(level)]):
         np.testing.assert_array_equal(library(image), expected)
 
 
@@ -122,7 +127,9 @@ def test_this_machine(
 ):
     """The registers that CPUID and XGETBV really give."""
     x86.save(tmp_path / "out", emit=["shared"])
-    usable = [name for name, t in zip(X86, x86.targets, strict=True) if runs_here(t)]
+    usable = [
+        name for name, t in zip(X86, targets_of(x86), strict=True) if runs_here(t)
+    ]
     library = qlower.load_compiled(tmp_path / "out")
     assert library.level == usable[-1]
     np.testing.assert_array_equal(library(image), expected)
@@ -168,7 +175,7 @@ def test_tiles_only_where_they_are_used(
     cpus = ["icelake-server", "sapphirerapids"]
     compiled = qlower.compile(path, target=X86_TRIPLE, cpu=cpus)
     assert ("@system_call" in compiled.object.llvm_text) == uses_tiles
-    for number, level in enumerate(compiled.targets):
+    for number, level in enumerate(targets_of(compiled)):
         folder = tmp_path / level.tuned_for
         on_processor(compiled, level.needs).save(folder, emit=["shared"])
         library = qlower.load_compiled(folder)
@@ -205,7 +212,7 @@ def test_the_object_asks_for_tiles(
 
 def test_the_system_must_save_what_is_used(x86: Compiled):
     """Bits of XCR0: without them, registers would be lost."""
-    _, avx2, avx512 = x86.targets
+    _, avx2, avx512 = targets_of(x86)
     processor = avx2.processor
     assert processor is not None
     saved = processor.words - 1
