@@ -49,6 +49,12 @@ _OUTPUT = {
     # The storage range, narrowed by a fused activation through the rule `bound`.
     "output_min": i32,
     "output_max": i32,
+    # The storage range itself, and the real bounds of the activation, infinite where it
+    # has none: for an operation whose bounds aren't those of the rule `bound`.
+    "storage_min": i32,
+    "storage_max": i32,
+    "activation_min": f32,
+    "activation_max": f32,
 }
 
 

@@ -64,6 +64,7 @@ module attributes {
 // gemmlowp's NEON code; without a second shift there is nothing to round).
 func.func private @multiply_by_real_half_up(%x: i32, %real: f64, %away: i1) -> i32 {
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
+  func.call @require_legal_exponent(%exponent) : (i32) -> ()
   %zero = arith.constant 0 : i32
   %left = arith.maxsi %exponent, %zero : i32
   %negated = arith.subi %zero, %exponent : i32

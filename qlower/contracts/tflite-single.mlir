@@ -39,9 +39,7 @@ module attributes {
 // apply_multiplier.cc and kernel_arm64.cc (SQDMULH without rounding, then SRSHL). The
 // product isn't cut to 32 bits before it is rounded.
 func.func private @multiply_by_quantized_multiplier(%x: i32, %multiplier: i32, %exponent: i32) -> i32 {
-  %largest = arith.constant 30 : i32
-  %legal = arith.cmpi sle, %exponent, %largest : i32
-  cf.assert %legal, "the ratio of the scales is 2^30 or more: the kernel would shift a 32-bit value out of its range"
+  func.call @require_legal_exponent(%exponent) : (i32) -> ()
   %x64 = arith.extsi %x : i32 to i64
   %multiplier64 = arith.extsi %multiplier : i32 to i64
   %product = arith.muli %x64, %multiplier64 : i64

@@ -16,12 +16,14 @@
 // - mean: `y = clamp(rne(F(F(sum * m) + F(z - F(n z_x m)))))`, m = F(F(s_x / s_y) / n)
 // - requantize, leaky_relu: `y = clamp(((x - z_x) * rne(256 s_x / s_y) + 128 >> 8) + z)`
 // - quantize: `y = clamp(rne(F(x * F(1 / s))) + z)`; dequantize: F((q - z) s)
-// - sigmoid, tanh, elu: as the built-in tables, but half to even
+// - sigmoid, tanh, elu: as the built-in tables, but `y = clamp(rne(F(F(r * F(1 / s)) + z)))`;
+//   sigmoid in float64, cut to float32
 // - resize_bilinear: weights of 11 bits in each direction, one rounding half up of 22 bits
 //
 // # Ties
 // Half to even before the zero point is added, in what is float32; half up in what is integer.
-// In mean the zero point is inside the rounding, and is not a whole number there.
+// In mean the zero point is inside the rounding, and is not a whole number there; in tables
+// and in the bounds of fused activations, `rne(F(F(r / s) + z))`, it is inside, too.
 //
 // # Operands
 // Scales combine in float32: a product, then a division. Quantizing multiplies by the float32
@@ -31,6 +33,8 @@
 // - float(acc) is rounded beyond 2^24.
 // - Rescaling from int8 to int8 has a multiplier of 8 fractional bits: a ratio of 0.0123
 //   becomes 3/256.
+// - int8 weights of a linear layer that have a zero point are declined by the delegate, and the
+//   layer is that of `tflite-ruy`.
 // - Two rescalings by nearly the same ratio may be done by XNNPACK and by the built-in
 //   kernels, if the ratio is at the edge of what the delegate takes.
 //
@@ -148,15 +152,27 @@ func.func @depthwise_conv2d(
   return %result : i32
 }
 
+// The delegate leaves int8 weights that have a zero point to the built-in kernel.
 func.func @linear(
     %accumulator: i32 {contract.value = "accumulator"},
     %input_scale: f32 {contract.value = "input_scale"},
     %weight_scale: f32 {contract.value = "weight_scale"},
+    %weights_symmetric: i1 {contract.value = "weights_symmetric"},
+    %weight_unsigned: i1 {contract.value = "weight_unsigned"},
+    %per_channel: i1 {contract.value = "per_channel"},
     %output_scale: f32 {contract.value = "output_scale"},
     %zero_point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+    %max: i32 {contract.value = "output_max"},
+    %storage_min: i32 {contract.value = "storage_min"},
+    %storage_max: i32 {contract.value = "storage_max"},
+    %activation_min: f32 {contract.value = "activation_min"},
+    %activation_max: f32 {contract.value = "activation_max"}) -> i32 {
+  %delegated = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
+  %builtin = func.call @"tflite-ruy.linear"(%accumulator, %input_scale, %weight_scale, %per_channel, %output_scale, %zero_point, %builtin_min, %builtin_max) : (i32, f32, f32, i1, f32, i32, i32, i32) -> i32
+  %taken = arith.ori %weights_symmetric, %weight_unsigned : i1
+  %result = arith.select %taken, %delegated, %builtin : i32
   return %result : i32
 }
 
@@ -263,12 +279,17 @@ func.func @add(
     %zero_point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"},
+    %storage_min: i32 {contract.value = "storage_min"},
+    %storage_max: i32 {contract.value = "storage_max"},
+    %activation_min: f32 {contract.value = "activation_min"},
+    %activation_max: f32 {contract.value = "activation_max"},
     %unsigned: i1 {contract.value = "output_unsigned"},
     %element: i32 {contract.value = "element"},
     %element_count: i32 {contract.value = "element_count"}) -> i32 {
   %plus = arith.constant 1 : i32
   %delegated = func.call @weighted_sum(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %plus, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, i32, f32, i32, i32, f32, i32, i32, i32) -> i32
-  %builtin = func.call @"tflite-ruy.add"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %min, %max, %unsigned, %element, %element_count) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32, i1, i32, i32) -> i32
+  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
+  %builtin = func.call @"tflite-ruy.add"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %builtin_min, %builtin_max, %unsigned, %element, %element_count) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32, i1, i32, i32) -> i32
   %supported = func.call @are_supported_terms(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> i1
   %result = arith.select %supported, %delegated, %builtin : i32
   return %result : i32
@@ -284,10 +305,15 @@ func.func @sub(
     %output_scale: f32 {contract.value = "output_scale"},
     %zero_point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %max: i32 {contract.value = "output_max"},
+    %storage_min: i32 {contract.value = "storage_min"},
+    %storage_max: i32 {contract.value = "storage_max"},
+    %activation_min: f32 {contract.value = "activation_min"},
+    %activation_max: f32 {contract.value = "activation_max"}) -> i32 {
   %minus = arith.constant -1 : i32
   %delegated = func.call @weighted_sum(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %minus, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, i32, f32, i32, i32, f32, i32, i32, i32) -> i32
-  %builtin = func.call @"tflite-ruy.sub"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
+  %builtin = func.call @"tflite-ruy.sub"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %builtin_min, %builtin_max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
   %supported = func.call @are_supported_terms(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> i1
   %result = arith.select %supported, %delegated, %builtin : i32
   return %result : i32
@@ -304,13 +330,18 @@ func.func @mul(
     %output_scale: f32 {contract.value = "output_scale"},
     %zero_point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %max: i32 {contract.value = "output_max"},
+    %storage_min: i32 {contract.value = "storage_min"},
+    %storage_max: i32 {contract.value = "storage_max"},
+    %activation_min: f32 {contract.value = "activation_min"},
+    %activation_max: f32 {contract.value = "activation_max"}) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
   %scale = func.call @float32_scale(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
   %delegated = func.call @requantize_float32(%product, %scale, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
-  %builtin = func.call @"tflite-ruy.mul"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
+  %builtin = func.call @"tflite-ruy.mul"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %builtin_min, %builtin_max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
   %scales = arith.mulf %lhs_scale, %rhs_scale : f32
   %low = arith.constant 1.52587890625e-05 : f32
   // the largest float32 below 256
@@ -377,13 +408,90 @@ func.func @requantize(
   return %result : i32
 }
 
-// src/operators/lut-elementwise-nc.c: sigmoid, tanh and elu as the built-in tables, but half
-// to even.
+// src/xnnpack/quantization.h, xnn_qs8_quantize: the bounds of activations that the delegate
+// takes. The zero point is inside the rounding.
+func.func @bound(
+    %real: f32 {contract.value = "real"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
+  %quotient = arith.divf %real, %output_scale : f32
+  %result = func.call @add_and_round(%quotient, %zero_point) : (f32, i32) -> i32
+  return %result : i32
+}
+
+func.func private @add_and_round(%steps: f32, %zero_point: i32) -> i32 {
+  %z = arith.sitofp %zero_point : i32 to f32
+  %moved = arith.addf %steps, %z : f32
+  %result = fixed.convert %moved {rounding = half_even} : f32 to i32
+  return %result : i32
+}
+
+// Averages and lone RELUs are built-in kernels', with their bounds.
+func.func @avg_pool2d(
+    %accumulator: i32 {contract.value = "accumulator"},
+    %count: i32 {contract.value = "count"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %storage_min: i32 {contract.value = "storage_min"},
+    %storage_max: i32 {contract.value = "storage_max"},
+    %activation_min: f32 {contract.value = "activation_min"},
+    %activation_max: f32 {contract.value = "activation_max"}) -> i32 {
+  %min, %max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
+  %result = func.call @"tflite-ruy.avg_pool2d"(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @clamp(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %storage_min: i32 {contract.value = "storage_min"},
+    %storage_max: i32 {contract.value = "storage_max"},
+    %activation_min: f32 {contract.value = "activation_min"},
+    %activation_max: f32 {contract.value = "activation_max"}) -> i32 {
+  %min, %max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
+  %result = func.call @"tflite-ruy.clamp"(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// src/reference/unary-elementwise.cc: sigmoid, tanh and elu as the built-in tables, but the
+// zero point is inside a rounding half to even.
 func.func private @table_output(%real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
   %one = arith.constant 1.0 : f32
   %inverse = arith.divf %one, %scale : f32
   %scaled = arith.mulf %real, %inverse : f32
-  %result = func.call @round_to_stored(%scaled, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  %rounded = func.call @add_and_round(%scaled, %zero_point) : (f32, i32) -> i32
+  %low = arith.maxsi %rounded, %min : i32
+  %result = arith.minsi %low, %max : i32
+  return %result : i32
+}
+
+// src/reference/unary-elementwise.cc, SigmoidOp: in float64, cut to float32; 0 and 1 beyond
+// -100 and 100.
+func.func @sigmoid(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"}) -> i32 {
+  %x = func.call @table_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %hundred = arith.constant 100.0 : f32
+  %minus_hundred = arith.constant -100.0 : f32
+  %at_most = arith.minimumf %x, %hundred : f32
+  %inside = arith.maximumf %at_most, %minus_hundred : f32
+  %wide = arith.extf %inside : f32 to f64
+  %exponential = math.exp %wide : f64
+  %one = arith.constant 1.0 : f64
+  %denominator = arith.addf %one, %exponential : f64
+  %quotient = arith.divf %exponential, %denominator : f64
+  %real = arith.truncf %quotient : f64 to f32
+  %result = func.call @table_output(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 

@@ -122,9 +122,7 @@ func.func private @saturating_rounding_doubling_high_mul(%a: i32, %b: i32) -> i3
 // internal/common.cc, MultiplyByQuantizedMultiplier (default build): rounds twice.
 // The left shift wraps.
 func.func private @multiply_by_quantized_multiplier(%x: i32, %multiplier: i32, %exponent: i32) -> i32 {
-  %largest = arith.constant 30 : i32
-  %legal = arith.cmpi sle, %exponent, %largest : i32
-  cf.assert %legal, "the ratio of the scales is 2^30 or more: the kernel would shift a 32-bit value out of its range"
+  func.call @require_legal_exponent(%exponent) : (i32) -> ()
   %zero = arith.constant 0 : i32
   %left = arith.maxsi %exponent, %zero : i32
   %negated = arith.subi %zero, %exponent : i32
@@ -133,6 +131,13 @@ func.func private @multiply_by_quantized_multiplier(%x: i32, %multiplier: i32, %
   %high = func.call @saturating_rounding_doubling_high_mul(%shifted, %multiplier) : (i32, i32) -> i32
   %result = fixed.shift_right %high, %right {rounding = half_away} : i32
   return %result : i32
+}
+
+func.func private @require_legal_exponent(%exponent: i32) {
+  %largest = arith.constant 30 : i32
+  %legal = arith.cmpi sle, %exponent, %largest : i32
+  cf.assert %legal, "the ratio of the scales is 2^30 or more: the kernel would shift a 32-bit value out of its range"
+  return
 }
 
 func.func private @multiply_by_real(%x: i32, %real: f64) -> i32 {
@@ -436,8 +441,36 @@ func.func @bound(
     %output_scale: f32 {contract.value = "output_scale"},
     %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
   %quotient = arith.divf %real, %output_scale : f32
+  %steps = math.absf %quotient : f32
+  %limit = arith.constant 2147483648.0 : f32
+  %fits = arith.cmpf olt, %steps, %limit : f32
+  cf.assert %fits, "the activation's bound is 2^31 steps of the output or more, which LiteRT refuses"
   %rounded = fixed.convert %quotient {rounding = half_away} : f32 to i32
   %result = arith.addi %rounded, %zero_point : i32
+  return %result : i32
+}
+
+// kernel_util.cc, CalculateActivationRangeQuantized: the storage range within the bounds of an
+// activation, of which an infinite one is none. For contracts whose `bound` is another.
+func.func private @activation_range(
+    %storage_min: i32, %storage_max: i32, %low: f32, %high: f32, %output_scale: f32, %zero_point: i32) -> (i32, i32) {
+  %min = func.call @activation_bound(%low, %storage_min, %output_scale, %zero_point) : (f32, i32, f32, i32) -> i32
+  %max = func.call @activation_bound(%high, %storage_max, %output_scale, %zero_point) : (f32, i32, f32, i32) -> i32
+  %above = arith.maxsi %min, %storage_min : i32
+  %low_result = arith.minsi %above, %storage_max : i32
+  %below = arith.minsi %max, %storage_max : i32
+  %high_result = arith.maxsi %below, %low_result : i32
+  return %low_result, %high_result : i32, i32
+}
+
+func.func private @activation_bound(%real: f32, %none: i32, %output_scale: f32, %zero_point: i32) -> i32 {
+  %magnitude = math.absf %real : f32
+  %infinity = arith.constant 0x7F800000 : f32
+  %finite = arith.cmpf olt, %magnitude, %infinity : f32
+  %zero = arith.constant 0.0 : f32
+  %number = arith.select %finite, %real, %zero : f32
+  %code = func.call @bound(%number, %output_scale, %zero_point) : (f32, f32, i32) -> i32
+  %result = arith.select %finite, %code, %none : i32
   return %result : i32
 }
 
@@ -616,11 +649,7 @@ func.func @leaky_relu(
     %zero_point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"}) -> i32 {
-  %identity_ratio = arith.divf %input_scale, %output_scale : f32
-  %identity_real = arith.extf %identity_ratio : f32 to f64
-  %alpha_scale = arith.mulf %input_scale, %alpha : f32
-  %alpha_ratio = arith.divf %alpha_scale, %output_scale : f32
-  %alpha_real = arith.extf %alpha_ratio : f32 to f64
+  %identity_real, %alpha_real = func.call @leaky_ratios(%alpha, %input_scale, %output_scale) : (f32, f32, f32) -> (f64, f64)
   %x = arith.subi %input, %input_zero_point : i32
   %zero = arith.constant 0 : i32
   %identity = func.call @multiply_by_real(%x, %identity_real) : (i32, f64) -> i32
@@ -634,6 +663,15 @@ func.func @leaky_relu(
   %scaled = arith.select %non_negative, %identity, %sloped : i32
   %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
   return %result : i32
+}
+
+func.func private @leaky_ratios(%alpha: f32, %input_scale: f32, %output_scale: f32) -> (f64, f64) {
+  %identity_ratio = arith.divf %input_scale, %output_scale : f32
+  %identity = arith.extf %identity_ratio : f32 to f64
+  %alpha_scale = arith.mulf %input_scale, %alpha : f32
+  %alpha_ratio = arith.divf %alpha_scale, %output_scale : f32
+  %sloped = arith.extf %alpha_ratio : f32 to f64
+  return %identity, %sloped : f64, f64
 }
 
 // hard_swish.cc, HardSwishPrepare; internal/reference/hard_swish.h. 16-bit fixed point:

@@ -15,12 +15,16 @@
 // after both.
 //
 // # Operands
-// float64 ratios of float32 scales, also in mul, where LiteRT multiplies in float32.
+// float64 ratios of float32 scales, also in mul, leaky_relu and RELU, where LiteRT combines
+// them in float32.
 //
 // # Quirks
+// - RELU6 on its own clamps the input's codes, from the input's zero point to its code of 6,
+//   and doesn't rescale: the output's scale and zero point don't matter.
+// - RELU_N1_TO_1 and RELU_0_TO_1 on their own are refused: TFLite Micro doesn't have them.
 // - The output of sigmoid is taken to be 1/256 a step from -128, that of tanh 1/128 a step
 //   about 0, whatever the model says.
-// - sigmoid and tanh are refused for uint8, which TFLite Micro doesn't have.
+// - sigmoid, tanh and lone activations are refused for uint8, which TFLite Micro doesn't have.
 //
 // # Checked against
 // tflite-micro of October 2026. Live: 1.0 million outputs of random and tie-seeking layers of
@@ -94,6 +98,53 @@ func.func @mul(
   %product = arith.muli %a, %b : i32
   %result = func.call @scale_product(%product, %lhs_scale, %rhs_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
   return %result : i32
+}
+
+// ---------------------------------------------------------------- lone activations
+
+// micro/kernels/activations_common.cc: RELU rescales by a ratio in float64. RELU6 clamps the
+// input's codes at the input's zero point and 6, and takes them for the output's.
+func.func @clamp(
+    %input: i32 {contract.value = "input"},
+    %input_scale: f32 {contract.value = "input_scale"},
+    %input_zero_point: i32 {contract.value = "input_zero_point"},
+    %unsigned: i1 {contract.value = "input_unsigned"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %storage_max: i32 {contract.value = "storage_max"},
+    %activation_min: f32 {contract.value = "activation_min"},
+    %activation_max: f32 {contract.value = "activation_max"}) -> i32 {
+  func.call @refuse_unsigned(%unsigned) : (i1) -> ()
+  %none = arith.constant 0.0 : f32
+  %six = arith.constant 6.0 : f32
+  %infinity = arith.constant 0x7F800000 : f32
+  %from_0 = arith.cmpf oeq, %activation_min, %none : f32
+  %to_6 = arith.cmpf oeq, %activation_max, %six : f32
+  %to_infinity = arith.cmpf oeq, %activation_max, %infinity : f32
+  %has_end = arith.ori %to_6, %to_infinity : i1
+  %legal = arith.andi %from_0, %has_end : i1
+  cf.assert %legal, "of activations on their own TFLite Micro has RELU and RELU6 only"
+
+  %last = func.call @bound(%six, %input_scale, %input_zero_point) : (f32, f32, i32) -> i32
+  %last_code = arith.minsi %last, %storage_max : i32
+  %above = arith.maxsi %input, %input_zero_point : i32
+  %clamped = arith.minsi %above, %last_code : i32
+  // a ratio that isn't used is no reason to refuse
+  %used_scale = arith.select %to_6, %output_scale, %input_scale : f32
+  %rescaled = func.call @requantize(%input, %used_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = arith.select %to_6, %clamped, %rescaled : i32
+  return %result : i32
+}
+
+// micro/kernels/leaky_relu_common.cc: as LiteRT's, but the scales combine in float64.
+func.func private @leaky_ratios(%alpha: f32, %input_scale: f32, %output_scale: f32) -> (f64, f64) {
+  %one = arith.constant 1.0 : f32
+  %wide = arith.constant false
+  %identity = func.call @convolution_scale(%input_scale, %one, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
+  %sloped = func.call @convolution_scale(%input_scale, %alpha, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
+  return %identity, %sloped : f64, f64
 }
 
 // ---------------------------------------------------------------- sigmoid, tanh

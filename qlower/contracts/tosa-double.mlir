@@ -50,8 +50,12 @@ func.func @clamp(
     %input_zero_point: i32 {contract.value = "input_zero_point"},
     %output_scale: f32 {contract.value = "output_scale"},
     %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %storage_min: i32 {contract.value = "storage_min"},
+    %storage_max: i32 {contract.value = "storage_max"},
+    %activation_min: f32 {contract.value = "activation_min"},
+    %activation_max: f32 {contract.value = "activation_max"}) -> i32 {
+  %min = func.call @lone_bound(%activation_min, %output_scale, %zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
+  %max = func.call @lone_bound(%activation_max, %output_scale, %zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
   %real = func.call @ratio(%input_scale, %output_scale) : (f32, f32) -> f64
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   %c31 = arith.constant 31 : i32

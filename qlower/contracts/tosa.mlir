@@ -17,6 +17,8 @@
 // - avg_pool2d: R of the sum less n z by reciprocal_scale, always SINGLE_ROUND
 // - quantize: MUL by the float32 reciprocal, CAST half to even, ADD of the zero point, CAST
 // - sigmoid, tanh: TABLE of the function in float64, cut to float32
+// - resize_nearest: the nearest position, exactly, up from a half on (LiteRT without flags
+//   takes the one below: of 4 rows to 8 the first twice, here once)
 //
 // # Ties
 // SINGLE_ROUND: half up. DOUBLE_ROUND: as two roundings, the second half away from zero. The
@@ -24,8 +26,10 @@
 // from zero.
 //
 // # Operands
-// float64 ratios of float32 scales (float32 in mul and leaky_relu), 31-bit multipliers, as
-// TFLite and the converter derive them. The bias is int32.
+// float64 ratios of float32 scales (float32 in mul), 31-bit multipliers, as TFLite and the
+// converter derive them. The bias is int32. The bounds of an activation are divided in
+// float64, too, and rounded half away from zero: with the zero point if it is fused, without
+// if it is on its own.
 //
 // # Quirks
 // - quantize to int8 doesn't clamp where there is a zero point: the converter writes CAST to
@@ -409,10 +413,38 @@ func.func @clamp(
     %input_zero_point: i32 {contract.value = "input_zero_point"},
     %output_scale: f32 {contract.value = "output_scale"},
     %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
+    %storage_min: i32 {contract.value = "storage_min"},
+    %storage_max: i32 {contract.value = "storage_max"},
+    %activation_min: f32 {contract.value = "activation_min"},
+    %activation_max: f32 {contract.value = "activation_max"},
     %double_round: i1 {contract.value = "double_round"}) -> i32 {
+  %min = func.call @lone_bound(%activation_min, %output_scale, %zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
+  %max = func.call @lone_bound(%activation_max, %output_scale, %zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
   %result = func.call @rescale_stored(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %double_round) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  return %result : i32
+}
+
+// CLAMP after a fused activation: float64, the zero point inside a rounding half away from zero.
+func.func @bound(
+    %real: f32 {contract.value = "real"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
+  %steps = func.call @ratio(%real, %output_scale) : (f32, f32) -> f64
+  %z = arith.sitofp %zero_point : i32 to f64
+  %moved = arith.addf %steps, %z : f64
+  %result = fixed.convert %moved {rounding = half_away} : f64 to i32
+  return %result : i32
+}
+
+// Of an activation on its own: the zero point outside. An infinite bound is none.
+func.func private @lone_bound(%real: f32, %output_scale: f32, %zero_point: i32, %storage_min: i32, %storage_max: i32) -> i32 {
+  %steps = func.call @ratio(%real, %output_scale) : (f32, f32) -> f64
+  %rounded = fixed.convert %steps {rounding = half_away} : f64 to i32
+  %low = arith.subi %storage_min, %zero_point : i32
+  %high = arith.subi %storage_max, %zero_point : i32
+  %above = arith.maxsi %rounded, %low : i32
+  %inside = arith.minsi %above, %high : i32
+  %result = arith.addi %inside, %zero_point : i32
   return %result : i32
 }
 
@@ -445,8 +477,7 @@ func.func @quantize(
 
 // ---------------------------------------------------------------- activations, resizing
 
-// One RESCALE for each sign, with scales that combine in float32 as in TFLite's kernel.
-// RESCALE has no negative multipliers.
+// One RESCALE for each sign. RESCALE has no negative multipliers.
 func.func @leaky_relu(
     %input: i32 {contract.value = "input"},
     %alpha: f32 {contract.value = "alpha"},
@@ -459,11 +490,7 @@ func.func @leaky_relu(
   %none = arith.constant 0.0 : f32
   %legal = arith.cmpf oge, %alpha, %none : f32
   cf.assert %legal, "leaky_relu: alpha is negative, but TOSA's RESCALE has no negative multiplier"
-  %identity_ratio = arith.divf %input_scale, %output_scale : f32
-  %identity_real = arith.extf %identity_ratio : f32 to f64
-  %alpha_scale = arith.mulf %input_scale, %alpha : f32
-  %alpha_ratio = arith.divf %alpha_scale, %output_scale : f32
-  %alpha_real = arith.extf %alpha_ratio : f32 to f64
+  %identity_real, %alpha_real = func.call @leaky_ratios(%alpha, %input_scale, %output_scale) : (f32, f32, f32) -> (f64, f64)
   %largest = arith.constant 255 : i64
   %smallest = arith.constant -255 : i64
   %single_round = arith.constant false
@@ -475,6 +502,14 @@ func.func @leaky_relu(
   %scaled = arith.select %non_negative, %identity, %sloped : i32
   %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
   return %result : i32
+}
+
+func.func private @leaky_ratios(%alpha: f32, %input_scale: f32, %output_scale: f32) -> (f64, f64) {
+  %one = arith.constant 1.0 : f32
+  %wide = arith.constant false
+  %identity = func.call @convolution_scale(%input_scale, %one, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
+  %sloped = func.call @convolution_scale(%input_scale, %alpha, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
+  return %identity, %sloped : f64, f64
 }
 
 // TABLEs of the converter: the function in float64, cut to float32, then as TFLite.
@@ -517,6 +552,37 @@ func.func @tanh(
   %real = math.tanh %x : f64
   %narrow = arith.truncf %real : f64 to f32
   %result = func.call @table_output(%narrow, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// operators/RESIZE.tosac in mode NEAREST_NEIGHBOR: the position is a fraction, exact, and goes
+// up from a half on, as the converter sets scale and offset.
+func.func @resize_nearest_position(
+    %index: i32 {contract.value = "output_index"},
+    %input_size: i32 {contract.value = "input_size"},
+    %output_size: i32 {contract.value = "output_size"},
+    %align_corners: i1 {contract.value = "align_corners"},
+    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> i32 {
+  %one = arith.constant 1 : i32
+  %one64 = arith.constant 1 : i64
+  %several = arith.cmpi sgt, %output_size, %one : i32
+  %aligned = arith.andi %align_corners, %several : i1
+  %last = arith.subi %input_size, %one : i32
+  %output_less_1 = arith.subi %output_size, %one : i32
+  %numerator32 = arith.select %aligned, %last, %input_size : i32
+  %denominator32 = arith.select %aligned, %output_less_1, %output_size : i32
+  %numerator = arith.extui %numerator32 : i32 to i64
+  %denominator = arith.extui %denominator32 : i32 to i64
+  %index64 = arith.extui %index : i32 to i64
+  // twice the position, plus the half that rounds: of a half-pixel centre it is in the position
+  %scaled = arith.muli %index64, %numerator : i64
+  %twice = arith.shli %scaled, %one64 : i64
+  %rounding = arith.select %half_pixel_centers, %numerator, %denominator : i64
+  %moved = arith.addi %twice, %rounding : i64
+  %twice_denominator = arith.shli %denominator, %one64 : i64
+  %nearest64 = arith.divui %moved, %twice_denominator : i64
+  %nearest = arith.trunci %nearest64 : i64 to i32
+  %result = arith.minsi %nearest, %last : i32
   return %result : i32
 }
 

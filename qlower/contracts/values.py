@@ -84,11 +84,18 @@ def output_values(
     type: Attribute,
     bounds: tuple[float | None, float | None] = (None, None),
 ) -> Values:
-    """An output's scale and zero point, and its storage range within real `bounds`."""
+    """An output's scale and zero point, and its storage range within real `bounds` and
+    without."""
     values = operand_values("output", type)
     quantized = quantized_element(type)
     low, high = bounds
     minimum, maximum = quantized.storage_min, quantized.storage_max
+    values |= {
+        "storage_min": np.array(minimum, np.int32),
+        "storage_max": np.array(maximum, np.int32),
+        "activation_min": np.array(-np.inf if low is None else low, np.float32),
+        "activation_max": np.array(np.inf if high is None else high, np.float32),
+    }
     if low is not None:
         minimum = min(max(minimum, _bound(contract, low, values)), maximum)
     if high is not None:

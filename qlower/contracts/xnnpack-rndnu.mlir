@@ -109,12 +109,21 @@ func.func @linear(
     %accumulator: i32 {contract.value = "accumulator"},
     %input_scale: f32 {contract.value = "input_scale"},
     %weight_scale: f32 {contract.value = "weight_scale"},
+    %weights_symmetric: i1 {contract.value = "weights_symmetric"},
+    %weight_unsigned: i1 {contract.value = "weight_unsigned"},
+    %per_channel: i1 {contract.value = "per_channel"},
     %output_scale: f32 {contract.value = "output_scale"},
     %zero_point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"},
+    %storage_min: i32 {contract.value = "storage_min"},
+    %storage_max: i32 {contract.value = "storage_max"},
+    %activation_min: f32 {contract.value = "activation_min"},
+    %activation_max: f32 {contract.value = "activation_max"},
     %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
-  %result = func.call @contraction_on_arm(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, i32, i32, i32, i1) -> i32
+  %unsigned_result = func.call @contraction_on_arm(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, i32, i32, i32, i1) -> i32
+  %signed_result = func.call @"tflite-xnnpack.linear"(%accumulator, %input_scale, %weight_scale, %weights_symmetric, %weight_unsigned, %per_channel, %output_scale, %zero_point, %min, %max, %storage_min, %storage_max, %activation_min, %activation_max) : (i32, f32, f32, i1, i1, i1, f32, i32, i32, i32, i32, i32, f32, f32) -> i32
+  %result = arith.select %unsigned, %unsigned_result, %signed_result : i32
   return %result : i32
 }
 

@@ -1,7 +1,8 @@
 """The contracts of the TFLite family against the systems themselves, run side by side.
 
 Over a million outputs a contract: layers with random and tie-seeking scales, any zero
-points and odd channel counts.
+points and odd channel counts; and layers at the edges of the arithmetic. The long run
+has over 100 million outputs of these.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.edge_layers import LAYERS as EDGE_LAYERS
+from support.edge_layers import edge_inputs
 from support.litert import run_litert
 from support.random_layers import LAYERS, random_layer_inputs
 from support.recordings import make_executors
@@ -20,6 +23,7 @@ from support.tflm import run_tflm
 
 import qlower
 from qlower.compilation import Compilation
+from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
 
 needs_litert = pytest.mark.skipif(
@@ -45,8 +49,13 @@ SYSTEMS = [
 SEEDS = {"ref": 60, "opt": 60, "xnn": 60, "tflm": 80}
 SEEDS_OF_EVERY_EXECUTOR = 2
 
+EDGE_SEEDS = 6
+LONG_EDGE_SEEDS = 200
+
 ONLY_INT8 = {"batch_matmul", "elu"}
 """Operators that LiteRT has no uint8 kernels for. TFLite Micro has none but one."""
+
+NOT_IN_TFLM = {"relu_n1_to_1", "relu_0_to_1"}
 
 
 def check(result: tuple[Array, ...], expected: tuple[Array, ...], message: str) -> None:
@@ -102,3 +111,53 @@ def test_random_layers(layer: str, dtype: str, kernels: str, tmp_path: Path):
         )
         for name, executor in executors.items():
             check(executor.run(inputs, {})[0], expected, f"seed {seed}, {name}")
+
+
+@pytest.mark.parametrize("kernels", SYSTEMS)
+@pytest.mark.parametrize("layer", EDGE_LAYERS)
+def test_edge_layers(layer: str, kernels: str, tmp_path: Path):
+    check_edge_layers(layer, kernels, range(EDGE_SEEDS), tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kernels", SYSTEMS)
+@pytest.mark.parametrize("layer", EDGE_LAYERS)
+def test_many_edge_layers(layer: str, kernels: str, tmp_path: Path):
+    """Native code too, each layer's at one of the machine's levels."""
+    seeds = range(EDGE_SEEDS, LONG_EDGE_SEEDS)
+    check_edge_layers(layer, kernels, seeds, tmp_path, is_native=True)
+
+
+def check_edge_layers(
+    layer: str,
+    kernels: str,
+    seeds: Sequence[int],
+    folder: Path,
+    *,
+    is_native: bool = False,
+) -> None:
+    """What the system refuses must be refused, with a reason."""
+    if (layer, kernels) == ("elu", "ref"):
+        pytest.skip("LiteRT has no reference kernel of elu")
+    contract, path = CONTRACTS[kernels], folder / "layer.tflite"
+    dtypes = ["int8"]
+    if kernels != "tflm" and layer not in ONLY_INT8:
+        dtypes.append("uint8")
+    for seed in seeds:
+        for dtype in dtypes:
+            path.write_bytes(EDGE_LAYERS[layer](seed, dtype))
+            model = qlower.load(path)
+            if kernels == "tflm" and layer in NOT_IN_TFLM:
+                with pytest.raises(QlowerError, match="TFLite Micro has"):
+                    qlower.jit(model, contract=contract)
+                continue
+            inputs = edge_inputs(model, seed)
+            expected = run(kernels, path.read_bytes(), inputs)
+            executors = (
+                make_executors(model, contract, seed)
+                if is_native
+                else {"qnn": Compilation(model, contract).interpreter("qnn")}
+            )
+            for name, executor in executors.items():
+                result = executor.run(inputs, {})[0]
+                check(result, expected, f"seed {seed}, {dtype}, {name}")

@@ -7,7 +7,6 @@ without them.
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import files
@@ -23,6 +22,10 @@ class _Status(Protocol):
     name: str
 
 
+class NotConverted(Exception):
+    """The converter doesn't make TOSA of the model, or leaves a part of it as it is."""
+
+
 def has_tosa() -> bool:
     """Whether both packages are installed."""
     names = ("tosa_converter_for_tflite", "tosa_reference_model")
@@ -35,19 +38,25 @@ def run_tosa(
     """The output of a model with one, for each set of inputs; None where the reference
     model calls it unpredictable. Files are made beside the model.
 
-    `rounding` is the mode of every RESCALE for which the converter takes DOUBLE_ROUND.
+    Raises `NotConverted`. `rounding` is the mode of every RESCALE for which the
+    converter takes DOUBLE_ROUND.
     """
     converter = import_module("tosa_converter_for_tflite")
     text, binary = model.with_suffix(".mlir"), model.with_suffix(".tosa")
-    converter.tflite_flatbuffer_to_tosa_mlir(
-        str(model), str(text), converter.TosaConverterOutputFormat.Text
-    )
+    try:
+        converter.tflite_flatbuffer_to_tosa_mlir(
+            str(model), str(text), converter.TosaConverterOutputFormat.Text
+        )
+    except RuntimeError as error:
+        raise NotConverted(error) from error
+    if '"tfl.' in text.read_text():
+        raise NotConverted("operators of TensorFlow Lite are left")
     text.write_text(text.read_text().replace("DOUBLE_ROUND", rounding))
     command = [
-        str(Path(sys.executable).with_name("tosa-opt")),
+        str(_installed("bin/tosa-opt")),
         "--tosa-serialize",
         f"--tosa-flatbuffer-filename={binary}",
-        f"--tosa-flatbuffer-schema={_schema()}",
+        f"--tosa-flatbuffer-schema={_installed('bin/tosa.fbs')}",
         str(text),
     ]
     subprocess.run(command, check=True, capture_output=True)
@@ -63,8 +72,7 @@ def run_tosa(
     return answers
 
 
-def _schema() -> Path:
+def _installed(name: str) -> Path:
+    """A file of tosa-tools by its name inside the package."""
     installed = files("tosa-tools") or []
-    return next(
-        Path(str(path.locate())) for path in installed if path.name == "tosa.fbs"
-    )
+    return next(Path(str(path.locate())) for path in installed if str(path) == name)
