@@ -95,9 +95,9 @@ func.func @after_a_sum(%x: tensor<8x8xi8>) -> tensor<8x8xi8> {
 func.func @padding(%x: tensor<1x4x6x8xi8>, %w: tensor<3x3x8xi8>, %full: tensor<8x3x3x8xi8>) -> tensor<1x4x6x8xi8> {
   // CHECK: %p = kernel.copy %x{{.*}} in [#kernel.unstored]
   %p = kernel.copy %x[0, 0, 0, 0] [1, 4, 6, 8] [1, 1, 1, 1] into fill(5 : i8)[0, 1, 1, 0] [1, 1, 1, 1] : tensor<1x4x6x8xi8> into tensor<1x6x8x8xi8>
-  // CHECK: kernel.nest window
+  // CHECK: kernel.nest depthwise
   // CHECK: } -> tensor<1x4x6x8xi8> in [#kernel.arena<384>]
-  %a = kernel.nest window parallel [1, 4, 6, 8] reduction [3, 3]
+  %a = kernel.nest depthwise parallel [1, 4, 6, 8] reduction [3, 3]
     maps [affine_map<(n, y, x, c, i, j) -> (n, y + i, x + j, c)>, affine_map<(n, y, x, c, i, j) -> (i, j, c)>, affine_map<(n, y, x, c, i, j) -> (n, y, x, c)>]
     ins(%p, %w : tensor<1x6x8x8xi8>, tensor<3x3x8xi8>) init {
   ^bb0(%v: i8, %f: i8):
@@ -114,9 +114,9 @@ func.func @padding(%x: tensor<1x4x6x8xi8>, %w: tensor<3x3x8xi8>, %full: tensor<8
   } -> tensor<1x4x6x8xi8>
   // CHECK: %q = kernel.copy %a{{.*}} in [#kernel.unstored]
   %q = kernel.copy %a[0, 0, 0, 0] [1, 4, 6, 8] [1, 1, 1, 1] into fill(5 : i8)[0, 1, 1, 0] [1, 1, 1, 1] : tensor<1x4x6x8xi8> into tensor<1x6x8x8xi8>
-  // CHECK: kernel.nest window
+  // CHECK: kernel.nest depthwise
   // CHECK: } -> tensor<1x4x6x8xi8> in [#kernel.box]
-  %b = kernel.nest window parallel [1, 4, 6, 8] reduction [3, 3]
+  %b = kernel.nest depthwise parallel [1, 4, 6, 8] reduction [3, 3]
     maps [affine_map<(n, y, x, c, i, j) -> (n, y + i, x + j, c)>, affine_map<(n, y, x, c, i, j) -> (i, j, c)>, affine_map<(n, y, x, c, i, j) -> (n, y, x, c)>]
     ins(%q, %w : tensor<1x6x8x8xi8>, tensor<3x3x8xi8>) init {
   ^bb0(%v: i8, %f: i8):

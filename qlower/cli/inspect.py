@@ -132,30 +132,11 @@ def _native(compilation: Compilation, level: str, layer: str | None) -> str:
     llvm = level == "llvm"
     text = compiled.llvm_text if llvm else compiled.assembly()
     if layer is not None:
-        names = _function_names(compilation.kernels, layer)
+        names = [k.name for k in compiled.kernels if layer in k.layers]
         text = _llvm_functions(text, names) if llvm else _asm_functions(text, names)
         if not text:
             raise QlowerError(f"layer {layer!r} has no code of its own")
     return text
-
-
-def _function_names(kernel: ModuleOp, layer: str) -> list[str]:
-    """The native functions of a layer: one a loop nest or copy, numbered in order."""
-    from qlower.codegen.program.emit import function_name
-    from qlower.dialects.kernel import CopyOp, NestOp
-    from qlower.model.signature import main_function
-
-    ops = main_function(kernel).body.block.ops
-    compiled = [
-        op
-        for op in ops
-        if isinstance(op, NestOp) or (isinstance(op, CopyOp) and op.has_code)
-    ]
-    return [
-        function_name(number, op)
-        for number, op in enumerate(compiled)
-        if layer in layer_names(op)
-    ]
 
 
 def _llvm_functions(text: str, names: Sequence[str]) -> str:

@@ -164,7 +164,7 @@ def _find(
         Signature.from_json(entry["signature"]),
         entry["arena_bytes"],
         target,
-        tuple(Kernel(**kernel) for kernel in entry["kernels"]),
+        tuple(map(Kernel.from_json, entry["kernels"])),
         flavour,
     )
 

@@ -26,7 +26,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from qlower.codegen.nests.nest import constant_bytes
-from qlower.codegen.program.module import compile_module
+from qlower.codegen.program.module import compile_plan
+from qlower.codegen.program.plan import Plan, plan
 from qlower.codegen.program.schedules import possible_schedules
 from qlower.codegen.targets.resolve import Target, host_target
 from qlower.diagnostics import LOGGER, QlowerError
@@ -163,20 +164,19 @@ def _remembered(path: Path) -> Schedule | None:
 
 def _fastest(alone: ModuleOp, target: Target, candidates: list[Schedule]) -> Schedule:
     """The first candidate, unless another is clearly faster."""
-    calls: dict[Schedule, Callable[[], None]] = {}
-    for schedule in candidates:
-        for op in alone.walk():
-            if isinstance(op, NestOp):
-                op.schedule = schedule
-        calls[schedule] = _call(alone, target)
+    (nest,) = (op for op in alone.walk() if isinstance(op, NestOp))
+    planned = plan(alone, target)
+    calls = {
+        schedule: _call(planned.scheduled(nest, schedule)) for schedule in candidates
+    }
     times = _times(calls)
     best = min(candidates, key=times.__getitem__)
     return best if times[best] < _GAIN * times[candidates[0]] else candidates[0]
 
 
-def _call(module: ModuleOp, target: Target) -> Callable[[], None]:
+def _call(planned: Plan) -> Callable[[], None]:
     """The code on arrays of random bytes."""
-    run = Executable(compile_module(module, target))
+    run = Executable(compile_plan(planned))
     random = np.random.default_rng(0)
     inputs = [
         np.frombuffer(

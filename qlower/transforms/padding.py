@@ -10,8 +10,9 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
+from qlower.codegen.nests.recognise import DepthwiseProducts
 from qlower.dialects.kernel import CopyOp, NestOp, linear_form, tensor_type
-from qlower.transforms.form_kernels.classify import is_constant, product_factors
+from qlower.transforms.form_kernels.factors import is_constant
 
 
 def is_read_in_place(copy: CopyOp) -> bool:
@@ -34,9 +35,8 @@ def _reads_bordered(nest: NestOp, copy: CopyOp) -> bool:
     """
     indices = [i for i, value in enumerate(nest.inputs) if value is copy.result]
     if (
-        nest.family.data != "window"
+        nest.family.data != DepthwiseProducts.family
         or len(indices) != 1
-        or product_factors(nest) is None
         or copy.result in nest.tables
     ):
         return False

@@ -23,6 +23,7 @@ from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from qlower.codegen.nests.recognise import DepthwiseProducts
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import (
     ArenaAttr,
@@ -196,10 +197,10 @@ def _overwritten_by_nest(
 ) -> SSAValue | None:
     """A dying input that result `index` of a nest may overwrite.
 
-    A nest with sums may do so if each of its points is computed once, and after its
-    sums: windows are computed by vectors of channels that may overlap.
+    It may not where points are computed twice: the sums of depthwise convolutions are,
+    by vectors of channels that may overlap.
     """
-    if nest.reduction_bounds and nest.family.data != "contraction":
+    if nest.family.data == DepthwiseProducts.family:
         return None
     in_body = nest.body.block.args if nest.body.blocks else ()
     summed = {

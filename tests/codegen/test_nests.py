@@ -17,7 +17,6 @@ from support.native import (
 )
 from support.windows import Window, build, numbers, sampled
 
-from qlower.codegen.llvm.text import POINTER, Value
 from qlower.codegen.nests.nest import analyse
 from qlower.codegen.nests.recognise import Contraction, DepthwiseProducts, recognise
 from qlower.codegen.targets.resolve import Target
@@ -83,9 +82,7 @@ def test_which_sums_of_products_are_recognised():
         text, _, _ = build(case, 0)
         module = parse_module(text, "test.mlir")
         (nest,) = (op for op in module.walk() if isinstance(op, NestOp))
-        image, result = (Value(POINTER, name) for name in ("%a0", "%a1"))
-        pointers = [image, None, None, None, result]
-        assert isinstance(recognise(analyse(nest, pointers)), expected)
+        assert isinstance(recognise(analyse(nest)), expected)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -10,6 +10,7 @@ from support.native import (
     compile_text,
     guarded_copies,
     guarded_runs,
+    kernel_module,
     levels,
     machine_levels,
 )
@@ -21,7 +22,6 @@ from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.program.module import compile_module
 from qlower.codegen.targets.resolve import host_target
 from qlower.runtime.executable import Executable
-from qlower.text.parsing import parse_module
 
 Pair: TypeAlias = tuple[int, int]
 Case: TypeAlias = tuple[tuple[int, int, int], Pair, Pair, Pair, Pair, Pair]
@@ -73,7 +73,7 @@ def test_threads(rows: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(team, "LEAST_SAVED_NANOSECONDS", float("-inf"))
     case: Case = ((rows + 2, 150, 24), (3, 3), (1, 1), (1, 1), (1, 1), (1, 1))
     text, x, want = build(window_of(case), seed=rows)
-    compiled = compile_module(parse_module(text), host_target(), Flavour(threads=2))
+    compiled = compile_module(kernel_module(text), host_target(), Flavour(threads=2))
     assert "call void @team_share" in compiled.llvm_text
     run = Executable(compiled)
     empty = np.zeros(compiled.signature.outputs[0].shape, np.int8)

@@ -12,7 +12,6 @@ from support.native import guarded_copies
 from support.random_layers import LAYERS, random_layer_inputs
 
 import qlower
-from qlower.codegen.llvm.text import POINTER, Value
 from qlower.codegen.nests import blocks
 from qlower.codegen.nests.blocks import Blocks, plan_blocks, plan_channel_blocks
 from qlower.codegen.nests.nest import analyse
@@ -20,6 +19,7 @@ from qlower.codegen.nests.recognise import Contraction, recognise
 from qlower.codegen.program import team
 from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.program.work import estimated_nanoseconds
+from qlower.codegen.skeletons.choose import Skeletons
 from qlower.codegen.targets.resolve import host_target
 from qlower.compilation import Compilation
 from qlower.diagnostics import QlowerError
@@ -112,9 +112,9 @@ def product(rows: int) -> NestOp:
 
 
 def planned(rows: int, count: int) -> Blocks | None:
-    pointer = Value(POINTER, "%a0")
-    nest = analyse(product(rows), [pointer, None, pointer])
-    nanoseconds = estimated_nanoseconds(nest, 0, host_target())
+    nest = analyse(product(rows))
+    skeleton = Skeletons(host_target(), nest).of(nest, None)
+    nanoseconds = estimated_nanoseconds(nest, skeleton, 0, host_target())
     return plan_blocks(nest, nanoseconds, 0, count)
 
 
@@ -127,9 +127,7 @@ def test_what_is_shared():
 
 def test_channels_of_one_row():
     assert planned(1, 2) is None
-    pointer = Value(POINTER, "%a0")
-    nest = analyse(product(1), [pointer, None, pointer])
-    products = recognise(nest)
+    products = recognise(analyse(product(1)))
     assert isinstance(products, Contraction)
     assert plan_channel_blocks(products, 16, 1e4, 0, 2) == Blocks(0, 2, 32, 32, 1)
     assert plan_channel_blocks(products, 16, 1e4, 0, 3) == Blocks(0, 2, 32, 32, 1)

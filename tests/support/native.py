@@ -8,10 +8,13 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from qlower.codegen.llvm.binding import BINDING
+from qlower.codegen.nests.recognise import family_of
 from qlower.codegen.program.module import CompiledObject, compile_module
 from qlower.codegen.targets.resolve import Target, host_target, resolve_target
+from qlower.dialects.kernel import NestOp
 from qlower.model.signature import Array
 from qlower.runtime.executable import Executable
 from qlower.text.parsing import parse_module, verify_module
@@ -49,9 +52,17 @@ def machine_levels() -> dict[str, Target]:
 
 def compile_text(text: str, target: Target) -> CompiledObject:
     """Native code for a kernel-level module given as text."""
+    return compile_module(kernel_module(text), target)
+
+
+def kernel_module(text: str) -> ModuleOp:
+    """A kernel-level module given as text, with the families that its nests have."""
     module = parse_module(text, "test.mlir")
+    for op in module.walk():
+        if isinstance(op, NestOp):
+            op.family = StringAttr(family_of(op))
     verify_module(module)
-    return compile_module(module, target)
+    return module
 
 
 _LIBRARY = frozenset(("memcpy", "memset"))

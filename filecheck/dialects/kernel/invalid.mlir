@@ -1,7 +1,7 @@
 // RUN: %qopt %s --split-input-file --verify-diagnostics --parsing-diagnostics | %filecheck %s
 
 func.func @unknown_family(%x: tensor<4x8xi8>) {
-  // CHECK: error: kernel.nest: family 'elementwise' is not one of contraction, window, row, map, loop
+  // CHECK: error: kernel.nest: family 'elementwise' is not one of contraction, depthwise, window, row, map, loop
   %y = kernel.nest elementwise parallel [4, 8] maps [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>]
     ins(%x : tensor<4x8xi8>) epilogue {
     ^bb0(%v: i8):

@@ -114,8 +114,7 @@ class Module:
     `has_library` memory is copied and filled by the code itself. `alignment`, in bytes,
     is that of constants and of memory on the stack.
 
-    A `level` has functions of other attributes; `prefix` tells their names apart, and
-    `group` is the number of their attributes.
+    A `level` has functions of other attributes, whose number is `group`.
     """
 
     triple: str
@@ -126,7 +125,6 @@ class Module:
     globals: list[str] = field(default_factory=list[str])
     functions: list[str] = field(default_factory=list[str])
     declarations: dict[str, str] = field(default_factory=dict[str, str])
-    prefix: str = ""
     group: int = 0
     _addresses: dict[bytes, Value] = field(default_factory=dict[bytes, Value])
     _groups: list[str] = field(default_factory=list[str])
@@ -135,12 +133,11 @@ class Module:
         self.group = len(self._groups)
         self._groups.append(f"attributes #{self.group} = {{ {self.attributes} }}")
 
-    def level(self, attributes: str, prefix: str) -> Module:
+    def level(self, attributes: str) -> Module:
         """For functions of other attributes, that share our data; see `add_level`."""
         return replace(
             self,
             attributes=attributes,
-            prefix=prefix,
             functions=list[str](),
             declarations=dict[str, str](),
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from qlower.codegen.llvm.text import Function, Value
+from qlower.codegen.llvm.text import I64, Function, Value, constant
 from qlower.codegen.nests.nest import Nest, Operand, Span
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.values.region import indexed_loops
@@ -47,6 +47,14 @@ class Blocks:
         """The iterations of each block."""
         return [self.size] * (self.count - 1) + [self.last]
 
+    def ranges(self) -> list[range]:
+        """The iterations themselves, from the first to the last."""
+        starts = (index * self.size for index in range(self.count))
+        return [
+            range(start, start + bound)
+            for start, bound in zip(starts, self.bounds(), strict=True)
+        ]
+
 
 def plan_blocks(
     nest: Nest, nanoseconds: float, bytes: int, threads: int
@@ -67,8 +75,7 @@ def plan_blocks(
     most = min(_BLOCKS_PER_THREAD, int(nanoseconds / threads / _BLOCK_NANOSECONDS))
     best: tuple[float, Blocks] | None = None
     for loop, bound in enumerate(nest.parallel):
-        constants = (o for o in nest.inputs if o.pointer is None)
-        if loop in indexed or any(o.strides[loop] for o in constants):
+        if loop in indexed or moves_constant(nest, loop):
             continue
         is_vector = any(operand.strides[loop] == 1 for operand in nest.results)
         step = _ALIGNED if is_vector else 1
@@ -117,10 +124,24 @@ def _cut(loop: int, bound: int, threads: int, per_thread: int, step: int) -> Blo
     return Blocks(loop, count, size, bound - (count - 1) * size, per_thread)
 
 
-def block_of(f: Function, nest: Nest, loop: int, first: Value, bound: int) -> Nest:
-    """`bound` iterations of a loop, from `first` on, as a nest of its own."""
-    if any(o.pointer is None and o.strides[loop] for o in nest.inputs):
-        return replace(nest, channels=Span(first, bound))
+def moves_constant(nest: Nest, loop: int) -> bool:
+    """Whether a loop walks along a constant, such as the channels of weights."""
+    return any(o.data is not None and o.strides[loop] for o in nest.inputs)
+
+
+def block_of(nest: Nest, loop: int, bound: int) -> Nest:
+    """`bound` iterations of a loop as a nest of its own; `starting_at` says which."""
+    if moves_constant(nest, loop):
+        return replace(nest, channels=Span(constant(I64, 0), bound))
+    bounds = list(nest.parallel)
+    bounds[loop] = bound
+    return replace(nest, parallel=tuple(bounds))
+
+
+def starting_at(f: Function, block: Nest, loop: int, first: Value) -> Nest:
+    """A block, placed where the whole nest is, from iteration `first` on."""
+    if block.channels is not None:
+        return replace(block, channels=replace(block.channels, first=first))
 
     def moved(operand: Operand) -> Operand:
         if operand.pointer is None:
@@ -130,11 +151,8 @@ def block_of(f: Function, nest: Nest, loop: int, first: Value, bound: int) -> Ne
         edges = tuple(edge.moved(f, loop, first) for edge in operand.edges)
         return replace(operand, pointer=pointer, edges=edges)
 
-    bounds = list(nest.parallel)
-    bounds[loop] = bound
     return replace(
-        nest,
-        parallel=tuple(bounds),
-        inputs=tuple(map(moved, nest.inputs)),
-        results=tuple(map(moved, nest.results)),
+        block,
+        inputs=tuple(map(moved, block.inputs)),
+        results=tuple(map(moved, block.results)),
     )

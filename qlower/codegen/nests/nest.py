@@ -9,9 +9,10 @@ matrix product, elementwise work one loop, a row of a window one run of bytes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,21 +38,33 @@ from qlower.dialects.kernel import CopyOp, NestOp, linear_form, tensor_type
 class Operand:
     """A tensor that the nest reads or writes, and how.
 
-    `pointer` is its address inside the nest's function, None for a constant, whose
-    bytes are `data`. `scalar` is the type in memory, `loaded` the one in the regions;
-    no element is greater than `magnitude`. Beyond its `edges` all elements are the byte
-    `border`.
+    `scalar` is the type in memory, `loaded` the one in the regions. `strides`, one a
+    loop, and `offset` count elements. `data` are the bytes of a constant, None of
+    anything else. Beyond its `edges` all elements are the byte `border`. `pointer` is
+    its address inside the nest's function, once the nest is `placed`; constants have
+    none.
     """
 
-    pointer: Value | None
     scalar: str
     loaded: str
     strides: tuple[int, ...]
     offset: int
     data: bytes | None
-    magnitude: float
     edges: tuple[Edge, ...] = ()
     border: int = 0
+    pointer: Value | None = None
+
+    @cached_property
+    def magnitude(self) -> float:
+        """No element is greater than it, nor less than its negative."""
+        if self.data is None:
+            type = Type(self.loaded)
+            return math.inf if type.is_float else 1 << (type.bits - 1)
+        numbers = lanes_of(self.scalar, self.data)
+        if not Type(self.scalar).is_float:
+            return max(-int(numbers.min()), int(numbers.max()))
+        largest = float(np.abs(numbers).max())
+        return math.inf if math.isnan(largest) else largest
 
     @property
     def element_bytes(self) -> int:
@@ -114,7 +127,7 @@ class Nest:
 
     `index_loops[d]` recovers the index of the d-th loop of the op: None when it runs
     once, else the loop it has become. Of a contraction's channels only `channels` may
-    be wanted.
+    be wanted. Operands and `tables` have addresses once the nest is `placed`.
     """
 
     op: NestOp
@@ -122,9 +135,9 @@ class Nest:
     reduction: tuple[int, ...]
     inputs: tuple[Operand, ...]
     results: tuple[Operand, ...]
-    tables: Mapping[SSAValue, Value]
     index_loops: tuple[int | None, ...]
     channels: Span | None = None
+    tables: Mapping[SSAValue, Value] = field(default_factory=dict[SSAValue, Value])
 
     @property
     def bounds(self) -> tuple[int, ...]:
@@ -139,25 +152,39 @@ class Nest:
         position = self.index_loops[loop]
         return constant(I64, 0) if position is None else indices[position]
 
+    def placed(
+        self,
+        inputs: Sequence[Value | None],
+        tables: Sequence[Value],
+        results: Sequence[Value | None],
+    ) -> Nest:
+        """The nest in its function, with the address of every tensor.
 
-def analyse(op: NestOp, pointers: Sequence[Value | None]) -> Nest:
-    """The nest of `op`.
+        Constants among the inputs have None.
+        """
+        placed = [
+            replace(operand, pointer=pointer)
+            for operand, pointer in zip(self.operands, (*inputs, *results), strict=True)
+        ]
+        return replace(
+            self,
+            inputs=tuple(placed[: len(inputs)]),
+            results=tuple(placed[len(inputs) :]),
+            tables=dict(zip(self.op.tables, tables, strict=True)),
+        )
 
-    `pointers` are those of inputs, tables and results in order, None for constants
-    among the inputs.
-    """
-    inputs, tables = len(op.inputs), len(op.tables)
-    values = (*op.inputs, *op.res)
-    addresses = (*pointers[:inputs], *pointers[inputs + tables :])
+
+def analyse(op: NestOp) -> Nest:
+    """The nest of `op`, not placed."""
     operands = [
-        _operand(value, pointer, map, len(op.bounds))
-        for value, pointer, map in zip(
-            values, addresses, (*op.input_maps, *op.result_maps), strict=True
+        _operand(value, map, len(op.bounds))
+        for value, map in zip(
+            (*op.inputs, *op.res), (*op.input_maps, *op.result_maps), strict=True
         )
     ]
     groups = _merged_loops(op, operands)
-    parallel = len(op.parallel_bounds)
-    bounds = [_product(op.bounds[d] for d in group) for group in groups]
+    inputs, parallel = len(op.inputs), len(op.parallel_bounds)
+    bounds = [math.prod(op.bounds[d] for d in group) for group in groups]
     split = sum(group[0] < parallel for group in groups)
 
     def kept(strides: Sequence[int]) -> tuple[int, ...]:
@@ -178,13 +205,6 @@ def analyse(op: NestOp, pointers: Sequence[Value | None]) -> Nest:
         tuple(bounds[split:]),
         tuple(merged[:inputs]),
         tuple(merged[inputs:]),
-        {
-            table: pointer
-            for table, pointer in zip(
-                op.tables, pointers[inputs : inputs + tables], strict=True
-            )
-            if pointer is not None
-        },
         tuple(loop_of.get(d) for d in range(len(op.bounds))),
     )
 
@@ -208,7 +228,7 @@ def constant_bytes(value: SSAValue) -> bytes | None:
 def dense_bytes(attribute: DenseIntOrFPElementsAttr) -> bytes:
     """All elements in memory order; bits take a byte each, 0 or 1."""
     data = attribute.data.data
-    count = _product(attribute.type.get_shape())
+    count = math.prod(attribute.type.get_shape())
     scalar = scalar_type(attribute.get_element_type())
     if scalar == "i1":  # xDSL's true is -1
         data = (lanes_of(scalar, data) & 1).tobytes()
@@ -222,66 +242,84 @@ def lanes_of(scalar: str, data: bytes) -> NDArray[Any]:
     return np.frombuffer(data, names.get(scalar, f"<i{storage_bytes(scalar)}"))
 
 
-def _operand(
-    value: SSAValue, pointer: Value | None, map: AffineMap, loops: int
-) -> Operand:
-    lows = [0] * len(map.results)
+def _operand(value: SSAValue, map: AffineMap, loops: int) -> Operand:
+    """How a nest of `loops` loops reads or writes a tensor by `map`."""
+    border = 0
+    indices = [linear_form(expression, loops) for expression in map.results]
+    edges: tuple[Edge, ...] = ()
     padding = value.owner
     if isinstance(padding, CopyOp) and not padding.is_stored:
-        value, lows = padding.source, list(padding.offsets.get_values())
-    else:
-        padding = None
+        assert isinstance(padding.fill, IntegerAttr)
+        border = padding.fill.value.data & 0xFF
+        value, indices = padding.source, _inside_of_padding(padding, indices)
+        edges = _edges(padding, indices)
+    strides, offset = _dense_place(value, indices, loops)
     type = tensor_type(value)
-    extents, starts = type.get_shape(), [0] * len(map.results)
+    scalar = scalar_type(type.element_type)
+    operand = Operand(
+        scalar, scalar, strides, offset, constant_bytes(value), edges, border
+    )
+    return _narrowed(operand)
+
+
+LinearForm: TypeAlias = tuple[tuple[int, ...], int]
+"""An index: the coefficient of each loop, and the constant term."""
+
+
+def _inside_of_padding(
+    padding: CopyOp, indices: Sequence[LinearForm]
+) -> list[LinearForm]:
+    """Indices into the padded tensor as indices into what it pads."""
+    lows = padding.offsets.get_values()
+    return [
+        (strides, first - low)
+        for (strides, first), low in zip(indices, lows, strict=True)
+    ]
+
+
+def _edges(padding: CopyOp, indices: Sequence[LinearForm]) -> tuple[Edge, ...]:
+    """The axes along which the tensor is padded, from the last to the first."""
+    sizes = tensor_type(padding.source).get_shape()
+    padded = tensor_type(padding.result).get_shape()
+    return tuple(
+        Edge(strides, constant(I64, first), size)
+        for (strides, first), size, whole in reversed(
+            list(zip(indices, sizes, padded, strict=True))
+        )
+        if whole != size
+    )
+
+
+def _dense_place(
+    value: SSAValue, indices: Sequence[LinearForm], loops: int
+) -> tuple[tuple[int, ...], int]:
+    """The element at the indices of a dense tensor: the stride of each loop, and what
+    comes before the first one.
+
+    A result that lies in a box of a greater tensor has its rows there.
+    """
+    extents, starts = tensor_type(value).get_shape(), [0] * len(indices)
     box = box_of(value)
     if box is not None:
         extents = tensor_type(box.result).get_shape()
         starts = list(box.offsets.get_values())
-    strides, offset, step = [0] * loops, 0, 1
-    edges: list[Edge] = []
-    for expression, size, extent, start, low, padded in zip(
-        reversed(map.results),
-        reversed(type.get_shape()),
-        reversed(extents),
-        reversed(starts),
-        reversed(lows),
-        reversed(tensor_type(padding.result if padding else value).get_shape()),
-        strict=True,
+    strides, offset = [0] * loops, 0
+    for axis, ((coefficients, first), start) in enumerate(
+        zip(indices, starts, strict=True)
     ):
-        coefficients, first = linear_form(expression, loops)
-        first -= low
-        if padded != size:
-            edges.append(Edge(coefficients, constant(I64, first), size))
+        step = math.prod(extents[axis + 1 :])
         strides = [s + step * c for s, c in zip(strides, coefficients, strict=True)]
         offset += step * (first + start)
-        step *= extent
-    loaded = scalar = scalar_type(type.element_type)
-    data = constant_bytes(value) if pointer is None else None
-    magnitude = math.inf if Type(scalar).is_float else 1 << (Type(scalar).bits - 1)
-    if data is not None and Type(scalar).is_float:
-        largest = float(np.abs(lanes_of(scalar, data)).max())
-        magnitude = math.inf if math.isnan(largest) else largest
-    elif data is not None:
-        numbers = lanes_of(scalar, data).astype(object)
-        magnitude = max(-int(numbers.min()), int(numbers.max()))
-        if scalar == "i64" and magnitude < 1 << 31:
-            # multiplying sign-extended halves is a cheaper instruction
-            scalar, data = "i32", lanes_of(scalar, data).astype(np.int32).tobytes()
-    border = 0
-    if padding is not None:
-        assert isinstance(padding.fill, IntegerAttr)
-        border = padding.fill.value.data & 0xFF
-    return Operand(
-        pointer,
-        scalar,
-        loaded,
-        tuple(strides),
-        offset,
-        data,
-        magnitude,
-        tuple(edges),
-        border,
-    )
+    return tuple(strides), offset
+
+
+def _narrowed(operand: Operand) -> Operand:
+    """A constant of small i64 as i32: multiplying what was sign-extended from 32 bits
+    is a cheaper instruction."""
+    if operand.scalar != "i64" or operand.data is None or operand.magnitude >= 1 << 31:
+        return operand
+    narrow = lanes_of("i64", operand.data).astype(np.int32)
+    return replace(operand, scalar="i32", data=narrow.tobytes())
 
 
 def box_of(value: SSAValue) -> CopyOp | None:
@@ -315,10 +353,3 @@ def _merged_loops(op: NestOp, operands: Sequence[Operand]) -> list[list[int]]:
         else:
             groups.append([d])
     return groups
-
-
-def _product(values: Iterator[int] | Sequence[int]) -> int:
-    product = 1
-    for value in values:
-        product *= value
-    return product

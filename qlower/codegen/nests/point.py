@@ -5,6 +5,7 @@ A position is a list with one index a loop of the nest.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -118,6 +119,9 @@ class PointCode:
             return self.f.binary("add", self.f.splat(value, lanes), steps)
 
         context = Context(self.f, self.target, index, self.nest.tables)
-        bounds = [operand.magnitude for operand in self.nest.inputs]
+        bounds = [
+            operand.magnitude if argument.uses else math.inf
+            for operand, argument in zip(self.nest.inputs, used, strict=True)
+        ]
         yielded = emit_region(context, region, [*inputs, *accumulators], bounds)
         return [self.f.splat(value, lanes) for value in yielded]

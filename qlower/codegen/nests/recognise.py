@@ -1,23 +1,45 @@
-"""Sums of products with constant weights, recognised by their structure."""
+"""Which nests are sums of products with constant weights, and the family of each nest.
+
+This is the one place that decides. Passes ask for the `family_of` a nest, before its
+tensors have places in memory, and write it into the IR; the code generator asks again
+when they have, with the same answer: where tensors lie changes neither a body nor which
+loop moves what. (Padding that isn't stored would, but only nests that can do with it
+are given it.)
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
+from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from qlower.codegen.nests.nest import Nest, Operand
+from qlower.codegen.nests.nest import Nest, Operand, analyse, constant_bytes
+from qlower.dialects.kernel import NestOp
+
+MOST_TAPS = 128
+"""Taps of a depthwise window, which is written out; larger ones are other windows."""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """`extend(operand) - offset`, where `offset` is a number or a constant operand."""
+    """`extend(operand) - offset`, where `offset` is a number or a constant operand.
 
+    `operand` is the nest's input number `index`.
+    """
+
+    index: int
     operand: Operand
     signed: bool
     offset: int | Operand
+
+    def of(self, nest: Nest) -> Factor:
+        """The same factor of a nest that was placed or cut."""
+        return replace(self, operand=nest.inputs[self.index])
 
 
 @dataclass(frozen=True)
@@ -29,6 +51,8 @@ class Contraction:
     parallel loops that choose weights. `pixels`: the others, the last one is tiled.
     """
 
+    family: ClassVar = "contraction"
+
     nest: Nest
     activation: Factor
     weight: Factor
@@ -38,6 +62,10 @@ class Contraction:
     groups: tuple[int, ...]
     pixels: tuple[int, ...]
 
+    def on(self, nest: Nest) -> Contraction:
+        """The same roles in a nest that was placed or cut."""
+        return replace(self, nest=nest, activation=self.activation.of(nest))
+
 
 @dataclass(frozen=True)
 class DepthwiseProducts:
@@ -46,14 +74,56 @@ class DepthwiseProducts:
     `zero_point` is the offset of the activation.
     """
 
+    family: ClassVar = "depthwise"
+
     nest: Nest
     activation: Factor
     zero_point: int
     weight: Factor
     lane: int
 
+    def on(self, nest: Nest) -> DepthwiseProducts:
+        """The same roles in a nest that was placed or cut."""
+        return replace(self, nest=nest, activation=self.activation.of(nest))
 
-def recognise(nest: Nest) -> Contraction | DepthwiseProducts | None:
+
+Products: TypeAlias = Contraction | DepthwiseProducts
+
+PRODUCT_FAMILIES = (Contraction.family, DepthwiseProducts.family)
+"""Of nests that are sums of products with constant weights."""
+
+
+def family_of(op: NestOp) -> str:
+    """One of `NestOp.FAMILIES`, which defines them."""
+    if not op.reduction_bounds:
+        return "map"
+    products = recognise(analyse(op))
+    return _other_reduction(op) if products is None else products.family
+
+
+def _other_reduction(op: NestOp) -> str:
+    """The family of a reduction that is no sum of products with constant weights."""
+    activations = [
+        map
+        for map, value, argument in zip(
+            op.input_maps, op.inputs, op.body.block.args, strict=False
+        )
+        if argument.uses and constant_bytes(value) is None
+    ]
+    moved = {d for d, bound in enumerate(op.parallel_bounds) if bound > 1}
+    if not activations or not moved <= activations[0].used_dims():
+        return "loop"
+    return "row" if _has_plain_indices(activations[0]) else "window"
+
+
+def _has_plain_indices(map: AffineMap) -> bool:
+    return all(
+        isinstance(expression, AffineDimExpr) or not expression.used_dims()
+        for expression in map.results
+    )
+
+
+def recognise(nest: Nest) -> Products | None:
     """The kind of sum of products that the nest is, None if it is no such sum."""
     factors = _factors(nest)
     if factors is None:
@@ -109,9 +179,9 @@ def _factor(nest: Nest, value: SSAValue) -> Factor | None:
     for name, signed in (("arith.extsi", True), ("arith.extui", False)):
         extended = _operands_of(value, name)
         if extended is not None:
-            operand = _input(nest, extended[0])
-            if operand is not None and operand.scalar == "i8":
-                return Factor(operand, signed, offset)
+            index = _input(nest, extended[0])
+            if index is not None and nest.inputs[index].scalar == "i8":
+                return Factor(index, nest.inputs[index], signed, offset)
     return None
 
 
@@ -120,13 +190,16 @@ def _offset(nest: Nest, value: SSAValue) -> int | Operand | None:
     if isinstance(owner, Operation) and owner.name == "arith.constant":
         attribute = owner.properties["value"]
         return attribute.value.data if isinstance(attribute, IntegerAttr) else None
-    operand = _input(nest, value)
-    return operand if operand is not None and operand.data is not None else None
+    index = _input(nest, value)
+    if index is None or nest.inputs[index].data is None:
+        return None
+    return nest.inputs[index]
 
 
-def _input(nest: Nest, value: SSAValue) -> Operand | None:
+def _input(nest: Nest, value: SSAValue) -> int | None:
+    """The number of the input that the value is, if it is one."""
     if isinstance(value, BlockArgument) and value.index < len(nest.inputs):
-        return nest.inputs[value.index]
+        return value.index
     return None
 
 
@@ -188,7 +261,7 @@ def _depthwise(
         and w[loop] != 0
         and all(result.strides[loop] == 1 for result in nest.results)
     ]
-    if len(lanes) != 1 or not nest.reduction:
+    if len(lanes) != 1 or not nest.reduction or prod(nest.reduction) > MOST_TAPS:
         return None
     others = [loop for loop in parallel if loop != lanes[0]]
     if any(w[loop] for loop in others) or (

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import ReturnOp
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -21,29 +20,13 @@ from qlower.codegen.llvm.text import (
     argument,
     constant,
 )
-from qlower.codegen.nests.blocks import (
-    block_of,
-    plan_blocks,
-    plan_channel_blocks,
-    plan_copy_blocks,
-)
-from qlower.codegen.nests.nest import Nest, analyse, constant_bytes
-from qlower.codegen.nests.recognise import Contraction, DepthwiseProducts, recognise
+from qlower.codegen.nests.blocks import Blocks, starting_at
+from qlower.codegen.nests.nest import Nest, constant_bytes
 from qlower.codegen.program.clock import Clock
-from qlower.codegen.program.flavour import Flavour
+from qlower.codegen.program.plan import NestPlan, Plan
 from qlower.codegen.program.team import ARENA, INPUTS, OUTPUTS, Place, Team
-from qlower.codegen.program.work import (
-    Kernel,
-    copy_kernel,
-    estimated_copy_nanoseconds,
-    estimated_nanoseconds,
-    nest_kernel,
-)
-from qlower.codegen.skeletons.contraction.emit import channels_of_tile, emit_contraction
-from qlower.codegen.skeletons.copy import cut_axis, emit_copy
-from qlower.codegen.skeletons.depthwise.emit import emit_depthwise, plan_window
-from qlower.codegen.skeletons.loops import emit_loops
-from qlower.codegen.targets.resolve import Target
+from qlower.codegen.skeletons.choose import emit_nest
+from qlower.codegen.skeletons.copy import emit_copy
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import (
     ArenaAttr,
@@ -54,7 +37,6 @@ from qlower.dialects.kernel import (
     byte_size,
     tensor_type,
 )
-from qlower.model.layers import layer_name
 
 
 @dataclass(frozen=True)
@@ -87,38 +69,27 @@ class _Call:
     attributes: list[str]
     pointers: list[Value | None]
 
-    def function(self, name: str | None = None, takes_start: bool = False) -> Function:
+    def function(self, name: str, *, takes_start: bool = False) -> Function:
         """The function, to be filled; with `takes_start` for a block of iterations."""
         return Function(
             self.module,
-            name or self.name,
+            name,
             [*(POINTER for _ in self.passed), *([I64] if takes_start else [])],
             [*self.attributes, *([""] if takes_start else [])],
         )
 
 
 class Program:
-    """The function `entry` of a module, and a function for each nest.
+    """Writes the function of a plan, and those of its nests and copies, to a module."""
 
-    `kernels` tells what each of them does.
-    """
-
-    def __init__(
-        self,
-        module: Module,
-        target: Target,
-        function: FuncOp,
-        entry: str,
-        flavour: Flavour,
-        *,
-        is_exported: bool,
-    ):
+    def __init__(self, module: Module, plan: Plan, *, is_exported: bool):
         self.module = module
-        self.target = target
-        self.flavour = flavour
+        self.plan = plan
+        self.target = plan.target
+        function, entry = plan.function, plan.entry
         self.team = None
-        if flavour.threads > 1:
-            self.team = Team(entry, f"{entry}_serial", flavour.threads)
+        if plan.threads > 1:
+            self.team = Team(entry, f"{entry}_serial", plan.threads)
         self.main = Function(
             module,
             self.team.serial if self.team else entry,
@@ -129,14 +100,12 @@ class Program:
         )
         self.buffers: dict[SSAValue, _Buffer] = {}
         self.pointers: dict[SSAValue, Value] = {}
-        self.kernels: list[Kernel] = []
         for index, value in enumerate(function.body.block.args):
-            self.buffers[value] = _Buffer(
-                Place(INPUTS, 8 * index), byte_size(tensor_type(value))
-            )
+            size = byte_size(tensor_type(value))
+            self.buffers[value] = _Buffer(Place(INPUTS, 8 * index), size)
             self.pointers[value] = self.slot(INPUTS, index)
         self.clock: Clock | None = None
-        if flavour.is_profiled:
+        if plan.flavour.is_profiled:
             outputs = len(function.function_type.outputs)
             self.clock = Clock(self.main, self.slot(OUTPUTS, outputs))
         for op in function.body.block.ops:
@@ -207,41 +176,34 @@ class Program:
         assert op.buffers is not None, "plan-memory has not run"
         for value, buffer in zip(op.res, op.buffers, strict=True):
             self.place(value, buffer)
-        call = self.call_of(op, (*op.inputs, *op.tables), op.res)
-        pointers = call.pointers
-        for position, table in enumerate(op.tables, len(op.inputs)):
-            pointers[position] = pointers[position] or self.pointer(table)
-        nest = analyse(op, pointers)
-        kernel = nest_kernel(op, nest)
-        nanoseconds = estimated_nanoseconds(nest, kernel.bytes, self.target)
-        threads = self.flavour.threads
-        blocks = plan_blocks(nest, nanoseconds, kernel.bytes, threads)
-        products = recognise(nest)
-        if threads > 1 and blocks is None and isinstance(products, Contraction):
-            step = channels_of_tile(self.target, products)
-            blocks = plan_channel_blocks(
-                products, step, nanoseconds, kernel.bytes, threads
-            )
-        if self.team is None or blocks is None:
-            function = call.function()
-            emit_nest(function, self.target, nest)
-            function.finish()
-            self.main.call_function(call.name, call.passed)
+        planned = self.plan.steps[op]
+        assert isinstance(planned, NestPlan)
+        call = self.call_of(planned.whole.name, (*op.inputs, *op.tables), op.res)
+        if planned.blocks is None:
+            function = call.function(planned.whole.name)
+            nest = self.placed(planned.whole.nest, call)
+            emit_nest(function, self.target, planned.whole.skeleton, nest)
+            self.call(function, call)
         else:
-            sizes = {blocks.size: call.name, blocks.last: f"{call.name}_last"}
-            if blocks.last == blocks.size:
-                sizes = {blocks.size: call.name}
-            for bound, name in sizes.items():
-                function = call.function(name, takes_start=True)
-                start = function.arguments[-1]
-                block = block_of(function, nest, blocks.loop, start, bound)
-                emit_nest(function, self.target, block)
+            for code in planned.of_blocks.values():
+                function = call.function(code.name, takes_start=True)
+                start, loop = function.arguments[-1], planned.blocks.loop
+                nest = starting_at(function, self.placed(code.nest, call), loop, start)
+                emit_nest(function, self.target, code.skeleton, nest)
                 function.finish()
-            functions = [sizes[bound] for bound in blocks.bounds()]
-            self.team.share(
-                self.main, call.name, blocks, functions, call.places, nanoseconds
-            )
-        self.done(kernel)
+            names = [planned.of_blocks[n].name for n in planned.blocks.bounds()]
+            self.share(planned.blocks, names, call)
+        self.done()
+
+    def placed(self, nest: Nest, call: _Call) -> Nest:
+        """A nest inside of its function."""
+        inputs, tables = len(nest.op.inputs), nest.op.tables
+        addresses = [
+            pointer or self.pointer(table)
+            for pointer, table in zip(call.pointers[inputs:], tables, strict=False)
+        ]
+        results = call.pointers[inputs + len(tables) :]
+        return nest.placed(call.pointers[:inputs], addresses, results)
 
     def copy(self, op: CopyOp) -> None:
         assert op.buffers is not None, "plan-memory has not run"
@@ -251,46 +213,47 @@ class Program:
             self.main.copy_bytes(
                 self.pointer(op.result), self.pointer(op.destination), target.size
             )
-        if not op.has_code:
+        planned = self.plan.steps.get(op)
+        if planned is None:
             return
-        call = self.call_of(op, (op.source,), (op.result,))
+        name = planned.kernel.name
+        call = self.call_of(name, (op.source,), (op.result,))
         source, result = call.pointers
         assert result is not None
         source = source or self.pointer(op.source)
-        kernel = copy_kernel(op)
-        nanoseconds = estimated_copy_nanoseconds(kernel)
-        blocks = plan_copy_blocks(
-            cut_axis(op), nanoseconds, kernel.bytes, self.flavour.threads
-        )
-        if self.team is None or blocks is None:
-            function = call.function()
+        if planned.blocks is None:
+            function = call.function(name)
             emit_copy(function, op, source, result)
-            function.finish()
-            self.main.call_function(call.name, call.passed)
+            self.call(function, call)
         else:
-            functions: list[str] = []
-            start = 0
-            for bound in blocks.bounds():
-                functions.append(f"{call.name}_at_{start}")
-                function = call.function(functions[-1], takes_start=True)
-                emit_copy(function, op, source, result, range(start, start + bound))
+            names: list[str] = []
+            for block in planned.blocks.ranges():
+                names.append(f"{name}_at_{block.start}")
+                function = call.function(names[-1], takes_start=True)
+                emit_copy(function, op, source, result, block)
                 function.finish()
-                start += bound
-            self.team.share(
-                self.main, call.name, blocks, functions, call.places, nanoseconds
-            )
-        self.done(kernel)
+            self.share(planned.blocks, names, call)
+        self.done()
 
-    def done(self, kernel: Kernel) -> None:
-        """All code of the kernel has been written."""
-        self.kernels.append(kernel)
+    def call(self, function: Function, call: _Call) -> None:
+        """End a function, and call it."""
+        function.finish()
+        self.main.call_function(call.name, call.passed)
+
+    def share(self, blocks: Blocks, names: Sequence[str], call: _Call) -> None:
+        """Have the team run the blocks, each by the function of that name."""
+        assert self.team is not None
+        self.team.share(self.main, call.name, blocks, names, call.places)
+
+    def done(self) -> None:
+        """All code of a kernel has been written."""
         if self.clock is not None:
             self.clock.mark()
 
     def call_of(
-        self, op: Operation, inputs: Sequence[SSAValue], results: Sequence[SSAValue]
+        self, name: str, inputs: Sequence[SSAValue], results: Sequence[SSAValue]
     ) -> _Call:
-        """How main calls the function of `op`."""
+        """How main calls a kernel's function."""
         read = [self.buffers[value] for value in inputs if value in self.buffers]
         written = [self.buffers[value] for value in results]
         values = list(dict.fromkeys((*inputs, *results)))
@@ -307,7 +270,7 @@ class Program:
         positions = {value: index for index, value in enumerate(passed)}
         return _Call(
             self.module,
-            self.module.prefix + function_name(len(self.kernels), op),
+            name,
             [self.pointer(value) for value in passed],
             [self.buffers[value].place for value in passed],
             attributes,
@@ -319,35 +282,10 @@ class Program:
 
     def finish(self, op: ReturnOp) -> None:
         for index, value in enumerate(op.operands):
-            if self.buffers.get(value) != _Buffer(
-                Place(OUTPUTS, 8 * index), byte_size(tensor_type(value))
-            ):
-                self.main.copy_bytes(
-                    self.slot(OUTPUTS, index),
-                    self.pointer(value),
-                    byte_size(tensor_type(value)),
-                )
+            size = byte_size(tensor_type(value))
+            if self.buffers.get(value) != _Buffer(Place(OUTPUTS, 8 * index), size):
+                output = self.slot(OUTPUTS, index)
+                self.main.copy_bytes(output, self.pointer(value), size)
         self.main.finish(constant(I32, 0))
         if self.team is not None:
             self.team.finish(self.module)
-
-
-def emit_nest(f: Function, target: Target, nest: Nest) -> None:
-    """The nest by the skeleton that suits it."""
-    products = recognise(nest)
-    match products:
-        case Contraction():
-            return emit_contraction(f, target, products)
-        case DepthwiseProducts():
-            plan = plan_window(products, target)
-            if plan is not None:
-                return emit_depthwise(f, target, products, plan)
-        case None:
-            pass
-    return emit_loops(f, target, nest)
-
-
-def function_name(number: int, op: Operation) -> str:
-    """`nest_<n>_<layer>`, the layer in characters that a symbol can have."""
-    layer = re.sub(r"\W+", "_", layer_name(op) or "", flags=re.ASCII).strip("_")
-    return f"nest_{number}_{layer[:80]}".rstrip("_")

@@ -15,7 +15,7 @@ code for several levels of an architecture; code for this process may have anoth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -27,11 +27,10 @@ from qlower.codegen.program.entry_point import entry_point
 from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.program.interface import Interface
 from qlower.codegen.program.levels import level_function
+from qlower.codegen.program.plan import ENTRY, Plan, plan
 from qlower.codegen.program.work import Kernel
 from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.model.signature import Signature, main_function
-
-ENTRY = "qlower_main"
 
 
 @dataclass(frozen=True)
@@ -63,23 +62,21 @@ def compile_module(
 
     Raises QlowerError for an operation without native code.
     """
-    function = main_function(module)
+    return compile_plan(plan(module, target, flavour))
 
-    def emit(flavour: Flavour) -> tuple[Module, Program]:
-        code = _empty(target)
-        return code, Program(code, target, function, ENTRY, flavour, is_exported=True)
 
-    code, program = emit(flavour)
-    if program.team is not None and not program.team.is_worthwhile:
-        code, program = emit(replace(flavour, threads=1))
+def compile_plan(planned: Plan) -> CompiledObject:
+    """Native code as planned. Raises QlowerError for an operation without."""
+    code = _empty(planned.target)
+    Program(code, planned, is_exported=True)
     text = str(code)
     return CompiledObject(
-        machine_code(text, target),
-        Signature.of_module(module),
-        arena_bytes(function),
-        target,
-        tuple(program.kernels),
-        flavour,
+        machine_code(text, planned.target),
+        Signature.of_module(planned.module),
+        arena_bytes(planned.function),
+        planned.target,
+        planned.kernels,
+        planned.flavour,
         text,
     )
 
@@ -101,10 +98,10 @@ def compile_package(
     needs: list[frozenset[str]] = []
     for number, (level, level_target) in enumerate(levels, 1):
         prefix = f"level_{number}_" if others else ""
-        code = package.level(level_target.function_attributes, prefix)
+        code = package.level(level_target.function_attributes)
         callees.append(prefix + ENTRY)
-        function = main_function(level)
-        Program(code, level_target, function, callees[-1], PLAIN, is_exported=False)
+        planned = plan(level, level_target, entry=callees[-1], prefix=prefix)
+        Program(code, planned, is_exported=False)
         package.add_level(code)
         needs.append(_needs(code, level_target))
     package.functions += level_function(

@@ -4,54 +4,29 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qlower.codegen.llvm.text import POINTER, Value
-from qlower.codegen.nests.nest import analyse, constant_bytes
-from qlower.codegen.nests.recognise import Contraction, recognise
-from qlower.codegen.skeletons.contraction.emit import tile_candidates
-from qlower.codegen.skeletons.contraction.tiling import Tiling
-from qlower.codegen.skeletons.tile_registers.plan import plan_tiles, possible_tiles
+from qlower.codegen.nests.nest import analyse
+from qlower.codegen.nests.recognise import Contraction
+from qlower.codegen.skeletons.choose import Skeletons
 from qlower.codegen.targets.resolve import Target
-from qlower.dialects.kernel import NestOp, Schedule, TileAttr, TileRegistersAttr
+from qlower.dialects.kernel import NestOp, Schedule
 
 
 def schedule_contractions(module: ModuleOp, target: Target) -> None:
     """Write the best schedule by estimate into every contraction without one."""
     for op in module.walk():
         if isinstance(op, NestOp) and op.schedule is None:
-            contraction = _contraction(op)
-            if contraction is not None:
-                op.schedule = _estimated(target, contraction)
+            op.schedule = estimated_schedule(op, target)
+
+
+def estimated_schedule(op: NestOp, target: Target) -> Schedule | None:
+    """The best schedule by estimate; None for a nest that is no contraction."""
+    if op.family.data != Contraction.family:
+        return None
+    return Skeletons(target, analyse(op)).estimated_schedule()
 
 
 def possible_schedules(op: NestOp, target: Target) -> list[Schedule]:
-    """The schedules that a nest without one can have, the best by estimate first."""
-    contraction = _contraction(op)
-    if contraction is None:
+    """The schedules that a nest can have, the best by estimate first."""
+    if op.family.data != Contraction.family:
         return []
-    found: list[Schedule] = []
-    if possible_tiles(target, contraction) is not None:
-        found.append(TileRegistersAttr())
-    best = _estimated(target, contraction)
-    found += map(_tile, tile_candidates(target, contraction))
-    return [best, *(other for other in dict.fromkeys(found) if other != best)]
-
-
-def _estimated(target: Target, contraction: Contraction) -> Schedule:
-    if plan_tiles(target, contraction) is not None:
-        return TileRegistersAttr()
-    return _tile(tile_candidates(target, contraction)[0])
-
-
-def _tile(tiling: Tiling) -> TileAttr:
-    return TileAttr(tiling.height, tiling.width)
-
-
-def _contraction(op: NestOp) -> Contraction | None:
-    """The nest as the code generator sees it, if that is a contraction."""
-    if op.family.data != "contraction":
-        return None
-    pointer = Value(POINTER, "%tensor")
-    values = (*op.inputs, *op.tables, *op.res)
-    pointers = [pointer if constant_bytes(v) is None else None for v in values]
-    found = recognise(analyse(op, pointers))
-    return found if isinstance(found, Contraction) else None
+    return Skeletons(target, analyse(op)).schedules()

@@ -17,7 +17,7 @@ interface.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from qlower.codegen.llvm.text import I64, Function, Module, constant
@@ -54,6 +54,12 @@ _HELPERS_SEMAPHORE, _LEAD_SEMAPHORE, _ARGUMENTS, _TAKEN = range(
 _FINISHED = -1
 
 
+def is_worthwhile(nanoseconds: Iterable[float], threads: int) -> bool:
+    """Whether kernels that are cut, of so much work each, are enough for a team."""
+    saved = [n * (1 - 1 / threads) - _SHARING_NANOSECONDS for n in nanoseconds]
+    return bool(saved) and sum(saved) >= LEAST_SAVED_NANOSECONDS
+
+
 INPUTS, OUTPUTS, ARENA = range(3)
 """The entry's arguments: arrays of pointers, and memory for all between them."""
 
@@ -79,7 +85,6 @@ class Team:
     serial: str
     threads: int
     runners: list[str] = field(default_factory=list[str])
-    saved: float = 0.0
 
     def share(
         self,
@@ -88,7 +93,6 @@ class Team:
         blocks: Blocks,
         functions: Sequence[str],
         places: Sequence[Place],
-        nanoseconds: float,
     ) -> None:
         """Run the blocks of a nest, in `serial`.
 
@@ -101,14 +105,8 @@ class Team:
         )
         f.module.functions += _runner(name, blocks, base, places)
         self.runners += [f"{name}_block"] * blocks.per_thread
-        self.saved += nanoseconds * (1 - 1 / self.threads) - _SHARING_NANOSECONDS
         limit = constant(I64, len(self.runners))
         f.call_function("team_share", (f.arguments[-1], limit))
-
-    @property
-    def is_worthwhile(self) -> bool:
-        """Whether there is enough to do for more than one thread."""
-        return bool(self.runners) and self.saved >= LEAST_SAVED_NANOSECONDS
 
     def finish(self, module: Module) -> None:
         """Define `entry`, and what its threads do. `serial` has been written."""

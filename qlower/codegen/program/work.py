@@ -2,65 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import Operation, Region, SSAValue
 
 from qlower.codegen.nests.nest import Nest
-from qlower.codegen.nests.recognise import Contraction, DepthwiseProducts, recognise
-from qlower.codegen.skeletons.tile_registers.plan import plan_tiles, product_cycles
+from qlower.codegen.skeletons.choose import Skeleton
+from qlower.codegen.skeletons.contraction.tiling import VectorPlan
+from qlower.codegen.skeletons.depthwise.emit import WindowPlan
+from qlower.codegen.skeletons.loops import LoopPlan
+from qlower.codegen.skeletons.tile_registers.plan import (
+    TiledContraction,
+    product_cycles,
+)
 from qlower.codegen.targets.resolve import Target
-from qlower.dialects.kernel import CopyOp, NestOp, byte_size, tensor_type
-from qlower.model.layers import layer_title
+from qlower.dialects.kernel import CopyOp, byte_size, tensor_type
+from qlower.model.layers import layer_names, layer_title
 
 _CYCLES_PER_NANOSECOND = 3.0
 _BYTES_PER_NANOSECOND = 60.0
+
+_CYCLES_PER_OPERATION = 0.5
+"""Of an operation of a region, for each vector of 32-bit lanes."""
 
 
 @dataclass(frozen=True)
 class Kernel:
     """One nest or copy of the compiled code.
 
-    `layer` names the source layer, or several: `conv + add`; `family` the skeleton;
-    `products` the multiply-accumulates of a sum of products (else 0), `bytes` the size
-    of all tensors that it reads and writes, weights included.
+    `name` is that of its native function, of its first one where threads share it.
+    `layer` names the source layer, or several: `conv + add`, and `layers` each of them;
+    `family` is the nest's, or "copy"; `products` the multiply-accumulates of a sum of
+    products (else 0), `bytes` the size of all tensors that it reads and writes, weights
+    included.
     """
 
+    name: str
     layer: str
+    layers: tuple[str, ...]
     family: str
     products: int
     bytes: int
 
+    @staticmethod
+    def from_json(entry: Mapping[str, Any]) -> Kernel:
+        """The kernel whose fields were written as JSON."""
+        fields: dict[str, Any] = {**entry, "layers": tuple(entry["layers"])}
+        return Kernel(**fields)
 
-def nest_kernel(op: NestOp, nest: Nest) -> Kernel:
-    """What is known of a nest."""
-    products = recognise(nest)
-    family = op.family.data
-    if products is not None:
-        family = "contraction" if isinstance(products, Contraction) else "depthwise"
+
+def nest_kernel(name: str, nest: Nest, *, is_product: bool) -> Kernel:
+    """What is known of a nest, which may be a sum of products with weights."""
+    op = nest.op
     return Kernel(
+        name,
         layer_title(op) or op.name,
-        family,
-        prod(nest.bounds) if products is not None else 0,
+        layer_names(op),
+        op.family.data,
+        prod(nest.bounds) if is_product else 0,
         moved_bytes((*op.inputs, *op.tables, *op.res)),
     )
 
 
-def copy_kernel(op: CopyOp) -> Kernel:
-    """What is known of a copy, which reads its box only, or writes its border."""
+def copy_kernel(name: str, op: CopyOp) -> Kernel:
+    """What is known of a copy."""
+    title = layer_title(op) or op.name
+    return Kernel(name, title, layer_names(op), "copy", 0, _copied_bytes(op))
+
+
+def _copied_bytes(op: CopyOp) -> int:
+    """A copy reads its box only, or writes its border only."""
     written = byte_size(tensor_type(op.result))
     if op.box_is_written:
-        border = written - byte_size(tensor_type(op.source))
-        return Kernel(layer_title(op) or op.name, "copy", 0, border)
-    box = (
-        prod(op.sizes.get_values())
-        * written
-        // prod(tensor_type(op.result).get_shape())
-    )
-    return Kernel(layer_title(op) or op.name, "copy", 0, written + box)
+        return written - byte_size(tensor_type(op.source))
+    elements = prod(tensor_type(op.result).get_shape())
+    return written + prod(op.sizes.get_values()) * written // elements
 
 
 def moved_bytes(values: Iterable[SSAValue]) -> int:
@@ -79,27 +99,24 @@ def estimated_copy_nanoseconds(kernel: Kernel) -> float:
     return kernel.bytes / _BYTES_PER_NANOSECOND
 
 
-def estimated_nanoseconds(nest: Nest, bytes: int, target: Target) -> float:
-    """The time of a nest that moves so many bytes, to within a factor of two or so.
-
-    An operation of a region is taken to cost half a cycle for each vector of 32-bit
-    lanes.
-    """
+def estimated_nanoseconds(
+    nest: Nest, skeleton: Skeleton, bytes: int, target: Target
+) -> float:
+    """The time of a nest that moves so many bytes, to within a factor of two or so."""
     lanes = target.vector_bits // 32
-    op = nest.op
     vectors = prod(nest.parallel) / lanes
-    cycles = 0.5 * vectors * (_operations(op.init) + _operations(op.epilogue))
-    products = recognise(nest)
-    if isinstance(products, Contraction):
-        plan = plan_tiles(target, products)
-        if plan is not None:
-            cycles += product_cycles(products, plan)
-        else:
+    operations = _operations(nest.op.init) + _operations(nest.op.epilogue)
+    cycles = _CYCLES_PER_OPERATION * vectors * operations
+    match skeleton:
+        case VectorPlan():
             cycles += prod(nest.bounds) / (4 * lanes)
-    elif isinstance(products, DepthwiseProducts):  # its bytes have to be interleaved
-        cycles += 0.5 * prod(nest.bounds) / lanes
-    elif nest.reduction:
-        cycles += 0.5 * vectors * prod(nest.reduction) * _operations(op.body)
+        case TiledContraction(contraction=contraction, plan=plan):
+            cycles += product_cycles(contraction, plan)
+        case WindowPlan():  # its bytes have to be interleaved
+            cycles += 0.5 * prod(nest.bounds) / lanes
+        case LoopPlan():
+            steps = vectors * prod(nest.reduction) * _operations(nest.op.body)
+            cycles += _CYCLES_PER_OPERATION * steps
     return max(cycles / _CYCLES_PER_NANOSECOND, bytes / _BYTES_PER_NANOSECOND)
 
 

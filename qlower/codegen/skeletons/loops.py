@@ -38,7 +38,7 @@ UNROLLED_TAPS = 8
 
 
 @dataclass(frozen=True)
-class Schedule:
+class LoopPlan:
     """Which loop is vectorised and which gives the columns; None without one."""
 
     lane_loop: int | None
@@ -47,7 +47,7 @@ class Schedule:
     columns: tuple[Segment, ...]
 
 
-def schedule(nest: Nest, target: Target) -> Schedule:
+def plan_loops(target: Target, nest: Nest) -> LoopPlan:
     """A loop to vectorise and a loop for columns."""
     single = (Segment(0, 1, 1),)
     stride_one = [
@@ -56,15 +56,15 @@ def schedule(nest: Nest, target: Target) -> Schedule:
         if all(result.strides[loop] == 1 for result in nest.results)
     ]
     if not stride_one:
-        return Schedule(None, single, None, single)
+        return LoopPlan(None, single, None, single)
     lane_loop = stride_one[0]
     width = target.vector_bits // _lane_bits(nest, target)
     lanes = split(nest.bounds[lane_loop], width)
     others = [loop for loop in range(len(nest.parallel)) if loop != lane_loop]
     if not others or not nest.reduction:
-        return Schedule(lane_loop, lanes, None, single)
+        return LoopPlan(lane_loop, lanes, None, single)
     column_loop = others[-1]
-    return Schedule(
+    return LoopPlan(
         lane_loop, lanes, column_loop, split(nest.bounds[column_loop], COLUMNS)
     )
 
@@ -87,9 +87,8 @@ def _lane_bits(nest: Nest, target: Target) -> int:
     return 8 * max(result.element_bytes for result in nest.results)
 
 
-def emit_loops(f: Function, target: Target, nest: Nest) -> None:
-    """The whole nest."""
-    plan = schedule(nest, target)
+def emit_loops(f: Function, target: Target, nest: Nest, plan: LoopPlan) -> None:
+    """The whole nest, which is placed."""
     inner = {plan.lane_loop, plan.column_loop}
     outer = [loop for loop in range(len(nest.parallel)) if loop not in inner]
     indices = [constant(I64, 0)] * len(nest.bounds)

@@ -44,8 +44,8 @@ buffer are never live at the same time, except where an op may work in place:
   written) or one that overlaps no live buffer (all of the result is written);
 - a result of a nest may have the buffer of an input that no `body` uses, that is only
   read by the result's map and has elements of the same size, so that each element is
-  read before it is overwritten. With reduction loops this is for family contraction
-  alone, whose code computes no point twice.
+  read before it is overwritten. It may not for family depthwise, whose code computes
+  some points twice; all other code computes each once, after its sums.
 Offsets in the arena are multiples of 64, those of results below 64 bytes of 16; nothing
 is known of the alignment of outputs.
 

@@ -103,12 +103,15 @@ class NestOp(IRDLOperation):
     - An input whose map depends on a reduction loop is used in `body` only.
     - `tables`: whole tensors that the regions read by `tensor.extract`. They and
       nothing else are referenced from above.
-    - `family`: the loop skeleton that suits the nest, for speed and not for meaning.
-      `contraction`: one accumulator plus the product of two inputs, activation and
-      weight (the constant one, else the second), each possibly widened and less a zero
-      point, where some parallel loop moves the weight only.
-      `window`: a reduction where all parallel loops move the activation, whose indices
-      combine loops (depthwise convolution, pools).
+    - `family`: the loop skeleton that runs the nest, for speed and not for meaning. The
+      code generator recognises it (`codegen.nests.recognise`) and takes no other.
+      `contraction`: one i32 accumulator plus the product of two i8 inputs, each widened
+      and maybe less a zero point: an activation, and a constant weight, which alone is
+      moved by the parallel loop that moves the results' last axis.
+      `depthwise`: the same, but that loop moves both, and the others the activation
+      alone; up to 128 products.
+      `window`: another reduction where all parallel loops move the first input that is
+      no constant, whose indices combine loops (pools).
       `row`: the same with plain axes as indices (mean, sum, maximum, arg_max).
       `map`: no reduction. `loop`: anything else.
     - `schedule`: how a contraction is cut, `schedule #kernel.tile<12, 2>` before the
@@ -117,7 +120,14 @@ class NestOp(IRDLOperation):
 
     name = "kernel.nest"
 
-    FAMILIES: ClassVar = ("contraction", "window", "row", "map", "loop")
+    FAMILIES: ClassVar = (
+        "contraction",
+        "depthwise",
+        "window",
+        "row",
+        "map",
+        "loop",
+    )
 
     inputs = var_operand_def(base(TensorType[Attribute]))
     tables = var_operand_def(base(TensorType[Attribute]))

@@ -5,7 +5,7 @@
 2. Nests of one layer merge: what produces the start value of a reduction moves into its
    `init`, what consumes the accumulators elementwise moves into its `epilogue`, and
    chains of elementwise nests become one (fuse.py).
-3. Each nest is given its family of loop skeletons (classify.py).
+3. Each nest is given its family, as the code generator recognises it.
 
 The scalar arithmetic is moved, never changed. Nests of differently named layers are not
 merged here: what is proved of a layer's epilogue is proved of it alone. Then the pass
@@ -20,9 +20,9 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
+from qlower.codegen.nests.recognise import family_of
 from qlower.diagnostics import QlowerError
 from qlower.dialects import kernel
-from qlower.transforms.form_kernels.classify import classify
 from qlower.transforms.form_kernels.convert import convert_operations
 from qlower.transforms.form_kernels.fuse import fuse_nests, remove_unused
 
@@ -60,7 +60,7 @@ def form_kernels(block: Block) -> None:
     for op in block.ops:
         _check_level(op)
         if isinstance(op, kernel.NestOp):
-            op.family = StringAttr(classify(op))
+            op.family = StringAttr(family_of(op))
 
 
 def _check_level(op: Operation) -> None:

@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from qlower.dialects.kernel import NestOp, linear_form, tensor_type
 from qlower.interp import Array
 from qlower.interp.values import dtype_of
-from qlower.transforms.form_kernels.classify import product_factors
+from qlower.transforms.form_kernels.factors import product_factors
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
 from qlower.transforms.prove_epilogues.steps import Integers
 

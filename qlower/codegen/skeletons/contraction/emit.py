@@ -21,33 +21,22 @@ from qlower.codegen.llvm.text import I32, I64, Function, Type, Value, constant, 
 from qlower.codegen.nests.nest import Span
 from qlower.codegen.nests.point import PointCode, moved, nested, split, walk
 from qlower.codegen.nests.recognise import Contraction
-from qlower.codegen.skeletons.contraction.tiling import (
-    Tiling,
-    choose_step,
-    choose_tile,
-    possible_tilings,
-)
+from qlower.codegen.skeletons.contraction.tiling import VectorPlan
 from qlower.codegen.skeletons.products.dot import DotStep
-from qlower.codegen.skeletons.products.packing import Factors, Packed, group_position
-from qlower.codegen.skeletons.tile_registers.emit import emit_tiles
-from qlower.codegen.skeletons.tile_registers.plan import plan_tiles
+from qlower.codegen.skeletons.products.packing import Packed, group_position
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values.elements import store_scalars
-from qlower.dialects.kernel import TileAttr
 
 
-def emit_contraction(f: Function, target: Target, contraction: Contraction) -> None:
-    """The whole nest."""
+def emit_contraction(f: Function, target: Target, plan: VectorPlan) -> None:
+    """The whole nest, which is placed."""
+    contraction, dot, tiling = plan.contraction, plan.dot, plan.tiling
     nest = contraction.nest
-    plan = plan_tiles(target, contraction) if nest.channels is None else None
-    if plan is not None:
-        return emit_tiles(f, target, contraction, plan)
     pixel = contraction.pixels[-1] if contraction.pixels else None
-    dot, factors, tiling = _tiling(target, contraction)
     width = tiling.width
     step = width * dot.lanes
     # one pointer to the weights of a tile, or a stream of them for each vector
-    packed = factors.pack(f.module, dot, width if dot.selects_lane else 1)
+    packed = plan.factors.pack(f.module, dot, width if dot.selects_lane else 1)
     code = _Tile(f, target, nest, contraction.lane, contraction, dot, packed)
     channels = nest.channels or Span(constant(I64, 0), nest.bounds[contraction.lane])
 
@@ -92,38 +81,6 @@ def emit_contraction(f: Function, target: Target, contraction: Contraction) -> N
 
     indices = [constant(I64, 0)] * len(nest.bounds)
     return nested(f, nest.bounds, contraction.groups, indices, group)
-
-
-def channels_of_tile(target: Target, contraction: Contraction) -> int:
-    """What the channels of a part of the nest are a multiple of, but in the last."""
-    dot, _, tiling = _tiling(target, contraction)
-    return tiling.width * dot.lanes
-
-
-def tile_candidates(target: Target, contraction: Contraction) -> list[Tiling]:
-    """All tilings of the nest in vector registers, the best by estimate first."""
-    rows, length = _rows_and_length(contraction)
-    dot, factors = choose_step(target, contraction, rows, length)
-    tilings = possible_tilings(target, dot, rows, length, factors)
-    return sorted(tilings, key=lambda tiling: tiling.cycles)
-
-
-def _tiling(
-    target: Target, contraction: Contraction
-) -> tuple[DotStep, Factors, Tiling]:
-    """The step, what it multiplies, and how."""
-    rows, length = _rows_and_length(contraction)
-    dot, factors = choose_step(target, contraction, rows, length)
-    schedule = contraction.nest.op.schedule
-    wanted = schedule if isinstance(schedule, TileAttr) else None
-    return dot, factors, choose_tile(target, dot, rows, length, factors, wanted)
-
-
-def _rows_and_length(contraction: Contraction) -> tuple[int, int]:
-    """Pixels that may be in a tile, and bytes of a run."""
-    bounds, run = contraction.nest.bounds, contraction.run
-    rows = bounds[contraction.pixels[-1]] if contraction.pixels else 1
-    return rows, bounds[run] if run is not None else 1
 
 
 LoadFactors: TypeAlias = Callable[[int, int, int], list[list[Value]]]

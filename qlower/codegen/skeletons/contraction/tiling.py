@@ -4,31 +4,81 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.ir import Attribute
+
 from qlower.codegen.nests.point import Segment, split
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.dot import DotStep, dot_step
 from qlower.codegen.skeletons.products.halves import halves_step
 from qlower.codegen.skeletons.products.matrix import matrix_step
-from qlower.codegen.skeletons.products.packing import Factors, constant_factors
+from qlower.codegen.skeletons.products.packing import Factors, Weights
 from qlower.codegen.targets.resolve import Target
 from qlower.dialects.kernel import TileAttr
 
 _MAXIMUM_CHANNELS_IN_FLIGHT = 8
 
 
+@dataclass(frozen=True)
+class VectorPlan:
+    """A contraction in vector registers: by which products, of which packed weights,
+    and in which tiles."""
+
+    contraction: Contraction
+    dot: DotStep
+    factors: Factors
+    tiling: Tiling
+
+    @property
+    def channels(self) -> int:
+        """Those of a tile: what a part of the channels is a multiple of."""
+        return self.tiling.width * self.dot.lanes
+
+
+def plan_vectors(
+    target: Target,
+    contraction: Contraction,
+    weights: Weights,
+    schedule: Attribute | None,
+) -> VectorPlan:
+    """The tiles of the schedule, or those of the least estimate."""
+    rows, length = _rows_and_length(contraction)
+    dot, factors = choose_step(target, contraction, weights)
+    wanted = schedule if isinstance(schedule, TileAttr) else None
+    tiling = choose_tile(target, dot, rows, length, factors, wanted)
+    return VectorPlan(contraction, dot, factors, tiling)
+
+
+def tile_candidates(
+    target: Target, contraction: Contraction, weights: Weights
+) -> list[Tiling]:
+    """All tilings of the nest in vector registers, the best by estimate first."""
+    rows, length = _rows_and_length(contraction)
+    dot, factors = choose_step(target, contraction, weights)
+    tilings = possible_tilings(target, dot, rows, length, factors)
+    return sorted(tilings, key=lambda tiling: tiling.cycles)
+
+
+def _rows_and_length(contraction: Contraction) -> tuple[int, int]:
+    """Pixels that may be in a tile, and bytes of a run."""
+    bounds, run = contraction.nest.bounds, contraction.run
+    rows = bounds[contraction.pixels[-1]] if contraction.pixels else 1
+    return rows, bounds[run] if run is not None else 1
+
+
 def choose_step(
-    target: Target, contraction: Contraction, rows: int, length: int
+    target: Target, contraction: Contraction, weights: Weights
 ) -> tuple[DotStep, Factors]:
     """Products of matrices, where there are enough rows and bytes, or of vectors."""
+    rows, length = _rows_and_length(contraction)
     signed = contraction.activation.signed
     matrix = matrix_step(target, signed=signed)
     if matrix is not None and rows >= matrix.rows and length >= matrix.depth:
-        factors = constant_factors(contraction, matrix)
+        factors = weights.factors(matrix)
         if not factors.has_row_factor:
             return matrix, factors
     halves = halves_step(target, signed=signed)
     dot = halves or dot_step(target, signed=signed)
-    factors = constant_factors(contraction, dot)
+    factors = weights.factors(dot)
     return dot.holding(factors.weights), factors
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from qlower.codegen.llvm.text import I64, Function, Module, Type, Value, constant, zero
 from qlower.codegen.nests.nest import Operand
 from qlower.codegen.nests.point import PointCode, Segment, moved, nested, split, walk
-from qlower.codegen.nests.recognise import DepthwiseProducts
+from qlower.codegen.nests.recognise import MOST_TAPS, DepthwiseProducts
 from qlower.codegen.skeletons.depthwise.taps import (
     Tap,
     TapAddresses,
@@ -34,8 +34,10 @@ from qlower.codegen.skeletons.products.packing import gather, padded_i32
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values.elements import store_scalars
 
-_MAXIMUM_STEPS = 32
-"""Windows of more dot products are left to the general loops."""
+_TAPS_OF_STEP = 4
+
+_MAXIMUM_STEPS = MOST_TAPS // _TAPS_OF_STEP
+"""Dot products that a window is written out as."""
 
 _MAXIMUM_COLUMNS = 8
 
@@ -48,16 +50,19 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """`steps` of a window, and the pixels in flight along `column_loop`."""
+class WindowPlan:
+    """`steps` of a window, by products of `dot`, and the pixels in flight along
+    `column_loop`."""
 
+    products: DepthwiseProducts
+    dot: DotStep
     steps: tuple[Step, ...]
     column_loop: int | None
     columns: tuple[Segment, ...]
 
 
-def plan_window(products: DepthwiseProducts, target: Target) -> Plan | None:
-    """How to sum the window, or None if it is too large to be written out.
+def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
+    """How to sum the window.
 
     Taps along one reduction loop, `across`, may go to different steps, so that pixels
     in flight share them; all taps may else be grouped at will. The cheaper grouping is
@@ -71,7 +76,8 @@ def plan_window(products: DepthwiseProducts, target: Target) -> Plan | None:
     counters = list(itertools.product(*map(range, nest.reduction)))
     best: tuple[float, tuple[Step, ...]] | None = None
     # two columns of registers hold bytes and weights, one the accumulators
-    dot = _dot(products, target)
+    channels = nest.bounds[products.lane]
+    dot = wide_dot_step(target, channels, signed=products.activation.signed)
     width = min(bound, _MAXIMUM_COLUMNS, target.vector_registers // 4)
     if dot.lanes > dot.vector_lanes:
         # what accumulators leave of the registers holds bytes and weights
@@ -82,9 +88,9 @@ def plan_window(products: DepthwiseProducts, target: Target) -> Plan | None:
             key = 0 if across is None else counter[across]
             groups.setdefault(key, []).append(counter)
         steps = tuple(
-            Step(tuple(group[i : i + 4]))
+            Step(tuple(group[i : i + _TAPS_OF_STEP]))
             for group in groups.values()
-            for i in range(0, len(group), 4)
+            for i in range(0, len(group), _TAPS_OF_STEP)
         )
         loads = {
             tuple(tap_offset(products, tap, column, column_loop) for tap in step.taps)
@@ -92,12 +98,10 @@ def plan_window(products: DepthwiseProducts, target: Target) -> Plan | None:
             for column in range(width)
         }
         cost = len(steps) + 2 * len(loads) / width
-        if best is None or cost < best[0]:
+        if best is None or (cost < best[0] and len(steps) <= _MAXIMUM_STEPS):
             best = cost, steps
     assert best is not None
-    if len(best[1]) > _MAXIMUM_STEPS:
-        return None
-    return Plan(best[1], column_loop, split(bound, width))
+    return WindowPlan(products, dot, best[1], column_loop, split(bound, width))
 
 
 @dataclass(frozen=True)
@@ -156,20 +160,16 @@ def pack_weights(
     )
 
 
-def _dot(products: DepthwiseProducts, target: Target) -> DotStep:
-    channels = products.nest.bounds[products.lane]
-    return wide_dot_step(target, channels, signed=products.activation.signed)
+def emit_depthwise(f: Function, target: Target, plan: WindowPlan) -> None:
+    """The whole nest, which is placed.
 
-
-def emit_depthwise(
-    f: Function, target: Target, products: DepthwiseProducts, plan: Plan
-) -> None:
-    """The whole nest. Channels of two vectors are computed twice, to the same value."""
+    Channels of two vectors are computed twice, to the same value.
+    """
+    products, dot = plan.products, plan.dot
     nest = products.nest
     channels = nest.bounds[products.lane]
-    dot = _dot(products, target)
     packed = pack_weights(f.module, products, dot, plan.steps)
-    code = _Tile(f, target, nest, products.lane, products, plan, dot, packed)
+    code = _Tile(f, target, nest, products.lane, plan, packed)
     columns = cut_at_edges(products, plan.column_loop, plan.columns)
     inner = {products.lane, plan.column_loop}
     outer = [loop for loop in range(len(nest.parallel)) if loop not in inner]
@@ -196,10 +196,16 @@ def emit_depthwise(
 
 @dataclass(frozen=True)
 class _Tile(PointCode):
-    products: DepthwiseProducts
-    plan: Plan
-    dot: DotStep
+    plan: WindowPlan
     packed: Packed
+
+    @property
+    def products(self) -> DepthwiseProducts:
+        return self.plan.products
+
+    @property
+    def dot(self) -> DotStep:
+        return self.plan.dot
 
     @property
     def valid(self) -> int:

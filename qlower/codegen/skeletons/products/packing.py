@@ -93,6 +93,24 @@ class Factors:
         return module.add_constant(padded_i32(self.row_factor, columns))
 
 
+class Weights:
+    """A contraction's weights, packed at most once for each step.
+
+    Blocks of the nest have the same: they are cut where no constant moves, or keep all
+    channels.
+    """
+
+    def __init__(self, contraction: Contraction) -> None:
+        self._contraction = contraction
+        self._packed: dict[DotStep, Factors] = {}
+
+    def factors(self, dot: DotStep) -> Factors:
+        """The weights as `dot` multiplies them."""
+        if dot not in self._packed:
+            self._packed[dot] = constant_factors(self._contraction, dot)
+        return self._packed[dot]
+
+
 def constant_factors(contraction: Contraction, dot: DotStep) -> Factors:
     """The contraction's weights, and what follows from them at compile time."""
     nest, weight = contraction.nest, contraction.weight

@@ -14,13 +14,12 @@ from functools import partial
 
 from qlower.codegen.llvm.text import I32, I64, Function, Type, Value, constant
 from qlower.codegen.nests.point import Segment, moved, nested, split, walk
-from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.packing import group_position
 from qlower.codegen.skeletons.tile_registers.joined_pixels import (
     JoinedPixels,
     join_pixels,
 )
-from qlower.codegen.skeletons.tile_registers.plan import LANES, PAIR, TilePlan
+from qlower.codegen.skeletons.tile_registers.plan import LANES, PAIR, TiledContraction
 from qlower.codegen.skeletons.tile_registers.products import (
     ROW_BYTES,
     Block,
@@ -34,12 +33,11 @@ _FINISHED_CHANNELS = 4 * LANES
 """Channels that go through the epilogue together: as bytes they fill a vector."""
 
 
-def emit_tiles(
-    f: Function, target: Target, contraction: Contraction, plan: TilePlan
-) -> None:
-    """The whole nest."""
+def emit_tiles(f: Function, target: Target, tiled: TiledContraction) -> None:
+    """The whole nest, which is placed."""
+    contraction, plan = tiled.contraction, tiled.plan
     nest = contraction.nest
-    data = TileData.of(f.module, contraction, plan)
+    data = TileData.of(f.module, tiled)
     joined = None
     if data.row_factor is None:
         joined = join_pixels(contraction, _FINISHED_CHANNELS)

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from xdsl.ir import Attribute
 
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.dot import DotStep, Integers
-from qlower.codegen.skeletons.products.packing import Factors, constant_factors
+from qlower.codegen.skeletons.products.packing import Factors, Weights
 from qlower.codegen.targets.resolve import Dot, DotKind, Target
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import TileAttr, TileRegistersAttr
@@ -68,21 +69,31 @@ class TilePlan:
     leads: tuple[int, ...] = ()
 
 
-def plan_tiles(target: Target, contraction: Contraction) -> TilePlan | None:
+@dataclass(frozen=True)
+class TiledContraction:
+    """A contraction in tile registers: how it is cut, and its packed weights."""
+
+    contraction: Contraction
+    plan: TilePlan
+    factors: Factors
+
+
+def plan_tiles(
+    target: Target, contraction: Contraction, schedule: Attribute | None
+) -> TilePlan | None:
     """How to cut, or None where there are no such registers or vectors are faster.
 
-    A schedule of the nest's own decides. Raises QlowerError if it can't be followed.
+    A schedule decides, if there is one. Raises QlowerError if it can't be followed.
     """
-    op = contraction.nest.op
-    if isinstance(op.schedule, TileAttr):
+    if isinstance(schedule, TileAttr):
         return None
     plan = possible_tiles(target, contraction)
-    if isinstance(op.schedule, TileRegistersAttr):
+    if isinstance(schedule, TileRegistersAttr):
         if plan is None:
             raise QlowerError(
                 f"{target.cpu} has no tile registers for this nest, which its "
                 "schedule asks for",
-                op.location,
+                contraction.nest.op.location,
             )
         return plan
     if plan is None or contraction.run is None:
@@ -163,9 +174,9 @@ def _cycles_of_vectors(contraction: Contraction, length: int) -> float:
     return runs * (vectors * quads / 1.5 + loads * -(-vectors // 8))
 
 
-def tile_factors(contraction: Contraction) -> Factors:
-    """The contraction's weights as signed bytes, activations being what is stored."""
-    return constant_factors(contraction, _STEP)
+def tile_factors(weights: Weights) -> Factors:
+    """The weights as signed bytes, activations being what is stored."""
+    return weights.factors(_STEP)
 
 
 def packed_pieces(weights: Integers, plan: TilePlan) -> bytes:

@@ -23,9 +23,9 @@ from qlower.codegen.skeletons.tile_registers.plan import (
     LANES,
     PAIR,
     UNROLLED_STEPS,
+    TiledContraction,
     TilePlan,
     packed_pieces,
-    tile_factors,
 )
 from qlower.codegen.targets.resolve import TileRegisters
 
@@ -57,10 +57,11 @@ class TileData:
     ones: Value | None
 
     @classmethod
-    def of(cls, module: Module, contraction: Contraction, plan: TilePlan) -> TileData:
+    def of(cls, module: Module, tiled: TiledContraction) -> TileData:
+        """The data of a contraction, added to the module."""
+        contraction, plan, factors = tiled.contraction, tiled.plan, tiled.factors
         assert contraction.run is not None
         length = contraction.nest.bounds[contraction.run]
-        factors = tile_factors(contraction)
         groups, vectors, lanes, taps, _, _ = factors.weights.shape
         weights = factors.weights.reshape(groups, vectors, lanes, taps, -1)
         tap_bytes = lanes * plan.depth * plan.pieces

@@ -1,47 +1,12 @@
-"""Which family of loop skeletons suits a nest, read off its maps and its body."""
+"""The two factors of a nest that sums products, and which tensors are constants."""
 
 from __future__ import annotations
 
 from xdsl.dialects import arith
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from qlower.dialects.kernel import NestOp, YieldOp
-
-
-def classify(nest: NestOp) -> str:
-    """One of `NestOp.FAMILIES`, which defines them."""
-    if not nest.reduction_bounds:
-        return "map"
-    body = nest.body.block
-    maps = nest.input_maps
-    parallel = range(len(nest.parallel_bounds))
-    factors = product_factors(nest)
-    if factors is not None:
-        activation, weight = factors
-        moves_weight_only = maps[weight].used_dims() - maps[activation].used_dims()
-        if not moves_weight_only.isdisjoint(parallel):
-            return "contraction"
-    activations = [
-        index
-        for index, value in enumerate(nest.inputs)
-        if body.args[index].uses and not is_constant(value)
-    ]
-    if not activations:
-        return "loop"
-    map = maps[activations[0]]
-    moved = {d for d in parallel if nest.parallel_bounds[d] > 1}
-    if not moved <= map.used_dims():
-        return "loop"
-    return "row" if _has_plain_indices(map) else "window"
-
-
-def _has_plain_indices(map: AffineMap) -> bool:
-    return all(
-        isinstance(expression, AffineDimExpr) or not expression.used_dims()
-        for expression in map.results
-    )
 
 
 def product_factors(nest: NestOp) -> tuple[int, int] | None:

@@ -1,0 +1,123 @@
+"""Which skeleton runs a nest: chosen once, emitted wherever the nest is placed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeAlias
+
+from xdsl.ir import Attribute
+
+from qlower.codegen.llvm.text import Function
+from qlower.codegen.nests.nest import Nest
+from qlower.codegen.nests.recognise import Contraction, DepthwiseProducts, recognise
+from qlower.codegen.skeletons.contraction.emit import emit_contraction
+from qlower.codegen.skeletons.contraction.tiling import (
+    VectorPlan,
+    plan_vectors,
+    tile_candidates,
+)
+from qlower.codegen.skeletons.depthwise.emit import (
+    WindowPlan,
+    emit_depthwise,
+    plan_window,
+)
+from qlower.codegen.skeletons.loops import LoopPlan, emit_loops, plan_loops
+from qlower.codegen.skeletons.products.packing import Weights
+from qlower.codegen.skeletons.tile_registers.emit import emit_tiles
+from qlower.codegen.skeletons.tile_registers.plan import (
+    TiledContraction,
+    plan_tiles,
+    possible_tiles,
+    tile_factors,
+)
+from qlower.codegen.targets.resolve import Target
+from qlower.dialects.kernel import Schedule, TileAttr, TileRegistersAttr
+
+Skeleton: TypeAlias = VectorPlan | TiledContraction | WindowPlan | LoopPlan
+"""How a nest is run, with all that is decided before any code is written."""
+
+
+class Skeletons:
+    """The skeletons of a nest and of its blocks, for a target.
+
+    The nest is recognised once, and its weights are packed once for each kind of
+    product.
+    """
+
+    def __init__(self, target: Target, nest: Nest) -> None:
+        self.target = target
+        self.products = recognise(nest)
+        self.weights = (
+            Weights(self.products) if isinstance(self.products, Contraction) else None
+        )
+
+    def of(self, nest: Nest, schedule: Attribute | None) -> Skeleton:
+        """The skeleton of the nest itself or a block of it, cut as a schedule says or
+        else by estimate.
+
+        Raises QlowerError where the schedule can't be followed.
+        """
+        match self.products:
+            case Contraction():
+                assert self.weights is not None
+                contraction = self.products.on(nest)
+                plan = None
+                if nest.channels is None:
+                    plan = plan_tiles(self.target, contraction, schedule)
+                if plan is None:
+                    return plan_vectors(
+                        self.target, contraction, self.weights, schedule
+                    )
+                factors = tile_factors(self.weights)
+                return TiledContraction(contraction, plan, factors)
+            case DepthwiseProducts():
+                return plan_window(self.target, self.products.on(nest))
+            case None:
+                return plan_loops(self.target, nest)
+
+    def channels_of_tile(self) -> int:
+        """What parts of a contraction's channels are a multiple of, in vector
+        registers."""
+        assert isinstance(self.products, Contraction)
+        assert self.weights is not None
+        schedule = self.products.nest.op.schedule
+        vectors = plan_vectors(self.target, self.products, self.weights, schedule)
+        return vectors.channels
+
+    def estimated_schedule(self) -> Schedule | None:
+        """The best way to cut a contraction, by estimate; None for any other nest."""
+        if not isinstance(self.products, Contraction) or self.weights is None:
+            return None
+        if plan_tiles(self.target, self.products, None) is not None:
+            return TileRegistersAttr()
+        return self._tiles(self.products, self.weights)[0]
+
+    def schedules(self) -> list[Schedule]:
+        """All ways to cut a contraction, the best by estimate first."""
+        best = self.estimated_schedule()
+        if not isinstance(self.products, Contraction) or self.weights is None:
+            return []
+        found: list[Schedule] = self._tiles(self.products, self.weights)
+        if possible_tiles(self.target, self.products) is not None:
+            found.insert(0, TileRegistersAttr())
+        if best is not None:
+            found.insert(0, best)
+        return list(dict.fromkeys(found))
+
+    def _tiles(self, products: Contraction, weights: Weights) -> list[Schedule]:
+        tilings = tile_candidates(self.target, products, weights)
+        return [TileAttr(tiling.height, tiling.width) for tiling in tilings]
+
+
+def emit_nest(f: Function, target: Target, skeleton: Skeleton, nest: Nest) -> None:
+    """All code of a nest, placed in `f`, by the skeleton that was chosen for it."""
+    match skeleton:
+        case VectorPlan(contraction=contraction):
+            placed = replace(skeleton, contraction=contraction.on(nest))
+            emit_contraction(f, target, placed)
+        case TiledContraction(contraction=contraction):
+            emit_tiles(f, target, replace(skeleton, contraction=contraction.on(nest)))
+        case WindowPlan(products=products):
+            emit_depthwise(f, target, replace(skeleton, products=products.on(nest)))
+        case LoopPlan():
+            emit_loops(f, target, nest, skeleton)
