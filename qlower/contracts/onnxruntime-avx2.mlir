@@ -3,14 +3,15 @@
 // weights multiply in pairs that saturate at 16 bits.
 //
 // # Formula
-// acc = sum over pairs of sat16(x_2i w_2i + x_2i+1 w_2i+1), minus z_x sum(w); x the stored
-// uint8. Then as `onnxruntime`.
+// acc = sum over pairs of sat16(x_2i w_2i + x_2i+1 w_2i+1), minus z_x sum(w - z_w), minus
+// z_w sum(x); x the stored uint8, w the stored int8. Then as `onnxruntime`.
 //
 // # Ties
 // As `onnxruntime`.
 //
 // # Operands
-// As `onnxruntime`. Weights must be constants with zero point 0.
+// As `onnxruntime`. Weights must be constants. That those with a zero point
+// saturate as they are stored is known from source only.
 //
 // # Quirks
 // - Pairs are neighbours in the order (kernel row, kernel column, channel) of what a window

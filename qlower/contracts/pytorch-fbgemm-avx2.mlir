@@ -3,18 +3,20 @@
 // 16 bits, as `vpmaddubsw` has it.
 //
 // # Formula
-// acc = sum over pairs of sat16(x_2i w_2i + x_2i+1 w_2i+1), minus z_x sum(w); x the stored
-// uint8. Then as `pytorch-fbgemm`.
+// acc = sum over pairs of sat16(x_2i w_2i + x_2i+1 w_2i+1), minus z_x sum(w - z_w), minus
+// z_w sum(x); x the stored uint8, w the stored int8. Then as `pytorch-fbgemm`.
 //
 // # Ties
 // As `pytorch-fbgemm`.
 //
 // # Operands
-// As `pytorch-fbgemm`. Weights must be constants with zero point 0.
+// As `pytorch-fbgemm`. Weights must be constants.
 //
 // # Quirks
 // - Pairs are neighbours in the order (kernel row, kernel column, channel) of what a window
 //   sees: where the channels are odd, a pair lies across two pixels. Padding holds the zero point.
+// - Weights that have a zero point, as a plain `MinMaxObserver` gives them, saturate as they are
+//   stored: the zero point is taken off afterwards.
 // - Pairs are safe if activations stay below 128 (`reduce_range=True`, the default of the
 //   qconfigs "fbgemm" and "x86"): 2 * 127 * 127 is less than 2^15.
 // - The vector body of avg_pool2d has blocks of 8 channels.

@@ -208,10 +208,10 @@ def product_of(contract: Contract, op: Contraction) -> str:
             )
         product = products[int(choice)]
     weight = quantized_element(op.weight.type)
-    if product != EXACT and (any(weight.zero_points) or not weight.signed):
+    if product != EXACT and not weight.signed:
         raise QlowerError(
             f"contract {contract.name} multiplies in saturating pairs, which needs "
-            "int8 weights with zero point 0",
+            "int8 weights, not uint8",
             op.location,
         )
     return product

@@ -37,11 +37,15 @@ def quantized(
 
 
 def quantized_per_axis(
-    shape: Sequence[int], axis: int, scales: Sequence[float]
+    shape: Sequence[int],
+    axis: int,
+    scales: Sequence[float],
+    zero_points: Sequence[int] | None = None,
 ) -> TensorType[Attribute]:
-    """A tensor of symmetric int8 values with one scale for each index of `axis`."""
-    zero_points = [0] * len(scales)
-    element = QuantizedType.per_axis(8, True, axis, scales, zero_points)
+    """A tensor of int8 values with one scale for each index of `axis`, and one zero
+    point, 0 by default."""
+    points = [0] * len(scales) if zero_points is None else zero_points
+    element = QuantizedType.per_axis(8, True, axis, scales, points)
     return TensorType(element, shape)
 
 

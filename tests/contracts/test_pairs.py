@@ -112,15 +112,17 @@ def result_size(size: int, kernel: int, stride: int, pads: int, dilation: int) -
     return (size + pads - (kernel - 1) * dilation - 1) // stride + 1
 
 
-@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(("signed", "point"), [(False, 0), (True, 0), (False, -7)])
 @pytest.mark.parametrize("product", [FLAT, PIXEL])
 @pytest.mark.parametrize("case", CONVOLUTIONS)
 def test_convolutions(
     case: tuple[tuple[int, ...], int, int, *tuple[tuple[int, ...], ...]],
     product: str,
     signed: bool,
+    point: int,
     tmp_path: Path,
 ):
+    """Weights of zero points that grow from channel to channel, from `point` on."""
     image, outputs, groups, kernel, stride, pad, dilation = case
     zero = 117
     depth = image[3] // groups
@@ -134,7 +136,8 @@ def test_convolutions(
 
     def body(x: SSAValue) -> list[SSAValue]:
         scales = [0.5] * outputs
-        w = constant(weights, quantized_per_axis(weights.shape, 0, scales))
+        points = [point * (o + 1) for o in range(outputs)]
+        w = constant(weights, quantized_per_axis(weights.shape, 0, scales, points))
         conv = qnn.Conv2DOp(
             x,
             w,
@@ -147,8 +150,8 @@ def test_convolutions(
         )
         return [conv.result]
 
-    point = zero - 128 if signed else zero
-    module = make_module([quantized(image, 0.5, point, signed=signed)], body)
+    input_point = zero - 128 if signed else zero
+    module = make_module([quantized(image, 0.5, input_point, signed=signed)], body)
     x = random_codes(image, signed, 2)
     got = run_bytes(module, "conv2d", product, tmp_path, x)
     codes = x.astype(np.int64) + (128 if signed else 0)
@@ -173,11 +176,18 @@ def test_convolutions(
         else:
             total = sum(saturated(row) for row in rows)
         has_saturated |= total != exact
-        assert got[(*at, o)] == total - zero * sum(inside) + o
+        # Padding is the zero point, or left out, and so doesn't meet the weights'.
+        centred = sum(
+            int((part[first : first + depth] - zero).sum())
+            for is_inside, part in taps
+            if is_inside
+        )
+        excess = point * (o + 1) * centred
+        assert got[(*at, o)] == total - zero * sum(inside) - excess + o
     assert has_saturated or image[3] == 1
 
 
-@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(("signed", "weight_point"), [(False, 0), (True, 0), (True, 9)])
 @pytest.mark.parametrize("product", [FLAT, TAPS])
 @pytest.mark.parametrize(
     ("multiplier", "kernel", "pad"),
@@ -189,6 +199,7 @@ def test_depthwise_convolutions(
     pad: tuple[int, ...],
     product: str,
     signed: bool,
+    weight_point: int,
     tmp_path: Path,
 ):
     image, zero = (1, 4, 5, 3), 200
@@ -202,7 +213,7 @@ def test_depthwise_convolutions(
     )
 
     def body(x: SSAValue) -> list[SSAValue]:
-        w = constant(weights, quantized(weights.shape, 0.5))
+        w = constant(weights, quantized(weights.shape, 0.5, weight_point))
         y = quantized(shape, 0.5)
         return [qnn.DepthwiseConv2DOp(x, w, None, y, pad=pad).result]
 
@@ -219,16 +230,20 @@ def test_depthwise_convolutions(
             int(part[o // multiplier]) * w
             for (_, part), w in zip(taps, own, strict=True)
         ]
-        assert got[(*at, o)] == saturated(products) - zero * sum(own)
+        centred = sum(int(part[o // multiplier]) - zero for _, part in taps)
+        excess = weight_point * centred
+        assert got[(*at, o)] == saturated(products) - zero * sum(own) - excess
 
 
 @pytest.mark.parametrize("product", [FLAT, PIXEL])
-@pytest.mark.parametrize("depth", [1, 6, 7])
-def test_linear(product: str, depth: int, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("depth", "point"), [(1, 0), (6, 0), (7, 0), (7, -128), (6, -1)]
+)
+def test_linear(product: str, depth: int, point: int, tmp_path: Path):
     weights = random_weights((4, depth), 1)
 
     def body(x: SSAValue) -> list[SSAValue]:
-        w = constant(weights, quantized(weights.shape, 0.5))
+        w = constant(weights, quantized(weights.shape, 0.5, point))
         return [qnn.LinearOp(x, w, None, quantized((2, 3, 4), 0.5)).result]
 
     module = make_module([quantized((2, 3, depth), 0.5, 31, signed=False)], body)
@@ -237,7 +252,8 @@ def test_linear(product: str, depth: int, tmp_path: Path):
     for *at, o in np.ndindex(2, 3, 4):
         products = (x[tuple(at)].astype(np.int64) * weights[o]).tolist()
         zero = 31 * int(weights[o].sum(dtype=np.int64))
-        assert got[(*at, o)] == saturated(products) - zero
+        excess = point * int((x[tuple(at)].astype(np.int64) - 31).sum())
+        assert got[(*at, o)] == saturated(products) - zero - excess
 
 
 @pytest.mark.parametrize("level", aarch64_levels())
@@ -340,10 +356,9 @@ def test_a_contract_chooses_by_geometry(width: int, expected: int, tmp_path: Pat
         qlower.lower(qlower.Model(module), contract)
 
 
-@pytest.mark.parametrize(("signed", "point"), [(True, 1), (False, 128)])
-def test_asymmetric_weights_are_refused(signed: bool, point: int, tmp_path: Path):
+def test_unsigned_weights_are_refused(tmp_path: Path):
     def body(x: SSAValue) -> list[SSAValue]:
-        type = quantized((2, 2), 0.5, point, signed=signed)
+        type = quantized((2, 2), 0.5, 128, signed=False)
         w = constant(np.ones((2, 2), np.int8), type)
         return [qnn.LinearOp(x, w, None, quantized((1, 2), 0.5)).result]
 
@@ -351,7 +366,7 @@ def test_asymmetric_weights_are_refused(signed: bool, point: int, tmp_path: Path
     contract = write_contract(tmp_path, byte_rule("linear", 0, FLAT))
     x = np.zeros((1, 2), np.int8)
     for at in ("qnn", "arith"):
-        with pytest.raises(QlowerError, match="int8 weights with zero point 0"):
+        with pytest.raises(QlowerError, match="int8 weights, not uint8"):
             qlower.interpret(qlower.Model(module), x, contract=contract, at=at)
 
 

@@ -32,41 +32,55 @@ def pair_sums(op: Contraction, product: str, stored: Array, weight: Array) -> Ar
     codes = stored.astype(np.int64) + shift
     zero = type.zero_point + shift
     weight = weight.astype(np.int64)
+    points = np.array(quantized_element(op.weight.type).zero_points, np.int64)
     match op:
         case qnn.LinearOp():
             columns = [(codes[..., k, None], w) for k, w in enumerate(weight.T)]
-            return _sum_pairs(columns) - zero * _sum_weights(columns)
+            return _sum(columns, zero, points)
         case qnn.DepthwiseConv2DOp():
             image = padded(np.repeat(codes, op.multiplier, axis=3), op.pad, zero)
             columns = [
                 (view, weight[0, kh, kw])
                 for kh, kw, view in taps(op, image, weight.shape[1:3], op.dilation)
             ]
-            return _sum_pairs(columns) - zero * _sum_weights(columns)
+            return _sum(columns, zero, points)
         case qnn.Conv2DOp():
             depth = weight.shape[3]
+            points = np.broadcast_to(points, len(weight))
             group_sums: list[Array] = []
-            for group, group_weight in enumerate(np.split(weight, op.groups)):
+            for group, (group_weight, group_points) in enumerate(
+                zip(
+                    np.split(weight, op.groups),
+                    np.split(points, op.groups),
+                    strict=True,
+                )
+            ):
                 part = codes[..., group * depth : (group + 1) * depth]
                 sums = _pixel_sums if product == PIXEL else _flat_sums
-                group_sums.append(sums(op, part, group_weight, zero))
+                group_sums.append(sums(op, part, group_weight, zero, group_points))
             return np.concatenate(group_sums, axis=-1)
 
 
-def _flat_sums(op: qnn.Conv2DOp, codes: Array, weight: Array, zero: int) -> Array:
+def _flat_sums(
+    op: qnn.Conv2DOp, codes: Array, weight: Array, zero: int, points: Array
+) -> Array:
     image = padded(codes, op.pad, zero)
     columns = [column for tap in _tap_columns(op, image, weight) for column in tap]
-    return _sum_pairs(columns) - zero * _sum_weights(columns)
+    return _sum(columns, zero, points)
 
 
-def _pixel_sums(op: qnn.Conv2DOp, codes: Array, weight: Array, zero: int) -> Array:
+def _pixel_sums(
+    op: qnn.Conv2DOp, codes: Array, weight: Array, zero: int, points: Array
+) -> Array:
     image, inside = padded(codes, op.pad), padded(np.ones_like(codes), op.pad)
     total = np.zeros((*shape_of(op.result)[:3], len(weight)), np.int64)
     for columns in _tap_columns(op, image, weight):
         total += _sum_pairs(columns)
+        for code, _ in columns:
+            total -= points * code
     for columns in _tap_columns(op, inside, weight):
         for is_inside, w in columns:
-            total -= zero * is_inside * w
+            total -= zero * is_inside * (w - points)
     return total
 
 
@@ -80,13 +94,17 @@ def _tap_columns(
         ]
 
 
+def _sum(columns: Sequence[Column], zero: int, points: Array) -> Array:
+    """The saturated pairs, corrected exactly by the zero points of input and weights:
+    the sum of `(code - zero) * (w - point)` where no pair saturates."""
+    codes = np.sum([code for code, _ in columns], axis=0)
+    weights = np.sum([w - points for _, w in columns], axis=0)
+    return _sum_pairs(columns) - zero * weights - points * codes
+
+
 def _sum_pairs(columns: Sequence[Column]) -> Array:
     total = np.zeros((), np.int64)
     firsts, seconds = columns[::2], [*columns[1::2], NOTHING]
     for (a0, b0), (a1, b1) in zip(firsts, seconds, strict=False):
         total = total + np.clip(a0 * b0 + a1 * b1, -(1 << 15), (1 << 15) - 1)
     return total
-
-
-def _sum_weights(columns: Sequence[Column]) -> Array:
-    return np.sum([w for _, w in columns], axis=0)

@@ -1,8 +1,9 @@
 """Contractions whose products are summed in saturating pairs, as `vpmaddubsw` does.
 
 The pairs are of stored codes: activations unsigned (an int8 is taken as the code 128
-above it, as is its zero point), weights signed and symmetric. What is then wrong by the
-activations' zero point, `zero_point * sum(w)`, is taken off the saturated sum exactly.
+above it, as is its zero point), weights signed. What is then wrong by the zero points is
+taken off the saturated sum exactly: `zero_point * sum(w - weight_zero_point)` and
+`weight_zero_point * sum(x)`.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _linear(lowering: Lowering, op: qnn.LinearOp) -> SSAValue:
         (*range(rows), rows + 1),
         weights,
         (rows,),
-        -_zero_code(op) * weights.sum(axis=1),
+        _zero_offset(op, weights),
     )
 
 
@@ -86,7 +87,7 @@ def _depthwise(lowering: Lowering, op: qnn.DepthwiseConv2DOp) -> SSAValue:
         (0, 1, 2, 3, 3 + len(channels)),
         weights,
         range(3, 3 + len(channels)),
-        -_zero_code(op) * weights.sum(axis=-1),
+        _zero_offset(op, weights),
     )
     return lowering.reshape(accumulator, (*shape, outputs))
 
@@ -117,7 +118,7 @@ def _conv2d_flat(lowering: Lowering, op: qnn.Conv2DOp) -> SSAValue:
         (*range(3 + len(groups)), 3 + len(channels)),
         weights,
         range(3, 3 + len(channels)),
-        -_zero_code(op) * weights.sum(axis=-1),
+        _zero_offset(op, weights),
     )
     return lowering.reshape(accumulator, (*shape, outputs))
 
@@ -133,9 +134,11 @@ def _conv2d_by_pixels(lowering: Lowering, op: qnn.Conv2DOp) -> SSAValue:
     shape = shape_of(op.result)[:3]
     channels = (*groups, outputs // op.groups)
     kh = 3 + len(channels)
-    # For each row and column of the result, the sum of the weights inside the image.
+    # For each row and column of the result, the sum of the weights inside the image,
+    # less their zero points.
     rows, columns = _taps_inside(op)
-    inside = rows @ weights.astype(np.int64).sum(axis=3) @ columns.T
+    points = _weight_zero_points(op, (outputs, 1, 1, 1))
+    inside = rows @ (weights - points).sum(axis=3) @ columns.T
     inside = inside.transpose(1, 2, 0)
     accumulator = _sum_pairs(
         lowering,
@@ -188,9 +191,17 @@ def _sum_pairs(
         nest.input(constant, (*weight_indices, AffineConstantExpr(n))) for n in (0, 1)
     )
 
+    points = _weight_zero_points(op, paired.shape[: len(channel_loops)])
+    point = nest.constant(points, i32, channel_loops) if points.any() else None
+
     def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
         pair = nest.add(fixed.PairDotOp(a0, b0, a1, b1)).result
         wide = nest.add(arith.ExtSIOp(pair, i32)).result
+        if point is not None:
+            x0, x1 = (nest.add(arith.ExtUIOp(code, i32)).result for code in (a0, a1))
+            both = nest.add(arith.AddiOp(x0, x1)).result
+            excess = nest.add(arith.MuliOp(both, point)).result
+            wide = nest.add(arith.SubiOp(wide, excess)).result
         return [nest.add(arith.AddiOp(accumulators[0], wide)).result]
 
     init = initial_accumulator(
@@ -215,6 +226,20 @@ def _zero_code(op: Contraction) -> int:
     """The code of real 0."""
     type = quantization(op.input)
     return type.zero_point + (128 if type.signed else 0)
+
+
+def _weight_zero_points(op: Contraction, channels: Sequence[int]) -> Array:
+    """Those of all output channels, in the shape of these."""
+    points = np.array(quantization(op.weight).zero_points, np.int64)
+    count = int(np.prod(channels))
+    return np.broadcast_to(points, count).reshape(tuple(channels))
+
+
+def _zero_offset(op: Contraction, weights: Array) -> Array:
+    """What the input's zero point is too much in the sum of each channel, negated;
+    `weights` are (channels..., reduction)."""
+    points = _weight_zero_points(op, (*weights.shape[:-1], 1))
+    return -_zero_code(op) * (weights - points).sum(axis=-1)
 
 
 def _constant_weights(op: Contraction) -> Array:
