@@ -7,7 +7,8 @@
 // # Formula
 // F(...) is one float32 rounding, rne rounds half to even; clamping is to the storage type.
 // - conv2d, depthwise_conv2d, linear, matmul: `y = rne(F(acc F(F(s_x s_w) / s_y))) + z`
-// - add: `r_a = F(s_a / s_y)`, r_b alike, `c = F(z - F(F(r_a z_a) + F(r_b z_b)))`, `y = rne(F(F(F(a r_a) + c) + F(b r_b)))`
+// - add: `r_a = F(s_a / s_y)`, r_b alike, `c = F(z - fma(z_a, r_a, F(r_b z_b)))`, `y = rne(fma(a, r_a, fma(b, r_b, c)))`;
+//   with a and b exchanged where a is one number along the innermost dimension
 // - mul: `y = rne(F(F((a - z_a)(b - z_b) F(F(s_a s_b) / s_y)) + z))`
 // - mean over rows and columns (QLinearGlobalAveragePool), D = sum(x - z_x): `y = rne(F(D F(s_x / F(s_y n)))) + z`
 // - quantize: `y = rne(F(x / s_y)) + z`; dequantize: `F((x - z_x) s_x)`
@@ -208,7 +209,9 @@ func.func @mean(
 
 // ---------------------------------------------------------------- elementwise
 
-// MlasQLinearAdd: all zero points become one float32.
+// MlasQLinearAddKernelAvx2Helper: all zero points become one float32, in which the compiler
+// contracts a product and a sum, too. QLinearAdd exchanges the operands where its left one is a
+// scalar.
 func.func @add(
     %lhs: i32 {contract.value = "lhs"},
     %lhs_scale: f32 {contract.value = "lhs_scale"},
@@ -219,22 +222,29 @@ func.func @add(
     %output_scale: f32 {contract.value = "output_scale"},
     %zero_point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %max: i32 {contract.value = "output_max"},
+    %exchanged: i1 {contract.value = "lhs_is_scalar"}) -> i32 {
+  %in_order = func.call @add_in_order(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %out_of_order = func.call @add_in_order(%rhs, %rhs_scale, %rhs_zero_point, %lhs, %lhs_scale, %lhs_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = arith.select %exchanged, %out_of_order, %in_order : i32
+  return %result : i32
+}
+
+func.func private @add_in_order(
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32, %rhs_zero_point: i32,
+    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
   %lhs_ratio = arith.divf %lhs_scale, %output_scale : f32
   %rhs_ratio = arith.divf %rhs_scale, %output_scale : f32
   %lhs_zero = arith.sitofp %lhs_zero_point : i32 to f32
   %rhs_zero = arith.sitofp %rhs_zero_point : i32 to f32
-  %lhs_offset = arith.mulf %lhs_ratio, %lhs_zero : f32
   %rhs_offset = arith.mulf %rhs_ratio, %rhs_zero : f32
-  %offsets = arith.addf %lhs_offset, %rhs_offset : f32
+  %offsets = math.fma %lhs_zero, %lhs_ratio, %rhs_offset : f32
   %z = arith.sitofp %zero_point : i32 to f32
   %fixed = arith.subf %z, %offsets : f32
   %a = arith.sitofp %lhs : i32 to f32
   %b = arith.sitofp %rhs : i32 to f32
-  %a_scaled = arith.mulf %a, %lhs_ratio : f32
-  %b_scaled = arith.mulf %b, %rhs_ratio : f32
-  %moved = arith.addf %a_scaled, %fixed : f32
-  %sum = arith.addf %moved, %b_scaled : f32
+  %moved = math.fma %b, %rhs_ratio, %fixed : f32
+  %sum = math.fma %a, %lhs_ratio, %moved : f32
   %result = func.call @store_with_zero_point_inside(%sum, %min, %max) : (f32, i32, i32) -> i32
   return %result : i32
 }

@@ -85,7 +85,15 @@ def _inlined(
 _TABULATED = RuleSignature({"input": i32}, {**_INPUT, **_OUTPUT})
 _UNARY = _inlined(_TABULATED.runtime, _TABULATED.constants)
 _BINARY = _inlined(
-    {"lhs": i32, "rhs": i32}, {**_operand("lhs"), **_operand("rhs"), **_OUTPUT}
+    {"lhs": i32, "rhs": i32},
+    {
+        **_operand("lhs"),
+        **_operand("rhs"),
+        **_OUTPUT,
+        # Whether the lhs has size 1 along the result's last dimension that has more, or
+        # the result is one number.
+        "lhs_is_scalar": i1,
+    },
 )
 _ACCUMULATOR_RANGE = {
     # The smallest and largest accumulator of each channel, before it wraps, over all

@@ -269,6 +269,20 @@ def matmul_values(contract: Contract, op: qnn.MatMulOp) -> Values:
     }
 
 
+def binary_values(contract: Contract, op: qnn.BinaryOp) -> Values:
+    """All that is constant about an operation on two elements."""
+    lhs, result = op.lhs.type.get_shape(), op.result.type.get_shape()
+    # Which of the result's last dimensions is the innermost that is larger than 1.
+    inner = next((n for n, size in enumerate(reversed(result)) if size > 1), None)
+    is_scalar = inner is None or inner >= len(lhs) or lhs[-1 - inner] == 1
+    return {
+        **operand_values("lhs", op.lhs.type),
+        **operand_values("rhs", op.rhs.type),
+        **activation_values(contract, op.result.type, op.activation),
+        "lhs_is_scalar": np.array(is_scalar),
+    }
+
+
 def position_values(shape: Sequence[int]) -> Values:
     """Where each result of a tensor of `shape` is, as far as it doesn't change with the
     other dimensions: the index along the last one."""

@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 
 from qlower.contracts.values import (
     ACTIVATION_BOUNDS,
-    activation_values,
+    binary_values,
     operand_values,
     output_values,
 )
@@ -44,9 +44,7 @@ class ElementwiseFunctions(RuleFunctions):
         values = {
             "lhs": args[0].astype(np.int32),
             "rhs": args[1].astype(np.int32),
-            **operand_values("lhs", op.lhs.type),
-            **operand_values("rhs", op.rhs.type),
-            **activation_values(self.contract(op), op.result.type, op.activation),
+            **binary_values(self.contract(op), op),
         }
         return self.finish(op, op.name.removeprefix("qnn."), values, op.result)
 

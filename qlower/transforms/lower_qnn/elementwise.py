@@ -9,7 +9,7 @@ from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.contracts.values import (
     ACTIVATION_BOUNDS,
-    activation_values,
+    binary_values,
     operand_values,
     output_values,
 )
@@ -28,11 +28,7 @@ def lower_binary(
         name: lowering.read(nest, value, _broadcast(shape_of(value), result))
         for name, value in (("lhs", op.lhs), ("rhs", op.rhs))
     }
-    constants = {
-        **operand_values("lhs", op.lhs.type),
-        **operand_values("rhs", op.rhs.type),
-        **activation_values(lowering.contract, op.result.type, op.activation),
-    }
+    constants = binary_values(lowering.contract, op)
     rule = op.name.removeprefix("qnn.")
     type = quantization(op.result)
     return [lowering.finish_with_rule(nest, rule, runtime, constants, type)]
