@@ -11,7 +11,7 @@
 // - mul: `y = rne(F((a - z_a)(b - z_b) F(F(s_a s_b) F(1 / s_y)))) + z`
 // - avg_pool2d, D = sum(x - z): `y = rne(F(D F(1 / n))) + z`; the last channels, fewer than 16: `rne(F(F(D F(1 / n)) + z))`
 // - adaptive_avg_pool2d: `y = rne(fma(D, F(1 / n), z))`; the last channels, fewer than 8: `rne(F(F(D F(1 / n)) + z))`
-// - quantize: `y = rne(fma(x, F(1 / s_y), z))`
+// - quantize: `y = rne(fma(x, F(1 / s_y), z))`; a bound r of an activation: `rne(F(F(r F(1 / s_y)) + z))`
 // - sigmoid, tanh, hard_swish, elu, leaky_relu: f of `fma(s_x, x, -F(z_x s_x))`, then `y = rne(F(f F(1 / s_y))) + z`
 // - concat of differing scales: `y = rne(fma(F((x - z_x) s_x), F(1 / s_y), z))`
 //
@@ -27,7 +27,7 @@
 //
 // # Quirks
 // - Depthwise convolutions of 8 * k channels, a square kernel of 3 or 5, symmetric padding of
-//   half of it, stride 1 or 2 and no dilation run an AVX2 kernel even where there is VNNI: sums
+//   half of it, strides of 1 or 2, equal or not, and no dilation run an AVX2 kernel even where there is VNNI: sums
 //   of two products saturate at 16 bits. The same weights without padding don't.
 // - int8 activations, which FBGEMM doesn't take, run as the uint8 codes 128 above.
 //
@@ -37,6 +37,8 @@
 // - mean and softmax, refused: PyTorch takes them in float32, in an order of its own.
 // - The last elements of sigmoid, tanh, hard_swish, elu and leaky_relu, fewer than 64, which are
 //   rounded with the zero point inside: exact ties can differ by 1. A table doesn't know places.
+// - 3x3 convolutions, padded by 1, of groups of 4 input and 4 output channels, more than 4 groups
+//   and no multiple of 4: there FBGEMM writes beyond its buffers. Here they are computed.
 // - An add that broadcasts, or that several threads share: bodies and tails are elsewhere.
 //
 // # Checked against
@@ -223,8 +225,8 @@ func.func private @is_fast_depthwise(
   %three = arith.cmpi eq, %kernel_height, %c3 : i32
   %five = arith.cmpi eq, %kernel_height, %c5 : i32
   %size = arith.ori %three, %five : i1
-  %same_stride = arith.cmpi eq, %stride_height, %stride_width : i32
-  %small_stride = arith.cmpi sle, %stride_height, %c2 : i32
+  %small_stride_height = arith.cmpi sle, %stride_height, %c2 : i32
+  %small_stride_width = arith.cmpi sle, %stride_width, %c2 : i32
   %dense_height = arith.cmpi eq, %dilation_height, %c1 : i32
   %dense_width = arith.cmpi eq, %dilation_width, %c1 : i32
   %half = arith.divsi %kernel_height, %c2 : i32
@@ -235,8 +237,8 @@ func.func private @is_fast_depthwise(
   %a = arith.andi %multiplier, %whole : i1
   %b = arith.andi %a, %square : i1
   %c = arith.andi %b, %size : i1
-  %d = arith.andi %c, %same_stride : i1
-  %e = arith.andi %d, %small_stride : i1
+  %d = arith.andi %c, %small_stride_height : i1
+  %e = arith.andi %d, %small_stride_width : i1
   %f = arith.andi %e, %dense_height : i1
   %g = arith.andi %f, %dense_width : i1
   %h = arith.andi %g, %top : i1
@@ -426,7 +428,7 @@ func.func @mul(
   return %result : i32
 }
 
-// The stored integer of a bound, by quantize_val of one element: the zero point after the
+// The stored integer of a bound, by quantize_val of one element: the zero point inside the
 // rounding.
 func.func @bound(
     %real: f32 {contract.value = "real"},
@@ -434,12 +436,9 @@ func.func @bound(
     %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %steps = arith.mulf %real, %inverse : f32
-  %rounded = fixed.convert %steps {rounding = half_even} : f32 to i32
-  %low = arith.constant -65536 : i32
-  %high = arith.constant 65536 : i32
-  %above = arith.maxsi %rounded, %low : i32
-  %clamped = arith.minsi %above, %high : i32
-  %result = arith.addi %clamped, %zero_point : i32
+  %z = arith.sitofp %zero_point : i32 to f32
+  %moved = arith.addf %steps, %z : f32
+  %result = fixed.convert %moved {rounding = half_even} : f32 to i32
   return %result : i32
 }
 

@@ -79,6 +79,7 @@ func.func private @store_by_reference(
 func.func @conv2d(
     %accumulator: i32 {contract.value = "accumulator"},
     %bias: f32 {contract.value = "real_bias"},
+    %symmetric: i1 {contract.value = "weights_symmetric"},
     %input_channels: i32 {contract.value = "input_channels"},
     %channel_count: i32 {contract.value = "channel_count"},
     %groups: i32 {contract.value = "groups"},
@@ -89,6 +90,7 @@ func.func @conv2d(
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"},
     %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 attributes {contract.product = ["exact", "saturating_pairs_pixel"]} {
+  func.call @require_symmetric_weights(%symmetric) : (i1) -> ()
   %jit = func.call @store_contraction(%accumulator, %bias, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
   %reference = func.call @store_by_reference(%accumulator, %bias, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
   %has_kernel = func.call @has_kernel(%groups, %input_channels, %channel_count) : (i32, i32, i32) -> i1
@@ -99,6 +101,7 @@ func.func @conv2d(
 func.func @depthwise_conv2d(
     %accumulator: i32 {contract.value = "accumulator"},
     %bias: f32 {contract.value = "real_bias"},
+    %symmetric: i1 {contract.value = "weights_symmetric"},
     %input_channels: i32 {contract.value = "input_channels"},
     %channel_count: i32 {contract.value = "channel_count"},
     %input_scale: f32 {contract.value = "input_scale"},
@@ -108,6 +111,7 @@ func.func @depthwise_conv2d(
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"},
     %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 attributes {contract.product = "exact"} {
+  func.call @require_symmetric_weights(%symmetric) : (i1) -> ()
   %jit = func.call @store_contraction(%accumulator, %bias, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
   %reference = func.call @store_by_reference(%accumulator, %bias, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
   %has_kernel = func.call @has_kernel(%input_channels, %input_channels, %channel_count) : (i32, i32, i32) -> i1

@@ -15,6 +15,7 @@
 //
 // # Quirks
 // - int8 activations, which this engine doesn't take, run as the uint8 codes 128 above.
+// - Weights that have a zero point are refused.
 // - A bias is added to a value in output units: large sums lose its low bits.
 //
 // # Not matched
@@ -79,9 +80,16 @@ func.func private @store_code(%real: f32, %zero_point: i32, %min: i32, %max: i32
   return %result : i32
 }
 
+// qconv_prepack, qlinear_prepack.
+func.func private @require_symmetric_weights(%symmetric: i1) {
+  cf.assert %symmetric, "weights have a zero point other than 0, which PyTorch's engine onednn refuses"
+  return
+}
+
 func.func @conv2d(
     %accumulator: i32 {contract.value = "accumulator"},
     %bias: f32 {contract.value = "real_bias"},
+    %symmetric: i1 {contract.value = "weights_symmetric"},
     %input_scale: f32 {contract.value = "input_scale"},
     %weight_scale: f32 {contract.value = "weight_scale"},
     %output_scale: f32 {contract.value = "output_scale"},
@@ -89,6 +97,7 @@ func.func @conv2d(
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"},
     %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 attributes {contract.product = ["exact", "saturating_pairs_pixel"]} {
+  func.call @require_symmetric_weights(%symmetric) : (i1) -> ()
   %result = func.call @store_contraction(%accumulator, %bias, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
@@ -96,6 +105,7 @@ func.func @conv2d(
 func.func @depthwise_conv2d(
     %accumulator: i32 {contract.value = "accumulator"},
     %bias: f32 {contract.value = "real_bias"},
+    %symmetric: i1 {contract.value = "weights_symmetric"},
     %input_scale: f32 {contract.value = "input_scale"},
     %weight_scale: f32 {contract.value = "weight_scale"},
     %output_scale: f32 {contract.value = "output_scale"},
@@ -103,6 +113,7 @@ func.func @depthwise_conv2d(
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"},
     %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 attributes {contract.product = "exact"} {
+  func.call @require_symmetric_weights(%symmetric) : (i1) -> ()
   %result = func.call @store_contraction(%accumulator, %bias, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
@@ -110,6 +121,7 @@ func.func @depthwise_conv2d(
 func.func @linear(
     %accumulator: i32 {contract.value = "accumulator"},
     %bias: f32 {contract.value = "real_bias"},
+    %symmetric: i1 {contract.value = "weights_symmetric"},
     %input_scale: f32 {contract.value = "input_scale"},
     %weight_scale: f32 {contract.value = "weight_scale"},
     %output_scale: f32 {contract.value = "output_scale"},
@@ -117,6 +129,7 @@ func.func @linear(
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"},
     %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 attributes {contract.product = ["exact", "saturating_pairs_pixel"]} {
+  func.call @require_symmetric_weights(%symmetric) : (i1) -> ()
   %w = func.call @through_reciprocal(%weight_scale) : (f32) -> f32
   %result = func.call @store_contraction(%accumulator, %bias, %input_scale, %w, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
   return %result : i32

@@ -19,12 +19,14 @@
 //
 // # Quirks
 // - avg_pool2d divides by the whole window whatever count_include_pad says; padding counts as zero.
+// - avg_pool2d of one element is refused.
 // - add refuses scales outside [2^-14, 2^8) of the output's.
 // - int8 activations of convolutions, linear layers and means, which QNNPACK doesn't take, run
 //   as the uint8 codes 128 above.
 //
 // # Not matched
 // - As `pytorch-fbgemm`: a product of 2^31 or more before it is rounded.
+// - relu6 and clamp of a uint8 image whose channels are last in memory: PyTorch mixes up its places.
 //
 // # Checked against
 // PyTorch 2.13.0: 57,152 recorded outputs of layers and those of other operations, all equal;
@@ -216,6 +218,12 @@ func.func @avg_pool2d(
     %channel: i32 {contract.value = "channel"},
     %channel_count: i32 {contract.value = "channel_count"},
     %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %c1 = arith.constant 1 : i32
+  %several = arith.cmpi sgt, %window_size, %c1 : i32
+  %true = arith.constant true
+  %signed = arith.xori %unsigned, %true : i1
+  %legal = arith.ori %several, %signed : i1
+  cf.assert %legal, "a pool of one element, which QNNPACK refuses"
   %qnnpack = func.call @pool(%accumulator, %count, %window_size, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
   %aten = func.call @"pytorch-fbgemm.avg_pool2d"(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %window_size, %count_include_pad, %channel, %channel_count) : (i32, i32, f32, i32, f32, i32, i32, i32, i32, i1, i32, i32) -> i32
   %result = arith.select %unsigned, %qnnpack, %aten : i32

@@ -29,6 +29,7 @@ KINDS = {
     **dict.fromkeys(("conv2d", "depthwise_conv2d", "linear"), 14),
     **dict.fromkeys(("add", "mul", "mean", "concat"), 8),
     **dict.fromkeys(("quantize", "dequantize", "leaky_relu"), 4),
+    **dict.fromkeys(("relu", "relu6", "clamp"), 4),
 }
 """The operations and how many layers of each."""
 
@@ -46,6 +47,9 @@ def test_random_layers():
                 asymmetric_weights=True,
                 signed=seed % 4 > 1,
                 rescales_means=True,
+                rescales_bounds=True,
+                broadcasts=True,
+                odd_pads=True,
             )
             layer = getattr(random_modules, kind)(draw)
             expected = run_onnx_runtime(layer)

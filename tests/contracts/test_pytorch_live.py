@@ -28,7 +28,7 @@ CONTRACTIONS = ("conv2d", "depthwise_conv2d", "linear")
 POOLS = ("avg_pool2d", "adaptive_avg_pool2d")
 TABLES = ("sigmoid", "tanh", "hard_swish", "elu", "leaky_relu")
 OTHERS = (
-    *("add", "mul", "quantize", "dequantize", "concat", "relu"),
+    *("add", "mul", "quantize", "dequantize", "concat", "relu", "relu6", "clamp"),
     *POOLS,
     *TABLES,
 )
@@ -45,13 +45,17 @@ class Engine:
     asymmetric_weights: bool = False
     operations: tuple[str, ...] = OTHERS
     contiguous: bool = False
+    even_groups: bool = True
 
 
 # Without this limit oneDNN takes kernels for AMX where there is AMX.
 VNNI = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI"}
 ENGINES = {
     "pytorch-fbgemm": Engine("fbgemm", asymmetric_weights=True),
-    "pytorch-fbgemm-avx2": Engine("fbgemm", AVX2_ONLY),
+    # Groups of 4, 8 or 16 channels use VNNI in spite of this environment.
+    "pytorch-fbgemm-avx2": Engine(
+        "fbgemm", AVX2_ONLY, asymmetric_weights=True, even_groups=False
+    ),
     "pytorch-onednn": Engine("onednn", VNNI),
     "pytorch-onednn-avx2": Engine("onednn", AVX2_ONLY),
     "pytorch-x86": Engine("x86", VNNI, asymmetric_weights=True),
@@ -101,7 +105,11 @@ def test_random_layers(contract: str):
 
 
 def _draw(kind: str, seed: int, engine: Engine) -> random_modules.RandomLayer:
-    # The saturating kernels for depthwise layers are known for symmetric weights only.
-    asymmetric = engine.asymmetric_weights and kind != "depthwise_conv2d"
-    draw = Draw(seed, OUTPUTS, asymmetric_weights=asymmetric)
+    draw = Draw(
+        seed,
+        OUTPUTS,
+        asymmetric_weights=engine.asymmetric_weights,
+        points_per_axis=engine.asymmetric_weights,
+        even_groups=engine.even_groups,
+    )
     return getattr(random_modules, kind)(draw)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.func import FuncOp, ReturnOp
 
-from qlower.contracts.values import quantized_element
+from qlower.contracts.values import ACTIVATION_BOUNDS, quantized_element
 from qlower.dialects import qnn
+from qlower.dialects.qnn.base import ActivatedOp
 from qlower.dialects.quant import QuantizedType
 from qlower.interp.values import Array
 from support.random_modules import RandomLayer
@@ -24,7 +25,7 @@ MICROSOFT = "com.microsoft"
 class _Graph:
     """A graph of one node under construction; every other input is a constant."""
 
-    def __init__(self, layer: RandomLayer) -> None:
+    def __init__(self) -> None:
         self.helper: Any = import_module("onnx.helper")
         self.numpy: Any = import_module("onnx.numpy_helper")
         self.constants: list[Any] = []
@@ -60,19 +61,31 @@ class _Graph:
         domain: str = "",
         attributes: Mapping[str, Any] = {},
     ) -> Array:
+        node = self.helper.make_node(
+            operator, inputs, ["y"], domain=domain, **attributes
+        )
+        return self.run_nodes([node], output)
+
+    def run_nodes(self, nodes: Sequence[Any], output: type[np.generic]) -> Array:
         helper = self.helper
-        node = helper.make_node(operator, inputs, ["y"], domain=domain, **attributes)
         element = helper.np_dtype_to_tensor_dtype
         feeds = [
             helper.make_tensor_value_info(name, element(x.dtype), x.shape)
             for name, x in self.feeds.items()
         ]
         y = helper.make_tensor_value_info("y", element(np.dtype(output)), None)
-        graph = helper.make_graph([node], "layer", feeds, [y], self.constants)
+        graph = helper.make_graph(nodes, "layer", feeds, [y], self.constants)
         opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
-        session = import_module("onnxruntime").InferenceSession(
-            model.SerializeToString(), providers=["CPUExecutionProvider"]
+        runtime: Any = import_module("onnxruntime")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = 1
+        # Nodes are run as they are written.
+        options.graph_optimization_level = (
+            runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        )
+        session = runtime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
         (result,) = session.run(None, self.feeds)
         return result
@@ -84,17 +97,26 @@ def run_onnx_runtime(layer: RandomLayer) -> Array:
     assert isinstance(main, FuncOp)
     returned = main.body.block.last_op
     assert isinstance(returned, ReturnOp)
-    op = returned.arguments[0].owner
-    graph = _Graph(layer)
+    op: Any = returned.arguments[0].owner
+    y = _run(_Graph(), op, layer.inputs)
+    activation = op.activation if isinstance(op, ActivatedOp) else None
+    if activation is None:
+        return y
+    type = quantized_element(op.results[0].type)
+    return _clip(_Graph(), y, type, type, ACTIVATION_BOUNDS[activation])
+
+
+def _run(graph: _Graph, op: Any, values: Sequence[Array]) -> Array:
+    """The operation without its fused activation."""
     match op:
         case qnn.Conv2DOp() | qnn.DepthwiseConv2DOp():
-            return _convolve(graph, op, layer.inputs[0])
+            return _convolve(graph, op, values[0])
         case qnn.LinearOp():
-            return _linear(graph, op, layer.inputs[0])
+            return _linear(graph, op, values[0])
         case qnn.AddOp() | qnn.MulOp():
             inputs: list[str] = []
-            for operand, values in zip(op.operands, layer.inputs, strict=True):
-                x = graph.input(values)
+            for operand, value in zip(op.operands, values, strict=True):
+                x = graph.input(value)
                 inputs += [x, *graph.quantization(quantized_element(operand.type))]
             y = quantized_element(op.result.type)
             operator = "QLinearAdd" if isinstance(op, qnn.AddOp) else "QLinearMul"
@@ -103,33 +125,62 @@ def run_onnx_runtime(layer: RandomLayer) -> Array:
         case qnn.ConcatOp():
             y = quantized_element(op.result.type)
             inputs = graph.quantization(y)
-            for operand, values in zip(op.operands, layer.inputs, strict=True):
-                x = graph.input(values)
+            for operand, value in zip(op.operands, values, strict=True):
+                x = graph.input(value)
                 inputs += [x, *graph.quantization(quantized_element(operand.type))]
             axis = {"axis": op.axis}
             return graph.run("QLinearConcat", inputs, _storage(y), MICROSOFT, axis)
         case qnn.MeanOp():
             x, y = quantized_element(op.input.type), quantized_element(op.result.type)
-            inputs = [graph.input(layer.inputs[0])]
+            inputs = [graph.input(values[0])]
             inputs += [*graph.quantization(x), *graph.quantization(y)]
             operator, layout = "QLinearGlobalAveragePool", {"channels_last": 1}
             return graph.run(operator, inputs, _storage(y), MICROSOFT, layout)
         case qnn.LeakyReluOp():
             x, y = quantized_element(op.input.type), quantized_element(op.result.type)
-            inputs = [graph.input(layer.inputs[0])]
+            inputs = [graph.input(values[0])]
             inputs += [*graph.quantization(x), *graph.quantization(y)]
             alpha = {"alpha": op.alpha}
             return graph.run("QLinearLeakyRelu", inputs, _storage(y), MICROSOFT, alpha)
         case qnn.QuantizeOp():
             y = quantized_element(op.result.type)
-            inputs = [graph.input(layer.inputs[0]), *graph.quantization(y)]
+            inputs = [graph.input(values[0]), *graph.quantization(y)]
             return graph.run("QuantizeLinear", inputs, _storage(y))
         case qnn.DequantizeOp():
             x = quantized_element(op.input.type)
-            inputs = [graph.input(layer.inputs[0]), *graph.quantization(x)]
+            inputs = [graph.input(values[0]), *graph.quantization(x)]
             return graph.run("DequantizeLinear", inputs, np.float32)
+        case qnn.ReluOp() | qnn.Relu6Op() | qnn.ClampOp():
+            x, y = quantized_element(op.input.type), quantized_element(op.result.type)
+            bounds = ACTIVATION_BOUNDS.get(op.name.removeprefix("qnn."))
+            if isinstance(op, qnn.ClampOp):
+                bounds = op.min, op.max
+            assert bounds is not None
+            return _clip(graph, values[0], x, y, bounds)
         case _:
             raise NotImplementedError(str(op))
+
+
+def _clip(
+    graph: _Graph,
+    stored: Array,
+    x: QuantizedType,
+    y: QuantizedType,
+    bounds: tuple[float | None, float | None],
+) -> Array:
+    """DequantizeLinear, Clip, QuantizeLinear."""
+    make = graph.helper.make_node
+    limits = [
+        "" if bound is None else graph.constant(np.array(bound, np.float32))
+        for bound in bounds
+    ]
+    dequantized = [graph.input(stored), *graph.quantization(x)]
+    nodes = [
+        make("DequantizeLinear", dequantized, ["real"]),
+        make("Clip", ["real", *limits], ["clipped"]),
+        make("QuantizeLinear", ["clipped", *graph.quantization(y)], ["y"]),
+    ]
+    return graph.run_nodes(nodes, _storage(y))
 
 
 def _convolve(

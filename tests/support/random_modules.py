@@ -1,7 +1,9 @@
 """Modules of one qnn operation with drawn shapes, scales and zero points.
 
-Every second has scales whose ratios are powers of two, so that exact ties are common.
-The same kind, seed and options make the same module.
+Parameters are those of `edge_values`, at which arithmetics part: exact and near ties,
+ends of storage ranges, bounds halfway between two codes, sizes and steps that take
+other kernels in the systems that are compared. The same kind, seed and options make the
+same module.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import Attribute, SSAValue
 
-from qlower.contracts.values import quantized_element
+from qlower.contracts.values import ACTIVATION_BOUNDS, quantized_element
 from qlower.dialects import qnn
 from qlower.interp.values import Array
 from qlower.model.build import (
@@ -23,6 +25,7 @@ from qlower.model.build import (
     quantized,
     quantized_per_axis,
 )
+from support import edge_values
 
 Shape = tuple[int, ...]
 
@@ -40,24 +43,35 @@ class Draw:
     """What a layer is drawn from.
 
     `outputs` is about how many numbers it gives. Biases are float32 if `real_bias`,
-    else int32; weights may have a zero point if `asymmetric_weights`. Activations are
-    uint8 unless `signed`. Means have the input's scale unless `rescales_means`.
+    else int32; weights may have a zero point if `asymmetric_weights`, one
+    for each channel if `points_per_axis`. Activations are
+    uint8 unless `signed`. Means have the input's scale unless `rescales_means`, lone
+    bounds unless `rescales_bounds`. Half of the operations that may have one have a
+    fused activation out of `activations`. Operands broadcast if `broadcasts`, and
+    `odd_pads` may differ at opposite sides. `even_groups` have as many input as output
+    channels.
     """
 
     seed: int
     outputs: int = 2000
     real_bias: bool = True
     asymmetric_weights: bool = False
+    points_per_axis: bool = False
     signed: bool = False
     rescales_means: bool = False
+    rescales_bounds: bool = False
+    activations: Sequence[str] = tuple(ACTIVATION_BOUNDS)
+    broadcasts: bool = False
+    odd_pads: bool = False
+    even_groups: bool = True
     random: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:
         self.random = np.random.default_rng(self.seed)
 
     @property
-    def has_ties(self) -> bool:
-        return self.seed % 2 == 0
+    def dtype(self) -> str:
+        return "int8" if self.signed else "uint8"
 
     def pick(self, low: int, high: int) -> int:
         """An integer in [low, high]."""
@@ -67,14 +81,13 @@ class Draw:
         return int(self.random.choice(choices))
 
     def scale(self) -> float:
-        if self.has_ties:
+        """Half of the time a power of two, so that ratios often are simple."""
+        if self.pick(0, 1):
             return 2.0 ** self.pick(-6, -4)
-        return float(np.float32(np.exp(self.random.uniform(-5, -2))))
+        return edge_values.scale(self.random)
 
     def zero_point(self) -> int:
-        """One end of the storage range, its middle, or anything."""
-        point = self.one_of(0, 255, 128, self.pick(0, 255))
-        return point - 128 if self.signed else point
+        return edge_values.zero_point(self.random, self.dtype)
 
     def activation(
         self, shape: Shape, scale: float | None = None
@@ -83,9 +96,21 @@ class Draw:
         scale = self.scale() if scale is None else scale
         return quantized(shape, scale, self.zero_point(), signed=self.signed)
 
+    def fused(self) -> str | None:
+        """A fused activation, or none."""
+        if not self.activations or self.pick(0, 1):
+            return None
+        return str(self.random.choice(self.activations))
+
+    def output_scale(self, fused: str | None) -> float:
+        """Any scale, or where there is a bound, one that puts it between two codes."""
+        bounds = ACTIVATION_BOUNDS[fused] if fused is not None else (None,)
+        if bounds[-1] is None or self.pick(0, 1):
+            return self.scale()
+        return edge_values.scale_with_bound_tie(self.random, bounds[-1])
+
     def codes(self, shape: Shape) -> Array:
-        codes = self.random.integers(0, 255, shape, np.uint8, endpoint=True)
-        return (codes ^ 128).view(np.int8) if self.signed else codes
+        return edge_values.codes(self.random, shape, self.dtype)
 
     def image(self, channels: int, height: int, width: int, outputs: int) -> Shape:
         """An image of channels last, in a batch that gives `outputs` places each."""
@@ -104,48 +129,78 @@ def _unary(x: Attribute, make: Callable[[SSAValue], SSAValue]) -> ModuleOp:
 
 
 def conv2d(draw: Draw) -> RandomLayer:
-    groups = draw.one_of(1, 1, 1, 2, 3)
-    depth, each = draw.pick(1, 20), draw.pick(1, 24)
-    if groups > 1 and draw.pick(0, 1):
-        depth = draw.one_of(4, 8, 16)
-        each = draw.one_of(4, 12) if depth == 8 else 8
-    return _convolution(draw, groups, groups * depth, each)
+    """A third of them has groups that FBGEMM has kernels for."""
+    kind = draw.pick(0, 2)
+    if kind == 0 and draw.even_groups:
+        # It writes beyond its buffers where 4 doesn't divide the groups of 4 channels.
+        each = draw.one_of(4, 8, 16)
+        groups = draw.one_of(4, 8, 28) if each == 4 else draw.one_of(2, 3, 5, 8)
+        return _convolution(draw, groups, groups * each, each, kernel=(3, 3))
+    groups = draw.one_of(2, 3) if kind == 1 else 1
+    depth = edge_values.size(draw.random, 40)
+    each = edge_values.size(draw.random, 40)
+    if groups > 1 and depth == each:
+        each += 1
+    kernel = (1, 1) if draw.pick(0, 3) == 0 else edge_values.steps(draw.random)
+    return _convolution(draw, groups, groups * depth, each, kernel=kernel)
 
 
 def depthwise_conv2d(draw: Draw) -> RandomLayer:
     """Half of them of a shape that FBGEMM's depthwise kernels take."""
-    channels = draw.one_of(8, 16, 24, 104, draw.pick(1, 37))
-    return _convolution(draw, channels, channels, draw.one_of(1, 1, 2), depthwise=True)
+    channels = draw.one_of(8, 16, 24, 104, 112, draw.pick(1, 37))
+    multiplier = draw.one_of(1, 1, 1, 2, 3)
+    side = draw.one_of(3, 5)
+    kernel = (side, side) if draw.pick(0, 3) else edge_values.steps(draw.random, 5)
+    return _convolution(
+        draw, channels, channels, multiplier, kernel=kernel, depthwise=True
+    )
 
 
 def _convolution(
-    draw: Draw, groups: int, depth: int, each: int, *, depthwise: bool = False
+    draw: Draw,
+    groups: int,
+    depth: int,
+    each: int,
+    *,
+    kernel: tuple[int, int],
+    depthwise: bool = False,
 ) -> RandomLayer:
     """A convolution of `depth` channels; every group has `each` output channels."""
     outputs = groups * each
-    kernel = draw.one_of(3, 5) if depthwise else draw.pick(1, 3)
-    stride, dilation = draw.one_of(1, 1, 2), draw.one_of(1, 1, 1, 2)
-    pad = draw.one_of(0, kernel // 2)
-    reach = dilation * (kernel - 1) + 1
-    height, width = draw.pick(max(reach, 5), 11), draw.pick(max(reach, 5), 11)
-    rows, columns = ((size + 2 * pad - reach) // stride + 1 for size in (height, width))
-    shape = draw.image(depth, height, width, rows * columns * outputs)
-    result_shape = (shape[0], rows, columns, outputs)
-    window = kernel * kernel * depth // groups
+    strides = edge_values.steps(draw.random)
+    dilations = (1, 1) if draw.pick(0, 3) else edge_values.steps(draw.random, 2)
+    pads = _pads(draw, kernel)
+    sizes: list[int] = []
+    places: list[int] = []
+    for axis in (0, 1):
+        reach = dilations[axis] * (kernel[axis] - 1) + 1
+        around = pads[2 * axis] + pads[2 * axis + 1]
+        sizes.append(draw.pick(max(1, reach - around), 11))
+        places.append((sizes[axis] + around - reach) // strides[axis] + 1)
+    shape = draw.image(depth, sizes[0], sizes[1], places[0] * places[1] * outputs)
+    result_shape = (shape[0], places[0], places[1], outputs)
+    window = kernel[0] * kernel[1] * depth // groups
     if depthwise:
-        weight_shape, axis = (1, kernel, kernel, outputs), 3
+        weight_shape, axis = (1, *kernel, outputs), 3
     else:
-        weight_shape, axis = (outputs, kernel, kernel, depth // groups), 0
+        weight_shape, axis = (outputs, *kernel, depth // groups), 0
+    activation = draw.fused()
     x, weights, weight_type, bias, result = _operands(
-        draw, shape, weight_shape, axis, window, result_shape
+        draw, shape, weight_shape, axis, window, result_shape, activation
     )
 
     def body(image: SSAValue) -> list[SSAValue]:
         w, b = constant(weights, weight_type), constant(bias)
-        strides, pads, dilations = [stride] * 2, [pad] * 4, [dilation] * 2
         if depthwise:
             op = qnn.DepthwiseConv2DOp(
-                image, w, b, result, stride=strides, pad=pads, dilation=dilations
+                image,
+                w,
+                b,
+                result,
+                stride=strides,
+                pad=pads,
+                dilation=dilations,
+                activation=activation,
             )
         else:
             op = qnn.Conv2DOp(
@@ -157,43 +212,78 @@ def _convolution(
                 pad=pads,
                 dilation=dilations,
                 groups=groups,
+                activation=activation,
             )
         return [op.results[0]]
 
     return RandomLayer(make_module([x], body), [draw.codes(shape)])
 
 
+def _pads(draw: Draw, kernel: tuple[int, int]) -> tuple[int, int, int, int]:
+    """Half of the kernel at each side, which special kernels ask for, or any."""
+    if draw.pick(0, 1):
+        high, wide = kernel[0] // 2, kernel[1] // 2
+        return high, high, wide, wide
+    most = (kernel[0] - 1, kernel[0] - 1, kernel[1] - 1, kernel[1] - 1)
+    top, bottom, left, right = (draw.pick(0, size) for size in most)
+    return (top, bottom, left, right) if draw.odd_pads else (top, top, left, left)
+
+
 def linear(draw: Draw) -> RandomLayer:
-    depth, outputs = draw.pick(1, 130), draw.pick(1, 40)
+    depth, outputs = draw.pick(1, 130), edge_values.size(draw.random, 40)
     rows = max(1, draw.outputs // outputs)
+    activation = draw.fused()
     x, weights, weight_type, bias, result = _operands(
-        draw, (rows, depth), (outputs, depth), 0, depth, (rows, outputs)
+        draw, (rows, depth), (outputs, depth), 0, depth, (rows, outputs), activation
     )
 
     def body(rows: SSAValue) -> list[SSAValue]:
         w, b = constant(weights, weight_type), constant(bias)
-        return [qnn.LinearOp(rows, w, b, result).result]
+        return [qnn.LinearOp(rows, w, b, result, activation=activation).result]
 
     return RandomLayer(make_module([x], body), [draw.codes((rows, depth))])
 
 
 def _operands(
-    draw: Draw, shape: Shape, weight_shape: Shape, axis: int, window: int, result: Shape
+    draw: Draw,
+    shape: Shape,
+    weight_shape: Shape,
+    axis: int,
+    window: int,
+    result: Shape,
+    activation: str | None,
 ) -> tuple[Attribute, Array, Attribute, Array, Attribute]:
     """Type of the input, weights and their type, bias, and a type of the result that
     makes use of the storage range. Weights are small or as large as they get."""
     reach = draw.one_of(3, 127)
     outputs = weight_shape[axis]
-    weights = draw.random.integers(-reach, reach, weight_shape, np.int8, endpoint=True)
     x = draw.activation(shape)
     x_scale = _scale_of(x)
-    if draw.random.random() < 0.5:
-        scales = [draw.scale() for _ in range(outputs)]
-        weight_type = quantized_per_axis(weight_shape, axis, scales)
+    y_scale = draw.output_scale(activation)
+    y = draw.activation(result, y_scale)
+    # One step of the result is about this many of the accumulator.
+    spread = 2.0 ** round(np.log2(reach * np.sqrt(window) / 2))
+    per_axis = draw.pick(0, 1) == 1
+    scales = [
+        edge_values.float32(
+            y_scale / x_scale * edge_values.ratio(draw.random, 0.25, 4) / spread
+        )
+        for _ in range(outputs if per_axis else 1)
+    ]
+    point = 0
+    if per_axis:
+        points = [
+            draw.pick(-9, 9) if draw.asymmetric_weights and draw.points_per_axis else 0
+            for _ in scales
+        ]
+        weight_type = quantized_per_axis(weight_shape, axis, scales, points)
     else:
-        scales = [draw.scale()]
-        point = draw.pick(-5, 5) if draw.asymmetric_weights else 0
+        if draw.asymmetric_weights:
+            point = draw.one_of(
+                0, draw.pick(-5, 5), edge_values.zero_point(draw.random, "int8")
+            )
         weight_type = quantized(weight_shape, scales[0], point)
+    weights = edge_values.weights(draw.random, weight_shape, "int8", point, reach)
     steps = draw.random.integers(-20 * reach, 20 * reach, outputs).astype(np.int32)
     bias: Array = steps
     if draw.real_bias:
@@ -201,40 +291,63 @@ def _operands(
         offsets = draw.one_of(0, 1) * draw.random.uniform(-0.5, 0.5, outputs)
         step = np.float32(x_scale) * np.array(scales, np.float32)
         bias = ((steps + offsets) * step).astype(np.float32)
-    # A power of two, so that the ratio of the scales stays one.
-    spread = 2.0 ** round(np.log2(reach * np.sqrt(window) / 2))
-    y_scale = float(np.float32(x_scale * max(scales) * spread))
-    y = draw.activation(result, y_scale)
     return x, weights, weight_type, bias, y
 
 
 def _binary(
-    make: Callable[[SSAValue, SSAValue, Attribute], SSAValue], spread: float
+    make: Callable[[SSAValue, SSAValue, Attribute, str | None], SSAValue],
+    output_ratio: Callable[[float, float], float],
 ) -> Callable[[Draw], RandomLayer]:
+    """An operation on two operands; a step of the result is about `output_ratio` of
+    their scales."""
+
     def draw_layer(draw: Draw) -> RandomLayer:
         shape = (max(1, draw.outputs // 64), draw.pick(61, 67))
-        a, b = draw.activation(shape), draw.activation(shape)
-        y = draw.activation(shape, spread * draw.scale())
+        activation = draw.fused()
+        y = draw.activation(shape, draw.output_scale(activation))
+        lhs_scale, rhs_scale = (
+            edge_values.float32(_scale_of(y) * edge_values.ratio(draw.random, 0.05, 4))
+            for _ in range(2)
+        )
+        rhs_scale = edge_values.float32(rhs_scale * output_ratio(lhs_scale, rhs_scale))
+        lhs_shape = rhs_shape = shape
+        if draw.broadcasts:
+            narrow = [shape, shape, (1, shape[1]), (shape[0], 1), (1,)]
+            one = narrow[draw.pick(0, len(narrow) - 1)]
+            lhs_shape, rhs_shape = (shape, one) if draw.pick(0, 1) else (one, shape)
+        a = draw.activation(lhs_shape, lhs_scale)
+        b = draw.activation(rhs_shape, rhs_scale)
 
         def body(a: SSAValue, b: SSAValue) -> list[SSAValue]:
-            return [make(a, b, y)]
+            return [make(a, b, y, activation)]
 
         module = make_module([a, b], body)
-        return RandomLayer(module, [draw.codes(shape), draw.codes(shape)])
+        return RandomLayer(module, [draw.codes(lhs_shape), draw.codes(rhs_shape)])
 
     return draw_layer
 
 
-add = _binary(lambda a, b, y: qnn.AddOp(a, b, y).result, 1.0)
-mul = _binary(lambda a, b, y: qnn.MulOp(a, b, y).result, 0.25)
+add = _binary(
+    lambda a, b, y, f: qnn.AddOp(a, b, y, activation=f).result, lambda a, b: 1.0
+)
+# The product of both scales is a small part of a step.
+mul = _binary(
+    lambda a, b, y, f: qnn.MulOp(a, b, y, activation=f).result,
+    lambda a, b: 2.0 ** round(-np.log2(a) - 6),
+)
 
 
 def avg_pool2d(draw: Draw) -> RandomLayer:
-    channels, kernel = draw.pick(1, 40), draw.pick(2, 4)
-    stride, pad = draw.pick(1, 3), draw.pick(0, kernel // 2)
+    channels = edge_values.size(draw.random, 40)
+    stride = edge_values.steps(draw.random)
+    # A pool of one element is refused by QNNPACK.
+    kernels = [(1, 2), (2, 2), (3, 3), (2, 3), (3, 1), (4, 4)]
+    kernel = kernels[draw.pick(0, len(kernels) - 1)]
+    pad = [draw.pick(0, size // 2) for size in kernel]
     height, width = draw.pick(6, 11), draw.pick(6, 11)
     rows, columns = (
-        (size + 2 * pad - kernel) // stride + 1 for size in (height, width)
+        (size + 2 * pad[axis] - kernel[axis]) // stride[axis] + 1
+        for axis, size in enumerate((height, width))
     )
     shape = draw.image(channels, height, width, rows * columns * channels)
     x = draw.activation(shape)
@@ -245,9 +358,9 @@ def avg_pool2d(draw: Draw) -> RandomLayer:
         pool = qnn.AvgPool2DOp(
             image,
             y,
-            kernel=[kernel] * 2,
-            stride=[stride] * 2,
-            pad=[pad] * 4,
+            kernel=kernel,
+            stride=stride,
+            pad=[pad[0], pad[0], pad[1], pad[1]],
             count_include_pad=count_include_pad,
         )
         return [pool.result]
@@ -256,7 +369,8 @@ def avg_pool2d(draw: Draw) -> RandomLayer:
 
 
 def adaptive_avg_pool2d(draw: Draw) -> RandomLayer:
-    channels, rows, columns = draw.pick(1, 40), draw.pick(1, 4), draw.pick(1, 4)
+    channels = edge_values.size(draw.random, 40)
+    rows, columns = draw.pick(1, 4), draw.pick(1, 4)
     height, width = draw.pick(4, 11), draw.pick(4, 11)
     shape = draw.image(channels, height, width, rows * columns * channels)
     x = draw.activation(shape)
@@ -267,7 +381,7 @@ def adaptive_avg_pool2d(draw: Draw) -> RandomLayer:
 
 def mean(draw: Draw) -> RandomLayer:
     """Over rows and columns."""
-    channels = draw.pick(1, 40)
+    channels = edge_values.size(draw.random, 40)
     shape = draw.image(channels, draw.pick(1, 11), draw.pick(1, 11), channels)
     x = draw.activation(shape)
     y = TensorType(x.element_type, (shape[0], 1, 1, channels))
@@ -281,15 +395,10 @@ def mean(draw: Draw) -> RandomLayer:
 
 
 def quantize(draw: Draw) -> RandomLayer:
-    """Multiples of half a step, and reals around the zero point."""
     shape = (draw.outputs,)
     y = draw.activation(shape)
-    scale, steps = _scale_of(y), draw.random.integers(-300, 600, shape)
-    x = steps * np.float32(scale / 2)
-    if draw.pick(0, 1):
-        x = draw.random.normal(0, 100 * scale, shape)
     module = _unary(TensorType(f32, shape), lambda x: qnn.QuantizeOp(x, y).result)
-    return RandomLayer(module, [x.astype(np.float32)])
+    return RandomLayer(module, [edge_values.reals(draw.random, shape, _scale_of(y))])
 
 
 def dequantize(draw: Draw) -> RandomLayer:
@@ -361,7 +470,29 @@ elu = _table(lambda a, y: qnn.EluOp(a, y).result)
 
 
 def relu(draw: Draw) -> RandomLayer:
+    return _bounded(draw, lambda x, y: qnn.ReluOp(x, y).result, 0.0)
+
+
+def relu6(draw: Draw) -> RandomLayer:
+    return _bounded(draw, lambda x, y: qnn.Relu6Op(x, y).result, 6.0)
+
+
+def clamp(draw: Draw) -> RandomLayer:
+    """Between two bounds of which one may lie between two codes."""
+    low, high = sorted(edge_values.float32(draw.random.normal(0, 2)) for _ in range(2))
+
+    def make(x: SSAValue, y: Attribute) -> SSAValue:
+        return qnn.ClampOp(x, y, min=low, max=high).result
+
+    return _bounded(draw, make, draw.random.choice([low, high]))
+
+
+def _bounded(
+    draw: Draw, make: Callable[[SSAValue, Attribute], SSAValue], bound: float
+) -> RandomLayer:
     shape = (draw.outputs,)
-    x = draw.activation(shape)
-    module = _unary(x, lambda a: qnn.ReluOp(a, x).result)
+    scale = edge_values.scale_with_bound_tie(draw.random, bound) if bound else None
+    y = draw.activation(shape, scale)
+    x = draw.activation(shape) if draw.rescales_bounds else y
+    module = _unary(x, lambda a: make(a, y))
     return RandomLayer(module, [draw.codes(shape)])

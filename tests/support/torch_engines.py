@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 
 from qlower.dialects import qnn
+from qlower.dialects.qnn.base import ActivatedOp
 from qlower.dialects.quant import QuantizedType, element_type
 from qlower.files.arrays import read_arrays, write_arrays
 from qlower.interp.values import Array
@@ -118,23 +119,43 @@ def _tensor(torch: Any, stored: Array, type: Any) -> Any:
 
 
 def _evaluate(torch: Any, op: Any, xs: Sequence[Any]) -> Any:
+    """The operation, and a bound that PyTorch doesn't fuse as one of its own.
+
+    The bound is of a contiguous tensor: with engine qnnpack PyTorch mixes up the places
+    of one whose channels are last in memory.
+    """
+    activation = op.activation if isinstance(op, ActivatedOp) else None
+    y = _evaluate_unbounded(torch, op, xs, "_relu" if activation == "relu" else "")
+    match activation:
+        case "relu6":
+            return torch.ops.quantized.relu6(y.contiguous(), False)
+        case "relu_n1_to_1":
+            return torch.ops.quantized.clamp(y.contiguous(), -1.0, 1.0)
+        case _:
+            return y
+
+
+def _evaluate_unbounded(torch: Any, op: Any, xs: Sequence[Any], suffix: str) -> Any:
+    """The operation, whose name has `suffix` where a relu is fused."""
     quantized, functional = torch.ops.quantized, torch.nn.functional
     element = element_type(op.results[0].type)
     scale, zero_point = 1.0, 0
     if isinstance(element, QuantizedType):
         scale, zero_point = element.scales[0], element.zero_points[0]
+    to = scale, zero_point
     match op:
         case qnn.Conv2DOp() | qnn.DepthwiseConv2DOp():
-            return _convolve(torch, op, xs[0], scale, zero_point)
+            packed = _packed_convolution(torch, op, xs[0])
+            return getattr(quantized, f"conv2d{suffix}")(xs[0], packed, *to)
         case qnn.LinearOp():
             packed = quantized.linear_prepack(_weights(torch, op), _bias(torch, op))
-            return quantized.linear(xs[0], packed, scale, zero_point)
+            return getattr(quantized, f"linear{suffix}")(xs[0], packed, *to)
         case qnn.AddOp():
-            return quantized.add(xs[0], xs[1], scale, zero_point)
+            return getattr(quantized, f"add{suffix}")(xs[0], xs[1], *to)
         case qnn.MulOp():
-            return quantized.mul(xs[0], xs[1], scale, zero_point)
+            return getattr(quantized, f"mul{suffix}")(xs[0], xs[1], *to)
         case qnn.ConcatOp():
-            return quantized.cat(xs, op.axis, scale, zero_point)
+            return quantized.cat(xs, op.axis, *to)
         case qnn.AvgPool2DOp():
             return functional.avg_pool2d(
                 xs[0],
@@ -153,27 +174,30 @@ def _evaluate(torch: Any, op: Any, xs: Sequence[Any]) -> Any:
         case qnn.TanhOp():
             return torch.tanh(xs[0])
         case qnn.HardSwishOp():
-            return quantized.hardswish(xs[0], scale, zero_point)
+            return quantized.hardswish(xs[0], *to)
         case qnn.EluOp():
-            return quantized.elu(xs[0], scale, zero_point)
+            return quantized.elu(xs[0], *to)
         case qnn.LeakyReluOp():
-            return quantized.leaky_relu(xs[0], op.alpha, False, scale, zero_point)
+            return quantized.leaky_relu(xs[0], op.alpha, False, *to)
         case qnn.QuantizeOp():
-            return torch.quantize_per_tensor(xs[0], scale, zero_point, torch.quint8)
+            return torch.quantize_per_tensor(xs[0], *to, torch.quint8)
         case qnn.DequantizeOp():
             return xs[0].dequantize()
+        case qnn.Relu6Op():
+            return quantized.relu6(xs[0], False)
+        case qnn.ClampOp():
+            return quantized.clamp(xs[0], op.min, op.max)
         case _:
             return torch.relu(xs[0])
 
 
-def _convolve(torch: Any, op: Any, x: Any, scale: float, zero_point: int) -> Any:
+def _packed_convolution(torch: Any, op: Any, x: Any) -> Any:
     groups = op.groups if isinstance(op, qnn.Conv2DOp) else x.shape[1]
     pad = list(op.pad[:1] + op.pad[2:3])
     weights, bias = _weights(torch, op), _bias(torch, op)
-    packed = torch.ops.quantized.conv2d_prepack(
+    return torch.ops.quantized.conv2d_prepack(
         weights, bias, list(op.stride), pad, list(op.dilation), groups
     )
-    return torch.ops.quantized.conv2d(x, packed, scale, zero_point)
 
 
 def _weights(torch: Any, op: Any) -> Any:
