@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.litert import run_litert
+from support.recordings import make_executors
 from support.tflite_cases import (
     CASES,
     WITHOUT_REFERENCE_KERNEL,
@@ -15,8 +16,6 @@ from support.tflite_cases import (
 )
 
 import qlower
-from qlower.compilation import Compilation
-from qlower.runtime.executors import Executor
 
 pytestmark = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
@@ -25,18 +24,12 @@ pytestmark = pytest.mark.skipif(
 SEEDS = 4
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_every_executor_gives_the_bits_of_litert(case: str, tmp_path: Path):
+@pytest.mark.parametrize(("turn", "case"), list(enumerate(CASES)), ids=str)
+def test_every_executor_gives_the_bits_of_litert(turn: int, case: str, tmp_path: Path):
     path = tmp_path / f"{case}.tflite"
     path.write_bytes(CASES[case]())
     model = qlower.load(path)
-    executors: dict[str, Executor] = {
-        "qnn": Compilation(model).interpreter("qnn"),
-        "arith": Compilation(model).interpreter("arith"),
-        "kernel": Compilation(model).interpreter("kernel"),
-        "jit": qlower.jit(model),
-        "baseline": qlower.jit(model, cpu="x86-64"),
-    }
+    executors = make_executors(model, "tflite", turn)
     kernels = "opt" if case in WITHOUT_REFERENCE_KERNEL else "ref"
     types = [(spec.shape, spec.dtype) for spec in model.inputs]
     for seed in range(SEEDS):

@@ -19,6 +19,16 @@ from qlower.interp.values import Array
 MODELS = models_directory()
 NAMES = sorted(path.parent.name for path in MODELS.glob("*/model.tflite"))
 
+OF_MANY_KINDS = (
+    "ad01_fc_autoencoder_int8",
+    "kws_dscnn_int8",
+    "micro_speech_int8",
+    "mobilenet_v1_0.25_128_uint8",
+)
+"""Models that differ in operators and types."""
+
+LONG = pytest.mark.long
+
 pytestmark = pytest.mark.skipif(not NAMES, reason=f"no models in {MODELS}")
 
 
@@ -50,31 +60,30 @@ def check(outputs: tuple[Array, ...], references: list[Array]) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_native_code_for_this_machine(name: str):
-    function = qlower.jit(load(name))
-    for x, expected in zip(inputs_of(name), references_of(name), strict=True):
-        check(function.run([x], {})[0], expected)
-
-
-@pytest.mark.parametrize("level", [name for name in machine_levels() if name != "host"])
-@pytest.mark.parametrize("name", NAMES)
-def test_native_code_at_every_level(name: str, level: str):
-    target = machine_levels()[level]
-    function = qlower.jit(load(name), cpu=target.cpu, features=target.features)
-    inputs, references = inputs_of(name)[:3], references_of(name)[:3]
+def test_native_code(name: str):
+    """Every input for this machine, three of them at each of its other levels."""
+    compilation = Compilation(load(name))
+    inputs, references = inputs_of(name), references_of(name)
+    function = compilation.function()
     for x, expected in zip(inputs, references, strict=True):
         check(function.run([x], {})[0], expected)
+    for level, target in machine_levels().items():
+        if level != "host":
+            function = compilation.for_target(target).function()
+            for x, expected in zip(inputs[:3], references[:3], strict=True):
+                check(function.run([x], {})[0], expected)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_interpreter(name: str):
     """Every input at the arith level, the first at the others."""
     inputs, references = inputs_of(name), references_of(name)
-    interpreter = Compilation(load(name)).interpreter("arith")
+    compilation = Compilation(load(name))
+    interpreter = compilation.interpreter("arith")
     for x, expected in zip(inputs, references, strict=True):
         check(interpreter.run([x], {})[0], expected)
     for level in ("qnn", "kernel"):
-        interpreter = Compilation(load(name)).interpreter(level)
+        interpreter = compilation.interpreter(level)
         check(interpreter.run([inputs[0]], {})[0], references[0])
 
 
@@ -97,7 +106,10 @@ def test_every_layer(name: str):
                 )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in OF_MANY_KINDS else LONG) for name in NAMES],
+)
 def test_import_to_text_keeps_the_bits(name: str, tmp_path: Path):
     from qlower.cli import main
 
