@@ -36,6 +36,7 @@ from qlower.runtime.objects import fingerprint
 from qlower.text.printing import exact_module
 
 if TYPE_CHECKING:
+    from qlower.packages.memory import Memory
     from qlower.runtime.library import CompiledLibrary
 
 EMITTED = {
@@ -160,6 +161,13 @@ class Compiled:
                 return example_text(self.interface)
             case _:
                 raise QlowerError(f"there is no text form {kind!r}: {_TEXTS}")
+
+    def memory(self) -> Memory:
+        """What the model takes of RAM, flash and stack; the code is compiled again."""
+        from qlower.packages.memory import memory_use
+
+        code = self.object
+        return memory_use(self.interface, code.object_bytes, code.assembly())
 
     def save(
         self, directory: str | PathLike[str], emit: Sequence[str] = ("obj", "header")

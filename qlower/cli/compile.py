@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 from qlower.cli.options import (
@@ -48,13 +49,16 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
         help="what to write, of obj and header (default), shared (a library), "
         "c-example (a main.c), asm, llvm and mlir (the arith level)",
     )
+    parser.add_argument(
+        "--json", action="store_true", help="print files and memory as JSON"
+    )
     add_contract(parser)
     add_tune(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compile, write everything or nothing, and list the files."""
+    """Compile, write everything or nothing; list the files and the memory it takes."""
     from qlower.api import check_emitted, compile_levels
     from qlower.codegen.program.interface import check_name
     from qlower.codegen.targets.resolve import resolve_target
@@ -71,6 +75,11 @@ def run(options: argparse.Namespace) -> int:
     with replacing_files(folder) as temporary:
         compiled = compile_levels(make_levels(options), options.name)
         names = compiled.write(temporary, emit)
-    for name in names:
-        print(folder / name)
+    memory = compiled.memory()
+    files = [str(folder / name) for name in names]
+    if options.json:
+        print(json.dumps({"files": files, "memory": memory.to_json()}, indent=2))
+    else:
+        print(*files, sep="\n")
+        print(f"\n{memory.table()}")
     return 0

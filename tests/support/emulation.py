@@ -22,7 +22,7 @@ PROCESSORS = {40: ARM_M, 183: AARCH64, 243: RISCV64}
 """By ELF's number of the instruction set."""
 
 _PAGE = 1 << 12
-_CODE, BUFFERS, _STACK_END = 1 << 20, 1 << 30, 3 << 30
+_CODE, BUFFERS, STACK_END = 1 << 20, 1 << 30, 3 << 30
 _STACK_BYTES = 1 << 22
 _LIBRARY, _ENTRY_BYTES = 1 << 16, 16
 """Addresses: of the object, of arrays, of the stack's end, of library functions."""
@@ -55,7 +55,7 @@ class Emulator:
         self.map(_LIBRARY, _PAGE)
         for address in addresses.values():
             self.write(address, processor.return_code)
-        self.map(_STACK_END - _STACK_BYTES, _STACK_BYTES)
+        self.map(STACK_END - _STACK_BYTES, _STACK_BYTES)
         code_hook = import_module("unicorn").UC_HOOK_CODE
         end = _LIBRARY + _PAGE - 1
         self._machine.hook_add(code_hook, self._call_library, None, _LIBRARY, end)
@@ -85,7 +85,7 @@ class Emulator:
         register = processor.register
         count = len(processor.arguments)
         on_stack = self.pointers(words[count:])
-        stack = _STACK_END - -(-len(on_stack) // 16) * 16
+        stack = STACK_END - -(-len(on_stack) // 16) * 16
         self.write(stack, on_stack)
         thumb = int(processor.is_thumb)
         before = {"SP": stack, processor.link: _LIBRARY | thumb}

@@ -38,6 +38,7 @@ __all__ = [
     "Packs",
     "Target",
     "TileRegisters",
+    "architecture_of",
     "host_target",
     "processor_of",
     "resolve_levels",
@@ -64,7 +65,7 @@ def resolve_target(
     """
     host = BINDING.get_process_triple()
     triple = host if target in (None, "host") else str(target)
-    architecture = _architecture(triple)
+    architecture = architecture_of(triple)
     if cpu in (None, "host", "native"):
         same_machine = host.split("-")[0] in architecture.names
         if target in (None, "host") or (cpu is not None and same_machine):
@@ -98,7 +99,7 @@ def resolve_levels(
         only = resolve_target(target, names[0] if names else None, features)
         return {only.cpu: only}
     triple = BINDING.get_process_triple() if target in (None, "host") else str(target)
-    architecture = _architecture(triple)
+    architecture = architecture_of(triple)
     levels: dict[str, Target] = {}
     for name in names:
         if name in ("", "host", "native"):
@@ -123,10 +124,11 @@ def resolve_levels(
 
 def processor_of(triple: str) -> Processor | None:
     """How code for a triple asks for features; None without a system to ask."""
-    return _architecture(triple).processor_on(triple)
+    return architecture_of(triple).processor_on(triple)
 
 
-def _architecture(triple: str) -> Architecture:
+def architecture_of(triple: str) -> Architecture:
+    """The architecture of a triple; QlowerError if we make no code for it."""
     name = triple.split("-")[0]
     for architecture in ARCHITECTURES:
         if name in architecture.names:

@@ -1,0 +1,86 @@
+"""The memory that a compiled model takes in a C program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+from qlower.codegen.program.interface import Interface
+from qlower.codegen.targets.resolve import architecture_of
+from qlower.codegen.targets.stack_frames import StackUse, stack_use
+from qlower.model.signature import TensorSpec
+from qlower.packages.sections import sections_of
+from qlower.report.table import Cell, Column, Table
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of RAM and flash, and how deep the stack becomes.
+
+    `arena`, `inputs` and `outputs` are the caller's; `variables` the object's own.
+    """
+
+    arena: int
+    inputs: int
+    outputs: int
+    variables: int
+    code: int
+    constants: int
+    stack: StackUse
+
+    def to_json(self) -> dict[str, Cell]:
+        """Plain data; `stack` is null where the depth isn't known."""
+        return {
+            "arena": self.arena,
+            "inputs": self.inputs,
+            "outputs": self.outputs,
+            "variables": self.variables,
+            "stack": self.stack.bytes,
+            "stack_calls": self.stack.outside,
+            "code": self.code,
+            "constants": self.constants,
+        }
+
+    def table(self) -> Table[tuple[str, int | None, str]]:
+        """What takes how much, and of which memory."""
+        stack = "RAM, unknown" if self.stack.bytes is None else "RAM, at most"
+        if self.stack.outside:
+            stack += f", and what is needed by {', '.join(self.stack.outside)}"
+        rows = [
+            ("arena", self.arena, "RAM"),
+            ("inputs", self.inputs, "RAM"),
+            ("outputs", self.outputs, "RAM"),
+            ("variables", self.variables, "RAM"),
+            ("stack", self.stack.bytes, stack),
+            ("code", self.code, "read-only: flash, if there is any"),
+            ("constants", self.constants, "read-only"),
+        ]
+        return Table(
+            "memory",
+            rows,
+            [
+                Column("memory", "name", lambda row: row[0], right=False),
+                Column("bytes", "bytes", lambda row: row[1]),
+                Column("", "where", lambda row: row[2], right=False),
+            ],
+        )
+
+
+def memory_use(interface: Interface, object_bytes: bytes, assembly: str) -> Memory:
+    """The memory of an object whose code is also given as assembly."""
+    sections = sections_of(object_bytes)
+    architecture = architecture_of(interface.target).names[0]
+    return Memory(
+        arena=interface.arena_bytes,
+        inputs=_bytes(interface.signature.inputs),
+        outputs=_bytes(interface.signature.outputs),
+        variables=sections.variables,
+        code=sections.code,
+        constants=sections.constants,
+        stack=stack_use(assembly, architecture, interface.entry),
+    )
+
+
+def _bytes(specs: Iterable[TensorSpec]) -> int:
+    return sum(prod(spec.shape) * spec.numpy_dtype.itemsize for spec in specs)
