@@ -52,6 +52,7 @@ from support.tflite_models import binary
 from support.tflite_objects import litert_schema, pack, unpack
 
 import qlower
+from qlower.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.frontends.tflite import import_tflite
 from qlower.frontends.tflite.accessors import (
@@ -65,7 +66,6 @@ from qlower.frontends.tflite.schema import (
     VECTOR_FIELDS,
     default_options,
 )
-from qlower.runtime.executors import ModelInterpreter
 
 pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed")
 
@@ -139,7 +139,7 @@ def test_a_product_with_the_new_code_alone_is_a_product() -> None:
     inputs = [random.integers(-128, 128, (2, 3, 4), np.int8) for _ in range(2)]
     model = qlower.Model(import_tflite(data, name="model.tflite"))
     (expected,) = run_litert(data, inputs)
-    for executor in (qlower.jit(model), ModelInterpreter(model)):
+    for executor in (qlower.jit(model), Compilation(model).interpreter()):
         (output,), _ = executor.run(inputs, {})
         np.testing.assert_array_equal(output, expected)
 
