@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from time import perf_counter
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -21,6 +22,7 @@ from qlower.frontends.load import ModelOrPath, as_model, check_model_path
 from qlower.model import Model
 from qlower.model.layers import expose_layers
 from qlower.model.signature import Signature
+from qlower.passes import Observer
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime.executable import Executable
 from qlower.runtime.executors import JitFunction, Level, ModelInterpreter, Variant
@@ -47,6 +49,7 @@ class Compilation:
     flavour: Flavour = PLAIN
     tuned: bool = False
     with_layers: bool = False
+    observers: tuple[Observer, ...] = ()
     above: Compilation | None = field(default=None, repr=False, compare=False)
     """The compilation whose levels above the kernels this one shares."""
 
@@ -73,30 +76,38 @@ class Compilation:
         if self.above is not None:
             return self.above.arith
         with self._journal.kept():
-            return lower_to_arith(self.qnn, self.contract)
+            return lower_to_arith(self.qnn, self.contract, observers=self.observers)
 
     @cached_property
     def kernels(self) -> ModuleOp:
         """The kernel level: loop nests for the target, cut as they will run."""
         if not self.tuned:
-            return lower_to_kernel(self.arith, self.target)
+            return lower_to_kernel(self.arith, self.target, self.observers)
         from qlower.runtime.tuning import check_tunable, tune
 
         check_tunable(self.target)
-        return tune(lower_to_kernel(self.arith, self.target), self.target)
+        lowered = lower_to_kernel(self.arith, self.target, self.observers)
+        return tune(lowered, self.target)
 
     @cached_property
     def code(self) -> CompiledObject:
         """Machine code to be run in a process like this one, with its LLVM IR."""
-        return generate_code(self.kernels, self.target, self.flavour)
+        kernels, start = self.kernels, perf_counter()
+        code = generate_code(kernels, self.target, self.flavour)
+        for observer in self.observers:
+            observer.generated(code.llvm_text, perf_counter() - start)
+        return code
 
     @cached_property
     def object(self) -> CompiledObject:
         """The machine code, from the cache where possible, and then without its IR.
 
         A model in a file is looked up by the file's bytes, before it is even read as a
-        model; a model in memory by the content of its module.
+        model; a model in memory by the content of its module. Who observes wants to
+        see it made.
         """
+        if self.observers:
+            return self.code
         if self.tuned:
             # Measuring decides the code, so its result is what is looked up.
             content, journal = [b"tuned", fingerprint(self.kernels)], Journal()

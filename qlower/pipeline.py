@@ -1,8 +1,8 @@
 """From the qnn level down to native code: the one place that says which pass follows.
 
 qnn --lower-qnn--> arith
-arith --form-kernels, prove-epilogues, fuse-layers, match-signs (where products ask for
-it), plan-memory, and schedules for the target--> kernel
+arith --set-target, form-kernels, prove-epilogues, fuse-layers, match-signs,
+plan-memory, schedule-contractions--> kernel
 kernel --> LLVM IR, object
 """
 
@@ -11,16 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from qlower.codegen.program.interface import Interface
-from qlower.diagnostics import LOGGER, QlowerError, warn
+from qlower.diagnostics import LOGGER, warn
 from qlower.dialects.quant import QuantizedType, element_type
-from qlower.model.signature import main_function
-from qlower.text.context import make_context
-from qlower.text.parsing import verify_module
+from qlower.passes import Observer, apply_passes
 
 if TYPE_CHECKING:
     from qlower.codegen.program.flavour import Flavour
@@ -29,12 +27,12 @@ if TYPE_CHECKING:
     from qlower.transforms.prove_epilogues import Proof
 
 
-class CompilerBug(Exception):
-    """A pass of ours left IR that doesn't verify."""
-
-
 def lower_to_arith(
-    module: ModuleOp, contract: str | None = None, *, expand_fixed: bool = False
+    module: ModuleOp,
+    contract: str | None = None,
+    *,
+    expand_fixed: bool = False,
+    observers: Sequence[Observer] = (),
 ) -> ModuleOp:
     """A copy of a qnn-level module at the arith level.
 
@@ -62,51 +60,46 @@ def lower_to_arith(
         from qlower.transforms.expand_fixed import ExpandFixedPass
 
         passes += [ExpandFixedPass(), CanonicalizePass()]
-    return _run(module, passes)
+    return apply_passes(module, passes, observers)
 
 
-def lower_to_kernel(module: ModuleOp, target: Target) -> ModuleOp:
-    """A copy of an arith-level module as the loop nests that suit the target best, with
-    their places in memory and their schedules."""
-    from qlower.codegen.program.schedules import schedule_contractions
+def kernel_passes(target: Target) -> list[ModulePass]:
+    """From the arith to the kernel level: the loop nests that suit the target best,
+    with their places in memory and their schedules."""
+    from qlower.codegen.program.schedules import ScheduleContractionsPass
+    from qlower.codegen.targets.set_target import SetTargetPass
     from qlower.transforms.form_kernels import FormKernelsPass
     from qlower.transforms.fuse_layers import FuseLayersPass
     from qlower.transforms.match_signs import MatchSignsPass
     from qlower.transforms.plan_memory import PlanMemoryPass
     from qlower.transforms.prove_epilogues import ProveEpiloguesPass
 
-    proofs = [ProveEpiloguesPass(**_epilogues_for(target))]
-    if target.prefers_integers:
-        proofs = []
-    unsigned = target.prefers_unsigned
-    signs = [] if unsigned is None else [MatchSignsPass(unsigned)]
-    memory = PlanMemoryPass(target.alignment)
-    passes = [FormKernelsPass(), *proofs, FuseLayersPass(), *signs, memory]
-    lowered = _run(module, passes)
-    # The native entry point is made of @main; a lone function may be called anything.
-    main_function(lowered).sym_name = StringAttr("main")
-    schedule_contractions(lowered, target)
-    return lowered
+    return [
+        SetTargetPass.of(target),
+        FormKernelsPass(),
+        ProveEpiloguesPass(),
+        FuseLayersPass(),
+        MatchSignsPass(),
+        PlanMemoryPass(target.alignment),
+        ScheduleContractionsPass(),
+    ]
+
+
+def lower_to_kernel(
+    module: ModuleOp, target: Target, observers: Sequence[Observer] = ()
+) -> ModuleOp:
+    """A copy of an arith-level module at the kernel level, for the target."""
+    return apply_passes(module, kernel_passes(target), observers)
 
 
 def epilogue_proofs(module: ModuleOp, target: Target) -> list[Proof]:
     """What lowering an arith-level module for the target proves of its epilogues."""
     from qlower.transforms.form_kernels import FormKernelsPass
-    from qlower.transforms.prove_epilogues import prove_epilogues
+    from qlower.transforms.prove_epilogues import Machine, prove_epilogues
 
-    if target.prefers_integers:
-        return []
-    kernels = _run(module, [FormKernelsPass()])
-    return prove_epilogues(kernels, **_epilogues_for(target))
-
-
-def _epilogues_for(target: Target) -> dict[str, bool]:
-    """What pays on the target, as options of prove-epilogues."""
-    return {
-        "fused": target.fuses,
-        "mended": target.fixed_point is None,
-        "tables": target.byte_tables is not None,
-    }
+    kernels = apply_passes(module, [FormKernelsPass()])
+    machine = Machine.of(target)
+    return [] if machine is None else prove_epilogues(kernels, machine)
 
 
 def generate_code(
@@ -154,17 +147,3 @@ def _types(op: Operation) -> Sequence[Attribute]:
         for argument in block.args
     )
     return (*op.result_types, *arguments)
-
-
-def _run(module: ModuleOp, passes: Sequence[ModulePass]) -> ModuleOp:
-    """Apply passes to a copy; each has to leave a module that verifies."""
-    context = make_context()
-    result = module.clone()
-    for step in passes:
-        LOGGER.info("%s", step.name)
-        step.apply(context, result)
-        try:
-            verify_module(result)
-        except QlowerError as error:
-            raise CompilerBug(f"after {step.name}: {error}") from error
-    return result

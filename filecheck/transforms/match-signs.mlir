@@ -1,5 +1,5 @@
-// RUN: %qopt %s -p match-signs | %filecheck %s
-// RUN: %qopt %s -p 'match-signs{unsigned=false}' | %filecheck %s --check-prefix=SIGNED
+// RUN: %qopt %s -p 'set-target{triple=x86_64-linux-gnu cpu=cascadelake},match-signs' | %filecheck %s
+// RUN: %qopt %s -p 'set-target{triple=aarch64-linux-gnu features="+dotprod"},match-signs' | %filecheck %s --check-prefix=SIGNED
 
 // What is stored for products has its highest bit flipped: the map stores it so, padding
 // too, the product has another zero point, and the other reader flips back. Argument and

@@ -1,5 +1,5 @@
-// RUN: %qopt %s -p prove-epilogues | %filecheck %s --check-prefixes=CHECK,FUSED
-// RUN: %qopt %s -p prove-epilogues{fused=false} | %filecheck %s --check-prefixes=CHECK,APART
+// RUN: %qopt %s -p 'set-target{triple=x86_64-linux-gnu cpu=x86-64-v3},prove-epilogues' | %filecheck %s --check-prefixes=CHECK,FUSED
+// RUN: %qopt %s -p 'set-target{triple=x86_64-linux-gnu cpu=x86-64},prove-epilogues' | %filecheck %s --check-prefixes=CHECK,APART
 
 // Two channels, with accumulators in [-1276, 1284] and [-3825, 3855]. Rounding to 31 bits and
 // then to a byte is, on these, the same as one multiplication with an offset.

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from xdsl.context import Context
 from xdsl.ir import Dialect
 
+from qlower.lazy import lazy_table
+
 UPSTREAM_DIALECTS = (
     "builtin",
     "func",
@@ -21,35 +23,18 @@ UPSTREAM_DIALECTS = (
 """Dialects of xDSL that our levels are written in."""
 
 
+OWN_DIALECTS = {
+    "quant": "qlower.dialects.quant:QUANT",
+    "qnn": "qlower.dialects.qnn:QNN",
+    "fixed": "qlower.dialects.fixed:FIXED",
+    "kernel": "qlower.dialects.kernel:KERNEL",
+}
+"""Dialects of ours, and where they are."""
+
+
 def own_dialects() -> dict[str, Callable[[], Dialect]]:
     """qlower's dialects by name; each is imported when it is first used."""
-
-    def get_quant() -> Dialect:
-        from qlower.dialects.quant import QUANT
-
-        return QUANT
-
-    def get_qnn() -> Dialect:
-        from qlower.dialects.qnn import QNN
-
-        return QNN
-
-    def get_fixed() -> Dialect:
-        from qlower.dialects.fixed import FIXED
-
-        return FIXED
-
-    def get_kernel() -> Dialect:
-        from qlower.dialects.kernel import KERNEL
-
-        return KERNEL
-
-    return {
-        "quant": get_quant,
-        "qnn": get_qnn,
-        "fixed": get_fixed,
-        "kernel": get_kernel,
-    }
+    return lazy_table(OWN_DIALECTS)
 
 
 def make_context() -> Context:

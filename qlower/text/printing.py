@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     ModuleOp,
+    StringAttr,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
@@ -26,6 +27,9 @@ from qlower.text.floats import decimal_text, only_as_bytes
 
 LONGEST_CONSTANT = 16
 """Constants of up to this many elements are printed in full."""
+
+LONGEST_STRING = 60
+"""Characters of a string (the features of a machine) that are shown."""
 
 LONGEST_SCALES = 4
 """Per-axis types show this many of their scales."""
@@ -79,6 +83,8 @@ class ElidingPrinter(ExactPrinter):
                 self.print_string(f"array<{len(attribute)} x {attribute.elt_type}>")
             case QuantizedType():
                 self.print_string(self._alias(attribute))
+            case StringAttr() if len(attribute.data) > LONGEST_STRING:
+                self.print_string(f'"{attribute.data[:LONGEST_STRING]}..."')
             case _:
                 super().print_attribute(attribute)
 

@@ -12,6 +12,7 @@ as a fused location.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -21,7 +22,9 @@ from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
 from qlower.dialects.kernel import NestOp
+from qlower.tally import Rewrites
 from qlower.transforms.form_kernels.fuse import (
+    can_merge,
     loops_of_consumer,
     merge_nests,
     without_unit_loops,
@@ -29,26 +32,33 @@ from qlower.transforms.form_kernels.fuse import (
 from qlower.transforms.form_kernels.regions import substitute
 
 
+@dataclass(frozen=True)
 class FuseLayersPass(ModulePass):
-    """Merge elementwise nests into the nests of other layers that they read."""
+    """Merge elementwise nests into the nests of other layers that they read.
+
+    With `limit` the first so many are merged.
+    """
 
     name = "fuse-layers"
 
+    limit: int | None = None
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrites = Rewrites("layers fused", self.limit)
         for function in op.walk():
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                fuse_layers(function.body.block)
+                fuse_layers(function.body.block, rewrites)
 
 
-def fuse_layers(block: Block) -> None:
-    """Merges the nests of a function's body."""
+def fuse_layers(block: Block, rewrites: Rewrites) -> None:
+    """Merges the nests of a function's body, as far as rewrites are allowed."""
     for op in tuple(block.ops):
         nest = op if isinstance(op, NestOp) else None
         while nest is not None:
-            nest = _fuse_one(nest, block)
+            nest = _fuse_one(nest, block, rewrites)
 
 
-def _fuse_one(nest: NestOp, block: Block) -> NestOp | None:
+def _fuse_one(nest: NestOp, block: Block, rewrites: Rewrites) -> NestOp | None:
     """Merges `nest` with one of its producers, or gives None."""
     order = {op: position for position, op in enumerate(block.ops)}
     producers = [
@@ -58,6 +68,8 @@ def _fuse_one(nest: NestOp, block: Block) -> NestOp | None:
     ]
     for _, index, producer in sorted(producers, key=lambda entry: -entry[0]):
         if producer.reduction_bounds and not _keeps_layout(producer, nest):
+            continue
+        if not can_merge(producer, nest, index) or not rewrites.allow(nest):
             continue
         location = fused_location(producer.location, nest.location)
         merged = merge_nests(producer, nest, index)

@@ -26,35 +26,48 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
+from qlower.codegen.targets.set_target import target_of
 from qlower.dialects.kernel import CopyOp, NestOp, tensor_type
+from qlower.tally import Rewrites
 
 _HIGHEST_BIT = 128
 
 
 @dataclass(frozen=True)
 class MatchSignsPass(ModulePass):
-    """Store bytes that are multiplied as unsigned numbers, or as signed ones."""
+    """Store bytes that are multiplied with the sign that all products take.
+
+    The module says which machine it is for; where its products take either sign,
+    nothing is done. With `limit` the first so many values are flipped, each with those
+    that are connected to it.
+    """
 
     name = "match-signs"
 
-    unsigned: bool = True
+    limit: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        unsigned = target_of(op).prefers_unsigned
+        if unsigned is None:
+            return
+        rewrites = Rewrites("values flipped", self.limit)
         for function in op.walk():
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                match_signs(function.body.block, unsigned=self.unsigned)
+                match_signs(function.body.block, unsigned, rewrites)
 
 
-def match_signs(block: Block, *, unsigned: bool) -> None:
+def match_signs(block: Block, unsigned: bool, rewrites: Rewrites) -> None:
     """Flips what is multiplied with the other sign, in a function's body."""
     groups = _Groups()
     for op in block.ops:
         for value, other in _connected(op):
             groups.join(value, other)
     stay = {groups.first(value) for value in _fixed(block)}
+    multiplied = _multiplied(block, unsigned=unsigned)
+    wanted = dict.fromkeys(groups.first(value) for value in multiplied)
     flipped = {
-        groups.first(value) for value in _multiplied(block, unsigned=unsigned)
-    } - stay
+        value for value in wanted if value not in stay and rewrites.allow(_maker(value))
+    }
     for op in tuple(block.ops):
         if isinstance(op, CopyOp):
             fill = op.fill
@@ -68,6 +81,12 @@ def match_signs(block: Block, *, unsigned: bool) -> None:
             for index, value in enumerate(op.res):
                 if groups.first(value) in flipped and value not in passed_on:
                     _flip_result(op, index)
+
+
+def _maker(value: SSAValue) -> Operation:
+    """The operation that a value which isn't an argument comes from."""
+    assert isinstance(value.owner, Operation)
+    return value.owner
 
 
 class _Groups:

@@ -37,6 +37,7 @@ from qlower.dialects.kernel import (
     element_byte_size,
     tensor_type,
 )
+from qlower.tally import count
 from qlower.transforms.boxes import writable_boxes
 from qlower.transforms.padding import is_read_in_place
 
@@ -71,6 +72,7 @@ class PlanMemoryPass(ModulePass):
         for function in op.walk():
             if isinstance(function, func.FuncOp) and not function.is_declaration:
                 arena_bytes = plan_memory(function.body.block, self.alignment)
+                count("bytes of arena", arena_bytes)
                 function.attributes[ARENA_BYTES] = IntegerAttr(arena_bytes, i64)
 
 

@@ -4,14 +4,19 @@ import subprocess
 import sys
 
 import pytest
+from support.native import levels, machine_levels
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 
 from qlower.codegen.targets.base import Architecture
 from qlower.codegen.targets.resolve import (
     ARCHITECTURES,
     DotKind,
     host_target,
+    resolve_levels,
     resolve_target,
 )
+from qlower.codegen.targets.set_target import SetTargetPass, target_of
 from qlower.diagnostics import QlowerError
 
 
@@ -171,3 +176,18 @@ def test_the_cpu_of_another_machine():
     ]
     with pytest.raises(QlowerError, match="is this machine's"):
         resolve_target(f"{others[0].names[0]}-linux-gnu", "native")
+
+
+@pytest.mark.parametrize("name", {**levels(), **machine_levels()})
+def test_a_target_is_the_same_after_a_module_has_told_it(name: str):
+    target = {**levels(), **machine_levels()}[name]
+    module = ModuleOp([])
+    SetTargetPass.of(target).apply(Context(), module)
+    assert target_of(module) == target
+
+
+def test_a_level_is_the_same_after_a_module_has_told_it():
+    for target in resolve_levels("x86_64-linux-gnu", "x86-64,x86-64-v3").values():
+        module = ModuleOp([])
+        SetTargetPass.of(target).apply(Context(), module)
+        assert target_of(module) == target

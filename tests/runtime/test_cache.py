@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from qlower import compilation
 from qlower.codegen.targets.resolve import Target
 from qlower.diagnostics import warn
 from qlower.model.signature import Array
+from qlower.passes import Observer
 from qlower.runtime import cache, objects
 from qlower.runtime.cache import (
     DIRECTORY,
@@ -74,9 +75,11 @@ def is_compiled(call: Callable[[], object]) -> bool:
     """Whether a call compiles anything."""
     compiled: list[bool] = []
 
-    def lower(module: ModuleOp, target: Target) -> ModuleOp:
+    def lower(
+        module: ModuleOp, target: Target, observers: Sequence[Observer]
+    ) -> ModuleOp:
         compiled.append(True)
-        return lower_to_kernel(module, target)
+        return lower_to_kernel(module, target, observers)
 
     lower_to_kernel = compilation.lower_to_kernel
     with pytest.MonkeyPatch.context() as patch:
@@ -188,9 +191,11 @@ def test_a_contract_that_is_edited_meanwhile(monkeypatch: pytest.MonkeyPatch):
     lower_to_kernel = compilation.lower_to_kernel
     old, new = Path("c.mlir").read_text(), HELPER.format(base="tflite", added=50)
 
-    def edit(module: ModuleOp, target: Target) -> ModuleOp:
+    def edit(
+        module: ModuleOp, target: Target, observers: Sequence[Observer]
+    ) -> ModuleOp:
         Path("c.mlir").write_text(new)
-        return lower_to_kernel(module, target)
+        return lower_to_kernel(module, target, observers)
 
     with monkeypatch.context() as patch:
         patch.setattr(compilation, "lower_to_kernel", edit)

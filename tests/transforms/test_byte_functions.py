@@ -21,7 +21,7 @@ from qlower.runtime.executable import Executable
 from qlower.text.context import make_context
 from qlower.text.parsing import parse_module, verify_module
 from qlower.transforms.form_kernels import FormKernelsPass
-from qlower.transforms.prove_epilogues import Proof, prove_epilogues
+from qlower.transforms.prove_epilogues import Machine, Proof, prove_epilogues
 from qlower.transforms.prove_epilogues.best_plane import best_plane
 
 EVERY_BYTE = np.arange(256, dtype=np.uint8)
@@ -47,7 +47,8 @@ def proved(
     """What is proved of an arith-level module's kernels, and these."""
     kernels = arith.clone()
     FormKernelsPass().apply(make_context(), kernels)
-    proofs = prove_epilogues(kernels, fused=fused, mended=mended, tables=tables)
+    machine = Machine(fused=fused, mended=mended, tables=tables)
+    proofs = prove_epilogues(kernels, machine)
     verify_module(kernels)
     return proofs, kernels
 
@@ -169,7 +170,7 @@ def test_functions_of_one_byte(form: str):
     )
     inputs = [EVERY_BYTE.view(np.int8)]
     expected = run(module, "kernel", inputs)
-    (proof,) = prove_epilogues(module, tables=form == "table")
+    (proof,) = prove_epilogues(module, Machine(tables=form == "table"))
     verify_module(module)
     assert str(proof) == form
     np.testing.assert_array_equal(run(module, "kernel", inputs), expected)
@@ -221,7 +222,7 @@ def test_a_sum_of_bytes_inside_of_an_epilogue():
         "test.mlir",
     )
     before = module.clone()
-    proofs = prove_epilogues(module)
+    proofs = prove_epilogues(module, Machine())
     verify_module(module)
     assert [(proof.form, proof.proved) for proof in proofs] == [
         ("2 x fma", 1),

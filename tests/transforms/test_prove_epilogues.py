@@ -17,7 +17,7 @@ from qlower.runtime.executable import Executable
 from qlower.text.context import make_context
 from qlower.text.parsing import parse_module, verify_module
 from qlower.transforms.plan_memory import PlanMemoryPass
-from qlower.transforms.prove_epilogues import Proof, prove_epilogues
+from qlower.transforms.prove_epilogues import Machine, Proof, prove_epilogues
 from qlower.transforms.prove_epilogues.channels import (
     accumulator_bounds,
     parallel_constants,
@@ -146,7 +146,7 @@ def prove(
 ) -> tuple[Proof | None, NestOp, NestOp]:
     """The proof, the nest as it was, and as it is."""
     before, after = layer.module(), layer.module()
-    proofs = prove_epilogues(after, fused=fused, mended=mended)
+    proofs = prove_epilogues(after, Machine(fused=fused, mended=mended))
     verify_module(after)
     assert len(proofs) <= 1
     return proofs[0] if proofs else None, nest_of(before), nest_of(after)
@@ -214,7 +214,7 @@ def test_native_code_keeps_the_bits():
         for mended in (None, True, False):
             module = random_layer(6, TWICE, depth=32).module()
             if mended is not None:
-                prove_epilogues(module, fused=target.fuses, mended=mended)
+                prove_epilogues(module, Machine(fused=target.fuses, mended=mended))
             PlanMemoryPass().apply(make_context(), module)
             run = Executable(compile_module(module, target))
             results.append(np.stack([run([x])[0] for x in inputs]))
@@ -268,7 +268,7 @@ def test_pools(count: int):
     """Sums of bytes have few values: looking at all shows that a mean has steps."""
     epilogue = MEAN.format(half=count // 2, count=count) + STORE
     before, after = pool(count, epilogue), pool(count, epilogue)
-    (proof,) = prove_epilogues(after)
+    (proof,) = prove_epilogues(after, Machine())
     verify_module(after)
     assert proof.form is not None
     assert "arith.divsi" not in names(nest_of(after))
@@ -283,7 +283,7 @@ def test_sums_that_step_down_stay():
     text = "%one = arith.constant 1 : i32\n%r = arith.xori %acc, %one : i32\n"
     module = pool(4, text + "%z = arith.constant 0 : i32\n" + STORE)
     before = names(nest_of(module))
-    assert [proof.form for proof in prove_epilogues(module)] in ([], [None])
+    assert [proof.form for proof in prove_epilogues(module, Machine())] in ([], [None])
     assert names(nest_of(module)) == before
 
 

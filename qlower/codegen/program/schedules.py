@@ -1,21 +1,49 @@
-"""How contractions may be cut for a target, and the way that is best by estimate."""
+"""How contractions may be cut for a target, and the way that is best by estimate,
+which pass schedule-contractions writes into them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from qlower.codegen.nests.nest import analyse
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.choose import Skeletons
 from qlower.codegen.targets.resolve import Target
+from qlower.codegen.targets.set_target import target_of
 from qlower.dialects.kernel import NestOp, Schedule
+from qlower.tally import Rewrites
 
 
-def schedule_contractions(module: ModuleOp, target: Target) -> None:
-    """Write the best schedule by estimate into every contraction without one."""
+@dataclass(frozen=True)
+class ScheduleContractionsPass(ModulePass):
+    """Write the best schedule by estimate into every contraction without one.
+
+    The module says which machine it is for. With `limit` the first so many are given
+    one.
+    """
+
+    name = "schedule-contractions"
+
+    limit: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        schedule_contractions(op, target_of(op), self.limit)
+
+
+def schedule_contractions(
+    module: ModuleOp, target: Target, limit: int | None = None
+) -> None:
+    """Give every contraction without a schedule the best by estimate."""
+    rewrites = Rewrites("contractions scheduled", limit)
     for op in module.walk():
         if isinstance(op, NestOp) and op.schedule is None:
-            op.schedule = estimated_schedule(op, target)
+            schedule = estimated_schedule(op, target)
+            if schedule is not None and rewrites.allow(op):
+                op.schedule = schedule
 
 
 def estimated_schedule(op: NestOp, target: Target) -> Schedule | None:

@@ -30,7 +30,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
     return Target(
         triple=triple,
         cpu=cpu,
-        features=",".join(filter(None, (_GENERAL, features))),
+        features=_with_general(features),
         vector_bits=32,
         vector_registers=28,
         signed_dot=dot,
@@ -39,6 +39,13 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         fuses=True,
         is_experimental=True,
     )
+
+
+def _with_general(features: str) -> str:
+    """The features with all that RV64GC has, once."""
+    if features.startswith(_GENERAL):
+        return features
+    return ",".join(filter(None, (_GENERAL, features)))
 
 
 RISCV64 = Architecture(

@@ -25,6 +25,7 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from qlower.dialects.kernel import NestOp
 from qlower.model.layers import layer_name
+from qlower.tally import count
 from qlower.transforms.form_kernels.regions import (
     ZERO,
     build_region,
@@ -44,6 +45,7 @@ def fuse_nests(block: Block) -> None:
         nest = simplify(op) if isinstance(op, NestOp) else None
         while nest is not None:
             nest = fuse_one(nest)
+            count("nests merged", nest is not None)
 
 
 def remove_unused(block: Block) -> None:
@@ -69,6 +71,14 @@ def fuse_one(nest: NestOp) -> NestOp | None:
         if merged is not None:
             return merged
     return None
+
+
+def can_merge(producer: NestOp, consumer: NestOp, index: int) -> bool:
+    """Whether `merge_nests` gives one nest."""
+    return (
+        _can_move_into(producer, consumer, index)
+        or loops_of_consumer(producer, consumer) is not None
+    )
 
 
 def merge_nests(producer: NestOp, consumer: NestOp, index: int) -> NestOp | None:

@@ -28,6 +28,7 @@ from qlower.diagnostics import QlowerError, file_location, format_location
 from qlower.dialects import qnn, quant
 from qlower.dialects.qnn.attributes import CONTRACT, TYPE, module_contract
 from qlower.dialects.quant import QuantizedType, element_type
+from qlower.tally import timed_layer
 from qlower.transforms.lower_qnn import (
     contraction,
     elementwise,
@@ -123,7 +124,8 @@ def _lower_function(function: func.FuncOp, default: str | None) -> None:
                 f"{op.name} can't stand beside qnn operations", op.location
             )
         try:
-            lowered = lower(lowering, op)
+            with timed_layer(op):
+                lowered = lower(lowering, op)
         except QlowerError as error:
             raise _at_operation(error, op) from error
         for result, value in zip(op.results, lowered, strict=True):

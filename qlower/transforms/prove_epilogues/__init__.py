@@ -30,9 +30,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from qlower.codegen.targets.resolve import Target
+from qlower.codegen.targets.set_target import target_of
 from qlower.dialects.kernel import NestOp
 from qlower.interp import InterpretationError
 from qlower.model.layers import layer_name
+from qlower.tally import Rewrites, count, timed_layer
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
 from qlower.transforms.prove_epilogues.costs import EXCEPTION, cost
 from qlower.transforms.prove_epilogues.exceptions import Exceptions, find_exceptions
@@ -73,42 +76,67 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class ProveEpiloguesPass(ModulePass):
-    """Replace requantization by multiply-adds where all results stay the same.
+class Machine:
+    """What a target makes cheap, as far as epilogues ask.
 
-    They are rounded once if `fused`: for machines with an instruction for that. Without
-    `mended` none may have exceptions: for machines on which integers round fast. With
-    `tables` the machine looks up many bytes at once.
+    Multiplications and additions are rounded once if `fused`: there is an instruction
+    for that. Without `mended` no line may have exceptions: integers round fast. With
+    `tables` many bytes are looked up at once.
     """
-
-    name = "prove-epilogues"
 
     fused: bool = True
     mended: bool = True
     tables: bool = False
 
+    @staticmethod
+    def of(target: Target) -> Machine | None:
+        """What the target makes cheap; None if floats cost more than any integers."""
+        if target.prefers_integers:
+            return None
+        tables = target.byte_tables is not None
+        return Machine(target.fuses, target.fixed_point is None, tables)
+
+
+@dataclass(frozen=True)
+class ProveEpiloguesPass(ModulePass):
+    """Replace requantization by what is cheaper, where all results stay the same.
+
+    The module says which machine it is for. With `limit` the first so many are
+    replaced.
+    """
+
+    name = "prove-epilogues"
+
+    limit: int | None = None
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        prove_epilogues(op, fused=self.fused, mended=self.mended, tables=self.tables)
+        machine = Machine.of(target_of(op))
+        if machine is not None:
+            prove_epilogues(op, machine, self.limit)
 
 
 def prove_epilogues(
-    module: ModuleOp, *, fused: bool = True, mended: bool = True, tables: bool = False
+    module: ModuleOp, machine: Machine, limit: int | None = None
 ) -> list[Proof]:
     """Rewrites the epilogues of all nests that can be proved to give the same bits."""
+    rewrites = Rewrites("epilogues proved", limit)
     proofs: list[Proof] = []
     for function in module.ops:
         if isinstance(function, func.FuncOp) and not function.is_declaration:
             for nest in tuple(function.body.block.ops):
                 if isinstance(nest, NestOp):
-                    nest, found = _prove_bytes(nest, fused, mended, tables)
-                    proofs += found
-                    if nest.reduction_bounds:
-                        proofs += prove_epilogue(nest, fused=fused, mended=mended)
+                    with timed_layer(nest):
+                        nest, found = _prove_bytes(nest, machine, rewrites)
+                        proofs += found
+                        if nest.reduction_bounds:
+                            proofs += prove_epilogue(nest, machine, rewrites)
+    count("exceptions mended", sum(proof.exceptions for proof in proofs))
+    count("epilogues as written", sum(proof.form is None for proof in proofs))
     return proofs
 
 
 def _prove_bytes(
-    nest: NestOp, fused: bool, mended: bool, tables: bool
+    nest: NestOp, machine: Machine, rewrites: Rewrites
 ) -> tuple[NestOp, list[Proof]]:
     """Rewrites the functions between bytes in a nest's epilogue."""
     fold_positions(nest)
@@ -117,31 +145,34 @@ def _prove_bytes(
     def choose(function: ByteFunction) -> Substitute | None:
         try:
             found = find_substitute(
-                function, fused=fused, tables=tables, rounds_fast=not mended
+                function,
+                fused=machine.fused,
+                tables=machine.tables,
+                rounds_fast=not machine.mended,
             )
         except InterpretationError:
             return None  # some byte has no result: its error stays as it is
         owner = function.value.owner
         assert isinstance(owner, Operation)
+        if found is not None and not rewrites.allow(owner):
+            found = None
         proofs.append(Proof(layer_name(owner), 1, found and found.name))
         return found
 
     return replace_by_substitutes(nest, choose), proofs
 
 
-def prove_epilogue(
-    nest: NestOp, *, fused: bool = True, mended: bool = True
-) -> list[Proof]:
+def prove_epilogue(nest: NestOp, machine: Machine, rewrites: Rewrites) -> list[Proof]:
     """Rewrites a nest's requantization if that is proved; none if it has no steps."""
     try:
         staircase = find_staircase(nest)
         if staircase is None:
             return []
-        found = _cheapest_lines(staircase, fused, mended)
+        found = _cheapest_lines(staircase, machine.fused, machine.mended)
     except InterpretationError:
         return []  # some accumulator has no result: its error stays as it is
     channels = len(staircase.low)
-    if found is None:
+    if found is None or not rewrites.allow(nest):
         return [Proof(layer_name(nest), channels)]
     lines, exceptions = found
     replace_by_line(nest, staircase, lines, exceptions)

@@ -1,0 +1,22 @@
+"""Names that are imported when they are first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazy(where: str) -> Callable[[], Any]:
+    """A function that gives what `where` says, `package.module:Name`."""
+
+    def get() -> Any:
+        module, _, name = where.partition(":")
+        return getattr(import_module(module), name)
+
+    return get
+
+
+def lazy_table(table: Mapping[str, str]) -> dict[str, Callable[[], Any]]:
+    """`lazy` for every entry."""
+    return {key: lazy(where) for key, where in table.items()}

@@ -1,0 +1,110 @@
+"""Applying passes to a module: each leaves one that verifies, and may be observed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from qlower.diagnostics import LOGGER, QlowerError
+from qlower.tally import Tally, tallied
+from qlower.text.context import make_context
+from qlower.text.parsing import verify_module
+from qlower.text.printing import exact_module
+
+
+class CompilerBug(Exception):
+    """A pass failed, or left IR that doesn't verify.
+
+    `before` is the IR that it was given, as text, and `passes` its form for
+    `qlower-opt -p`.
+    """
+
+    def __init__(self, message: str, before: str, passes: str) -> None:
+        super().__init__(message)
+        self.before = before
+        self.passes = passes
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A pass that was applied: how long it took, the verification of the result, and
+    what it counted."""
+
+    step: ModulePass
+    seconds: float
+    verification_seconds: float
+    tally: Tally
+
+
+class Observer:
+    """Sees what passes do. By default it looks away."""
+
+    def before(self, module: ModuleOp, steps: Sequence[ModulePass]) -> None:
+        """The module is about to go through the passes."""
+
+    def after(
+        self, module: ModuleOp, applied: Applied, rest: Sequence[ModulePass]
+    ) -> None:
+        """The module has gone through a pass, which `rest` will follow."""
+
+    def generated(self, llvm_text: str, seconds: float) -> None:
+        """Machine code was made, by way of LLVM's IR before its optimizer."""
+
+
+def apply_passes(
+    module: ModuleOp,
+    steps: Sequence[ModulePass],
+    observers: Sequence[Observer] = (),
+) -> ModuleOp:
+    """A copy of the module that went through the passes.
+
+    QlowerError is the user's mistake. Anything else that a pass raises becomes a
+    CompilerBug, and so does IR that doesn't verify.
+    """
+    context = make_context()
+    result = module.clone()
+    for observer in observers:
+        observer.before(result, steps)
+    for index, step in enumerate(steps):
+        LOGGER.info("%s", step.name)
+        with tallied() as tally:
+            start = perf_counter()
+            try:
+                step.apply(context, result)
+            except (QlowerError, MemoryError):
+                raise
+            except Exception as error:
+                what = f"{type(error).__name__}: {error}"
+                raise _failure(module, steps, index, what) from error
+            applied = perf_counter()
+        try:
+            verify_module(result)
+        except QlowerError as error:
+            raise _failure(module, steps, index, error.message) from error
+        done = Applied(step, applied - start, perf_counter() - applied, tally)
+        if tally.counts:
+            LOGGER.debug("%s: %s", step.name, tally)
+        for observer in observers:
+            observer.after(result, done, steps[index + 1 :])
+    return result
+
+
+def pipeline_text(steps: Sequence[ModulePass]) -> str:
+    """The passes as `qlower-opt -p` takes them."""
+    return ",".join(str(step.spec()) for step in steps)
+
+
+def _failure(
+    module: ModuleOp, steps: Sequence[ModulePass], index: int, what: str
+) -> CompilerBug:
+    """The failure of a pass, with the IR before it, which is made once more."""
+    context, before = make_context(), module.clone()
+    for step in steps[:index]:
+        step.apply(context, before)
+    failed = steps[index]
+    text = exact_module(before)
+    return CompilerBug(f"{failed.name}: {what}", text, pipeline_text([failed]))

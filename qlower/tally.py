@@ -1,0 +1,97 @@
+"""What a pass counts while it runs, and how many of its rewrites it may do.
+
+    count("nests merged")                  anywhere in a pass
+    with timed_layer(op): ...              time that is one layer's
+    rewrites = Rewrites("merged", limit)   if rewrites.allow(op): rewrite
+
+Whoever applies passes collects it: `with tallied() as tally`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from xdsl.ir import Operation
+
+from qlower.diagnostics import LOGGER
+from qlower.model.layers import layer_title
+
+
+@dataclass(eq=False)
+class Tally:
+    """The numbers that a pass has counted, by what they are of; the seconds that it
+    spent on each layer; and the layer of each rewrite, in order."""
+
+    counts: Counter[str] = field(default_factory=Counter[str])
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    rewrites: list[str] = field(default_factory=list[str])
+
+    def __str__(self) -> str:
+        return ", ".join(f"{number} {what}" for what, number in self.counts.items())
+
+
+_TALLY: ContextVar[Tally | None] = ContextVar("tally", default=None)
+
+
+@contextmanager
+def tallied() -> Generator[Tally]:
+    """What passes count while the block runs."""
+    tally = Tally()
+    token = _TALLY.set(tally)
+    try:
+        yield tally
+    finally:
+        _TALLY.reset(token)
+
+
+def count(what: str, number: int = 1) -> None:
+    """Add to a number, which has a name in the plural: `nests merged`."""
+    tally = _TALLY.get()
+    if tally is not None and number:
+        tally.counts[what] += number
+
+
+@contextmanager
+def timed_layer(op: Operation) -> Generator[None]:
+    """The time of the block is spent on the layer of an operation."""
+    tally = _TALLY.get()
+    if tally is None:
+        yield
+        return
+    layer = layer_title(op) or op.name
+    start = perf_counter()
+    try:
+        yield
+    finally:
+        tally.seconds[layer] = tally.seconds.get(layer, 0.0) + perf_counter() - start
+
+
+class Rewrites:
+    """The rewrites of one run of a pass, counted as `what`.
+
+    With a limit only so many are done, from the first on: a wrong one is found by
+    halving.
+    """
+
+    def __init__(self, what: str, limit: int | None) -> None:
+        self._what = what
+        self._left = limit
+
+    def allow(self, op: Operation) -> bool:
+        """Whether the next rewrite, which is of `op`, is done; it is counted then."""
+        if self._left is not None:
+            if self._left <= 0:
+                return False
+            self._left -= 1
+        tally = _TALLY.get()
+        if tally is not None:
+            layer = layer_title(op) or op.name
+            tally.rewrites.append(layer)
+            tally.counts[self._what] += 1
+            LOGGER.debug("%s: %s", self._what, layer)
+        return True
