@@ -219,7 +219,7 @@ def product_of(contract: Contract, op: Contraction) -> str:
 
 def contraction_rule(op: Contraction) -> str:
     """The rule for a contraction with weights."""
-    return op.name.removeprefix("qnn.")
+    return op.rules[0]
 
 
 def takes_bias(contract: Contract, op: Contraction) -> bool:

@@ -15,8 +15,8 @@ import numpy as np
 
 from qlower.compilation import Compilation
 from qlower.contracts import load_contract
-from qlower.contracts.rules import RULES
 from qlower.diagnostics import LOGGER, QlowerError
+from qlower.dialects.qnn import QnnOp
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.model import Model
 from qlower.model.input_sets import input_set
@@ -151,13 +151,9 @@ def rounded_layers(model: Model) -> dict[str, str]:
     """The layers that a contract has a say in, with their kinds."""
     found: dict[str, str] = {}
     for op in layers(model.module):
-        kind = op.name.removeprefix("qnn.")
         name = layer_name(op)
-        rule = "clamp" if kind.startswith("relu") else kind
-        if name is not None and any(
-            known == rule or known.startswith(f"{rule}_") for known in RULES
-        ):
-            found[name] = kind
+        if name is not None and isinstance(op, QnnOp) and op.rules:
+            found[name] = op.kind
     return found
 
 

@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from .base import (
     Integer,
     Integral,
+    MovingOp,
     Number,
     QnnOp,
     Quantized,
@@ -61,6 +62,10 @@ class ReluOp(UnaryOp):
 
     name = "qnn.relu"
 
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return ("clamp", "bound")
+
 
 @irdl_op_definition
 class Relu6Op(UnaryOp):
@@ -73,6 +78,10 @@ class Relu6Op(UnaryOp):
     """
 
     name = "qnn.relu6"
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return ("clamp", "bound")
 
 
 @irdl_op_definition
@@ -87,6 +96,10 @@ class ClampOp(UnaryOp):
     """
 
     name = "qnn.clamp"
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return ("clamp", "bound")
 
     min_attr = prop_def(Number("min"), prop_name="min")
     max_attr = prop_def(Number("max"), prop_name="max")
@@ -219,7 +232,7 @@ class LeakyReluOp(UnaryOp):
 
 
 @irdl_op_definition
-class LutOp(QnnOp):
+class LutOp(MovingOp):
     """
     Each stored value, read as an unsigned byte, picks the stored result from `table`:
     `result = table[input & 255]`.
@@ -267,6 +280,10 @@ class SoftmaxOp(UnaryOp):
     """
 
     name = "qnn.softmax"
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return ("softmax_output", "softmax_term", "softmax_addend")
 
     axis_attr = prop_def(Integer("axis"), IntegerAttr(-1, i64), prop_name="axis")
     beta_attr = prop_def(Number("beta"), FloatAttr(1.0, f32), prop_name="beta")

@@ -323,6 +323,20 @@ class QnnOp(IRDLOperation, ABC):
     def contract(self) -> str | None:
         return None if self.contract_attr is None else self.contract_attr.data
 
+    @property
+    def kind(self) -> str:
+        """The op's name without the dialect's: `conv2d`."""
+        return self.name.removeprefix("qnn.")
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules that a contract needs for the op, that of its result first.
+
+        What parameters decide is part of that, what the contract's own functions ask
+        for (a bias in another form) is not. None for an op that moves stored values.
+        """
+        return (self.kind,)
+
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         start = parser.pos
@@ -400,6 +414,14 @@ def print_attributes(
             printer.print_list(entries.items(), print_entry)
 
 
+class MovingOp(QnnOp, ABC):
+    """An op that moves or selects stored values, in which nothing is rounded."""
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return ()
+
+
 class ActivatedOp(QnnOp, ABC):
     """
     An op with an optional fused activation: its real result is clamped to [0, inf)
@@ -414,6 +436,10 @@ class ActivatedOp(QnnOp, ABC):
     @property
     def activation(self) -> str | None:
         return None if self.activation_attr is None else self.activation_attr.data
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return (self.kind,) if self.activation is None else (self.kind, "bound")
 
 
 def check_shape(name: str, actual: Sequence[int], expected: Sequence[int]) -> None:

@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from .base import (
-    QnnOp,
+    MovingOp,
     Weight,
     check_shape,
     parse_attributes,
@@ -29,7 +29,7 @@ from .base import (
 
 
 @irdl_op_definition
-class ConstantOp(QnnOp):
+class ConstantOp(MovingOp):
     """
     A quantized constant, given by its stored values (signless, of the storage's
     width), which lie in the storage range. Weights may be quantized along an axis.

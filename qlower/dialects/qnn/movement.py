@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 from .base import (
     Integer,
     Integers,
+    MovingOp,
     QnnOp,
     Quantized,
     Value,
@@ -47,6 +48,12 @@ class ConcatOp(QnnOp):
     """
 
     name = "qnn.concat"
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        result = self.result.type.element_type
+        same = all(value.type.element_type == result for value in self.inputs)
+        return () if same else (self.kind,)
 
     inputs = operands_of(Quantized())
     result = result_def(Quantized())
@@ -95,7 +102,7 @@ class ConcatOp(QnnOp):
 
 
 @irdl_op_definition
-class PadOp(QnnOp):
+class PadOp(MovingOp):
     """
     `low[d]` elements before and `high[d]` after each dimension d, filled with the
     stored integer `value`, by default the zero point (real 0).
@@ -172,7 +179,7 @@ class PadOp(QnnOp):
 
 
 @irdl_op_definition
-class SliceOp(QnnOp):
+class SliceOp(MovingOp):
     """
     A strided box: `result[i] = input[offsets + i * strides]` for `0 <= i < sizes`.
 
@@ -251,7 +258,7 @@ class SliceOp(QnnOp):
 
 
 @irdl_op_definition
-class SplitOp(QnnOp):
+class SplitOp(MovingOp):
     """
     Equal parts of dimension `axis`, as many as there are results.
 

@@ -168,6 +168,10 @@ class MaxPool2DOp(PoolOp):
 
     name = "qnn.max_pool2d"
 
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return () if self.activation is None else ("bound",)
+
     def __init__(
         self,
         input: Value,

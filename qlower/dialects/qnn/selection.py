@@ -21,6 +21,7 @@ from .base import (
     Integer,
     Integral,
     Keyword,
+    MovingOp,
     QnnOp,
     Quantized,
     Value,
@@ -46,6 +47,13 @@ class ResizeOp(QnnOp):
     """
 
     name = "qnn.resize"
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        position = f"resize_{self.mode}_position"
+        return (
+            (position,) if self.mode == "nearest" else (f"resize_{self.mode}", position)
+        )
 
     input = operand_of(Quantized(rank=4))
     result = result_def(Quantized(rank=4))
@@ -105,7 +113,7 @@ class ResizeOp(QnnOp):
 
 
 @irdl_op_definition
-class ArgMaxOp(QnnOp):
+class ArgMaxOp(MovingOp):
     """
     Index of the largest stored value along `axis`, the first one of equals; that
     dimension goes.

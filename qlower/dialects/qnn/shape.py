@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .base import (
     Integers,
-    QnnOp,
+    MovingOp,
     QuantizedOrReal,
     Value,
     check_same_quantization,
@@ -27,7 +27,7 @@ from .base import (
 
 
 @irdl_op_definition
-class ReshapeOp(QnnOp):
+class ReshapeOp(MovingOp):
     """
     The same elements in the same row-major order, in another shape.
 
@@ -61,7 +61,7 @@ class ReshapeOp(QnnOp):
 
 
 @irdl_op_definition
-class TransposeOp(QnnOp):
+class TransposeOp(MovingOp):
     """
     Permuted dimensions: dimension d of the result is dimension `perm[d]` of the input.
 

@@ -46,13 +46,12 @@ class ElementwiseFunctions(RuleFunctions):
             "rhs": args[1].astype(np.int32),
             **binary_values(self.contract(op), op),
         }
-        return self.finish(op, op.name.removeprefix("qnn."), values, op.result)
+        return self.finish(op, op.rules[0], values, op.result)
 
     def _unary(
         self,
         op: Unary,
         args: PythonValues,
-        rule: str | None = None,
         bounds: tuple[float | None, float | None] = (None, None),
         alpha: float = 0.0,
     ) -> PythonValues:
@@ -62,8 +61,7 @@ class ElementwiseFunctions(RuleFunctions):
             **operand_values("input", op.input.type),
             **output_values(self.contract(op), op.result.type, bounds),
         }
-        name = op.name.removeprefix("qnn.") if rule is None else rule
-        return self.finish(op, name, values, op.result)
+        return self.finish(op, op.rules[0], values, op.result)
 
     @impl(qnn.AddOp)
     def run_add(
@@ -123,19 +121,19 @@ class ElementwiseFunctions(RuleFunctions):
     def run_relu(
         self, interpreter: Interpreter, op: qnn.ReluOp, args: PythonValues
     ) -> PythonValues:
-        return self._unary(op, args, "clamp", ACTIVATION_BOUNDS["relu"])
+        return self._unary(op, args, ACTIVATION_BOUNDS[op.kind])
 
     @impl(qnn.Relu6Op)
     def run_relu6(
         self, interpreter: Interpreter, op: qnn.Relu6Op, args: PythonValues
     ) -> PythonValues:
-        return self._unary(op, args, "clamp", ACTIVATION_BOUNDS["relu6"])
+        return self._unary(op, args, ACTIVATION_BOUNDS[op.kind])
 
     @impl(qnn.ClampOp)
     def run_clamp(
         self, interpreter: Interpreter, op: qnn.ClampOp, args: PythonValues
     ) -> PythonValues:
-        return self._unary(op, args, "clamp", (op.min, op.max))
+        return self._unary(op, args, (op.min, op.max))
 
     @impl(qnn.QuantizeOp)
     def run_quantize(

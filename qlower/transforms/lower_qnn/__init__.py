@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from qlower.contracts import load_contract
+from qlower.contracts.needs import check_needs
 from qlower.contracts.values import contract_of
 from qlower.diagnostics import QlowerError, file_location, format_location
 from qlower.dialects import qnn, quant
@@ -108,6 +109,7 @@ def _lower_function(function: func.FuncOp, default: str | None) -> None:
     source = function.body.block
     block = Block(arg_types=[storage_type(arg.type) for arg in source.args])
     load = cache(load_contract)
+    check_needs(source.ops, default, load)
     lowering = Lowering(block, lambda op: contract_of(op, default, load))
     for argument, lowered in zip(source.args, block.args, strict=True):
         lowered.location = argument.location

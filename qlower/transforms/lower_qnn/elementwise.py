@@ -29,7 +29,7 @@ def lower_binary(
         for name, value in (("lhs", op.lhs), ("rhs", op.rhs))
     }
     constants = binary_values(lowering.contract, op)
-    rule = op.name.removeprefix("qnn.")
+    rule = op.rules[0]
     type = quantization(op.result)
     return [lowering.finish_with_rule(nest, rule, runtime, constants, type)]
 
@@ -46,7 +46,7 @@ def lower_clamp(
     if isinstance(op, qnn.ClampOp):
         bounds = (op.min, op.max)
     else:
-        bounds = ACTIVATION_BOUNDS[op.name.removeprefix("qnn.")]
+        bounds = ACTIVATION_BOUNDS[op.kind]
     return [_rescale(lowering, op.input, op.result, "clamp", bounds)]
 
 

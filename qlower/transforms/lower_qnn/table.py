@@ -38,7 +38,7 @@ def lower_tabulated(lowering: Lowering, op: Tabulated) -> Sequence[SSAValue]:
     }
     if isinstance(op, qnn.LeakyReluOp):
         values["alpha"] = np.array(op.alpha, np.float32)
-    rule = lowering.contract.rule(op.name.removeprefix("qnn."))
+    rule = lowering.contract.rule(op.rules[0])
     (results,) = rule.evaluate(values)
     table = lowering.emit.constant(results.astype(np.uint8), target.storage_type)
     return [_look_up(lowering, op.input, table)]
