@@ -108,6 +108,17 @@ def location_name(location: Attribute | None) -> str | None:
     )
 
 
+def location_full_name(location: Attribute | None) -> str | None:
+    """The innermost of the names around the first place in `location`, or None."""
+    name = None
+    for part in _parts(location):
+        if isinstance(part, NameLoc):
+            name = part.desc.data
+        elif name is not None:
+            break
+    return name
+
+
 def make_file_location(filename: str, line: int, column: int) -> FileLineColLoc:
     """A file position; line and column count from 1."""
     from xdsl.dialects.builtin import IntAttr

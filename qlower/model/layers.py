@@ -1,7 +1,7 @@
 """Layers: the operations of the source model, each with a name of its own.
 
-A layer's name is the `NameLoc` of its operation; everything that is lowered from the
-operation keeps it.
+A layer's name is the outermost `NameLoc` of its operation, and the name that the file
+has for it the innermost; everything that is lowered from the operation keeps both.
 """
 
 from __future__ import annotations
@@ -18,41 +18,58 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
+from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import ConstantLike, IsTerminator
 from xdsl.utils.hints import isa
 
-from qlower.diagnostics import location_name
+from qlower.diagnostics import location_full_name, location_name
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import NAME
+from qlower.model.names import short_names
 from qlower.model.signature import Signature, main_function
 
 
 def layers(module: ModuleOp) -> Iterator[Operation]:
     """The operations of the entry function that compute something, in order."""
     for op in main_function(module).body.block.ops:
-        if op.results and not is_constant(op) and not op.has_trait(IsTerminator):
+        if is_layer(op):
             yield op
 
 
 def name_layers(module: ModuleOp) -> None:
     """Give every operation of the entry function a name, and every layer its own.
 
-    An operation without a name is called like its first result, or like its kind.
+    An operation without a name is called like its first result, or like its kind. A
+    layer's name becomes a short one (`short_names`), inside of which its location keeps
+    the full one; where there are two names already, the outer one stays.
     """
     taken: set[str] = set()
+    long: dict[str, Operation] = {}
     for index, op in enumerate(main_function(module).body.block.ops):
         if op.has_trait(IsTerminator) or not op.results:
             continue
         kind = op.name.split(".")[-1]
         given = layer_name(op)
         name = given or op.results[0].name_hint or f"{kind}_{index}"
-        if not is_constant(op):
-            while name in taken:
-                name = f"{name}#{index}"
-            taken.add(name)
-        if name != given:
-            op.location = NameLoc(StringAttr(name), op.location)
+        if not is_layer(op):
+            _rename(op, name)
+            continue
+        while name in taken:
+            name = f"{name}#{index}"
+        taken.add(name)
+        if full_name(op) == given:
+            long[name] = op
+        else:
+            _rename(op, name)
+    names = list(long)
+    for name, short in zip(names, short_names(names, taken - set(names)), strict=True):
+        _rename(long[name], short)
+
+
+def _rename(op: Operation, name: str) -> None:
+    if name != layer_name(op):
+        op.location = NameLoc(StringAttr(name), op.location)
 
 
 def expose_layers(module: ModuleOp) -> tuple[ModuleOp, dict[str, int]]:
@@ -162,6 +179,16 @@ def _named(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
     )
 
 
+def is_layer(op: Operation) -> bool:
+    """Whether `op` computes values: neither constants nor memory to write to."""
+    return bool(
+        op.results
+        and not is_constant(op)
+        and not isinstance(op, EmptyOp)
+        and not op.has_trait(IsTerminator)
+    )
+
+
 def is_constant(owner: Operation | Block) -> bool:
     """Whether a value's owner is a constant operation."""
     return isinstance(owner, Operation) and (
@@ -172,6 +199,11 @@ def is_constant(owner: Operation | Block) -> bool:
 def layer_name(op: Operation) -> str | None:
     """The name of the source layer that `op` came from: its outermost `NameLoc`."""
     return location_name(op.location)
+
+
+def full_name(op: Operation) -> str | None:
+    """The name that the model's file has for the layer: its innermost `NameLoc`."""
+    return location_full_name(op.location)
 
 
 def layer_names(op: Operation) -> tuple[str, ...]:
