@@ -95,11 +95,12 @@ def test_every_layer(name: str):
     qlower.interpret(load(name), x, layers=layers["interp"])
     layers["jit"] = qlower.jit(load(name), with_layers=True).run([x], {})[1]
     names = tensor_names((MODELS / name / "model.tflite").read_bytes())
+    short = {full: short for short, full in load(name).full_names.items()}
     with np.load(MODELS / name / "layers_ref_input0.npz") as references:
         for index in references.files:
             expected = references[index]
             for executor, results in layers.items():
-                layer = results[names[int(index)]]
+                layer = results[short[names[int(index)]]]
                 assert layer.dtype == expected.dtype
                 np.testing.assert_array_equal(
                     layer.reshape(expected.shape), expected, err_msg=executor

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from qlower.cli.options import (
     Commands,
     add_command,
     add_contract,
+    add_full_names,
     add_model,
     add_target,
     add_tune,
@@ -19,13 +19,12 @@ from qlower.cli.options import (
 from qlower.cli.output import add_format, print_table
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
-from qlower.model.layers import layer_name, layer_names
+from qlower.model.layers import layer_names
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from qlower.compilation import Compilation
-    from qlower.model import Model
     from qlower.report.layer_table import LayerStatistics
     from qlower.report.table import Table
 
@@ -45,7 +44,13 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at", choices=LEVELS, default="qnn", help="the level (default: qnn)"
     )
-    parser.add_argument("--layer", metavar="NAME", help="show this layer only")
+    parser.add_argument(
+        "--layer",
+        metavar="LAYER",
+        help="show this layer only: its number or name as --stats has them, its full "
+        "name, or a glob such as 'conv*' for several",
+    )
+    add_full_names(parser)
     parser.add_argument(
         "--stats",
         action="store_true",
@@ -62,80 +67,80 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Lower as far as asked for, and print."""
     compilation = make_compilation(options)
+    chosen = None
     if options.layer is not None:
-        check_layer(compilation.model, options.layer)
+        from qlower.model.selection import select_layers
+
+        chosen = select_layers(compilation.model.module, options.layer)
     if options.stats:
-        print_table(_table(compilation, options.layer), options)
+        print_table(_table(compilation, chosen, options.full_names), options)
         return 0
-    text = _text(compilation, options.at, options.layer)
+    text = _text(compilation, options.at, chosen)
     clear_status()
     print(text.rstrip("\n"))
     return 0
 
 
-def check_layer(model: Model, name: str) -> None:
-    """Refuse a layer that the model doesn't have, with the names closest to it."""
-    from qlower.model.layers import layers
-
-    names = [known for op in layers(model.module) if (known := layer_name(op))]
-    if name in names:
-        return
-    parts = [known for known in names if name.lower() in known.lower()]
-    close = parts[:3] or get_close_matches(name, names, n=3, cutoff=0.4)
-    raise QlowerError(
-        f"the model has no layer {name!r}",
-        help=f"did you mean {', '.join(map(repr, close))}?"
-        if close
-        else f"it has {len(names)} layers, see qlower inspect --stats",
-    )
-
-
-def _table(compilation: Compilation, layer: str | None) -> Table[LayerStatistics]:
+def _table(
+    compilation: Compilation, chosen: Sequence[str] | None, full_names: bool
+) -> Table[LayerStatistics]:
     from qlower.pipeline import epilogue_proofs
     from qlower.report.layer_table import layer_statistics, layer_table
 
     proofs = epilogue_proofs(compilation.arith, compilation.target)
     rows = layer_statistics(compilation.model.module, proofs)
-    if layer is not None:
-        rows = [row for row in rows if row.name == layer]
-    return layer_table(rows)
+    if chosen is not None:
+        rows = [row for row in rows if row.name in chosen]
+    return layer_table(rows, full_names=full_names)
 
 
-def _text(compilation: Compilation, level: str, layer: str | None) -> str:
+def _text(compilation: Compilation, level: str, chosen: Sequence[str] | None) -> str:
     match level:
         case "qnn":
-            return _ir(compilation.qnn, layer)
+            return _ir(compilation.qnn, chosen)
         case "arith":
-            return _ir(compilation.arith, layer)
+            return _ir(compilation.arith, chosen)
         case "kernel":
-            return _ir(compilation.kernels, layer)
+            return _ir(compilation.kernels, chosen)
         case _:
-            return _native(compilation, level, layer)
+            return _native(compilation, level, chosen)
 
 
-def _ir(module: ModuleOp, layer: str | None) -> str:
+def _ir(module: ModuleOp, chosen: Sequence[str] | None) -> str:
     from qlower.model.signature import main_function
     from qlower.text.printing import readable_module, readable_operations
 
-    if layer is None:
+    if chosen is None:
         return readable_module(module)
     ops = [
-        op for op in main_function(module).body.block.ops if layer in layer_names(op)
+        op
+        for op in main_function(module).body.block.ops
+        if not set(chosen).isdisjoint(layer_names(op))
     ]
     if not ops:
-        raise QlowerError(f"nothing is left of layer {layer!r} at this level")
+        raise QlowerError(f"nothing is left of {_quoted(chosen)} at this level")
     return readable_operations(ops)
 
 
-def _native(compilation: Compilation, level: str, layer: str | None) -> str:
+def _quoted(chosen: Sequence[str]) -> str:
+    """The layers in an error: `layer 'conv'`, or `layers 'conv', 'add'`."""
+    noun = "layer" if len(chosen) == 1 else "layers"
+    return f"{noun} {', '.join(map(repr, chosen))}"
+
+
+def _native(compilation: Compilation, level: str, chosen: Sequence[str] | None) -> str:
     compiled = compilation.code
     llvm = level == "llvm"
     text = compiled.llvm_text if llvm else compiled.assembly()
-    if layer is not None:
-        names = [k.name for k in compiled.kernels if layer in k.layers]
+    if chosen is not None:
+        names = [
+            kernel.name
+            for kernel in compiled.kernels
+            if not set(chosen).isdisjoint(kernel.layers)
+        ]
         text = _llvm_functions(text, names) if llvm else _asm_functions(text, names)
         if not text:
-            raise QlowerError(f"layer {layer!r} has no code of its own")
+            raise QlowerError(f"there is no code of {_quoted(chosen)} alone")
     return text
 
 

@@ -42,6 +42,14 @@ def add_contract(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_full_names(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--full-names",
+        action="store_true",
+        help="call layers as the model's file does, not by short names",
+    )
+
+
 def add_threads(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads",

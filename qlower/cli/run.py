@@ -12,6 +12,7 @@ from qlower.cli.options import (
     Commands,
     add_command,
     add_contract,
+    add_full_names,
     add_machine,
     add_model,
     add_threads,
@@ -23,6 +24,7 @@ from qlower.cli.progress import clear_status, progress
 from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
+    from qlower.compilation import Compilation
     from qlower.model.signature import Array, TensorSpec
     from qlower.runtime.executors import Executor
     from qlower.runtime.profiling import Profile
@@ -67,6 +69,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
         help="print the time of every layer (the median of some calls on the first "
         "input), its multiply-accumulates a second, and the bytes of its tensors",
     )
+    add_full_names(parser)
     add_format(parser)
     add_threads(parser)
     add_contract(parser)
@@ -85,7 +88,8 @@ def run(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         output = _open(stack, options.output)
         layers_output = _open(stack, options.save_layers)
-        executor = _make_executor(options)
+        compilation = make_compilation(options)
+        executor = _make_executor(compilation, options)
         inputs = input_set(executor.inputs, _assign(executor.inputs, given))
         results = [executor.run((), run) for run in progress(inputs.runs, "run")]
         if options.profile:
@@ -97,8 +101,11 @@ def run(options: argparse.Namespace) -> int:
         if output is not None:
             _write(output, outputs)
         if layers_output is not None:
-            names = results[0][1]
-            layers = {n: inputs.join([found[n] for _, found in results]) for n in names}
+            full = compilation.model.full_names if options.full_names else {}
+            layers = {
+                full.get(name, name): inputs.join([found[name] for _, found in results])
+                for name in results[0][1]
+            }
             _write(layers_output, layers)
     if output is None:
         _show(executor.outputs, [arrays for arrays, _ in results], options)
@@ -132,14 +139,14 @@ def _profile(executor: Executor, inputs: Mapping[str, Array]) -> Profile:
     return executor.profile(*(inputs[spec.name] for spec in executor.inputs))
 
 
-def _make_executor(options: argparse.Namespace) -> Executor:
+def _make_executor(compilation: Compilation, options: argparse.Namespace) -> Executor:
     if options.executor == "jit":
-        return make_compilation(options).function()
+        return compilation.function()
     if options.cpu is not None or options.features is not None:
         raise QlowerError("--cpu and --features are for --executor jit")
     if options.profile or options.tune or options.threads != 1:
         raise QlowerError("--profile, --tune and --threads are for --executor jit")
-    return make_compilation(options).interpreter()
+    return compilation.interpreter()
 
 
 def _read_inputs(arguments: Sequence[str]) -> list[tuple[str | None, Array]]:

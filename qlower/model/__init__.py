@@ -8,6 +8,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qlower.model.layers import full_result_names
 from qlower.model.signature import Signature, TensorSpec
 
 
@@ -35,6 +36,11 @@ class Model:
     def outputs(self) -> tuple[TensorSpec, ...]:
         """What the model gives: name, shape, dtype, scale and zero point of each."""
         return self.signature.outputs
+
+    @cached_property
+    def full_names(self) -> dict[str, str]:
+        """The names that the file has for layers' results, by their short names."""
+        return full_result_names(self.module)
 
     def __str__(self) -> str:
         lines = [f"model {self.path or ''}".rstrip()]

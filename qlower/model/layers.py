@@ -72,6 +72,25 @@ def _rename(op: Operation, name: str) -> None:
         op.location = NameLoc(StringAttr(name), op.location)
 
 
+def full_result_names(module: ModuleOp) -> dict[str, str]:
+    """The name that the model's file has for each result of a layer, by its short name.
+
+    Results are named as in `expose_layers`.
+    """
+    return {
+        short: full
+        for op in layers(module)
+        for index in range(len(op.results))
+        if (short := _result_name(layer_name(op), index)) is not None
+        and (full := _result_name(full_name(op), index)) is not None
+    }
+
+
+def _result_name(layer: str | None, index: int) -> str | None:
+    """The name of one of a layer's results: the layer's own is that of the first."""
+    return f"{layer}:{index}" if layer is not None and index else layer
+
+
 def expose_layers(module: ModuleOp) -> tuple[ModuleOp, dict[str, int]]:
     """A copy of `module` that also returns the result of every layer.
 
@@ -89,7 +108,7 @@ def expose_layers(module: ModuleOp) -> tuple[ModuleOp, dict[str, int]]:
         for index, result in enumerate(op.results):
             if not isinstance(result.type, TensorType):
                 continue
-            name = f"{layer_name(op)}:{index}" if index else layer_name(op)
+            name = _result_name(layer_name(op), index)
             if name is None:
                 continue
             if result not in returned:
@@ -166,8 +185,9 @@ def _value_names(module: ModuleOp) -> dict[SSAValue, str]:
     for op in layers(module):
         name = layer_name(op)
         for index, result in enumerate(op.results):
-            if name is not None and isinstance(result.type, TensorType):
-                names[result] = f"{name}:{index}" if index else name
+            of_result = _result_name(name, index)
+            if of_result is not None and isinstance(result.type, TensorType):
+                names[result] = of_result
     return names
 
 

@@ -16,7 +16,7 @@ from qlower.contracts.accumulator_range import (
 )
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, element_type
-from qlower.model.layers import is_constant, layer_name, layers
+from qlower.model.layers import full_name, is_constant, layer_name, layers
 from qlower.report.table import Column, Table, counted
 from qlower.transforms.prove_epilogues import Proof
 
@@ -30,7 +30,9 @@ class LayerStatistics:
     weights and bias, `result_bytes` what it computes.
     """
 
+    number: int
     name: str
+    full_name: str
     kind: str
     inputs: tuple[str, ...]
     results: tuple[str, ...]
@@ -53,7 +55,9 @@ LEGEND = {
 """What the column `epilogue` says."""
 
 COLUMNS: tuple[Column[LayerStatistics], ...] = (
+    Column("#", "number", lambda row: row.number),
     Column("layer", "layer", lambda row: row.name, right=False, least=12),
+    Column(None, "full_name", lambda row: row.full_name),
     Column("op", "op", lambda row: row.kind, right=False),
     Column(
         "input (scale, zero point)",
@@ -116,7 +120,10 @@ def layer_statistics(
 ) -> list[LayerStatistics]:
     """The layers of a model at the qnn level, in order; `proofs` names some of them."""
     named = {proof.layer: proof for proof in proofs}
-    return [_layer(op, named.get(layer_name(op))) for op in layers(module)]
+    return [
+        _layer(number, op, named.get(layer_name(op)))
+        for number, op in enumerate(layers(module))
+    ]
 
 
 def multiply_accumulates(op: Operation) -> int:
@@ -133,16 +140,26 @@ def multiply_accumulates(op: Operation) -> int:
     return math.prod(tensor_shape(op.result.type)) * taps
 
 
-def layer_table(rows: Sequence[LayerStatistics]) -> Table[LayerStatistics]:
-    """The layers with a line of totals."""
-    return Table("layers", rows, COLUMNS, counted(len(rows), "layer"), LEGEND)
+def layer_table(
+    rows: Sequence[LayerStatistics], *, full_names: bool = False
+) -> Table[LayerStatistics]:
+    """The layers with a line of totals; people see `full_names` if they want to."""
+    columns = list(COLUMNS)
+    if full_names:
+        columns[1:3] = [
+            Column(None, "layer", lambda row: row.name),
+            Column("layer", "full_name", lambda row: row.full_name, right=False),
+        ]
+    return Table("layers", rows, columns, counted(len(rows), "layer"), LEGEND)
 
 
-def _layer(op: Operation, epilogue: Proof | None) -> LayerStatistics:
+def _layer(number: int, op: Operation, epilogue: Proof | None) -> LayerStatistics:
     constants = [value for value in op.operands if is_constant(value.owner)]
     computed = [value for value in op.operands if value not in constants]
     return LayerStatistics(
+        number,
         layer_name(op) or "",
+        full_name(op) or "",
         op.name.removeprefix("qnn."),
         tuple(describe(value.type) for value in computed),
         tuple(describe(value.type) for value in op.results),

@@ -164,8 +164,8 @@ def _lines(table: Table[Row], columns: Sequence[Column[Row]] | None = None) -> L
     lines += [[printable(column.text(row)) for column in shown] for row in table.rows]
     if table.total is not None:
         sums = [_sum(table, column) for column in shown]
-        place = next((i for i, text in enumerate(sums) if not text), 0)
-        sums[place] = table.total
+        words = (i for i, column in enumerate(shown) if not column.right)
+        sums[next(words, 0)] = table.total
         lines.append(sums)
     return lines
 

@@ -77,9 +77,45 @@ def test_inspect_layer(model: str, capsys: Capture):
     assert "did you mean 'scores'?" in error
 
 
+@pytest.mark.parametrize("layer", ["2", "scores", "sc*"])
+def test_inspect_layer_by_number_name_and_glob(model: str, capsys: Capture, layer: str):
+    assert "// scores" in output(capsys, "inspect", model, "--layer", layer)
+
+
+def test_inspect_several_layers(model: str, capsys: Capture):
+    rows = json.loads(
+        output(capsys, "inspect", model, "--stats", "--json", "--layer", "*[ts]")
+    )
+    assert [(row["number"], row["layer"]) for row in rows] == [
+        (1, "flat"),
+        (2, "scores"),
+    ]
+
+
+def test_layers_have_short_names_and_full_ones(model: str, image: str, capsys: Capture):
+    flat = "    %flat ="
+    text = (
+        Path(model)
+        .read_text()
+        .replace(f"\n{flat}", f' loc("n/conv/Relu;n/conv/Conv2D")\n{flat}')
+    )
+    Path("long.mlir").write_text(text)
+    stats = ("inspect", "long.mlir", "--stats")
+    assert "n/conv/Relu" not in output(capsys, *stats)
+    assert "n/conv/Relu;n/conv/Conv2D" in output(capsys, *stats, "--full-names")
+    (row,) = json.loads(output(capsys, *stats, "--json", "--layer", "0"))
+    assert (row["layer"], row["full_name"]) == ("conv", "n/conv/Relu;n/conv/Conv2D")
+    command = ["run", "long.mlir", "--input", image, "--save-layers", "l.npz"]
+    assert main(command) == 0
+    assert list(np.load("l.npz")) == ["conv", "flat", "scores"]
+    assert main([*command, "--full-names"]) == 0
+    assert list(np.load("l.npz")) == ["n/conv/Relu;n/conv/Conv2D", "flat", "scores"]
+    assert qlower.load("long.mlir").full_names["conv"] == "n/conv/Relu;n/conv/Conv2D"
+
+
 def test_inspect_statistics(model: str, capsys: Capture):
     lines = output(capsys, "inspect", model, "--stats").splitlines()
-    conv = next(line for line in lines if line.startswith("conv"))
+    conv = next(line for line in lines if line.split()[:2] == ["0", "conv"])
     # Channel 0: 100 + 64 * [0, 255]; channel 1: -200 - 32 * [0, 255].
     assert "[-8360, 16420]" in conv
     assert "1x2x2x1 i8 (0.0078125, -128)" in conv

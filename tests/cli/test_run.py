@@ -10,6 +10,8 @@ import pytest
 
 import qlower
 from qlower.cli import main
+from qlower.interp.values import Array
+from qlower.text.printing import exact_module
 
 Capture = pytest.CaptureFixture[str]
 
@@ -38,6 +40,26 @@ def test_output_and_layers(model: str, image: str, executor: str):
     assert layers["conv"].shape == (1, 2, 2, 2)
     np.testing.assert_array_equal(layers["conv"].ravel(), layers["flat"].ravel())
     np.testing.assert_array_equal(layers["scores"], expected)
+
+
+@pytest.mark.parametrize("executor", ["jit", "interp"])
+def test_layers_of_lowered_text(model: str, image: str, executor: str):
+    """Operations that only make room for a result are no layers."""
+    Path("arith.mlir").write_text(exact_module(qlower.lower(model)))
+    assert "tensor.empty" in Path("arith.mlir").read_text()
+    command = ["run", "arith.mlir", "--input", image, "--executor", executor]
+    assert main([*command, "--save-layers", "l.npz"]) == 0
+    layers = np.load("l.npz")
+    assert not [name for name in layers if "empty" in name]
+    expected: dict[str, Array] = {}
+    qlower.interpret(model, np.load(image), layers=expected)
+    for name, array in expected.items():
+        found = [layers[key] for key in layers if key.split("#")[0] == name]
+        assert any(
+            np.array_equal(array.view(np.int8), other.view(np.int8))
+            for other in found
+            if other.shape == array.shape and other.itemsize == 1
+        )
 
 
 @pytest.mark.parametrize(
