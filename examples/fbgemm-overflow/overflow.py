@@ -5,8 +5,9 @@
     python examples/fbgemm-overflow/overflow.py --model model.tflite
 
 Without VNNI x86 multiplies bytes by `vpmaddubsw`, which saturates the sum of two
-products at 16 bits. With --torch PyTorch itself runs the ramp, with --model the layers
-of a model are searched for weights that can saturate.
+products at 16 bits. Shown on the model of the question (`asked.mlir`, which `record.py`
+made) and on rows of weights that show one thing each. With --torch PyTorch itself runs
+both, with --model the layers of a model are searched for weights that can saturate.
 """
 
 from __future__ import annotations
@@ -25,6 +26,14 @@ from qlower.dialects import qnn
 from qlower.dialects.fixed import saturated_pair_dot
 from qlower.model.build import constant, make_module, quantized
 from qlower.model.layers import layer_name
+from qlower.text.printing import exact_module
+
+ASKED = Path(__file__).with_name("asked.mlir")
+"""The model of the question: a linear layer of 10 by 10, and the quantization of its
+input. Its weights have a zero point, -1, which `MinMaxObserver` gives by default."""
+
+BENT = (0, 3)
+"""The outputs that the question shows bent; its output 9 is right."""
 
 TEST_SUPPORT = str(Path(__file__).parents[2] / "tests")
 """The folder of what the project's tests share."""
@@ -70,6 +79,41 @@ def outputs(contract: str, codes: int) -> NDArray[np.uint8]:
     """The stored outputs of the ramp, one column a row of weights."""
     model, rows = ramp(codes)
     return np.asarray(qlower.interpret(model, rows, contract=contract, at="qnn"))
+
+
+def asked_inputs() -> NDArray[np.float32]:
+    """-4, -3.99, ... 3.99, in all ten inputs."""
+    values = np.arange(-4, 4, 0.01).astype(np.float32)
+    return np.repeat(values[:, np.newaxis], 10, axis=1)
+
+
+def asked_outputs(contract: str) -> NDArray[np.uint8]:
+    """What the question's model stores for these, one column an output."""
+    model = qlower.load(ASKED)
+    run = qlower.interpret(model, asked_inputs(), contract=contract, at="qnn")
+    return np.asarray(run)
+
+
+def turns(ramp: NDArray[np.uint8]) -> int:
+    """How often a line of outputs goes from rising to falling or back."""
+    slopes = np.sign(np.diff(ramp.astype(np.int64)))
+    moving = slopes[slopes != 0]
+    return int(np.count_nonzero(moving[1:] != moving[:-1]))
+
+
+def asked_lines() -> Iterator[str]:
+    exact, saturating = (asked_outputs(name) for name in (EXACT, SATURATING))
+    differ = exact != saturating
+    distance = np.abs(exact.astype(int) - saturating)
+    yield "the model of the question, inputs from -4 to 4: exact products, and pairs"
+    columns = f"{'differ':>10}{'by up to':>10}{'turns, exact':>14}{'in pairs':>10}"
+    yield f"{'output':>8}{columns}"
+    for index in range(exact.shape[1]):
+        row = turns(exact[:, index]), turns(saturating[:, index])
+        share = f"{np.mean(differ[:, index]):.1%}"
+        largest = distance[:, index].max()
+        yield f"{index:>8}{share:>10}{largest:>10}{row[0]:>14}{row[1]:>10}"
+    yield f"{np.count_nonzero(differ)} of {differ.size} outputs differ"
 
 
 def bends(weights: Sequence[int]) -> dict[tuple[int, int], int]:
@@ -169,30 +213,42 @@ def channels_at_risk(rows: NDArray[np.int64], largest: int) -> int:
 
 
 def torch_lines() -> Iterator[str]:
-    """The ramp by PyTorch itself, with VNNI and limited to AVX2."""
+    """Both by PyTorch itself, with VNNI and limited to AVX2."""
     try:
         import torch
     except ImportError:
         yield "PyTorch isn't installed"
         return
     sys.path.append(TEST_SUPPORT)
+    from record import record
     from support.random_modules import RandomLayer
     from support.torch_engines import AVX2_ONLY, run_torch
 
+    same = exact_module(record().module) == ASKED.read_text()
+    yield f"asked.mlir is{'' if same else ' not'} what the question's script makes"
     model, rows = ramp(LARGEST_CODE)
-    layer = RandomLayer(model.module, [rows])
+    layers = [
+        RandomLayer(model.module, [rows]),
+        RandomLayer(qlower.load(ASKED).module, [asked_inputs()]),
+    ]
     for contract, environment in ((EXACT, {}), (SATURATING, AVX2_ONLY)):
-        (found,) = run_torch([layer], "fbgemm", environment)
-        wrong = np.count_nonzero(found != outputs(contract, LARGEST_CODE))
         limit = " limited to AVX2" if environment else ""
-        yield (
-            f"PyTorch {torch.__version__}{limit}: {wrong} of {found.size} outputs "
-            f"differ from {contract}"
-        )
+        expected = outputs(contract, LARGEST_CODE), asked_outputs(contract)
+        found = run_torch(layers, "fbgemm", environment)
+        for name, ours, theirs in zip(
+            ("ramps", "question"), expected, found, strict=True
+        ):
+            wrong = np.count_nonzero(theirs != ours)
+            yield (
+                f"{name}, PyTorch {torch.__version__}{limit}: {wrong} of {theirs.size} "
+                f"outputs differ from {contract}"
+            )
 
 
 def lines() -> Iterator[str]:
     """What is printed."""
+    yield from asked_lines()
+    yield ""
     yield from ramp_lines()
     yield ""
     yield from pair_lines()
@@ -201,24 +257,32 @@ def lines() -> Iterator[str]:
 
 
 def draw(path: Path) -> None:
-    """The three ramps."""
+    """Three outputs of the question's model, and the three ramps."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "qlower"})
-    exact, saturating = (outputs(name, LARGEST_CODE) for name in (EXACT, SATURATING))
-    figure = Figure(figsize=(8, 2.8), layout="constrained")
-    for index, (name, axes) in enumerate(
-        zip(WEIGHTS, figure.subplots(1, len(WEIGHTS)), strict=True)
-    ):
-        axes.plot(exact[:, index], color="black", ls=":", label="exact products")
-        axes.plot(saturating[:, index], color="#c44e52", label="saturating pairs")
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    above, below = figure.subplots(2, 3)
+    asked = [asked_outputs(name) for name in (EXACT, SATURATING)]
+    inputs = asked_inputs()[:, 0]
+    for index, axes in zip((9, *BENT), above, strict=True):
+        axes.plot(inputs, asked[0][:, index], "k:", label="exact products")
+        axes.plot(inputs, asked[1][:, index], color="#c44e52", label="saturating pairs")
+        axes.set_title(f"the question's output {index}", fontsize="medium")
+        axes.set_xlabel("all inputs")
+    ramps = [outputs(name, LARGEST_CODE) for name in (EXACT, SATURATING)]
+    for index, (name, axes) in enumerate(zip(WEIGHTS, below, strict=True)):
+        axes.plot(ramps[0][:, index], "k:")
+        axes.plot(ramps[1][:, index], color="#c44e52")
         axes.axvline(REDUCED_CODE, color="#4c72b0", lw=0.7, label="reduce_range")
         axes.set_title(name, fontsize="medium")
         axes.set_xlabel("code of all inputs")
+    for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
-    figure.axes[0].set_ylabel("output")
-    figure.axes[0].legend(fontsize="small")
+    for axes in (above[0], below[0]):
+        axes.set_ylabel("output")
+        axes.legend(fontsize="small")
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 

@@ -1,8 +1,8 @@
 """Contractions whose products are summed in saturating pairs, as `vpmaddubsw` does.
 
 The pairs are of stored codes: activations unsigned (an int8 is taken as the code 128
-above it, as is its zero point), weights signed. What is then wrong by the zero points is
-taken off the saturated sum exactly: `zero_point * sum(w - weight_zero_point)` and
+above it, as is its zero point), weights signed. What is then wrong by the zero points
+is taken off the saturated sum exactly: `zero_point * sum(w - weight_zero_point)` and
 `weight_zero_point * sum(x)`.
 """
 
