@@ -125,7 +125,7 @@ def generate_package(
 
 def _announce(target: Target, cpus: str) -> None:
     if target.is_experimental:
-        warn(f"target {target.triple.split('-')[0]} is experimental")
+        warn(f"target {target.triple} is experimental")
     LOGGER.info("generate code for %s", cpus)
 
 

@@ -39,6 +39,7 @@ def header_text(interface: Interface) -> str:
             f"#ifndef {upper}_H",
             f"#define {upper}_H",
             "",
+            *_float_check(interface.target),
             "#include <stddef.h>",
             "#include <stdint.h>",
             "",
@@ -93,6 +94,18 @@ def header_text(interface: Interface) -> str:
             "",
         )
     )
+
+
+def _float_check(triple: str) -> Iterator[str]:
+    """For Arm's 32-bit targets: which way floats are passed in all of a program."""
+    if not triple.startswith("thumb"):
+        return
+    is_hard = triple.endswith("hf")
+    wanted = triple[:-2] if is_hard else f"{triple}hf"
+    yield f"#if{'n' if is_hard else ''}def __ARM_PCS_VFP"
+    yield f"#error for this program, compile the model with --target {wanted}"
+    yield "#endif"
+    yield ""
 
 
 def _level_comment(interface: Interface) -> Iterator[str]:

@@ -99,4 +99,4 @@ def test_a_unit_for_floats_may_be_left_out():
 
 def test_code_says_that_it_is_experimental(caplog: pytest.LogCaptureFixture):
     digits("wasm32", "tflite")
-    assert caplog.messages == ["warning: target wasm32 is experimental"]
+    assert caplog.messages == ["warning: target wasm32-unknown-unknown is experimental"]

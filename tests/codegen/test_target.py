@@ -48,6 +48,42 @@ def test_every_name_is_one_of_llvm(architecture: Architecture):
     assert architecture.required <= architecture.features
 
 
+@pytest.mark.parametrize(
+    "triple",
+    [
+        "aarch64-apple-darwin",
+        "arm64-apple-macosx14.0.0",
+        "x86_64-pc-windows-msvc",
+        "x86_64-w64-windows-gnu",
+        "x86_64-windows-elf",
+        "x86_64-unknown-freebsd",
+        "x86_64-linux-gnux32",
+        "wasm32-wasi",
+        "thumbv7em-linux-gnueabihf",
+    ],
+)
+def test_systems_that_no_code_is_made_for(triple: str):
+    with pytest.raises(QlowerError, match="no code is made for the system of target"):
+        resolve_target(triple)
+
+
+@pytest.mark.parametrize(
+    ("triple", "is_experimental"),
+    [
+        ("x86_64-pc-linux-gnu", False),
+        ("x86_64-alpine-linux-musl", False),
+        ("x86_64-redhat-linux", False),
+        ("x86_64-none-elf", False),
+        ("aarch64-unknown-none", False),
+        ("aarch64-linux-android", True),
+        ("aarch64-linux-android34", True),
+        ("riscv64-unknown-elf", True),
+    ],
+)
+def test_systems_that_nothing_tests(triple: str, is_experimental: bool):
+    assert resolve_target(triple).is_experimental is is_experimental
+
+
 def test_no_aarch64_cpu_is_missing():
     (aarch64,) = (known for known in ARCHITECTURES if "aarch64" in known.names)
     assert set(aarch64.cpus) == llvm_names(aarch64)[0]

@@ -15,8 +15,13 @@ from support.wasm import WasmEngine
 import qlower
 from qlower.cli import main
 from qlower.codegen.program.interface import STATUS_CODES
+from qlower.codegen.targets.resolve import resolve_target
 
 TRIPLES = ["riscv64-linux-gnu", "thumbv7em-none-eabi", "wasm32-unknown-unknown"]
+MACHINES = [
+    *((triple, None) for triple in TRIPLES),
+    ("thumbv7em-none-eabihf", "cortex-m4"),
+]
 _ROOM = 8192
 """Bytes for input, output and arena."""
 
@@ -47,9 +52,9 @@ def words(triple: str, identity: int, *pointers: int, size: int) -> list[int]:
     return [signed, *pointers, size]
 
 
-@pytest.mark.parametrize("triple", TRIPLES)
-def test_entry_point_checks_its_arguments(triple: str, small: Path):
-    compiled = qlower.compile(small, target=triple)
+@pytest.mark.parametrize(("triple", "cpu"), MACHINES)
+def test_entry_point_checks_its_arguments(triple: str, cpu: str | None, small: Path):
+    compiled = qlower.compile(small, target=triple, cpu=cpu)
     interface = compiled.interface
     machine, base = start(compiled.object.object_bytes)
     x, y, arena = base, base + 64, base + 4096
@@ -82,9 +87,22 @@ def test_the_command_says_what_it_is(
     out = tmp_path / "out"
     assert main(["compile", str(small), "-o", str(out), "--target", triple]) == 0
     name = triple.split("-")[0]
-    assert capsys.readouterr().err == f"warning: target {name} is experimental\n"
+    assert capsys.readouterr().err == (
+        f"warning: target {resolve_target(triple).triple} is experimental\n"
+    )
     assert (out / "small.o").is_file()
     assert f'SMALL_TARGET "{name}' in (out / "small.h").read_text()
+
+
+def test_firmware_that_passes_floats_in_registers(small: Path):
+    """A linker takes only objects that say the same, and the header says it earlier."""
+    hard = qlower.compile(small, target="thumbv7em-none-eabihf", cpu="cortex-m4")
+    soft = qlower.compile(small, target="thumbv7em-none-eabi", cpu="cortex-m4")
+    passes_in_registers = ".eabi_attribute\t28, 1"
+    assert passes_in_registers in hard.text("asm")
+    assert passes_in_registers not in soft.text("asm")
+    assert "#ifdef __ARM_PCS_VFP\n#error" in soft.text("header")
+    assert "#ifndef __ARM_PCS_VFP\n#error" in hard.text("header")
 
 
 def test_modules_are_linked_by_their_user(small: Path, tmp_path: Path):

@@ -28,7 +28,7 @@ PAINT = 0xA5
 
 TARGETS = [
     ("aarch64-linux-gnu", "generic", "tflite"),
-    ("arm64-linux-gnu", "neoverse-v1", "exact"),
+    ("arm64-linux-gnu", "cortex-a53", "exact"),
     ("riscv64-linux-gnu", "generic-rv64", "tflite"),
     ("thumbv7em-none-eabi", "cortex-m4", "tflm"),
     ("thumbv7em-none-eabi", "cortex-m7", "tflite-xnnpack"),

@@ -1,4 +1,10 @@
-"""Thumb of microcontrollers: ARMv7E-M (Cortex-M4 and M7). Experimental."""
+"""Thumb of microcontrollers: ARMv7E-M (Cortex-M4 and M7). Experimental.
+
+Objects for `thumbv7em-none-eabi` go into firmware with the soft-float ABI, whether its
+compiler uses the unit for floats inside (softfp) or not; those for
+`thumbv7em-none-eabihf` into firmware that passes floats in registers. Only pointers and
+integers are passed to our code, but linkers refuse to mix the two.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +39,7 @@ _HALVES = Halves("llvm.arm.smlad", "llvm.arm.sxtb16", "llvm.arm.uxtb16")
 
 def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:
     dot = Dot(DotKind.SINGLES, widens_beyond=0)
+    has_floats = "vfp4d16sp" in present and "soft-float" not in present
     parts = triple.split("-")
     if len(parts) == 3:  # else LLVM takes the system for the vendor
         parts.insert(1, "unknown")
@@ -49,7 +56,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         fuses=False,
         converts_in_hardware=False,
         orders_floats=False,
-        prefers_integers="vfp4d16sp" not in present or "soft-float" in present,
+        prefers_integers=not has_floats,
         pointer_bytes=4,
         alignment=8,  # of the stack and of 64-bit numbers
         halves=_HALVES,

@@ -239,9 +239,13 @@ class Architecture:
     withheld: Callable[[Mapping[str, bool]], Iterable[str]] = lambda present: ()
 
     def target(self, triple: str, cpu: str, features: str | None) -> Target:
-        """The target of a CPU with refined features; QlowerError for unknown names."""
+        """The target of a CPU with refined features; QlowerError for unknown names
+        and systems."""
         self._check_known("cpu", cpu, self.cpus)
-        return self._target(triple, cpu, self._parse_features(features), self.cpus[cpu])
+        is_tested = is_tested_system(triple)
+        parsed = self._parse_features(features)
+        target = self._target(triple, cpu, parsed, self.cpus[cpu])
+        return target if is_tested else replace(target, is_experimental=True)
 
     def this_machine(
         self, triple: str, cpu: str, present: Mapping[str, bool], features: str | None
@@ -342,9 +346,39 @@ class Architecture:
         return found
 
 
+_NO_SYSTEM = ("elf", "none", "eabi", "eabihf", "unknown")
+
+_LIBRARIES = ("gnu", "musl")
+"""Of the C libraries for Linux, those that tests run programs with."""
+
+
 def is_bare_metal(triple: str) -> bool:
     """Whether a triple names no operating system: "aarch64-none-elf" for example."""
-    return triple.split("-")[-1] in ("elf", "none", "eabi", "eabihf", "unknown")
+    return triple.split("-")[-1] in _NO_SYSTEM
+
+
+def is_tested_system(triple: str) -> bool:
+    """Whether tests run code for the system of a triple: Linux, or none at all.
+
+    Android is Linux with a library of its own, which nothing tests. Raises QlowerError
+    for a system that no code is made for: another one has other object files, or other
+    calls.
+    """
+    _, *parts = triple.split("-")
+    if "linux" in parts:
+        library = parts[parts.index("linux") + 1 :]
+        if library and library[0].rstrip("0123456789") == "android":
+            return False
+        if all(part in _LIBRARIES for part in library):
+            return True
+    elif is_bare_metal(triple) and set(parts) <= {*_NO_SYSTEM, "pc"}:
+        return True
+    raise QlowerError(
+        f"no code is made for the system of target {triple!r}: supported are Linux "
+        f"({', '.join(_LIBRARIES)}; android untested) and none at all",
+        help="an ELF object for Linux or bare metal, such as x86_64-linux-gnu or "
+        "aarch64-none-elf",
+    )
 
 
 def cpu_table(groups: Mapping[str, str]) -> dict[str, frozenset[str]]:
