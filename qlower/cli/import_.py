@@ -7,7 +7,8 @@ import argparse
 from qlower.cli.options import Commands, add_command, add_model
 
 EXAMPLE = """  qlower import model.tflite -o model.mlir
-  qlower import model.tflite | less"""
+  qlower import model.tflite | less
+  qlower import model.tflite --generic -o netron.mlir"""
 
 
 def register(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -21,16 +22,23 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         default="-",
-        help="the .mlir file to write (default: standard output)",
+        help="the .mlir file to write, - for standard output (default)",
+    )
+    parser.add_argument(
+        "--generic",
+        action="store_true",
+        help="write the generic form, which tools such as Netron read, without the "
+        "locations that have the layers' names",
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Load, and print with locations, in which the layers' names live."""
+    """Load and print: with locations, in which layers' names live, or generic."""
     from qlower.files.replacing import write_text
     from qlower.frontends.load import load
-    from qlower.text.printing import exact_module
+    from qlower.text.printing import exact_module, generic_module
 
-    write_text(options.output, lambda: exact_module(load(options.model).module))
+    written = generic_module if options.generic else exact_module
+    write_text(options.output, lambda: written(load(options.model).module))
     return 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qlower.diagnostics import QlowerError
-from qlower.model.signature import Array, TensorSpec
+from qlower.model.signature import Array, TensorSpec, layout_hint
 
 
 @dataclass(frozen=True)
@@ -83,5 +83,6 @@ def _split(spec: TensorSpec, array: Array) -> Batch:
     raise QlowerError(
         f"input {spec.name!r} has shape {list(shape)}, the model takes "
         f"{list(spec.shape)}",
-        help="a set of inputs has one more leading dimension",
+        help=layout_hint(shape, spec.shape)
+        or "a set of inputs has one more leading dimension",
     )

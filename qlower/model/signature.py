@@ -97,7 +97,8 @@ class TensorSpec:
         if array.shape != self.shape:
             raise QlowerError(
                 f"input {self.name!r} has shape {list(array.shape)}, the model takes "
-                f"{list(self.shape)}"
+                f"{list(self.shape)}",
+                help=layout_hint(array.shape, self.shape),
             )
         return array
 
@@ -107,6 +108,18 @@ class TensorSpec:
         if self.scale is not None:
             text += f", scale {self.scale:.9g}, zero point {self.zero_point}"
         return text
+
+
+def layout_hint(given: Sequence[int], wanted: Sequence[int]) -> str | None:
+    """What to do about an array in another order of dimensions than the model's, if
+    that is what is wrong with it: most often an image whose channels come first."""
+    if len(wanted) == 4 and len(given) >= 3:
+        height, width, channels = wanted[1:]
+        if tuple(given[-3:]) == (channels, height, width):
+            return "NCHW? numpy.moveaxis(array, -3, -1) puts the channels last"
+    if sorted(given) == sorted(wanted):
+        return "these are the model's dimensions in another order"
+    return None
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,16 @@ def exact_module(module: ModuleOp) -> str:
     return stream.getvalue() + "\n"
 
 
+def generic_module(module: ModuleOp) -> str:
+    """The module in MLIR's generic form, which tools read that don't know our dialects.
+
+    It parses to the same module but for locations, which such tools may not read.
+    """
+    stream = StringIO()
+    Printer(stream=stream, print_generic_format=True).print_op(module)
+    return stream.getvalue() + "\n"
+
+
 def readable_operations(ops: Iterable[Operation]) -> str:
     """Some operations, one after the other, in the same form."""
     return _readable(ops)

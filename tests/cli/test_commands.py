@@ -62,6 +62,16 @@ def test_inspect_levels(model: str, capsys: Capture):
     assert "qlower_main:" in output(capsys, "inspect", model, "--at", "asm")
 
 
+def test_import_in_generic_form(model: str, capsys: Capture):
+    text = output(capsys, "import", model, "--generic", "-o", "-")
+    assert '"qnn.conv2d"(' in text
+    assert "loc(" not in text
+    Path("generic.mlir").write_text(text)
+    x = np.array([[[[-128], [5]], [[77], [127]]]], np.int8)
+    expected = qlower.interpret(model, x)
+    assert np.array_equal(qlower.interpret("generic.mlir", x), expected)
+
+
 def test_inspect_layer(model: str, capsys: Capture):
     layer = ["--layer", "scores"]
     qnn = output(capsys, "inspect", model, *layer)

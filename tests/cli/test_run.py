@@ -128,6 +128,8 @@ def test_cpu(model: str, image: str, cpu: str):
 def test_wrong_arrays(model: str, capsys: Capture):
     np.save("float.npy", np.zeros((1, 2, 2, 1), np.float32))
     np.save("shape.npy", np.zeros((1, 3, 2, 1), np.int8))
+    np.save("nchw.npy", np.zeros((3, 1, 2, 2), np.int8))
+    np.save("order.npy", np.zeros((2, 1, 2, 1), np.int8))
     np.save("empty.npy", np.zeros((0, 1, 2, 2, 1), np.int8))
     np.save("objects.npy", np.array([{}]), allow_pickle=True)
     np.savez("two.npz", a=np.zeros(1), b=np.zeros(1))
@@ -138,6 +140,8 @@ def test_wrong_arrays(model: str, capsys: Capture):
     for name, message in {
         "float.npy": "input 'image' has type float32, the model takes int8",
         "shape.npy": "input 'image' has shape [1, 3, 2, 1], the model takes",
+        "nchw.npy": "NCHW? numpy.moveaxis(array, -3, -1) puts the channels last",
+        "order.npy": "these are the model's dimensions in another order",
         "empty.npy": "the set of inputs is empty",
         "objects.npy": "it holds pickled Python objects",
         "two.npz": "two.npz holds 2 arrays (a, b), 1 is needed",
