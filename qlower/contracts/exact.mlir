@@ -415,13 +415,17 @@ func.func @bound(
   return %result : i32
 }
 
+// NaN is taken for 0.
 func.func @quantize(
     %input: f32 {contract.value = "input"},
     %output_scale: f32 {contract.value = "output_scale"},
     %zero_point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"}) -> i32 {
-  %steps = func.call @steps_of(%input, %output_scale) : (f32, f32) -> i32
+  %is_number = arith.cmpf ord, %input, %input : f32
+  %of_nan = arith.constant 0.0 : f32
+  %number = arith.select %is_number, %input, %of_nan : f32
+  %steps = func.call @steps_of(%number, %output_scale) : (f32, f32) -> i32
   %result = func.call @store(%steps, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }

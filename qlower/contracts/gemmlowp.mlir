@@ -107,13 +107,17 @@ func.func private @quantize_real(%real: f32, %scale: f32, %zero_point: i32) -> i
   return %result : i32
 }
 
+// NaN gives the largest code, as std::min in the example does.
 func.func @quantize(
     %input: f32 {contract.value = "input"},
     %output_scale: f32 {contract.value = "output_scale"},
     %zero_point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"}) -> i32 {
-  %stored = func.call @quantize_real(%input, %output_scale, %zero_point) : (f32, f32, i32) -> i32
+  %infinity = arith.constant 0x7F800000 : f32
+  %below = arith.cmpf olt, %input, %infinity : f32
+  %number = arith.select %below, %input, %infinity : f32
+  %stored = func.call @quantize_real(%number, %output_scale, %zero_point) : (f32, f32, i32) -> i32
   %low = arith.maxsi %stored, %min : i32
   %result = arith.minsi %low, %max : i32
   return %result : i32

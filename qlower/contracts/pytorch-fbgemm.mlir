@@ -576,13 +576,17 @@ func.func @leaky_relu(
 // ---------------------------------------------------------------- borders, rescaling
 
 // quantize_per_tensor.
+// NaN gives the largest code.
 func.func @quantize(
     %input: f32 {contract.value = "input"},
     %output_scale: f32 {contract.value = "output_scale"},
     %zero_point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @quantize_fused(%input, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  %infinity = arith.constant 0x7F800000 : f32
+  %below = arith.cmpf olt, %input, %infinity : f32
+  %number = arith.select %below, %input, %infinity : f32
+  %result = func.call @quantize_fused(%number, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 

@@ -288,11 +288,19 @@ func.func @quantize(
   %one = arith.constant 1.0 : f32
   %reciprocal = arith.divf %one, %output_scale : f32
   %product = arith.mulf %input, %reciprocal : f32
-  %body = fixed.convert %product {rounding = half_even} : f32 to i32
+  %number = func.call @convertible(%product, %zero_point) : (f32, i32) -> f32
+  %body = fixed.convert %number {rounding = half_even} : f32 to i32
   %input64 = arith.extf %input : f32 to f64
   %scale64 = arith.extf %output_scale : f32 to f64
   %quotient = arith.divf %input64, %scale64 : f64
-  %tail = fixed.convert %quotient {rounding = half_away} : f64 to i32
+  %quotient32 = arith.truncf %quotient : f64 to f32
+  %fit = func.call @convertible(%quotient32, %zero_point) : (f32, i32) -> f32
+  %fit64 = arith.extf %fit : f32 to f64
+  %few = arith.constant 1048576.0 : f64
+  %magnitude = math.absf %quotient : f64
+  %is_few = arith.cmpf olt, %magnitude, %few : f64
+  %number64 = arith.select %is_few, %quotient, %fit64 : f64
+  %tail = fixed.convert %number64 {rounding = half_away} : f64 to i32
   %lanes = arith.constant 8 : i32
   %in_tail = func.call @is_in_tail(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
   %rounded = arith.select %in_tail, %tail, %body : i32

@@ -38,6 +38,9 @@
 // # Quirks
 // - The fully connected layer is not the fixed-point formula of the TFLite papers, and hasn't
 //   been since April 2025: TFLite Micro (`tflm`) still has that one.
+// - quantize of what is 2^31 steps or more away, of infinities and of NaN, which C++ leaves
+//   undefined, is what x86 makes of it: -2^31 plus the zero point, which wraps. That is the
+//   smallest code, +inf included, or for a negative zero point the largest.
 // - An average ignores zero points: with other quantization before than after, it is wrong.
 // - leaky_relu with a negative alpha rounds |alpha| and changes the sign after that.
 // - Refused, as LiteRT does: int8 concat of differing quantization; softmax whose output isn't
@@ -474,6 +477,40 @@ func.func private @activation_bound(%real: f32, %none: i32, %output_scale: f32, 
   return %result : i32
 }
 
+// Within 2^20 steps, far outside the storage range; NaN is 2^20. (Compared and selected like
+// this, it is one minimum and one maximum of x86.)
+func.func private @few_steps(%x: f32) -> f32 {
+  %most = arith.constant 1048576.0 : f32
+  %below = arith.cmpf olt, %x, %most : f32
+  %not_high = arith.select %below, %x, %most : f32
+  %least = arith.constant -1048576.0 : f32
+  %above = arith.cmpf ogt, %not_high, %least : f32
+  %result = arith.select %above, %not_high, %least : f32
+  return %result : f32
+}
+
+// Steps to be rounded, so that they give the stored integer which x86 does where C++ leaves it
+// undefined: what int32 can't hold, NaN too, is converted to -2^31, and adding the zero point
+// wraps.
+func.func private @convertible(%steps: f32, %zero_point: i32) -> f32 {
+  %zero = arith.constant 0 : i32
+  %most = arith.constant 1048576.0 : f32
+  %least = arith.constant -1048576.0 : f32
+  %negative = arith.cmpi slt, %zero_point, %zero : i32
+  %wrapped = arith.select %negative, %most, %least : f32
+  // the largest float32 below 2^31 is 2^31 - 128
+  %c128 = arith.constant 128 : i32
+  %large = arith.cmpi sge, %zero_point, %c128 : i32
+  %largest = arith.constant 2147483520.0 : f32
+  %two_to_31 = arith.constant 2147483648.0 : f32
+  %limit = arith.select %large, %largest, %two_to_31 : f32
+  %magnitude = math.absf %steps : f32
+  %fits = arith.cmpf olt, %magnitude, %limit : f32
+  %number = func.call @few_steps(%steps) : (f32) -> f32
+  %result = arith.select %fits, %number, %wrapped : f32
+  return %result : f32
+}
+
 // internal/reference/quantize.h, AffineQuantize: float32 division, half away from zero.
 func.func @quantize(
     %input: f32 {contract.value = "input"},
@@ -482,7 +519,8 @@ func.func @quantize(
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"}) -> i32 {
   %quotient = arith.divf %input, %output_scale : f32
-  %rounded = fixed.convert %quotient {rounding = half_away} : f32 to i32
+  %number = func.call @convertible(%quotient, %zero_point) : (f32, i32) -> f32
+  %rounded = fixed.convert %number {rounding = half_away} : f32 to i32
   %result = func.call @offset_and_clamp(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }

@@ -34,7 +34,8 @@
 // # Quirks
 // - quantize to int8 doesn't clamp where there is a zero point: the converter writes CAST to
 //   int32, ADD, CAST, and the last one wraps: 127 steps and a zero point of 10 give -119.
-//   LiteRT clamps.
+//   LiteRT clamps. Where ADD itself overflows, which TOSA calls unpredictable, it wraps, too.
+//   NaN has no steps.
 // - What the specification calls unpredictable is refused when a model is compiled: shifts
 //   outside [2, 62], and values that may not be smaller than 2^(k - 1).
 // - leaky_relu with a negative alpha is refused: RESCALE has no negative multiplier.
@@ -450,7 +451,7 @@ func.func private @lone_bound(%real: f32, %output_scale: f32, %zero_point: i32, 
 
 // The converter writes MUL by the float32 reciprocal and CAST (half to even). CAST from f32
 // saturates; but with a zero point it goes to int32 first, and the CAST after the ADD
-// wraps around where a value is out of range, as in the reference model.
+// wraps around where a value is out of range, as in the reference model. CAST of NaN is 0.
 func.func @quantize(
     %input: f32 {contract.value = "input"},
     %output_scale: f32 {contract.value = "output_scale"},
@@ -461,7 +462,10 @@ func.func @quantize(
   %one = arith.constant 1.0 : f32
   %reciprocal = arith.divf %one, %output_scale : f32
   %product = arith.mulf %input, %reciprocal : f32
-  %rounded = fixed.convert %product {rounding = half_even} : f32 to i32
+  %is_number = arith.cmpf ord, %product, %product : f32
+  %no_steps = arith.constant 0.0 : f32
+  %number = arith.select %is_number, %product, %no_steps : f32
+  %rounded = fixed.convert %number {rounding = half_even} : f32 to i32
   %moved = arith.addi %rounded, %zero_point : i32
   %byte = arith.trunci %moved : i32 to i8
   %as_signed = arith.extsi %byte : i8 to i32

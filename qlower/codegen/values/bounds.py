@@ -46,11 +46,47 @@ def largest_magnitude(value: SSAValue, bounds: Mapping[SSAValue, float]) -> floa
             shift = constant_value(op.operands[1])
             half = 1 << shift >> 1
             bound = (int(operands()[0]) + half) >> shift
+        case "arith.select":
+            bound = _selected_magnitude(op, bounds)
         case "arith.constant":
             bound = _constant_magnitude(value)
         case _:
             return limit
     return min(bound, limit)  # a bound beyond the type says that it may wrap
+
+
+def _selected_magnitude(op: Operation, bounds: Mapping[SSAValue, float]) -> float:
+    """Of one of two values; or of one that is clamped between two constants.
+
+    `select(x < most, x, most)` is at most that constant, whatever x is, NaN too.
+    """
+    ends: dict[str, float] = {}
+    value = op.results[0]
+    while (clamped := _clamped(value)) is not None:
+        value, side, end = clamped
+        ends.setdefault(side, end)
+    if len(ends) == 2:
+        return max(ends.values())
+    return max(largest_magnitude(choice, bounds) for choice in op.operands[1:])
+
+
+def _clamped(value: SSAValue) -> tuple[SSAValue, str, float] | None:
+    """What a float clamped at one side by a constant is made of, the comparison that is
+    the side, and the constant's magnitude."""
+    match value.owner:
+        case arith.SelectOp(cond=condition, lhs=chosen, rhs=end):
+            pass
+        case _:
+            return None
+    comparison = condition.owner
+    if not isinstance(comparison, arith.CmpfOp) or not isinstance(
+        end.owner, arith.ConstantOp
+    ):
+        return None
+    side = arith.CMPF_COMPARISON_OPERATIONS[comparison.predicate.value.data]
+    if tuple(comparison.operands) != (chosen, end) or side not in ("olt", "ogt"):
+        return None
+    return chosen, side, _constant_magnitude(end)
 
 
 def constant_value(value: SSAValue) -> int:
