@@ -21,7 +21,8 @@ from qlower.codegen.llvm.text import (
     zero,
 )
 from qlower.codegen.program.module import ENTRY, CompiledObject, machine_code
-from qlower.codegen.skeletons.products.dot import DotStep, dot_step
+from qlower.codegen.skeletons.products.choose import vector_step
+from qlower.codegen.skeletons.products.step import VectorStep
 from qlower.codegen.targets.resolve import Target
 from qlower.model.signature import Signature
 from qlower.runtime.executable import Executable
@@ -35,7 +36,7 @@ _CALLS = 60
 
 def measured_peak(target: Target) -> float:
     """G multiply-accumulates a second, on one core."""
-    dot = dot_step(target, signed=False)
+    dot = vector_step(target, signed=False)
     tiles = ((_rows(target, columns), columns) for columns in (1, 2, 3, 4, 5))
     return max(_speed(target, dot, rows, columns) for rows, columns in tiles)
 
@@ -45,7 +46,7 @@ def _rows(target: Target, columns: int) -> int:
     return max(1, (target.vector_registers - 3) // columns - 1)
 
 
-def _speed(target: Target, dot: DotStep, rows: int, columns: int) -> float:
+def _speed(target: Target, dot: VectorStep, rows: int, columns: int) -> float:
     module = Module(target.triple, target.function_attributes)
     pointers = [POINTER] * 3
     f = Function(module, ENTRY, pointers, [""] * 3, result=I32, internal=False)
@@ -61,7 +62,7 @@ def _speed(target: Target, dot: DotStep, rows: int, columns: int) -> float:
     return _REPEATS * rows * columns * dot.lanes * DEPTH / best / 1e9
 
 
-def _emit(f: Function, dot: DotStep, rows: int, columns: int) -> int:
+def _emit(f: Function, dot: VectorStep, rows: int, columns: int) -> int:
     """`_REPEATS` times the sums of w [columns][chunk] and x [rows][DEPTH].
 
     They lie in the arena, the sums behind them; what they are is of no matter. Returns

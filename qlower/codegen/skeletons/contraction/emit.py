@@ -22,8 +22,8 @@ from qlower.codegen.nests.nest import Span
 from qlower.codegen.nests.point import PointCode, moved, nested, split, walk
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.contraction.tiling import VectorPlan
-from qlower.codegen.skeletons.products.dot import DotStep
 from qlower.codegen.skeletons.products.packing import Packed, group_position
+from qlower.codegen.skeletons.products.step import Step
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values.elements import store_scalars
 
@@ -36,7 +36,7 @@ def emit_contraction(f: Function, target: Target, plan: VectorPlan) -> None:
     width = tiling.width
     step = width * dot.lanes
     # one pointer to the weights of a tile, or a stream of them for each vector
-    packed = plan.factors.pack(f.module, dot, width if dot.selects_lane else 1)
+    packed = plan.factors.pack(f.module, dot, width if dot.weights_are_joined else 1)
     code = _Tile(f, target, nest, contraction.lane, contraction, dot, packed)
     channels = nest.channels or Span(constant(I64, 0), nest.bounds[contraction.lane])
 
@@ -91,7 +91,7 @@ run it has, and how many are before them at least."""
 @dataclass(frozen=True)
 class _Tile(PointCode):
     contraction: Contraction
-    dot: DotStep
+    dot: Step
     packed: Packed
 
     @property

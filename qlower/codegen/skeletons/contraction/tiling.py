@@ -8,10 +8,11 @@ from xdsl.ir import Attribute
 
 from qlower.codegen.nests.point import Segment, split
 from qlower.codegen.nests.recognise import Contraction
-from qlower.codegen.skeletons.products.dot import DotStep, dot_step
+from qlower.codegen.skeletons.products.choose import vector_step
 from qlower.codegen.skeletons.products.halves import halves_step
 from qlower.codegen.skeletons.products.matrix import matrix_step
 from qlower.codegen.skeletons.products.packing import Factors, Weights
+from qlower.codegen.skeletons.products.step import Step
 from qlower.codegen.targets.resolve import Target
 from qlower.dialects.kernel import TileAttr
 
@@ -24,7 +25,7 @@ class VectorPlan:
     and in which tiles."""
 
     contraction: Contraction
-    dot: DotStep
+    dot: Step
     factors: Factors
     tiling: Tiling
 
@@ -67,7 +68,7 @@ def _rows_and_length(contraction: Contraction) -> tuple[int, int]:
 
 def choose_step(
     target: Target, contraction: Contraction, weights: Weights
-) -> tuple[DotStep, Factors]:
+) -> tuple[Step, Factors]:
     """Products of matrices, where there are enough rows and bytes, or of vectors."""
     rows, length = _rows_and_length(contraction)
     signed = contraction.activation.signed
@@ -77,7 +78,7 @@ def choose_step(
         if not factors.has_row_factor:
             return matrix, factors
     halves = halves_step(target, signed=signed)
-    dot = halves or dot_step(target, signed=signed)
+    dot = halves or vector_step(target, signed=signed)
     factors = weights.factors(dot)
     return dot.holding(factors.weights), factors
 
@@ -95,7 +96,7 @@ class Tiling:
 
 def choose_tile(
     target: Target,
-    dot: DotStep,
+    dot: Step,
     rows: int,
     length: int,
     factors: Factors,
@@ -112,7 +113,7 @@ def choose_tile(
 
 
 def possible_tilings(
-    target: Target, dot: DotStep, rows: int, length: int, factors: Factors
+    target: Target, dot: Step, rows: int, length: int, factors: Factors
 ) -> list[Tiling]:
     """All whose sums the registers hold.
 
@@ -121,19 +122,12 @@ def possible_tilings(
     once for all rows.
     """
     spare = target.vector_registers - 4
-    # matrices join the pieces of two rows, and so fill as many registers as rows
-    pieces = dot.activation_loads(min(length, dot.run_bytes))
-    at_once = pieces if dot.rows == 1 else 1
+    loads = dot.activation_loads(min(length, dot.run_bytes))
     found: list[Tiling] = []
     for width in range(1, min(factors.vectors, _MAXIMUM_CHANNELS_IN_FLIGHT) + 1):
         for height in range(1, rows + 1):
             held = _whole_groups(dot, height)
-            summed = _summed(factors, width)
-            needed = (held + dot.rows) * summed
-            if dot.selects_lane:
-                needed += held * at_once - 2
-            elif dot.is_pairs:
-                needed = held * summed + 2 * min(held, summed) - 2
+            needed = dot.registers(held, _summed(factors, width), loads)
             if needed > spare and height * width > 1:
                 break
             found += _tilings(dot, rows, length, factors, height, width)
@@ -147,7 +141,7 @@ def _summed(factors: Factors, width: int) -> int:
 
 
 def _tilings(
-    dot: DotStep, rows: int, length: int, factors: Factors, height: int, width: int
+    dot: Step, rows: int, length: int, factors: Factors, height: int, width: int
 ) -> list[Tiling]:
     """The two ways to cut `rows` into tiles of `height`."""
     _, _, _, taps, chunks_of_run, _ = factors.weights.shape
@@ -193,31 +187,22 @@ def _segments(*repeated: tuple[int, int]) -> tuple[Segment, ...]:
     return tuple(found)
 
 
-def _whole_groups(dot: DotStep, height: int) -> int:
+def _whole_groups(dot: Step, height: int) -> int:
     """Rows that are multiplied for `height` of them."""
     return -(-height // dot.rows) * dot.rows
 
 
-def _cycles(dot: DotStep, length: int, height: int, width: int) -> float:
-    """Of one chunk, in products: as many, and what goes on beside them.
+def _cycles(dot: Step, length: int, height: int, width: int) -> float:
+    """The time of one chunk for `height` pixels and `width` vectors, in products.
 
-    Without lanes to select from, an activation in all lanes and weights are loaded
-    while products are made. The latency of a chain of dot products bounds all.
+    Activations are loaded for all chunks of the run, weights for each.
     """
     height = _whole_groups(dot, height)
     loads = height * dot.activation_loads(length) / -(-length // dot.depth)
-    if dot.is_pairs:
-        # four instructions a product, two to make an activation of what was loaded
-        return height * width + 0.5 * loads + 0.3 * width
-    if not dot.selects_lane:
-        return max(height * width, loads + width, 10.0) + 0.25 * (loads + width)
-    beside = dot.load_cost * (loads + dot.rows * width) + dot.join_cost * height
-    return max(height * width + beside, 8.0) + 0.5
+    return dot.cost.of_chunk(loads, dot.rows * width, height, width)
 
 
-def _epilogue_cycles(dot: DotStep, height: int, width: int) -> float:
-    """Of what a tile does once, and for each row and vector of bytes."""
-    if dot.selects_lane:
-        return 0.0
+def _epilogue_cycles(dot: Step, height: int, width: int) -> float:
+    """The time of what a tile does once, and for each pixel and vector of bytes."""
     parts = len(split(width * dot.lanes, 4 * dot.lanes))
-    return 30.0 + height * 4.0 * parts
+    return dot.cost.tile + height * dot.cost.part * parts

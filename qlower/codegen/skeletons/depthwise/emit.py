@@ -29,8 +29,9 @@ from qlower.codegen.skeletons.depthwise.taps import (
     tap_addresses,
     tap_offset,
 )
-from qlower.codegen.skeletons.products.dot import DotStep, Integers, wide_dot_step
+from qlower.codegen.skeletons.products.choose import wide_step
 from qlower.codegen.skeletons.products.packing import gather, padded_i32
+from qlower.codegen.skeletons.products.step import Integers, VectorStep
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values.elements import store_scalars
 
@@ -55,7 +56,7 @@ class WindowPlan:
     `column_loop`."""
 
     products: DepthwiseProducts
-    dot: DotStep
+    dot: VectorStep
     steps: tuple[Step, ...]
     column_loop: int | None
     columns: tuple[Segment, ...]
@@ -77,7 +78,7 @@ def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
     best: tuple[float, tuple[Step, ...]] | None = None
     # two columns of registers hold bytes and weights, one the accumulators
     channels = nest.bounds[products.lane]
-    dot = wide_dot_step(target, channels, signed=products.activation.signed)
+    dot = wide_step(target, channels, signed=products.activation.signed)
     width = min(bound, _MAXIMUM_COLUMNS, target.vector_registers // 4)
     if dot.lanes > dot.vector_lanes:
         # what accumulators leave of the registers holds bytes and weights
@@ -119,7 +120,7 @@ class Packed:
 
 
 def pack_weights(
-    module: Module, products: DepthwiseProducts, dot: DotStep, steps: Sequence[Step]
+    module: Module, products: DepthwiseProducts, dot: VectorStep, steps: Sequence[Step]
 ) -> Packed:
     """The weights; channels that don't fill a vector overlap the vector before."""
     nest, weight = products.nest, products.weight
@@ -204,7 +205,7 @@ class _Tile(PointCode):
         return self.plan.products
 
     @property
-    def dot(self) -> DotStep:
+    def dot(self) -> VectorStep:
         return self.plan.dot
 
     @property

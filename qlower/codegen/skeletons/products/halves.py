@@ -12,15 +12,22 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from qlower.codegen.llvm.text import I32, I64, Function, Value, constant
-from qlower.codegen.skeletons.products.dot import DotStep, Integers, load_word
+from qlower.codegen.skeletons.products.step import (
+    Integers,
+    StepCost,
+    load_word,
+)
+from qlower.codegen.skeletons.products.word_products import WordWeights
 from qlower.codegen.targets.resolve import Halves, Target
 
 
 @dataclass(frozen=True)
-class HalvesStep(DotStep):
+class HalvesStep(WordWeights):
     """`halves` are the instructions, in one lane; `dot` is that of singles."""
 
     halves: Halves = field(kw_only=True)
+
+    cost = StepCost(shared=1.0, latency=10.0, late=0.25, tile=30.0, part=4.0)
 
     def pack(self, weights: Integers) -> bytes:
         """Bytes as they are, or the even ones of four numbers before the odd ones."""
@@ -74,4 +81,4 @@ def halves_step(target: Target, *, signed: bool) -> HalvesStep | None:
     """What multiplies activations of that signedness, if there is such a thing."""
     if target.halves is None:
         return None
-    return HalvesStep(target.dot(signed=signed), 1, 1, halves=target.halves)
+    return HalvesStep(1, 1, target.dot(signed=signed), halves=target.halves)

@@ -1,28 +1,47 @@
 """Products of small matrices: two pixels times two channels, eight bytes deep.
 
-What `DotStep` is for one pixel, `MatrixStep` is for two: an accumulator has the sums of
-both, for four channels.
+Other steps are for one pixel, this one is for two: an accumulator has the sums of both,
+for four channels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import numpy as np
 
 from qlower.codegen.llvm.text import I64, Function, Type, Value, constant
-from qlower.codegen.skeletons.products.dot import DotStep
+from qlower.codegen.skeletons.products.step import Integers, Step, StepCost
 from qlower.codegen.targets.resolve import Target
 
 
-@dataclass(frozen=True)
-class MatrixStep(DotStep):
+class MatrixStep(Step):
     """An instruction that adds, to four i32, the products of two rows of eight bytes
     with two others."""
 
     depth = 8
     rows = 2
-    load_cost = 0.25
-    join_cost = 0.5
+    run_bytes = 16
+    weights_are_joined = True
+    cost = StepCost(load=0.25, weight=0.25, row=0.5, latency=8.0, fixed=0.5)
+
+    def reads_again(self, length: int) -> bool:
+        return length >= self.depth
+
+    def pack(self, weights: Integers) -> bytes:
+        return weights.astype(np.int8).tobytes()
+
+    def ones(self, size: int, before: int) -> list[Value]:
+        raise NotImplementedError("sums of activations are left to other steps")
+
+    def activation_loads(self, size: int) -> int:
+        whole, rest = divmod(size, self.run_bytes)
+        half, rest = divmod(rest, self.depth)
+        return whole + half + rest // 4 + (rest % 4 > 0)
+
+    def registers(self, rows: int, summed: int, loads: int) -> int:
+        # the pieces of two rows are joined, and so fill as many registers as rows
+        return (rows + self.rows) * summed + rows - 2
 
     @property
     def chunk_bytes(self) -> int:
@@ -91,4 +110,4 @@ def matrix_step(target: Target, *, signed: bool) -> MatrixStep | None:
     """What multiplies activations of that signedness, if there is such a thing."""
     matrix = target.signed_matrix if signed else target.unsigned_matrix
     lanes = target.vector_bits // 32
-    return None if matrix is None else MatrixStep(matrix, lanes, lanes)
+    return None if matrix is None else MatrixStep(lanes, lanes, matrix)

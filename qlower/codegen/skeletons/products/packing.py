@@ -20,7 +20,7 @@ from xdsl.ir import BlockArgument
 from qlower.codegen.llvm.text import I64, Function, Module, Value, constant
 from qlower.codegen.nests.nest import Operand, lanes_of
 from qlower.codegen.nests.recognise import Contraction
-from qlower.codegen.skeletons.products.dot import DotStep, Integers
+from qlower.codegen.skeletons.products.step import Integers, Step, WeightLayout
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Factors:
     def has_row_factor(self) -> bool:
         return bool(self.row_factor.any())
 
-    def pack(self, module: Module, dot: DotStep, block: int) -> Packed:
+    def pack(self, module: Module, dot: Step, block: int) -> Packed:
         """As data of the module, in blocks of so many vectors."""
         blocks = [
             dot.pack(group[first : first + block].transpose(2, 3, 0, 1, 4))
@@ -102,16 +102,16 @@ class Weights:
 
     def __init__(self, contraction: Contraction) -> None:
         self._contraction = contraction
-        self._packed: dict[DotStep, Factors] = {}
+        self._packed: dict[WeightLayout, Factors] = {}
 
-    def factors(self, dot: DotStep) -> Factors:
-        """The weights as `dot` multiplies them."""
-        if dot not in self._packed:
-            self._packed[dot] = constant_factors(self._contraction, dot)
-        return self._packed[dot]
+    def factors(self, layout: WeightLayout) -> Factors:
+        """The numbers that lie in memory."""
+        if layout not in self._packed:
+            self._packed[layout] = constant_factors(self._contraction, layout)
+        return self._packed[layout]
 
 
-def constant_factors(contraction: Contraction, dot: DotStep) -> Factors:
+def constant_factors(contraction: Contraction, dot: WeightLayout) -> Factors:
     """The contraction's weights, and what follows from them at compile time."""
     nest, weight = contraction.nest, contraction.weight
     run = [] if contraction.run is None else [contraction.run]

@@ -15,9 +15,9 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from qlower.codegen.nests.recognise import Contraction
-from qlower.codegen.skeletons.products.dot import DotStep, Integers
 from qlower.codegen.skeletons.products.packing import Factors, Weights
-from qlower.codegen.targets.resolve import Dot, DotKind, Target
+from qlower.codegen.skeletons.products.step import Integers, WeightLayout
+from qlower.codegen.targets.resolve import Target
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import TileAttr, TileRegistersAttr
 
@@ -35,17 +35,8 @@ UNROLLED_STEPS = 12
 """Taps times pieces that are written out one by one."""
 
 
-class _TileStep(DotStep):
-    """What the packing of weights asks: signed bytes, and activations as they are."""
-
-    def activation_bias(self, signed: bool) -> int:
-        return 0
-
-    def reads_again(self, length: int) -> bool:
-        return False
-
-
-_STEP = _TileStep(Dot(DotKind.SIGNED_BYTES), LANES, LANES)
+_LAYOUT = WeightLayout(LANES)
+"""Signed bytes, and activations as they are."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +167,7 @@ def _cycles_of_vectors(contraction: Contraction, length: int) -> float:
 
 def tile_factors(weights: Weights) -> Factors:
     """The weights as signed bytes, activations being what is stored."""
-    return weights.factors(_STEP)
+    return weights.factors(_LAYOUT)
 
 
 def packed_pieces(weights: Integers, plan: TilePlan) -> bytes:

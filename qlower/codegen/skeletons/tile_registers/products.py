@@ -17,8 +17,8 @@ import numpy as np
 from qlower.codegen.llvm.text import I64, Module, Type, Value, constant
 from qlower.codegen.nests.point import PointCode, moved
 from qlower.codegen.nests.recognise import Contraction
-from qlower.codegen.skeletons.products.dot import Integers
 from qlower.codegen.skeletons.products.packing import padded_i32
+from qlower.codegen.skeletons.products.step import Integers
 from qlower.codegen.skeletons.tile_registers.plan import (
     LANES,
     PAIR,

@@ -1,0 +1,50 @@
+"""The step that multiplies vectors on a target, by the instruction that it has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from qlower.codegen.skeletons.products.byte_products import (
+    BroadcastBytes,
+    SelectedBytes,
+)
+from qlower.codegen.skeletons.products.step import VectorStep
+from qlower.codegen.skeletons.products.word_products import (
+    Pairs,
+    Scalars,
+    SelectedSingles,
+    Singles,
+)
+from qlower.codegen.targets.resolve import Dot, DotKind, Target
+
+_WIDEST_LANES = 16
+"""Sums of a step that is made of several registers."""
+
+
+def vector_step(target: Target, *, signed: bool) -> VectorStep:
+    """What multiplies activations of that signedness."""
+    lanes, dot = target.vector_bits // 32, target.dot(signed=signed)
+    return _step_class(dot, lanes)(lanes, lanes, dot)
+
+
+def _step_class(dot: Dot, lanes: int) -> type[VectorStep]:
+    if dot.kind.is_bytes:
+        return SelectedBytes if dot.selects_lane else BroadcastBytes
+    if dot.kind is DotKind.PAIRS:
+        return Pairs
+    if dot.selects_lane:
+        return SelectedSingles
+    return Singles if lanes > 1 else Scalars
+
+
+def wide_step(target: Target, channels: int, *, signed: bool) -> VectorStep:
+    """The same in several registers, so that narrow vectors are loaded by 16 bytes.
+
+    No lane is idle if there are as many channels as the vector has.
+    """
+    step = vector_step(target, signed=signed)
+    lanes = step.lanes
+    if step.dot.selects_lane:
+        while lanes < _WIDEST_LANES and 2 * lanes <= channels:
+            lanes *= 2
+    return replace(step, lanes=lanes)

@@ -1,0 +1,222 @@
+"""The dot-product step: bytes of x times weights, summed into i32 lanes.
+
+A run of activations is multiplied chunk by chunk. A chunk is `depth` consecutive bytes
+of the run, of each of `rows` pixels, and as many weights for each of `lanes` channels.
+Each kind of instruction has a step of its own, which knows how weights are packed for
+it, how they and activations are loaded, and what that costs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+
+from qlower.codegen.llvm.text import I8, I32, I64, Function, Value, constant
+from qlower.codegen.targets.resolve import Dot
+
+Integers = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+
+WORD_BYTES = 4
+"""Of activations that are loaded as one i32."""
+
+
+@dataclass(frozen=True)
+class StepCost:
+    """About how long a chunk takes, where a product takes 1.
+
+    Beside its products each load of activations adds `load`, each vector of weights
+    `weight` and each pixel `row`. What is loaded at all takes `shared` of a unit that
+    products don't need, so that it bounds the time from below, as the `latency` of a
+    chain of products does; `late` of it and `fixed` come on top. A tile takes `tile`
+    once, and `part` for every vector of bytes of each pixel that it stores.
+    """
+
+    load: float = 0.0
+    weight: float = 0.0
+    row: float = 0.0
+    shared: float = 0.0
+    latency: float = 0.0
+    late: float = 0.0
+    fixed: float = 0.0
+    tile: float = 0.0
+    part: float = 0.0
+
+    def of_chunk(self, loads: float, weights: int, rows: int, width: int) -> float:
+        """`rows` pixels times `width` vectors of channels, for which so many loads of
+        activations and vectors of `weights` are made."""
+        beside = self.load * loads + self.weight * weights + self.row * rows
+        loaded = loads + weights
+        bound = max(rows * width + beside, self.shared * loaded, self.latency)
+        return bound + self.late * loaded + self.fixed
+
+
+@dataclass(frozen=True)
+class WeightLayout:
+    """How weights are packed for products: `lanes` channels side by side, `depth`
+    numbers of each."""
+
+    lanes: int
+
+    depth: ClassVar[int] = 4
+    weight_range: ClassVar[tuple[int, int]] = (-128, 127)
+    """The least and the greatest number that a packed weight can be."""
+
+    def activation_bias(self, signed: bool) -> int:
+        """What the multiplied activation exceeds the stored one by."""
+        return 0
+
+    def reads_again(self, length: int) -> bool:
+        """Whether the last chunk of a run may overlap the one before, to be loaded
+        whole."""
+        return False
+
+    def positions(self, length: int) -> Integers:
+        """Which byte of a run each product of its chunks takes, -1 for none: [chunk,
+        depth]."""
+        chunks = -(-length // self.depth)
+        found = np.arange(chunks * self.depth)
+        missing = chunks * self.depth - length
+        if self.reads_again(length):
+            found[-self.depth :] -= missing
+            found[-self.depth :][:missing] = -1
+        found[found >= length] = -1
+        return found.reshape(chunks, self.depth)
+
+
+@dataclass(frozen=True)
+class Step(WeightLayout, ABC):
+    """How a target multiplies and accumulates `lanes` i32 sums of a vector.
+
+    `dot` is the instruction; it has `vector_lanes`, of which `lanes` are a multiple.
+    `run_bytes` activations of a run are loaded at once. A tile's weights are loaded
+    from one place if `weights_are_joined`, else each vector's from a place of its own.
+    """
+
+    vector_lanes: int
+    dot: Dot
+
+    rows: ClassVar[int] = 1
+    run_bytes: ClassVar[int] = WORD_BYTES
+    weights_are_joined: ClassVar[bool] = False
+    cost: ClassVar[StepCost]
+
+    def holding(self, weights: Integers) -> Self:
+        """The same for these weights, if there is a way that saves memory."""
+        return self
+
+    @property
+    @abstractmethod
+    def chunk_bytes(self) -> int:
+        """The packed weights of a chunk."""
+
+    @abstractmethod
+    def pack(self, weights: Integers) -> bytes:
+        """Bytes of weights [..., lane, depth], all within `weight_range`."""
+
+    @abstractmethod
+    def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
+        """The factors of a chunk, of which the first `size` products count."""
+
+    @abstractmethod
+    def load_activations(
+        self,
+        f: Function,
+        addresses: Sequence[Value],
+        size: int,
+        signed: bool,
+        before: int = 0,
+    ) -> list[list[Value]]:
+        """`size` <= `run_bytes` bytes of the rows, for one chunk after the other.
+
+        A chunk's are in all lanes, in the form that the weights have. `before` bytes of
+        the run lie before these. No byte beyond the run is read.
+        """
+
+    @abstractmethod
+    def ones(self, size: int, before: int) -> list[Value]:
+        """Weights that give the sum of `size` activations, `before` others in."""
+
+    @abstractmethod
+    def multiply(
+        self, f: Function, total: Value, x: list[Value], w: list[Value]
+    ) -> Value:
+        """`total` plus the products of a chunk."""
+
+    def products(self, size: int, before: int) -> int:
+        """Of a chunk, up to the last that a run's `size` <= `depth` bytes take part in.
+
+        `before` bytes of the run lie before them.
+        """
+        return size
+
+    def activation_loads(self, size: int) -> int:
+        """How many loads `load_activations` needs for so many bytes of a run."""
+        return -(-size // WORD_BYTES)
+
+    def registers(self, rows: int, summed: int, loads: int) -> int:
+        """Vector registers that a tile needs beside four spare ones: `rows` pixels
+        times `summed` vectors, with `loads` of activations at once."""
+        return (rows + self.rows) * summed
+
+    def multiply_all(
+        self,
+        f: Function,
+        totals: Sequence[Value],
+        xs: Sequence[list[Value]],
+        ws: Sequence[list[Value]],
+    ) -> list[Value]:
+        """Each x with each w: `totals` [x][w] plus their products."""
+        flat = list(totals)
+        for x, w in self.order(len(xs), len(ws)):
+            at = x * len(ws) + w
+            flat[at] = self.multiply(f, flat[at], xs[x], ws[w])
+        return flat
+
+    def order(self, xs: int, ws: int) -> list[tuple[int, int]]:
+        """In which order so many factors are multiplied with each other."""
+        return list(itertools.product(range(xs), range(ws)))
+
+    def spread(self, f: Function, start: Value) -> Value:
+        """The accumulator of rows whose sums all start from `start`."""
+        return start
+
+    def collect(self, f: Function, total: Value) -> list[Value]:
+        """The sums of each row."""
+        return [total]
+
+
+class VectorStep(Step):
+    """A step of one pixel that multiplies windows too: each lane has bytes of its own."""
+
+    @abstractmethod
+    def interleave(
+        self, f: Function, taps: Sequence[Value], signed: bool
+    ) -> list[Value]:
+        """One to four vectors of a byte a lane, in the form that the weights have.
+
+        The products of what stands in for a missing tap have the weight 0.
+        """
+
+
+def load_word(f: Function, address: Value, size: int) -> Value:
+    """`size` <= 4 bytes as a little-endian i32, the rest zero."""
+    if size == WORD_BYTES:
+        return f.load(I32, address, 1)
+    word = f.cast("zext", f.load(I8, address, 1), "i32")
+    for index in range(1, size):
+        byte = f.load(I8, f.at(address, constant(I64, index)), 1)
+        shifted = f.binary("shl", f.cast("zext", byte, "i32"), constant(I32, 8 * index))
+        word = f.binary("or", word, shifted)
+    return word
+
+
+def cut_start(step: Step, size: int, before: int) -> int:
+    """Where a last word of `size` bytes begins: earlier, if it may overlap the one
+    before it."""
+    is_cut = size < WORD_BYTES and step.reads_again(before + size)
+    return size - WORD_BYTES if is_cut else 0

@@ -1,0 +1,285 @@
+"""Products of 16-bit numbers: pairs summed into each i32 lane, or one at a time."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from qlower.codegen.llvm.text import (
+    I8,
+    I64,
+    Function,
+    Type,
+    Value,
+    constant,
+    vector_constant,
+)
+from qlower.codegen.skeletons.products.step import (
+    WORD_BYTES,
+    Integers,
+    Step,
+    StepCost,
+    VectorStep,
+    cut_start,
+    load_word,
+)
+
+_EVEN_THEN_ODD = [0, 2, 1, 3]
+
+
+@dataclass(frozen=True)
+class WordWeights(Step):
+    """Weights as i16; with `extends` they lie in memory as bytes.
+
+    Bytes take an instruction more to load, and half of the memory.
+    """
+
+    extends: bool = False
+
+    weight_range = (-(1 << 15), (1 << 15) - 1)
+
+    def holding(self, weights: Integers) -> Self:
+        is_small = weights.min() >= -128 and weights.max() <= 127
+        limit = self.dot.widens_beyond
+        is_large = limit is not None and 2 * weights.size > limit
+        return replace(self, extends=is_small and is_large)
+
+    @property
+    def chunk_bytes(self) -> int:
+        return self.lanes * WORD_BYTES * (1 if self.extends else 2)
+
+
+class WordProducts(WordWeights, VectorStep):
+    """Products of vectors of i16.
+
+    A chunk's weights are in `factors` vectors: the first products of all lanes, then
+    the next ones.
+    """
+
+    factors: ClassVar[int]
+
+    @property
+    def width(self) -> int:
+        """Numbers in a factor."""
+        return self.depth * self.lanes // self.factors
+
+    def used(self, size: int) -> int:
+        """The factors that hold the first `size` products."""
+        return -(-size * self.factors // self.depth)
+
+    def pack(self, weights: Integers) -> bytes:
+        factors = weights.reshape(*weights.shape[:-1], self.factors, -1)
+        type = np.int8 if self.extends else np.int16
+        return np.moveaxis(factors, -2, -3).astype(type).tobytes()
+
+    def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
+        return [
+            factor
+            for first in range(self.used(size))
+            for factor in self.load_factors(f, address, first, 1)
+        ]
+
+    def load_factors(
+        self, f: Function, address: Value, first: int, count: int
+    ) -> list[Value]:
+        """`count` factors of a chunk by one load."""
+        width = self.width
+        type = Type("i8" if self.extends else "i16", count * width)
+        size = type.bits // 8
+        at = f.at(address, constant(I64, size * first * width))
+        loaded = f.cast("sext", f.load(type, at, size * count * width), "i16")
+        return [
+            f.shuffle(loaded, range(part * width, (part + 1) * width))
+            for part in range(count)
+        ]
+
+    @abstractmethod
+    def broadcast(
+        self, f: Function, address: Value, size: int, signed: bool
+    ) -> list[Value]:
+        """`size` <= 4 bytes in all lanes, as factors."""
+
+    def load_activations(
+        self,
+        f: Function,
+        addresses: Sequence[Value],
+        size: int,
+        signed: bool,
+        before: int = 0,
+    ) -> list[list[Value]]:
+        (address,) = addresses
+        start = cut_start(self, size, before)
+        at = f.at(address, constant(I64, start))
+        return [self.broadcast(f, at, size - start, signed)]
+
+
+class Pairs(WordProducts):
+    """An instruction that sums two products into each i32 lane.
+
+    The two factors have the even bytes of a run's chunks, and the odd ones: activations
+    are shifted and masked, which more units can do than move bytes about.
+    """
+
+    factors = 2
+    # four instructions a product, two to make an activation of what was loaded
+    cost = StepCost(load=0.5, weight=0.3, tile=30.0, part=4.0)
+
+    def reads_again(self, length: int) -> bool:
+        return length >= self.depth
+
+    def positions(self, length: int) -> Integers:
+        return super().positions(length)[:, _EVEN_THEN_ODD]
+
+    def products(self, size: int, before: int) -> int:
+        if self.reads_again(before + size):
+            return self.depth
+        return 2 * size - size // 3 - 1
+
+    def ones(self, size: int, before: int) -> list[Value]:
+        at_end = self.reads_again(before + size)
+        last = self.depth - 1
+        pattern = [int((last - i if at_end else i) < size) for i in _EVEN_THEN_ODD]
+        return [
+            vector_constant("i16", pattern[first : first + 2] * self.lanes)
+            for first in range(0, 2 * self.used(self.products(size, before)), 2)
+        ]
+
+    def registers(self, rows: int, summed: int, loads: int) -> int:
+        return rows * summed + 2 * min(rows, summed) - 2
+
+    def order(self, xs: int, ws: int) -> list[tuple[int, int]]:
+        order = super().order(xs, ws)
+        # few registers: the more numerous factors are in use the more briefly
+        return sorted(order, key=lambda pair: pair[1]) if xs <= ws else order
+
+    def broadcast(
+        self, f: Function, address: Value, size: int, signed: bool
+    ) -> list[Value]:
+        words = f.splat(load_word(f, address, size), self.lanes)
+        pairs = f.bitcast(words, Type("i16", 2 * self.lanes))
+        byte = constant(pairs.type, 8)
+        if signed:
+            even = f.binary("ashr", f.binary("shl", pairs, byte), byte)
+            odd = f.binary("ashr", pairs, byte)
+        else:
+            even = f.binary("and", pairs, constant(pairs.type, 0xFF))
+            odd = f.binary("lshr", pairs, byte)
+        return [even, odd][: min(size, 2)]
+
+    def interleave(
+        self, f: Function, taps: Sequence[Value], signed: bool
+    ) -> list[Value]:
+        a, b, c, d = (*taps, *[taps[-1]] * (self.depth - len(taps)))
+        n = self.lanes
+        order = [tap * n + lane for lane in range(n) for tap in range(2)]
+        return [
+            f.cast(
+                "sext" if signed else "zext",
+                f.shuffle(f.concatenate(*pair), order),
+                "i16",
+            )
+            for pair in ((a, b), (c, d))[: self.used(len(taps))]
+        ]
+
+    def multiply(
+        self, f: Function, total: Value, x: list[Value], w: list[Value]
+    ) -> Value:
+        for a, b in zip(x, w, strict=True):
+            products = f.call(self.dot.intrinsic, total.type, (a, b))
+            total = f.binary("add", total, products)
+        return total
+
+
+class Singles(WordProducts):
+    """One product is added to each i32 lane; LLVM finds the instruction."""
+
+    factors = 4
+    cost = StepCost(shared=1.0, latency=10.0, late=0.25, tile=30.0, part=4.0)
+
+    def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
+        # where a factor is half a register, two are loaded together
+        together = 2 if self.width == 4 else 1
+        found: list[Value] = []
+        for first in range(0, size, together):
+            count = min(together, size - first)
+            found += self.load_factors(f, address, first, count)
+        return found
+
+    def ones(self, size: int, before: int) -> list[Value]:
+        return [vector_constant("i16", [1] * self.lanes) for _ in range(size)]
+
+    def broadcast(
+        self, f: Function, address: Value, size: int, signed: bool
+    ) -> list[Value]:
+        bytes_ = f.bitcast(load_word(f, address, size), Type("i8", WORD_BYTES))
+        wide = f.cast("sext" if signed else "zext", bytes_, "i16")
+        return [f.shuffle(wide, [tap] * self.lanes) for tap in range(size)]
+
+    def interleave(
+        self, f: Function, taps: Sequence[Value], signed: bool
+    ) -> list[Value]:
+        return [f.cast("sext" if signed else "zext", tap, "i16") for tap in taps]
+
+    def multiply(
+        self, f: Function, total: Value, x: list[Value], w: list[Value]
+    ) -> Value:
+        for a, b in zip(x, w, strict=True):
+            factors = f.cast("sext", a, "i32"), f.cast("sext", b, "i32")
+            total = f.binary("add", total, f.binary("mul", *factors))
+        return total
+
+
+class Scalars(Singles):
+    """The same without vectors: bytes are loaded one by one."""
+
+    def broadcast(
+        self, f: Function, address: Value, size: int, signed: bool
+    ) -> list[Value]:
+        extend = "sext" if signed else "zext"
+        each_byte = [f.at(address, constant(I64, at)) for at in range(size)]
+        return [f.cast(extend, f.load(I8, at, 1), "i16") for at in each_byte]
+
+
+class SelectedSingles(Singles):
+    """Eight activations are loaded at once, of which the instruction selects one."""
+
+    run_bytes = 8
+    weights_are_joined = True
+    cost = StepCost(load=0.6, weight=0.6, latency=8.0, fixed=0.5)
+
+    def activation_loads(self, size: int) -> int:
+        whole, rest = divmod(size, self.run_bytes)
+        return whole + rest // WORD_BYTES + rest % WORD_BYTES
+
+    def registers(self, rows: int, summed: int, loads: int) -> int:
+        return (rows + self.rows) * summed + rows * loads - 2
+
+    def load_activations(
+        self,
+        f: Function,
+        addresses: Sequence[Value],
+        size: int,
+        signed: bool,
+        before: int = 0,
+    ) -> list[list[Value]]:
+        (address,) = addresses
+        if size == self.run_bytes:
+            loaded = f.load(Type("i8", size), address, 1)
+            wide = f.cast("sext" if signed else "zext", loaded, "i16")
+            return [
+                [f.shuffle(wide, [at + tap] * self.lanes) for tap in range(WORD_BYTES)]
+                for at in range(0, size, WORD_BYTES)
+            ]
+        return [
+            self.broadcast(
+                f,
+                f.at(address, constant(I64, at)),
+                min(WORD_BYTES, size - at),
+                signed,
+            )
+            for at in range(0, size, WORD_BYTES)
+        ]
