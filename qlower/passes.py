@@ -54,6 +54,9 @@ class Observer:
     def generated(self, llvm_text: str, seconds: float) -> None:
         """Machine code was made, by way of LLVM's IR before its optimizer."""
 
+    def finish(self) -> None:
+        """The work is over."""
+
 
 def apply_passes(
     module: ModuleOp,

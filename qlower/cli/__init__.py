@@ -7,9 +7,14 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from qlower.diagnostics import LOGGER, QlowerError
+from qlower.files.replacing import FULL
 from qlower.version import __version__
+
+if TYPE_CHECKING:
+    from qlower.cli.progress import StatusHandler
 
 EXAMPLE = """example:
   qlower run model.tflite --input image.npy
@@ -35,8 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     handler = _log_to_stderr()
     try:
         options = make_parser().parse_args(given)
+        handler.be_verbose(options.verbose)
         code = options.run(options)
         sys.stdout.flush()
+        for observer in options.observers:
+            observer.finish()
         return code
     except SystemExit as error:  # --help and --version
         return error.code if isinstance(error.code, int) else INPUT_ERROR
@@ -57,6 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             raise
+        if isinstance(error, OSError) and error.errno in FULL:
+            # Python must not flush into it again either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            print(f"error: cannot write: {error.strerror}", file=sys.stderr)
+            return INPUT_ERROR
         from qlower.cli.crash import report_crash
 
         report_crash(error, given)
@@ -81,6 +94,15 @@ def make_parser() -> ArgumentParser:
         title="commands", metavar="COMMAND", required=True, dest="command"
     )
     common = ArgumentParser(add_help=False)
+    common.set_defaults(observers=())
+    common.add_argument(
+        "-v",
+        "--verbose",
+        action="count",
+        default=0,
+        help="say each step; -vv also what the passes did and the cache found, -vvv "
+        "also print the IR after each pass (all on standard error)",
+    )
     common.add_argument(
         "--debug", action="store_true", help="show a traceback for every error"
     )
@@ -94,8 +116,8 @@ def _show(error: QlowerError) -> None:
     print(error, file=sys.stderr)
 
 
-def _log_to_stderr() -> logging.Handler:
-    """Warnings always; what is being done, on a terminal only."""
+def _log_to_stderr() -> StatusHandler:
+    """Warnings always; what is being done, on a terminal only, or with -v."""
     from qlower.cli.progress import StatusHandler
 
     handler = StatusHandler()

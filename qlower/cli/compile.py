@@ -11,6 +11,7 @@ from qlower.cli.options import (
     add_command,
     add_contract,
     add_model,
+    add_observers,
     add_target,
     add_tune,
     make_levels,
@@ -54,6 +55,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
     )
     add_contract(parser)
     add_tune(parser)
+    add_observers(parser)
     parser.set_defaults(run=run)
 
 

@@ -12,35 +12,55 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from qlower.passes import CompilerBug
 from qlower.version import __version__
 
 LARGEST_COPY = 64 << 20
 """Bytes of the largest file that is copied into the folder."""
 
 
-def report_crash(error: Exception, arguments: Sequence[str]) -> None:
-    """Save command, files, versions and traceback, and say where they are."""
+def report_crash(
+    error: Exception, arguments: Sequence[str], tool: str = "qlower"
+) -> None:
+    """Save what reproduces the failure, and say where that is."""
+    try:
+        where = f"what reproduces it is in {_save(error, arguments, tool)}"
+    except OSError as unsaved:
+        where = f"what reproduces it can't be saved: {unsaved}"
+    sys.stdout.flush()
+    summary = str(error).split("\n")[0]
+    lines = [
+        f"error: {tool} itself failed: {type(error).__name__}: {summary}",
+        "note: this is a bug of qlower, not of your input",
+        f"note: {where}",
+    ]
+    if tool == "qlower":
+        lines.append("help: --debug shows the traceback")
+    print("\n".join(lines), file=sys.stderr)
+
+
+def _save(error: Exception, arguments: Sequence[str], tool: str) -> Path:
+    """A folder with the command, its files, versions and traceback; and where a pass
+    failed, with the IR before it, and the command that applies it."""
     folder = Path(tempfile.mkdtemp(prefix="qlower-bug-"))
-    command = ["qlower", *arguments]
+    command = [tool, *arguments]
     for index, argument in enumerate(arguments):
         path = Path(argument.split("=", 1)[-1])
         if path.is_file() and path.stat().st_size <= LARGEST_COPY:
             shutil.copy(path, folder / path.name)
             command[index + 1] = argument.replace(str(path), path.name)
-    (folder / "command.sh").write_text(f"{shlex.join([*command, '--debug'])}\n")
+    if tool == "qlower":
+        command.append("--debug")
+    (folder / "command.sh").write_text(f"{shlex.join(command)}\n")
     (folder / "report.txt").write_text(
         f"qlower {__version__}, {_versions()}, Python {platform.python_version()}, "
         f"{platform.platform()}\n\n" + "".join(traceback.format_exception(error))
     )
-    sys.stdout.flush()
-    summary = str(error).split("\n")[0]
-    print(
-        f"error: qlower itself failed: {type(error).__name__}: {summary}\n"
-        f"note: this is a bug of qlower, not of your input\n"
-        f"note: what reproduces it is in {folder}\n"
-        "help: --debug shows the traceback",
-        file=sys.stderr,
-    )
+    if isinstance(error, CompilerBug):
+        (folder / "before.mlir").write_text(error.before)
+        repeated = shlex.join(["qlower-opt", "before.mlir", "-p", error.passes])
+        (folder / "pass.sh").write_text(f"{repeated}\n")
+    return folder
 
 
 def _versions() -> str:

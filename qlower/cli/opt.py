@@ -5,20 +5,28 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import IO, ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 from xdsl.targets.mlir import MLIRTarget
 from xdsl.utils.arg_spec import parse_pipeline
-from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
+from xdsl.utils.exceptions import (
+    ArgSpecParseError,
+    DiagnosticException,
+    ShrinkException,
+    VerifyException,
+)
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from qlower.diagnostics import QlowerError
+from qlower.passes import CompilerBug, pipeline_text
 from qlower.text.parsing import parse_module, verify_module
-from qlower.text.printing import ExactPrinter
+from qlower.text.printing import ExactPrinter, exact_module
 from qlower.universe import QLOWER_UNIVERSE
 
 DESCRIPTION = """Run passes on MLIR text.
@@ -83,8 +91,22 @@ class QlowerOptMain(xDSLOptMain):
                         help=f"did you mean {close[0]!r}?" if close else None,
                     )
             super().setup_pipeline()
+            self._report_to_stderr()
         except (ArgSpecParseError, ValueError) as error:
             raise QlowerError(f"pass pipeline: {error}") from error
+
+    def _report_to_stderr(self) -> None:
+        """What is said between passes doesn't mix with the result."""
+        report = self.pipeline.callback
+        assert report is not None
+
+        def callback(
+            previous: ModulePass | None, module: ModuleOp, next: ModulePass | None
+        ) -> None:
+            with redirect_stdout(sys.stderr):
+                report(previous, module, next)
+
+        self.pipeline = replace(self.pipeline, callback=callback)
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         try:
@@ -125,11 +147,35 @@ class QlowerOptMain(xDSLOptMain):
         return module
 
     def apply_passes(self, prog: ModuleOp) -> None:
-        """Apply passes; a refused module is a diagnostic like a failed verification."""
+        """Apply passes; a refused module is a diagnostic like a failed verification.
+
+        Any other failure of a pass is a CompilerBug.
+        """
+        given = prog.clone()
         try:
             super().apply_passes(prog)
         except QlowerError as error:
             raise DiagnosticException(str(error)) from error
+        except MemoryError:
+            raise
+        except Exception as error:
+            is_bug = not isinstance(error, DiagnosticException | ShrinkException)
+            if is_bug or isinstance(error, VerifyException):
+                raise self._failure(given, error) from error
+            raise
+
+    def _failure(self, before: ModuleOp, error: Exception) -> Exception:
+        """The failure of the first pass that fails on what the others make."""
+        for step in self.pipeline.passes:
+            after = before.clone()
+            try:
+                step.apply(self.ctx, after)
+                after.verify()
+            except Exception as found:
+                what = f"{step.name}: {type(found).__name__}: {found}"
+                return CompilerBug(what, exact_module(before), pipeline_text([step]))
+            before = after
+        return error
 
 
 def _report(error: QlowerError, *, expected: bool) -> None:
@@ -147,6 +193,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         print(error, file=sys.stderr)
         return 1
+    except CompilerBug as error:
+        from qlower.cli.crash import report_crash
+
+        report_crash(error, arguments or sys.argv[1:], "qlower-opt")
+        return 2
     return 0
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from qlower.codegen.targets.resolve import Target
     from qlower.compilation import Compilation
+    from qlower.passes import Observer
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
 
@@ -113,10 +115,42 @@ def make_levels(options: argparse.Namespace) -> dict[str, Compilation]:
     return {name: shared.for_target(target) for name, target in targets.items()}
 
 
+def add_observers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--dump-ir",
+        metavar="DIR",
+        help="write the IR after each pass into this folder, as NN-pass.mlir, from "
+        "which qlower-opt goes on, and LLVM's at the end; the cache is not used",
+    )
+    parser.add_argument(
+        "--timing",
+        action="store_true",
+        help="print the time of each pass, what it did, and the time of each layer in "
+        "passes that go by layers, on standard error; the cache is not used",
+    )
+
+
+def _make_observers(options: argparse.Namespace) -> tuple[Observer, ...]:
+    """What `add_observers` and -vvv ask for."""
+    from qlower.observers import IrFiles, IrPrinter, Timing
+
+    observers: list[Observer] = []
+    if options.dump_ir is not None:
+        observers.append(IrFiles(Path(options.dump_ir)))
+    if options.timing:
+        observers.append(Timing())
+    if options.verbose >= 3:
+        observers.append(IrPrinter())
+    return tuple(observers)
+
+
 def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
+    """The compilation; its observers are left in `options.observers`, to be told when
+    the command is through."""
     from qlower.codegen.program.flavour import Flavour
     from qlower.compilation import Compilation
 
+    options.observers = _make_observers(options)
     given = vars(options)
     return Compilation(
         options.model,
@@ -125,4 +159,5 @@ def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
         Flavour(given.get("threads", 1), given.get("profile", False)),
         given.get("tune", False),
         given.get("save_layers") is not None,
+        options.observers,
     )

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sized
 from typing import TypeVar
 
+from qlower.diagnostics import LOGGER
+
 Item = TypeVar("Item")
 
 CLEAR_LINE = "\r\x1b[K"
@@ -15,10 +17,20 @@ CLEAR_LINE = "\r\x1b[K"
 class StatusHandler(logging.Handler):
     """Prints warnings as lines, and lesser records as one line that is overwritten."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._keeps_lines = False
+
+    def be_verbose(self, level: int) -> None:
+        """Print all as lines: from 1 on what is being done, from 2 on also why."""
+        if level > 0:
+            self._keeps_lines = True
+            LOGGER.setLevel(logging.INFO if level == 1 else logging.DEBUG)
+
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
         clear = CLEAR_LINE if sys.stderr.isatty() else ""
-        if record.levelno >= logging.WARNING:
+        if record.levelno >= logging.WARNING or self._keeps_lines:
             print(f"{clear}{text}", file=sys.stderr)
         elif clear:
             print(f"{clear}{text} ...", end="", file=sys.stderr, flush=True)

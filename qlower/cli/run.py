@@ -15,6 +15,7 @@ from qlower.cli.options import (
     add_full_names,
     add_machine,
     add_model,
+    add_observers,
     add_threads,
     add_tune,
     make_compilation,
@@ -75,6 +76,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_contract(parser)
     add_tune(parser)
     add_machine(parser)
+    add_observers(parser)
     parser.set_defaults(run=run)
 
 

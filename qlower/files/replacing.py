@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -33,7 +34,7 @@ def replacing(path: Path) -> Generator[BinaryIO]:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with not_full(path), os.fdopen(handle, "wb") as stream:
             yield stream
         with writing(path):
             _give_default_mode(temporary)
@@ -57,7 +58,8 @@ def replacing_files(directory: Path) -> Generator[Path]:
         temporary = Path(tempfile.mkdtemp(prefix=".qlower-", dir=directory))
     complete = False
     try:
-        yield temporary
+        with not_full(directory):
+            yield temporary
         files = sorted(temporary.iterdir())
         for file in files:
             if (directory / file.name).is_dir():
@@ -81,6 +83,21 @@ def writing(path: Path) -> Generator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
+        raise QlowerError(f"cannot write {path}: {error.strerror}") from error
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a disk, or of a limit, that takes no more."""
+
+
+@contextmanager
+def not_full(path: Path) -> Generator[None]:
+    """Report a full disk as an error about writing `path`; other errors pass."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
         raise QlowerError(f"cannot write {path}: {error.strerror}") from error
 
 

@@ -1,0 +1,126 @@
+"""What people see when they look for a fault: the IR and time of each pass, what
+reproduces a failure."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+import qlower
+from qlower.cli import main
+from qlower.cli.opt import main as opt
+from qlower.codegen.targets.resolve import host_target
+from qlower.pipeline import kernel_passes
+from qlower.transforms.fuse_layers import FuseLayersPass
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_dumped_ir_goes_on_with_qlower_opt(model: str, image: str, capsys: Capture):
+    assert main(["run", model, "--input", image, "--dump-ir", "ir"]) == 0
+    capsys.readouterr()
+    files = sorted(Path("ir").iterdir())
+    names = [step.name for step in kernel_passes(host_target())]
+    assert [file.name[3:] for file in files[-len(names) - 1 :]] == [
+        *(f"{name}.mlir" for name in names),
+        "llvm.ll",
+    ]
+    assert files[0].name == "00-input.mlir"
+    assert opt([str(files[-2])]) == 0
+    final = capsys.readouterr().out
+    for file in (files[5], files[8]):
+        head = file.read_text().splitlines()[0]
+        tool, name, *arguments = shlex.split(head.removeprefix("// "))
+        assert (tool, name) == ("qlower-opt", file.name)
+        assert opt([str(file), *arguments]) == 0
+        assert capsys.readouterr().out == final
+
+
+def test_times_and_counts_of_passes(model: str, capsys: Capture):
+    assert main(["inspect", model, "--at", "llvm", "--timing"]) == 0
+    out, error = capsys.readouterr()
+    assert "define" in out
+    for expected in ("prove-epilogues", "2 epilogues proved", "machine code", "scores"):
+        assert expected in error
+
+
+def test_verbose(model: str, image: str, capsys: Capture):
+    command = ["run", model, "--input", image]
+    errors: list[str] = []
+    for level in ("-v", "-vv", "-vvv"):
+        assert main([*command, level]) == 0
+        errors.append(capsys.readouterr().err)
+    assert "prove-epilogues\n" in errors[0]
+    assert "fingerprint" not in errors[0]
+    assert "kernel.nest" not in errors[1]
+    assert "epilogues proved: conv\n" in errors[2]
+    assert "// after prove-epilogues\n" in errors[2]
+    assert "kernel.nest" in errors[2]
+
+
+def fail(self: FuseLayersPass, ctx: Context, op: ModuleOp) -> None:
+    raise IndexError("planted")
+
+
+def test_a_failing_pass_leaves_what_repeats_it(
+    model: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(FuseLayersPass, "apply", fail)
+    assert main(["inspect", model, "--at", "kernel"]) == 2
+    assert "fuse-layers: IndexError: planted" in capsys.readouterr().err
+    (folder,) = tmp_path.glob("qlower-bug-*")
+    command = shlex.split((folder / "pass.sh").read_text())
+    assert command == ["qlower-opt", "before.mlir", "-p", "fuse-layers"]
+    assert "kernel.nest" in (folder / "before.mlir").read_text()
+    assert opt([str(folder / "before.mlir"), "-p", "canonicalize,fuse-layers"]) == 2
+    assert (
+        "qlower-opt itself failed: CompilerBug: fuse-layers: IndexError: planted"
+        in (capsys.readouterr().err)
+    )
+    (again,) = set(tmp_path.glob("qlower-bug-*")) - {folder}
+    assert "kernel.nest" in (again / "before.mlir").read_text()
+    monkeypatch.undo()
+    assert opt([str(again / "before.mlir"), "-p", "fuse-layers"]) == 0
+
+
+def test_what_is_said_between_passes_is_not_the_result(model: str, capsys: Capture):
+    assert opt([model, "-p", "canonicalize,cse", "--print-between-passes"]) == 0
+    out, error = capsys.readouterr()
+    assert "IR after canonicalize" in error
+    assert "IR after" not in out
+
+
+def test_a_full_disk_is_no_bug(model: str):
+    code = "import sys; from qlower.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "inspect", model]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr == "error: cannot write: No space left on device\n"
+
+
+def test_outputs_on_a_full_disk(
+    model: str, image: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+):
+    def make_file(prefix: str, dir: Path) -> tuple[int, str]:
+        name = dir / f"{prefix}full"
+        name.touch()
+        return os.open("/dev/full", os.O_WRONLY), str(name)
+
+    qlower.jit(model)  # or the cache would want a file, too
+    monkeypatch.setattr("tempfile.mkstemp", make_file)
+    assert main(["run", model, "--input", image, "--output", "y.npz"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: cannot write y.npz: No space left on device")
+    assert not Path("y.npz").exists()
+    assert not list(Path().glob("*full*"))
