@@ -68,6 +68,7 @@ def kernel_passes(target: Target) -> list[ModulePass]:
     with their places in memory and their schedules."""
     from qlower.codegen.program.schedules import ScheduleContractionsPass
     from qlower.codegen.targets.set_target import SetTargetPass
+    from qlower.transforms.check_defined import CheckDefinedPass
     from qlower.transforms.form_kernels import FormKernelsPass
     from qlower.transforms.fuse_layers import FuseLayersPass
     from qlower.transforms.match_signs import MatchSignsPass
@@ -77,6 +78,7 @@ def kernel_passes(target: Target) -> list[ModulePass]:
     return [
         SetTargetPass.of(target),
         FormKernelsPass(),
+        CheckDefinedPass(),
         ProveEpiloguesPass(),
         FuseLayersPass(),
         MatchSignsPass(),

@@ -48,7 +48,9 @@ func.func @main(%x: tensor<64xi32>, %y: tensor<64xi32>, %amounts: tensor<64xi32>
   %by_amounts = linalg.generic {indexing_maps = [#same, #same, #same], iterator_types = ["parallel"]}
       ins(%x, %amounts : tensor<64xi32>, tensor<64xi32>) outs(%out : tensor<64xi32>) {
   ^bb0(%a: i32, %amount: i32, %unused: i32):
-    %result = fixed.shift_right %a, %amount {rounding = half_up} : i32
+    %c31 = arith.constant 31 : i32
+    %legal = arith.andi %amount, %c31 : i32
+    %result = fixed.shift_right %a, %legal {rounding = half_up} : i32
     linalg.yield %result : i32
   } -> tensor<64xi32> loc("by_amounts")
 

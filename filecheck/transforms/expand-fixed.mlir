@@ -92,14 +92,16 @@ func.func @toward_zero(%x: i32, %n: i32) -> i32 {
   return %y : i32
 }
 
-// The bounds are compared as floats, where 2^31 is exact; fptosi sees what is in range.
+// The bounds are compared as floats, where 2^31 is exact; fptosi sees what is in range,
+// or 0 for NaN.
 // CHECK-LABEL: func.func @convert
 // CHECK-NEXT:    %[[ROUNDED:.*]] = math.roundeven %x : f32
 // CHECK-NEXT:    %[[LOW:.*]] = arith.constant -2.14748365e+09 : f32
 // CHECK-NEXT:    %[[TOO_LOW:.*]] = arith.cmpf olt, %[[ROUNDED]], %[[LOW]] : f32
 // CHECK-NEXT:    %[[HIGH:.*]] = arith.constant 2.14748365e+09 : f32
 // CHECK-NEXT:    %[[TOO_HIGH:.*]] = arith.cmpf oge, %[[ROUNDED]], %[[HIGH]] : f32
-// CHECK-NEXT:    %[[OUTSIDE:.*]] = arith.ori %[[TOO_LOW]], %[[TOO_HIGH]] : i1
+// CHECK-NEXT:    %[[BEYOND:.*]] = arith.cmpf uge, %[[ROUNDED]], %[[HIGH]] : f32
+// CHECK-NEXT:    %[[OUTSIDE:.*]] = arith.ori %[[TOO_LOW]], %[[BEYOND]] : i1
 // CHECK-NEXT:    %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:    %[[INSIDE:.*]] = arith.select %[[OUTSIDE]], %[[ZERO]], %[[ROUNDED]] : f32
 // CHECK-NEXT:    %[[INTEGER:.*]] = arith.fptosi %[[INSIDE]] : f32 to i32

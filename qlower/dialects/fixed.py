@@ -202,7 +202,8 @@ class ShiftRightOp(IRDLOperation, HasFolderInterface):
     Rounding division by a power of two: `round(x / 2^n)`.
 
     The division is that of real numbers, so nothing overflows: the result always fits
-    the type of x. `n` has the type of x; it is poison unless `0 <= n < width`.
+    the type of x. `n` has the type of x; it is poison unless `0 <= n < width`: an error
+    in the interpreter, and refused by the pass check-defined where it isn't proved.
 
     ```mlir
     %y = fixed.shift_right %x, %n {rounding = half_up} : i64
@@ -279,7 +280,7 @@ class ConvertOp(IRDLOperation, HasFolderInterface):
     From float to the nearest representable integer:
     `min(max(round(x), -2^(width-1)), 2^(width-1) - 1)`.
 
-    `width` is that of the result. Infinities saturate; NaN is poison.
+    `width` is that of the result. Infinities saturate; NaN becomes 0.
 
     ```mlir
     %y = fixed.convert %x {rounding = half_away} : f64 to i32
@@ -342,7 +343,7 @@ class ConvertOp(IRDLOperation, HasFolderInterface):
             return None
         x = constant.value.data
         if math.isnan(x):
-            return None
+            return (IntegerAttr(0, type),)
         low, high = integer_range(type.bitwidth)
         # Bounds first: an infinity has no whole part.
         clamped = min(max(x, float(low)), float(high))

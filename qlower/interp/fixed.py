@@ -121,8 +121,8 @@ class FixedFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: ConvertOp, args: PythonValues
     ) -> PythonValues:
         result_type = op.result.type
-        require(np.logical_not(np.isnan(args[0])), "converts {}", args[0])
-        number = round_float(args[0], op.rounding.data)
+        value = np.where(np.isnan(args[0]), args[0].dtype.type(0), args[0])
+        number = round_float(value, op.rounding.data)
         low, high = integer_range(integer_width(result_type))
         # -2^(width-1) and 2^(width-1) are exact in any float; `high` may not be.
         is_low, is_high = np.less(number, low), np.greater_equal(number, -float(low))

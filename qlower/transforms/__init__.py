@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
 PASSES = {
+    "check-defined": "qlower.transforms.check_defined:CheckDefinedPass",
     "expand-fixed": "qlower.transforms.expand_fixed:ExpandFixedPass",
     "form-kernels": "qlower.transforms.form_kernels:FormKernelsPass",
     "fuse-layers": "qlower.transforms.fuse_layers:FuseLayersPass",

@@ -46,7 +46,7 @@ from qlower.dialects.fixed import (
     integer_range,
 )
 
-OUR_DIALECTS = frozenset(("contract", "fixed", "kernel", "qnn", "quant"))
+OUR_DIALECTS = frozenset(("contract", "fixed", "kernel", "qlower", "qnn", "quant"))
 """The names before the dot of attributes that upstream's tools don't know."""
 
 
@@ -155,7 +155,7 @@ def largest_rounded_down(
 
 
 class ExpandConvert(RewritePattern):
-    """Rounds as a float, then converts what is in range and picks a bound elsewhere."""
+    """Rounds as a float; converts what is in range, or picks a bound, or 0 for NaN."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ConvertOp, rewriter: PatternRewriter, /):
@@ -172,8 +172,10 @@ class ExpandConvert(RewritePattern):
         low, high = integer_range(integer.bitwidth)
         # A power of two is exact in binary, unlike `high`.
         too_low = e.compare(rounded, "olt", e.real(float(low), real))
-        too_high = e.compare(rounded, "oge", e.real(-float(low), real))
-        outside = e.emit(arith.OrIOp(too_low, too_high))
+        end = e.real(-float(low), real)
+        too_high = e.compare(rounded, "oge", end)
+        high_or_nan = e.compare(rounded, "uge", end)
+        outside = e.emit(arith.OrIOp(too_low, high_or_nan))
         inside = e.select(outside, e.real(0.0, real), rounded)
         converted = e.emit(arith.FPToSIOp(inside, integer))
         capped = e.select(too_high, e.integer(high, integer), converted)

@@ -12,12 +12,16 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from qlower.codegen.llvm.text import Type
 from qlower.codegen.values.elements import scalar_type
 
+_LARGEST_FLOAT = {32: 2.0**127, 64: 2.0**1023}
+"""Rounded sums and products below these are finite."""
+
 
 def largest_magnitude(value: SSAValue, bounds: Mapping[SSAValue, float]) -> float:
     """A bound on |value|, from how it is computed and `bounds` on the arguments.
 
     That of an integer is exact. A float may be rounded to a little more; it is infinite
-    where nothing is known.
+    where nothing is known. One whose bound is finite is a number: it is computed from
+    numbers none of which can have become infinite.
     """
     type = Type(scalar_type(value.type))
     limit = math.inf if type.is_float else 1 << (type.bits - 1)
@@ -52,6 +56,8 @@ def largest_magnitude(value: SSAValue, bounds: Mapping[SSAValue, float]) -> floa
             bound = _constant_magnitude(value)
         case _:
             return limit
+    if type.is_float and not bound < _LARGEST_FLOAT[type.bits]:
+        return math.inf
     return min(bound, limit)  # a bound beyond the type says that it may wrap
 
 

@@ -383,7 +383,6 @@ BUILDERS: dict[str, Builder] = {
     "arith.maximumf": _extreme("maximum"),
     "arith.sitofp": _cast("sitofp"),
     "arith.uitofp": _cast("uitofp"),
-    "arith.fptosi": _cast("fptosi"),
     "arith.extf": _cast("fpext"),
     "arith.truncf": _cast("fptrunc"),
     "arith.bitcast": lambda e, op, v: e.f.bitcast(v[0], v[0].type.of(_scalar(op))),

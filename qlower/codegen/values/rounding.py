@@ -5,6 +5,8 @@ Every function takes and gives values of any number of lanes.
 
 from __future__ import annotations
 
+import math
+
 from qlower.codegen.llvm.text import I1, Function, Value, constant, zero
 from qlower.codegen.targets.resolve import Target
 
@@ -103,9 +105,12 @@ def convert_float(
 ) -> Value:
     """`x` rounded by the named mode, saturated to the signed range of `scalar`.
 
-    |x| is known to be at most `magnitude`, but for its last bits.
+    |x| is known to be at most `magnitude`, but for its last bits; where that is
+    infinite, x may be NaN, which becomes 0.
     """
     result = x.type.of(scalar)
+    if not math.isfinite(magnitude):
+        x = f.select(f.compare("ord", x, x), x, zero(x.type))
     is_safe = (x.type.scalar, scalar) == ("float", "i32") and magnitude < _SAFE_FOR_I32
     if is_safe and mode == "half_even" and target.converts_in_hardware:
         name = f"llvm.lrint.{result.mangled}.{x.type.mangled}"

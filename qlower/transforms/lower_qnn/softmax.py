@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, i32
+from xdsl.dialects.builtin import IntegerType, i8, i32
 from xdsl.ir import BlockArgument, SSAValue
 
 from qlower.contracts.values import operand_values, output_values
@@ -81,10 +81,15 @@ def lower_softmax(lowering: Lowering, op: qnn.SoftmaxOp) -> Sequence[SSAValue]:
 def _table_position(
     lowering: Lowering, nest: Nest, op: qnn.SoftmaxOp, maxima: SSAValue
 ) -> SSAValue:
-    """Where the tables hold the element's difference from the maximum of its row."""
+    """Where the tables hold the element's difference from the maximum of its row.
+
+    It is a byte, which says that it lies in a table of 256.
+    """
     loops = range(len(nest.bounds))
     value = lowering.read(nest, op.input, loops)
     maximum = nest.input(maxima, loops[:-1])
     difference = nest.add(arith.SubiOp(value, maximum)).result
     first = nest.constant(np.array(-SMALLEST_DIFFERENCE, np.int32), i32)
-    return to_index(nest, nest.add(arith.AddiOp(difference, first)).result)
+    position = nest.add(arith.AddiOp(difference, first)).result
+    byte = nest.add(arith.TruncIOp(position, i8)).result
+    return to_index(nest, nest.add(arith.ExtUIOp(byte, i32)).result)

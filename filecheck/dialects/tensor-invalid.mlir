@@ -1,0 +1,57 @@
+// RUN: %qopt %s --split-input-file --verify-diagnostics | %filecheck %s
+
+// What upstream's verifier says of tensor operations.
+
+func.func @pad(%x: tensor<4xi8>) -> tensor<8xi8> {
+  %c = arith.constant 0 : i8
+  // CHECK: tensor-invalid.mlir:[[#]]:8: error: tensor.pad: axis 0 of 8 elements is not 1 + 4 + 2
+  %y = tensor.pad %x low[1] high[2] {
+  ^bb0(%i: index):
+    tensor.yield %c : i8
+  } : tensor<4xi8> to tensor<8xi8>
+  return %y : tensor<8xi8>
+}
+
+// -----
+
+func.func @pad_value(%x: tensor<4xi8>) -> tensor<7xi8> {
+  %c = arith.constant 0 : i16
+  // CHECK: error: tensor.pad: element types i8 and i16 differ
+  %y = tensor.pad %x low[1] high[2] {
+  ^bb0(%i: index):
+    tensor.yield %c : i16
+  } : tensor<4xi8> to tensor<7xi8>
+  return %y : tensor<7xi8>
+}
+
+// -----
+
+func.func @extract_slice(%x: tensor<2x4xi8>) -> tensor<1x3xi8> {
+  // CHECK: error: tensor.extract_slice: offset 1, size 3, stride 2 leave axis 1 of 4 elements
+  %y = tensor.extract_slice %x[0, 1] [1, 3] [1, 2] : tensor<2x4xi8> to tensor<1x3xi8>
+  return %y : tensor<1x3xi8>
+}
+
+// -----
+
+func.func @extract_slice_shape(%x: tensor<2x4xi8>) -> tensor<4xi8> {
+  // CHECK: error: tensor.extract_slice: a box of [1, 3] elements is not tensor<4xi8>, unit axes aside
+  %y = tensor.extract_slice %x[0, 1] [1, 3] [1, 1] : tensor<2x4xi8> to tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @insert_slice(%x: tensor<3xi8>, %d: tensor<4xi8>) -> tensor<4xi8> {
+  // CHECK: error: tensor.insert_slice: offset 2, size 3, stride 1 leave axis 0 of 4 elements
+  %y = tensor.insert_slice %x into %d[2] [3] [1] : tensor<3xi8> into tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @extract(%x: tensor<2x3xi8>, %i: index) -> i8 {
+  // CHECK: error: tensor.extract: 1 indices into tensor<2x3xi8>
+  %y = tensor.extract %x[%i] : tensor<2x3xi8>
+  return %y : i8
+}

@@ -1,0 +1,127 @@
+"""What upstream's verifier says of `tensor` operations, and xDSL's does not.
+
+Static numbers are looked at only; dynamic ones are refused by whoever needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+
+def verify_tensor_operation(op: Operation) -> None:
+    """Raises VerifyException for a box that leaves its tensor, or types that differ."""
+    match op:
+        case tensor.PadOp():
+            _verify_pad(op)
+        case tensor.ExtractSliceOp():
+            whole, part = _type(op.source.type), _type(op.result.type)
+            _verify_slice(op, whole, part)
+        case tensor.InsertSliceOp():
+            whole, part = _type(op.dest.type), _type(op.source.type)
+            if op.result.type != whole:
+                raise VerifyException(
+                    f"result type {op.result.type} differs from the destination's "
+                    f"{whole}"
+                )
+            _verify_slice(op, whole, part)
+        case tensor.ExtractOp():
+            whole = _type(op.tensor.type)
+            if len(op.indices) != whole.get_num_dims():
+                raise VerifyException(f"{len(op.indices)} indices into {whole}")
+            _same_element(whole.element_type, op.result.type)
+        case tensor.EmptyOp():
+            dynamic = _type(op.tensor.type).get_shape().count(DYNAMIC_INDEX)
+            if len(op.dynamic_sizes) != dynamic:
+                raise VerifyException(
+                    f"{len(op.dynamic_sizes)} sizes for {dynamic} dynamic axes"
+                )
+        case _:
+            pass
+
+
+def _type(type: Attribute) -> TensorType[Attribute]:
+    if not isa(type, TensorType[Attribute]):
+        raise VerifyException(f"{type} is no ranked tensor")
+    return type
+
+
+def _same_element(one: Attribute, other: Attribute) -> None:
+    if one != other:
+        raise VerifyException(f"element types {one} and {other} differ")
+
+
+def _verify_pad(op: tensor.PadOp) -> None:
+    source, result = _type(op.source.type), _type(op.result.type)
+    _same_element(source.element_type, result.element_type)
+    low, high = op.static_low.get_values(), op.static_high.get_values()
+    rank = source.get_num_dims()
+    if not rank == len(low) == len(high) == result.get_num_dims():
+        raise VerifyException(
+            f"low {list(low)} and high {list(high)} do not fit {source} and {result}"
+        )
+    for axis, (size, before, after, padded) in enumerate(
+        zip(source.get_shape(), low, high, result.get_shape(), strict=True)
+    ):
+        is_static = DYNAMIC_INDEX not in (size, before, after, padded)
+        if is_static and size + before + after != padded:
+            raise VerifyException(
+                f"axis {axis} of {padded} elements is not {before} + {size} + {after}"
+            )
+    block = op.region.blocks.first
+    if block is None or tuple(block.arg_types) != (IndexType(),) * rank:
+        raise VerifyException(f"the region takes one index for each of {rank} axes")
+    last = block.last_op
+    if not isinstance(last, tensor.YieldOp) or len(last.operands) != 1:
+        raise VerifyException("the region must yield one value")
+    _same_element(result.element_type, last.operands[0].type)
+
+
+def _verify_slice(
+    op: tensor.ExtractSliceOp | tensor.InsertSliceOp,
+    whole: TensorType[Attribute],
+    part: TensorType[Attribute],
+) -> None:
+    """A strided box of `whole` has the elements of `part`, unit axes aside."""
+    _same_element(whole.element_type, part.element_type)
+    offsets, sizes, strides = (
+        values.get_values()
+        for values in (op.static_offsets, op.static_sizes, op.static_strides)
+    )
+    shape = whole.get_shape()
+    if not len(shape) == len(offsets) == len(sizes) == len(strides):
+        raise VerifyException(
+            f"offsets {list(offsets)}, sizes {list(sizes)} and strides "
+            f"{list(strides)} do not fit the rank of {whole}"
+        )
+    for axis, (extent, offset, size, stride) in enumerate(
+        zip(shape, offsets, sizes, strides, strict=True)
+    ):
+        if DYNAMIC_INDEX in (extent, offset, size, stride):
+            continue
+        last = offset + (size - 1) * stride
+        if offset < 0 or size < 0 or stride < 1 or (size > 0 and last >= extent):
+            raise VerifyException(
+                f"offset {offset}, size {size}, stride {stride} leave axis {axis} of "
+                f"{extent} elements"
+            )
+    if not _drops_unit_axes(sizes, part.get_shape()):
+        raise VerifyException(
+            f"a box of {list(sizes)} elements is not {part}, unit axes aside"
+        )
+
+
+def _drops_unit_axes(sizes: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether `shape` is `sizes` without some of its axes of one element."""
+    left = list(shape)
+    for size in sizes:
+        if left and left[0] == size:
+            left.pop(0)
+        elif size != 1:
+            return False
+    return not left

@@ -1,0 +1,134 @@
+"""Pass check-defined: refuses what has no result for some numbers that can occur.
+
+Native code can't stop at an operation that has no result there, as the interpreter
+does: a shift by more than the width, a division by zero, a lookup outside of a table, a
+sum that overflows in spite of `nsw`, an element that was never written. Each is proved
+not to happen, from the ranges of what is computed (ranges.py), or refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from qlower.diagnostics import QlowerError
+from qlower.dialects import fixed
+from qlower.dialects.kernel import NestOp, tensor_type
+from qlower.transforms.ranges import (
+    RULES,
+    Range,
+    Ranges,
+    nest_ranges,
+    tensor_ranges,
+    type_range,
+    width_of,
+)
+
+
+class CheckDefinedPass(ModulePass):
+    """Refuse a kernel-level module if it may do what has no result.
+
+    Raises QlowerError at the operation, with the range that was proved and the legal
+    one.
+    """
+
+    name = "check-defined"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, func.FuncOp) and not function.is_declaration:
+                check_function(function)
+
+
+def check_function(function: func.FuncOp) -> None:
+    """Checks the nests of one function."""
+    tensors: Ranges = {}
+    for op in function.body.block.ops:
+        if isinstance(op, NestOp):
+            found = nest_ranges(op, tensors)
+            for region in op.regions:
+                for inner in region.walk():
+                    check_operation(inner, found)
+            tensors |= {r: found[r] for r in op.res if r in found}
+        elif (range := tensor_ranges(tensors, op)) is not None:
+            tensors[op.results[0]] = range
+
+
+def check_operation(op: Operation, ranges: Mapping[SSAValue, Range]) -> None:
+    """Refuses a scalar operation that may have no result."""
+    match op:
+        case arith.ShLIOp() | arith.ShRSIOp() | arith.ShRUIOp() | fixed.ShiftRightOp():
+            width = width_of(op.operands[0].type)
+            assert width is not None
+            _require(op, "amount", op.operands[1], ranges, (0, width - 1))
+        case arith.DivSIOp() | arith.RemSIOp() | arith.DivUIOp() | arith.RemUIOp():
+            _check_division(op, ranges)
+        case tensor.ExtractOp():
+            shape = tensor_type(op.tensor).get_shape()
+            for axis, (index, extent) in enumerate(zip(op.indices, shape, strict=True)):
+                _require(op, f"index of axis {axis}", index, ranges, (0, extent - 1))
+        case _:
+            pass
+    if isinstance(op, arith.SignlessIntegerBinaryOperationWithOverflow):
+        _check_overflow(op, ranges)
+
+
+def _require(
+    op: Operation,
+    role: str,
+    value: SSAValue,
+    ranges: Mapping[SSAValue, Range],
+    legal: Range,
+) -> None:
+    low, high = ranges[value]
+    if low < legal[0] or high > legal[1]:
+        raise QlowerError(
+            f"'{op.name}' has no result where its {role} is outside of "
+            f"[{legal[0]}, {legal[1]}], and it may be in [{low}, {high}]",
+            op.location,
+            help="clamp it: what is in range whatever comes in can be compiled",
+        )
+
+
+def _check_division(op: Operation, ranges: Mapping[SSAValue, Range]) -> None:
+    dividend, divisor = (ranges[operand] for operand in op.operands)
+    whole = type_range(op.results[0].type)
+    assert whole is not None
+    overflows = (
+        isinstance(op, arith.DivSIOp | arith.RemSIOp)
+        and dividend[0] == whole[0]
+        and divisor[0] <= -1 <= divisor[1]
+    )
+    has_zero = divisor[0] <= 0 <= divisor[1]
+    if has_zero or overflows:
+        raise QlowerError(
+            f"'{op.name}' has no result for a divisor of {0 if has_zero else -1}, and "
+            f"it may be in [{divisor[0]}, {divisor[1]}]",
+            op.location,
+            help="clamp it: what is in range whatever comes in can be compiled",
+        )
+
+
+def _check_overflow(
+    op: arith.SignlessIntegerBinaryOperationWithOverflow,
+    ranges: Mapping[SSAValue, Range],
+) -> None:
+    whole = type_range(op.result.type)
+    assert whole is not None
+    operands = [ranges[operand] for operand in op.operands]
+    low, high = RULES[type(op)](op, *operands)
+    for flag in op.overflow_flags.data:
+        is_signed = flag is arith.IntegerOverflowFlag.NSW
+        least, most = whole if is_signed else (0, 2 * whole[1] + 1)
+        if low < least or high > most or (not is_signed and min(operands)[0] < 0):
+            raise QlowerError(
+                f"'{op.name}' has no result where it overflows in spite of "
+                f"{flag.value}, and it may be in [{low}, {high}]",
+                op.location,
+                help="leave the flag away: the sum then wraps",
+            )
