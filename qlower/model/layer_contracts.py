@@ -18,7 +18,7 @@ def with_layer_contracts(model: Model, contracts: Mapping[str, str]) -> Model:
     """A copy of the model in which some layers name a contract of their own.
 
     `contracts` is by layers: a kind of operation (`softmax`, or a glob of kinds), or
-    else what `select_layers` takes. Of several that mean one layer the last holds. Raises
+    else what `select_layers` takes. The last holds that means a layer. Raises
     `QlowerError` for one that means none.
     """
     module = model.module.clone()
