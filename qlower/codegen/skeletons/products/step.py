@@ -191,7 +191,7 @@ class Step(WeightLayout, ABC):
 
 
 class VectorStep(Step):
-    """A step of one pixel that multiplies windows too: each lane has bytes of its own."""
+    """A step of one pixel that multiplies windows too: each lane has its own bytes."""
 
     @abstractmethod
     def interleave(
