@@ -39,6 +39,19 @@ def lower_to_arith(
     `contract` names the numerics (or is the path of a file with them), in place of the
     module's own. With `expand_fixed` the result is upstream MLIR, without our ops.
     """
+    passes = arith_passes(module, contract)
+    if expand_fixed:
+        from xdsl.transforms.canonicalize import CanonicalizePass
+
+        from qlower.transforms.expand_fixed import ExpandFixedPass
+
+        passes += [ExpandFixedPass(), CanonicalizePass()]
+    return apply_passes(module, passes, observers)
+
+
+def arith_passes(module: ModuleOp, contract: str | None) -> list[ModulePass]:
+    """From the qnn to the arith level; only what is left to do, where a module is there
+    already."""
     from xdsl.transforms.canonicalize import CanonicalizePass
     from xdsl.transforms.common_subexpression_elimination import (
         CommonSubexpressionElimination,
@@ -50,17 +63,12 @@ def lower_to_arith(
 
     if contract is not None:
         load_contract(contract)  # refuse an unknown one here, not at the first layer
-    passes: list[ModulePass] = [
+    return [
         *([LowerQnnPass(contract=contract)] if _is_quantized(module) else []),
         CanonicalizePass(),
         CommonSubexpressionElimination(),
         DeadCodeElimination(),
     ]
-    if expand_fixed:
-        from qlower.transforms.expand_fixed import ExpandFixedPass
-
-        passes += [ExpandFixedPass(), CanonicalizePass()]
-    return apply_passes(module, passes, observers)
 
 
 def kernel_passes(target: Target) -> list[ModulePass]:

@@ -86,13 +86,13 @@ def run(options: argparse.Namespace) -> int:
     from qlower.model.input_sets import input_set
 
     check_model_path(options.model)
-    given = _read_inputs(options.input)
+    given = read_inputs(options.input)
     with ExitStack() as stack:
         output = _open(stack, options.output)
         layers_output = _open(stack, options.save_layers)
         compilation = make_compilation(options)
         executor = _make_executor(compilation, options)
-        inputs = input_set(executor.inputs, _assign(executor.inputs, given))
+        inputs = input_set(executor.inputs, assign_inputs(executor.inputs, given))
         results = [executor.run((), run) for run in progress(inputs.runs, "run")]
         if options.profile:
             print_table(_profile(executor, inputs.runs[0]).table, options)
@@ -151,7 +151,7 @@ def _make_executor(compilation: Compilation, options: argparse.Namespace) -> Exe
     return compilation.interpreter()
 
 
-def _read_inputs(arguments: Sequence[str]) -> list[tuple[str | None, Array]]:
+def read_inputs(arguments: Sequence[str]) -> list[tuple[str | None, Array]]:
     """The arrays of `--input`, each with the name that it was given."""
     from qlower.files.arrays import read_array
 
@@ -165,7 +165,7 @@ def _read_inputs(arguments: Sequence[str]) -> list[tuple[str | None, Array]]:
     return arrays
 
 
-def _assign(
+def assign_inputs(
     specs: Sequence[TensorSpec], given: Sequence[tuple[str | None, Array]]
 ) -> dict[str, Array]:
     """Every input's array by name; those without a name fill the rest in order."""

@@ -16,30 +16,26 @@ from typing import cast
 import numpy as np
 from xdsl.dialects.builtin import (
     AnyDenseElement,
-    ArrayAttr,
     DenseIntOrFPElementsAttr,
     ModuleOp,
 )
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from qlower.codegen.nests.nest import constant_bytes
 from qlower.codegen.program.module import compile_plan
 from qlower.codegen.program.plan import Plan, plan
 from qlower.codegen.program.schedules import possible_schedules
 from qlower.codegen.targets.resolve import Target, host_target
 from qlower.diagnostics import LOGGER, QlowerError
 from qlower.dialects.kernel import (
-    CopyOp,
     NestOp,
-    OutputAttr,
     Schedule,
     TileAttr,
     TileRegistersAttr,
 )
 from qlower.model.layers import layer_title
+from qlower.runtime.alone import alone
 from qlower.runtime.cache import cache_folder, find_entry, keep_entry
 from qlower.runtime.executable import Executable
 from qlower.text.context import make_context
@@ -81,16 +77,16 @@ def tune(module: ModuleOp, target: Target) -> ModuleOp:
 
 def _schedule(op: NestOp, target: Target) -> Schedule | None:
     """The remembered or fastest schedule; None for a nest with one way to go."""
-    alone = _alone(op)
+    module = alone(op).module
     folder = cache_folder()
-    path = None if folder is None else folder / f"{_key(alone, target)}.tuned"
+    path = None if folder is None else folder / f"{_key(module, target)}.tuned"
     remembered = None if path is None else _remembered(path)
     if remembered is not None:
         return remembered
     candidates = _candidates(op, target)
     if len(candidates) < 2:
         return None
-    chosen = _fastest(alone, target, candidates)
+    chosen = _fastest(module, target, candidates)
     LOGGER.info("tuned %s: %s", layer_title(op) or op.name, chosen)
     if path is not None:
         keep_entry(path, str(chosen).encode())
@@ -105,39 +101,9 @@ def _candidates(op: NestOp, target: Target) -> list[Schedule]:
     return [s for s in found if isinstance(s, TileRegistersAttr) or s in measured]
 
 
-def _alone(op: NestOp) -> ModuleOp:
-    """A module with the nest, its constants, and arguments for its other inputs."""
-    needed: dict[Operation, None] = {}
-    arguments: dict[SSAValue, None] = {}
-
-    def collect(value: SSAValue) -> None:
-        owner = value.owner
-        is_padding = isinstance(owner, CopyOp) and not owner.is_stored
-        if isinstance(owner, Operation) and (is_padding or constant_bytes(value)):
-            for operand in owner.operands:
-                collect(operand)
-            needed[owner] = None
-        else:
-            arguments[value] = None
-
-    for value in (*op.inputs, *op.tables):
-        collect(value)
-    block = Block(arg_types=[value.type for value in arguments])
-    values: dict[SSAValue, SSAValue] = dict(zip(arguments, block.args, strict=True))
-    block.add_ops(original.clone(values) for original in needed)
-    nest = op.clone(values)
-    nest.buffers = ArrayAttr(OutputAttr(index) for index in range(len(nest.res)))
-    block.add_ops((nest, ReturnOp(*nest.res)))
-    for inner in block.walk():
-        for result in inner.results:
-            result.name_hint = None
-    types = ([*block.arg_types], [*nest.res.types])
-    return ModuleOp([FuncOp("main", types, Region(block))])
-
-
-def _key(alone: ModuleOp, target: Target) -> str:
+def _key(module: ModuleOp, target: Target) -> str:
     text = StringIO()
-    _ShapePrinter(stream=text).print_op(alone)
+    _ShapePrinter(stream=text).print_op(module)
     content = f"{__version__}\n{target.identity}\n{text.getvalue()}"
     return hashlib.sha256(content.encode()).hexdigest()
 
@@ -162,10 +128,10 @@ def _remembered(path: Path) -> Schedule | None:
     return found if isinstance(found, Schedule) else None
 
 
-def _fastest(alone: ModuleOp, target: Target, candidates: list[Schedule]) -> Schedule:
+def _fastest(module: ModuleOp, target: Target, candidates: list[Schedule]) -> Schedule:
     """The first candidate, unless another is clearly faster."""
-    (nest,) = (op for op in alone.walk() if isinstance(op, NestOp))
-    planned = plan(alone, target)
+    (nest,) = (op for op in module.walk() if isinstance(op, NestOp))
+    planned = plan(module, target)
     calls = {
         schedule: _call(planned.scheduled(nest, schedule)) for schedule in candidates
     }

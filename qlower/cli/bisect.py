@@ -1,0 +1,60 @@
+"""`qlower bisect`: where native code and the interpreter part."""
+
+from __future__ import annotations
+
+import argparse
+
+from qlower.cli.options import (
+    Commands,
+    add_command,
+    add_contract,
+    add_machine,
+    add_model,
+    add_observers,
+    make_compilation,
+)
+from qlower.cli.progress import clear_status
+
+EXAMPLE = """  qlower bisect model.tflite image.npy
+  qlower bisect model.mlir left=a.npy right=b.npy --cpu x86-64-v3
+
+Exits with 0 where native code and interpreter give the same bits, with 1 where they
+don't, and tells the first kernel that differs, and the proof, fusion or schedule that
+does it."""
+
+DIFFERENT = 1
+"""The exit code where bits differ."""
+
+
+def register(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add the command to the parser."""
+    summary = "find where native code and the interpreter part"
+    parser = add_command(commands, common, "bisect", summary, EXAMPLE)
+    add_model(parser)
+    parser.add_argument(
+        "input",
+        nargs="+",
+        metavar="[NAME=]INPUT",
+        help="an .npy file, or an .npz file with one array, of stored values, for each "
+        "input of the model",
+    )
+    add_contract(parser)
+    add_machine(parser)
+    add_observers(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare on the first input of a set, then search."""
+    from qlower.bisection import bisect
+    from qlower.cli.run import assign_inputs, read_inputs
+    from qlower.model.input_sets import input_set
+
+    given = read_inputs(options.input)
+    compilation = make_compilation(options)
+    specs = compilation.model.inputs
+    inputs = input_set(specs, assign_inputs(specs, given)).runs[0]
+    fault = bisect(compilation, inputs)
+    clear_status()
+    print("native code and interpreter give the same bits" if fault is None else fault)
+    return 0 if fault is None else DIFFERENT
