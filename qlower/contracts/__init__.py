@@ -17,18 +17,19 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    FileLineColLoc,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute
-from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
+from qlower.contracts.calls import check_calls, check_functions
 from qlower.contracts.products import EXACT, PRODUCTS
 from qlower.contracts.rules import FREELY_TYPED, RULES
-from qlower.diagnostics import QlowerError
+from qlower.diagnostics import QlowerError, make_file_location
 from qlower.files.journal import read_file
 from qlower.interp.values import Array
 from qlower.text.parsing import parse_module, verify_module
@@ -59,6 +60,10 @@ A private helper that the file defines replaces the base's in the inherited func
 too. What it replaces can still be called, by the base's name: `@tflite.add` where the
 base is tflite; inherited functions that call a rule mean that one.
 """
+
+
+LARGEST_TEXT = 1 << 19
+"""Characters that a contract's file may have."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +120,11 @@ def contract_names() -> list[str]:
     )
 
 
-def load_contract(name: str) -> Contract:
-    """The contract called `name`, or the one in the file `name` if it ends in .mlir."""
+def load_contract(name: str, heirs: tuple[str, ...] = ()) -> Contract:
+    """The contract called `name`, or the one in the file `name` if it ends in .mlir.
+
+    `heirs` are the files of the contracts that it is a base of.
+    """
     if not name.endswith(".mlir"):
         return _load_shipped_contract(name)
     path = Path(name)
@@ -124,7 +132,26 @@ def load_contract(name: str) -> Contract:
         text = read_file(name).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise QlowerError(f"contract {name} can't be read: {error}") from error
-    return parse_contract(text, path.stem, name)
+    return parse_contract(text, path.stem, name, heirs)
+
+
+def _load_base(name: str, heirs: tuple[str, ...], location: FileLineColLoc) -> Contract:
+    """The base of the last heir, which names it at the location."""
+    if any(Path(name).absolute() == Path(heir).absolute() for heir in heirs):
+        raise QlowerError(f"the base {name} is based on this contract", location)
+    try:
+        return load_contract(name, heirs)
+    except QlowerError as error:
+        if error.location is None:
+            error.location = location
+        raise
+
+
+def _place_of_base(text: str, filename: str) -> FileLineColLoc:
+    """Where a contract's text names its base."""
+    position = max(text.find(BASE), 0)
+    line = text.count("\n", 0, position) + 1
+    return make_file_location(filename, line, position - text.rfind("\n", 0, position))
 
 
 @lru_cache
@@ -144,22 +171,30 @@ def _load_shipped_contract(name: str) -> Contract:
     return parse_contract(resource.read_text(encoding="utf-8"), name, str(resource))
 
 
-def parse_contract(text: str, name: str, filename: str) -> Contract:
-    """Read a contract from its text; errors point into `filename`."""
+def parse_contract(
+    text: str, name: str, filename: str, heirs: tuple[str, ...] = ()
+) -> Contract:
+    """Read a contract from its text; errors point into `filename`.
+
+    `heirs` are the files of the contracts that it is a base of.
+    """
+    if len(text) > LARGEST_TEXT:
+        raise QlowerError(
+            f"{len(text)} characters are more than the {LARGEST_TEXT} of a contract",
+            make_file_location(filename, 1, 1),
+        )
     module = parse_module(text, filename)
     rules: dict[str, Rule] = {}
     base_name = module_string(module, BASE)
-    base = load_contract(base_name) if base_name else None
-    if base is not None:
+    base = None
+    if base_name:
+        base = _load_base(base_name, (*heirs, filename), _place_of_base(text, filename))
         _inherit(module, base)
+    check_functions(module)
     verify_module(module)
+    check_calls(module)
     for op in module.body.ops:
-        if not isinstance(op, FuncOp) or op.is_declaration:
-            raise QlowerError(
-                f"a contract holds function definitions only, not {op.name}",
-                op.location,
-            )
-        _check_calls(op, ())
+        assert isinstance(op, FuncOp)
         for rule in served_rules(op):
             if rule in rules:
                 raise QlowerError(f"rule {rule} is defined twice", op.location)
@@ -305,18 +340,6 @@ def _products(name: str, function: FuncOp) -> tuple[str, ...]:
     if not names:
         raise QlowerError(f"{PRODUCT} of rule {name} is empty", function.location)
     return tuple(names)
-
-
-def _check_calls(function: FuncOp, callers: tuple[str, ...]) -> None:
-    """Refuse a function that calls itself: it could not be inlined."""
-    name = function.sym_name.data
-    if name in callers:
-        raise QlowerError(f"function {name} calls itself", function.location)
-    for op in function.body.block.ops:
-        if isinstance(op, CallOp):
-            callee = SymbolTable.lookup_symbol(op, op.callee)
-            assert isinstance(callee, FuncOp)
-            _check_calls(callee, (*callers, name))
 
 
 def _value_name(function: FuncOp, index: int) -> str | None:

@@ -426,8 +426,12 @@ def _located(error: ParseError, source: str, line_offset: int) -> QlowerError:
             f"{error.ref_text or 'see'} {reference.get_location()}"
             for reference, _ in error.refs
         ]
+    message = error.msg.rstrip("!.")
+    if message[:1] in ("", " "):  # xDSL says only where
+        what = "text" if error.span.start < len(source.rstrip()) else "end of text"
+        message = f"unexpected {what}{message}"
     return QlowerError(
-        _lower_first(error.msg.rstrip("!.")),
+        _lower_first(message),
         make_file_location(place.file, place.line, place.col),
         notes=notes,
         source_line=_line_of(source, place.line - line_offset),
