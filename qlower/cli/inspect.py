@@ -154,45 +154,18 @@ def _quoted(chosen: Sequence[str]) -> str:
 
 
 def _native(compilation: Compilation, level: str, chosen: Sequence[str] | None) -> str:
+    from qlower.codegen.llvm.assembly import functions_of
+
     compiled = compilation.code
-    llvm = level == "llvm"
-    text = compiled.llvm_text if llvm else compiled.assembly()
-    if chosen is not None:
-        names = [
-            kernel.name
-            for kernel in compiled.kernels
-            if not set(chosen).isdisjoint(kernel.layers)
-        ]
-        text = _llvm_functions(text, names) if llvm else _asm_functions(text, names)
-        if not text:
-            raise QlowerError(f"there is no code of {_quoted(chosen)} alone")
-    return text
-
-
-def _llvm_functions(text: str, names: Sequence[str]) -> str:
-    """The definitions of some functions in LLVM IR."""
-    shown: list[str] = []
-    inside = False
-    for line in text.splitlines():
-        if line.startswith("define"):
-            inside = any(f"@{name}(" in line or f'@"{name}"(' in line for name in names)
-        if inside:
-            shown.append(line)
-        if line == "}":
-            inside = False
-    return "\n".join(shown)
-
-
-def _asm_functions(text: str, names: Sequence[str]) -> str:
-    """The code of some functions in assembly text: label to end of function."""
-    shown: list[str] = []
-    inside = False
-    for line in text.splitlines():
-        label = line.split(":")[0].strip('"')
-        if not line.startswith(("\t", ".", " ")) and ":" in line:
-            inside = label in names
-        if line.startswith(".Lfunc_end"):
-            inside = False
-        if inside:
-            shown.append(line)
-    return "\n".join(shown)
+    text = compiled.llvm_text if level == "llvm" else compiled.assembly()
+    if chosen is None:
+        return text
+    functions = compiled.functions if level == "llvm" else functions_of(text)
+    names = [
+        kernel.name
+        for kernel in compiled.kernels
+        if not set(chosen).isdisjoint(kernel.layers)
+    ]
+    if not names:
+        raise QlowerError(f"there is no code of {_quoted(chosen)} alone")
+    return "\n".join(functions[name] for name in names)

@@ -110,6 +110,8 @@ _INLINE_BYTES = 64
 class Module:
     """Globals, functions and declarations; `str` gives the IR.
 
+    `functions` has what was built, by name; `texts` are other definitions.
+
     `attributes` are those of all functions, quoted as LLVM wants them. Without
     `has_library` memory is copied and filled by the code itself. `alignment`, in bytes,
     is that of constants and of memory on the stack.
@@ -123,7 +125,8 @@ class Module:
     pointer_bits: int = 64
     alignment: int = 64
     globals: list[str] = field(default_factory=list[str])
-    functions: list[str] = field(default_factory=list[str])
+    functions: dict[str, str] = field(default_factory=dict[str, str])
+    texts: list[str] = field(default_factory=list[str])
     declarations: dict[str, str] = field(default_factory=dict[str, str])
     group: int = 0
     _addresses: dict[bytes, Value] = field(default_factory=dict[bytes, Value])
@@ -138,13 +141,13 @@ class Module:
         return replace(
             self,
             attributes=attributes,
-            functions=list[str](),
+            functions=dict[str, str](),
             declarations=dict[str, str](),
         )
 
     def add_level(self, level: Module) -> None:
         """Take the functions of one."""
-        self.functions += level.functions
+        self.functions |= level.functions
         self.declarations |= level.declarations
 
     def add_constant(self, data: bytes) -> Value:
@@ -164,7 +167,7 @@ class Module:
         self.declarations[name] = f"declare {result} @{name}({types})"
 
     def add_function(self, function: Function) -> None:
-        self.functions.append(str(function))
+        self.functions[function.name] = str(function)
 
     def __str__(self) -> str:
         return "\n".join(
@@ -172,7 +175,8 @@ class Module:
                 f'target triple = "{self.triple}"',
                 *self.globals,
                 *self.declarations.values(),
-                *self.functions,
+                *self.texts,
+                *self.functions.values(),
                 *self._groups,
                 "",
             )
@@ -201,6 +205,7 @@ class Function:
         internal: bool = True,
     ):
         self.module = module
+        self.name = name
         self.arguments = [argument(type, i) for i, type in enumerate(arguments)]
         parameters = ", ".join(
             f"{value.type} {attributes} {value.text}"
@@ -262,6 +267,10 @@ class Function:
         """`llvm.<name>`, overloaded on the type of its first argument and result."""
         type = arguments[0].type
         return self.call(f"llvm.{name}.{type.mangled}", type, arguments)
+
+    def call_pointer(self, function: Value, arguments: Sequence[Value]) -> None:
+        """A call of the function at an address."""
+        self._lines.append(f"  call void {function.text}({_join(arguments)})")
 
     def call_function(self, name: str, arguments: Sequence[Value]) -> None:
         self._lines.append(f"  call void @{name}({_join(arguments)})")
@@ -344,6 +353,16 @@ class Function:
         if offset.constant == 0:
             return pointer
         return self._emit(POINTER, f"getelementptr inbounds i8, {pointer}, {offset}")
+
+    def field(self, struct: str, pointer: Value, *indices: int) -> Value:
+        """The address of a field of a named struct, or of a field in that."""
+        path = ", ".join(f"i32 {index}" for index in indices)
+        return self._emit(POINTER, f"getelementptr {struct}, {pointer}, i64 0, {path}")
+
+    def entry_of_table(self, name: str, index: Value) -> Value:
+        """A pointer of a global array of them."""
+        at = self._emit(POINTER, f"getelementptr ptr, ptr @{name}, {index}")
+        return self.load(POINTER, at, self.module.pointer_bits // 8)
 
     def load(self, type: Type, pointer: Value, alignment: int) -> Value:
         return self._emit(type, f"load {type}, {pointer}, align {alignment}")
@@ -466,6 +485,19 @@ class Function:
         ]
         self._block = f"{label}.end"
         return after
+
+    def when(self, condition: Value, code: Callable[[], None]) -> None:
+        """Run `code` if the condition holds."""
+        self._names += 1
+        label = f"when{self._names}"
+        self._lines += [
+            f"  br {condition}, label %{label}, label %{label}.end",
+            f"{label}:",
+        ]
+        self._block = label
+        code()
+        self._lines += [f"  br label %{label}.end", f"{label}.end:"]
+        self._block = f"{label}.end"
 
     def finish(self, value: Value | None = None) -> None:
         self._lines.append("  ret void" if value is None else f"  ret {value}")

@@ -14,8 +14,8 @@ code for several levels of an architecture; code for this process may have anoth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -38,7 +38,8 @@ class CompiledObject:
     """Native code of a model, and how to call it.
 
     `kernels` are the nests and copies in the order in which they run. `llvm_text` is
-    the IR before LLVM's optimizer; it is empty when the object came from the cache.
+    the IR before LLVM's optimizer, and `functions` are those of it by name; both are
+    empty when the object came from the cache.
     """
 
     object_bytes: bytes
@@ -48,6 +49,7 @@ class CompiledObject:
     kernels: tuple[Kernel, ...] = ()
     flavour: Flavour = PLAIN
     llvm_text: str = ""
+    functions: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def assembly(self) -> str:
         """The code as assembly text (compiled again)."""
@@ -78,6 +80,7 @@ def compile_plan(planned: Plan) -> CompiledObject:
         planned.kernels,
         planned.flavour,
         text,
+        code.functions,
     )
 
 
@@ -104,10 +107,10 @@ def compile_package(
         Program(code, planned, is_exported=False)
         package.add_level(code)
         needs.append(_needs(code, level_target))
-    package.functions += level_function(
+    package.texts += level_function(
         interface.level_function, levels[0][1].processor, needs
     )
-    package.functions += entry_point(interface, callees, target.pointer_bytes)
+    package.texts += entry_point(interface, callees, target.pointer_bytes)
     text = str(package)
     return CompiledObject(
         machine_code(text, target),
