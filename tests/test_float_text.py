@@ -40,7 +40,7 @@ SPECIAL = {
 
 def bit_patterns(width: int, count: int, random: np.random.Generator) -> Array:
     """Random patterns, small whole numbers, short decimals, and special ones."""
-    bits = random.integers(0, 1 << width, count, f"u{width // 8}")
+    bits = random.integers(0, 1 << width, count, np.dtype(f"u{width // 8}"))
     kinds = random.integers(0, 4, count)
     whole = random.integers(-(1 << 28), 1 << 28, count).astype(f"f{width // 8}")
     short = np.round(random.normal(size=count), 2).astype(f"f{width // 8}")

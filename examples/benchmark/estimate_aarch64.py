@@ -31,7 +31,7 @@ def line(found: Estimate) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("model", type=Path)
     parser.add_argument("--cpu", nargs="+", default=CPUS)
     parser.add_argument("--features", help="refine the CPUs, such as -dotprod")

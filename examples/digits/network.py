@@ -110,7 +110,8 @@ def backward(parameters: Tensors, results: Tensors, labels: Integers) -> Tensors
 def windows(images: Floats) -> Floats:
     """The 3x3 neighbourhood of every pixel, [N, H, W, C, 3, 3]; zeros outside."""
     padded = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
-    return sliding_window_view(padded, (3, 3), axis=(1, 2))
+    rows = sliding_window_view(padded, 3, axis=1)
+    return sliding_window_view(rows, 3, axis=2)
 
 
 def correlate_channels(images: Floats, weight: Floats) -> Floats:

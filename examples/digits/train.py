@@ -17,7 +17,7 @@ import numpy as np
 from network import Floats, Integers, Tensors, backward, forward, initial_parameters
 from numpy.typing import NDArray
 from quantize import quantized_model, store
-from sklearn.datasets import load_digits  # pyright: ignore[reportMissingTypeStubs]
+from sklearn.datasets import load_digits
 
 import qlower
 from qlower.text.printing import exact_module

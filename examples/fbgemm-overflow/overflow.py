@@ -78,7 +78,8 @@ def ramp(codes: int) -> tuple[qlower.Model, NDArray[np.uint8]]:
 def outputs(contract: str, codes: int) -> NDArray[np.uint8]:
     """The stored outputs of the ramp, one column a row of weights."""
     model, rows = ramp(codes)
-    return np.asarray(qlower.interpret(model, rows, contract=contract, at="qnn"))
+    result = qlower.interpret(model, rows, contract=contract, at="qnn")
+    return np.asarray(result, np.uint8)
 
 
 def asked_inputs() -> NDArray[np.float32]:
@@ -91,7 +92,7 @@ def asked_outputs(contract: str) -> NDArray[np.uint8]:
     """What the question's model stores for these, one column an output."""
     model = qlower.load(ASKED)
     run = qlower.interpret(model, asked_inputs(), contract=contract, at="qnn")
-    return np.asarray(run)
+    return np.asarray(run, np.uint8)
 
 
 def turns(ramp: NDArray[np.uint8]) -> int:

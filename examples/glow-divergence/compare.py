@@ -122,7 +122,9 @@ def read_images(path: Path | None, spec: TensorSpec) -> list[Array]:
         random = np.random.default_rng(0)
         info = np.iinfo(spec.dtype)
         return [
-            random.integers(info.min, info.max, spec.shape, spec.dtype, endpoint=True)
+            random.integers(
+                info.min, info.max, spec.shape, np.dtype(spec.dtype), endpoint=True
+            )
             for _ in range(16)
         ]
     loaded = np.load(path)

@@ -15,6 +15,7 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
     FileLineColLoc,
@@ -76,7 +77,7 @@ class Rule:
     values: tuple[str, ...]
     products: tuple[str, ...]
 
-    def evaluate(self, values: Mapping[str, Array]) -> tuple[Array, ...]:
+    def evaluate(self, values: Mapping[str, Array | np.generic]) -> tuple[Array, ...]:
         """What the rule gives for these values; arrays broadcast against each other."""
         from qlower.interp import evaluate_function
 
@@ -160,8 +161,6 @@ def _load_shipped_contract(name: str) -> Contract:
     if name not in known:
         close = get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]}? " if close else ""
-        if Path(f"{name}.mlir").is_file():
-            hint = f"did you mean the file ./{name}.mlir? "
         raise QlowerError(
             f"there is no contract {name!r}",
             help=f"{hint}known contracts: {', '.join(known)}; "

@@ -179,7 +179,7 @@ def test_transpose_and_broadcast(level: str, shape: tuple[int, int, int]):
               }} -> tensor<{out}xi8> in [#kernel.output<0>]
           return %y : tensor<{out}xi8>
         }}"""
-        check(text, x, (x + row).transpose(order), levels()[level])
+        check(text, x, np.add(x, row).transpose(order), levels()[level])
 
 
 def test_work_in_place():
@@ -216,7 +216,7 @@ def test_sums_added_to_what_they_overwrite(level: str, outputs: int):
     x, added = numbers(rng, (rows, depth)), numbers(rng, (rows, outputs))
     weight = numbers(rng, (outputs, depth))
     sums = x.astype(np.int32) @ weight.T.astype(np.int32)
-    want = np.clip((sums >> 9) + added, -128, 127).astype(np.int8)
+    want = np.clip(np.add(sums >> 9, added), -128, 127).astype(np.int8)
     shape = f"{rows}x{outputs}"
     whole = f"[0, 0] [{rows}, {outputs}] [1, 1] into empty[0, 0] [1, 1]"
     maps = ", ".join(

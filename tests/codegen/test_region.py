@@ -21,8 +21,10 @@ from qlower.dialects.fixed import RoundingMode, round_float, round_shift_right
 LENGTH = 64 + 32 + 16 + 8 + 4 + 2 + 1
 """Full vectors and every smaller power of two, at any vector width."""
 
-LEVELS = [*sorted(machine_levels()), "aarch64 baseline"]
-LEVELS += ["riscv64", "cortex-m4", "wasm32 simd128"]
+LEVELS = [
+    *sorted(machine_levels()),
+    *("aarch64 baseline", "riscv64", "cortex-m4", "wasm32 simd128"),
+]
 """The levels of AArch64 differ in sums of products only."""
 
 

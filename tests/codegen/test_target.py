@@ -32,10 +32,11 @@ def llvm_names(architecture: Architecture) -> tuple[set[str], set[str]]:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     cpus, features = done.stderr.split("Available features")[:2]
-    return tuple(
+    known_cpus, known_features = (
         {line.split()[0] for line in part.splitlines() if " - " in line}
         for part in (cpus, features)
     )
+    return known_cpus, known_features
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda a: a.names[0])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from subprocess import run
 
@@ -82,7 +81,7 @@ def test_additions(seed: int):
 
 
 @pytest.fixture
-def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The contract as ./my_npu.mlir."""
     monkeypatch.chdir(tmp_path)
     path = Path("my_npu.mlir")

@@ -46,7 +46,8 @@ def test_by_hand(explain: Any):
 @pytest.mark.parametrize("contract", ["pytorch-fbgemm", "pytorch-qnnpack", "tflite"])
 def test_native_code_and_interpreter_agree(explain: Any, contract: str):
     model = explain.layer(explain.REAL, len(explain.OUTPUTS))
-    found = qlower.jit(model, contract=contract)(explain.image()).reshape(-1).tolist()
+    (result,), _ = qlower.jit(model, contract=contract).run([explain.image()], {})
+    found = result.reshape(-1).tolist()
     assert found == explain.answers(contract, explain.REAL) == list(explain.OUTPUTS)
 
 

@@ -104,7 +104,7 @@ def test_hostile_names_stay_in_their_cell(format: str):
     assert "\x1b" not in text
     if format == "html":
         assert "<script" not in text
-        assert table._repr_html_() == text
+        assert table._repr_html_() == text  # pyright: ignore[reportPrivateUsage]
     if format == "markdown":
         row = text.splitlines()[2]
         assert len(re.findall(r"(?<!\\)\|", row)) == 4

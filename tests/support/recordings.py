@@ -57,7 +57,7 @@ EVERY_LEVEL = "QLOWER_TEST_EVERY_LEVEL"
 
 
 def make_executors(
-    model: qlower.Model, contract: str, turn: int | None = None
+    model: qlower.Model, contract: str | None, turn: int | None = None
 ) -> dict[str, Executor]:
     """Every way of running a model here, by name: the interpreter at each level of the
     IR, native code at each level of this machine, as users get it.

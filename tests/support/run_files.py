@@ -15,7 +15,7 @@ written as Python prints them; parts between lines `// -----` are tests of their
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,7 +77,7 @@ class RunTest:
         }
 
 
-def bless(test: RunTest, expected: dict[str, Sequence[float]]) -> None:
+def bless(test: RunTest, expected: Mapping[str, Sequence[float]]) -> None:
     """Write into the test's file what it shall expect, after its other comments."""
     kept = re.sub(r"// EXPECT.*\n", "", test.text)
     lines = "".join(

@@ -18,6 +18,7 @@ from qlower.interp.values import Array
 from qlower.model.build import make_module, quantized
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime.executable import Executable
+from qlower.runtime.executors import Level
 from qlower.text.context import make_context
 from qlower.text.parsing import parse_module, verify_module
 from qlower.transforms.form_kernels import FormKernelsPass
@@ -58,7 +59,7 @@ def names(module: ModuleOp) -> set[str]:
     return {op.name for nest in nests for op in nest.epilogue.walk()}
 
 
-def run(module: ModuleOp, at: str, inputs: Sequence[Array]) -> Array:
+def run(module: ModuleOp, at: Level, inputs: Sequence[Array]) -> Array:
     return Compilation(qlower.Model(module)).interpreter(at).run(inputs, {})[0][0]
 
 

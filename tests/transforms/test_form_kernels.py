@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.programs import read_program
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.tensor import CollapseShapeOp
 from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -180,8 +181,9 @@ class Memory(Interpreter.Listener):
     """
 
     def __init__(self, function: FuncOp) -> None:
-        arena_bytes = function.attributes[ARENA_BYTES].value.data
-        self.arena = np.zeros(arena_bytes, np.uint8)
+        arena_bytes = function.attributes[ARENA_BYTES]
+        assert isinstance(arena_bytes, IntegerAttr)
+        self.arena = np.zeros(arena_bytes.value.data, np.uint8)
         self.outputs = [
             np.zeros(byte_size(output), np.uint8)
             for output in function.function_type.outputs
@@ -198,7 +200,8 @@ class Memory(Interpreter.Listener):
         if not isinstance(op, NestOp | CopyOp):
             return None
         assert op.buffers is not None
-        buffer = op.buffers.data[list(op.results).index(value)]
+        position = next(i for i, r in enumerate(op.results) if r is value)
+        buffer = op.buffers.data[position]
         if isinstance(buffer, BoxAttr):
             (use,) = value.uses
             copy = use.operation
@@ -281,8 +284,8 @@ def live_ranges(function: FuncOp) -> list[tuple[SSAValue, set[int]]]:
         if isinstance(op, NestOp) or (isinstance(op, CopyOp) and op.is_stored):
             for result in op.results:
                 (user, *others) = (use.operation for use in result.uses)
-                is_copied = not others and isinstance(user, CopyOp)
-                if is_copied and user.destination is result:
+                copy = user if isinstance(user, CopyOp) and not others else None
+                if copy is not None and copy.destination is result:
                     continue
                 reads = [
                     later
@@ -351,7 +354,8 @@ def unit_axes(expanded: Sequence[int], collapsed: Sequence[int]) -> list[list[in
     FormKernelsPass().apply(make_context(), module)
     module.verify()
     (collapse,) = (op for op in module.walk() if op.name == "tensor.collapse_shape")
-    groups = collapse.properties["reassociation"]
+    assert isinstance(collapse, CollapseShapeOp)
+    groups = collapse.reassociation
     return [[axis.value.data for axis in group] for group in groups]
 
 
