@@ -31,6 +31,8 @@
 // - Channels C - C % 8 and beyond of a depthwise convolution round otherwise than the others.
 // - The same int8 fully connected layer has three different results in LiteRT: float64 in the
 //   reference, U here, float32 in XNNPACK.
+// - Vectors have 16 bits for the result of an addition: beyond 2^15 steps, which takes scales of
+//   63 times the result's, it wraps. mul is refused where a product may be so large.
 // - uint8 bilinear resizing multiplies the weights of each corner first.
 //
 // # Not matched
@@ -244,8 +246,63 @@ func.func @add(
   %lanes = arith.select %unsigned, %c8, %c16 : i32
   %in_tail = func.call @is_in_tail(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
   %sum = arith.select %in_tail, %tail, %body : i32
-  %result = func.call @add_output(%sum, %twice, %output_scale, %zero_point, %min, %max) : (i32, f64, f32, i32, i32, i32) -> i32
+  %plain = func.call @add_output(%sum, %twice, %output_scale, %zero_point, %min, %max) : (i32, f64, f32, i32, i32, i32) -> i32
+  // vectors have 16 bits for the result: it wraps, if it can be so large
+  %scaled = func.call @scale_sum(%sum, %twice, %output_scale) : (i32, f64, f32) -> i32
+  %narrow = arith.trunci %scaled : i32 to i16
+  %wrapped = arith.extsi %narrow : i16 to i32
+  %moved = arith.addi %wrapped, %zero_point : i32
+  %moved_narrow = arith.trunci %moved : i32 to i16
+  %moved_wrapped = arith.extsi %moved_narrow : i16 to i32
+  %low = arith.maxsi %moved_wrapped, %min : i32
+  %clamped = arith.minsi %low, %max : i32
+  %true = arith.constant true
+  %in_body = arith.xori %in_tail, %true : i1
+  %ratio = arith.divf %larger, %output_scale : f32
+  // two operands of at most 255 steps each give less than 2^15 - 255
+  %safe_ratio = arith.constant 63.0 : f32
+  %can_wrap = arith.cmpf ogt, %ratio, %safe_ratio : f32
+  %wraps = arith.andi %can_wrap, %in_body : i1
+  %result = arith.select %wraps, %clamped, %plain : i32
   return %result : i32
+}
+
+// internal/optimized/integer_ops/mul.h: as the reference, but vectors have 16 bits for the
+// result. Where that may not be enough, the operation is refused.
+func.func @mul(
+    %lhs: i32 {contract.value = "lhs"},
+    %lhs_scale: f32 {contract.value = "lhs_scale"},
+    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
+    %rhs: i32 {contract.value = "rhs"},
+    %rhs_scale: f32 {contract.value = "rhs_scale"},
+    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
+    %output_scale: f32 {contract.value = "output_scale"},
+    %zero_point: i32 {contract.value = "output_zero_point"},
+    %min: i32 {contract.value = "output_min"},
+    %max: i32 {contract.value = "output_max"},
+    %storage_min: i32 {contract.value = "storage_min"},
+    %storage_max: i32 {contract.value = "storage_max"}) -> i32 {
+  %a = func.call @largest_difference(%lhs_zero_point, %storage_min, %storage_max) : (i32, i32, i32) -> f32
+  %b = func.call @largest_difference(%rhs_zero_point, %storage_min, %storage_max) : (i32, i32, i32) -> f32
+  %lhs_reach = arith.mulf %a, %lhs_scale : f32
+  %rhs_reach = arith.mulf %b, %rhs_scale : f32
+  %reach = arith.mulf %lhs_reach, %rhs_reach : f32
+  %steps = arith.divf %reach, %output_scale : f32
+  // 2^15 less a zero point
+  %limit = arith.constant 32512.0 : f32
+  %legal = arith.cmpf olt, %steps, %limit : f32
+  cf.assert %legal, "a product may be 2^15 steps of the result or more, which LiteRT's vectors of 16 bits can't hold"
+  %result = func.call @tflite.mul(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// The largest |stored - zero point|.
+func.func private @largest_difference(%zero_point: i32, %min: i32, %max: i32) -> f32 {
+  %above = arith.subi %max, %zero_point : i32
+  %below = arith.subi %zero_point, %min : i32
+  %larger = arith.maxsi %above, %below : i32
+  %result = arith.sitofp %larger : i32 to f32
+  return %result : f32
 }
 
 // An operand of an addition in the common scale, in the vector body and in the tail.

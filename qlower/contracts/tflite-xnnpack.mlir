@@ -342,12 +342,14 @@ func.func @mul(
   %scale = func.call @float32_scale(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
   %delegated = func.call @requantize_float32(%product, %scale, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
   %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
-  %builtin = func.call @"tflite-ruy.mul"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %builtin_min, %builtin_max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %builtin = func.call @tflite.mul(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %builtin_min, %builtin_max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
   %scales = arith.mulf %lhs_scale, %rhs_scale : f32
   %low = arith.constant 1.52587890625e-05 : f32
   // the largest float32 below 256
   %high = arith.constant 255.999985 : f32
   %supported = func.call @is_supported_ratio(%scales, %output_scale, %low, %high) : (f32, f32, f32, f32) -> i1
+  %legal = arith.cmpf ole, %scale, %high : f32
+  cf.assert %legal, "the product of the scales is 256 times that of the result or more: the delegate declines that, and vectors of 16 bits in the built-in kernel can't hold the result"
   %result = arith.select %supported, %delegated, %builtin : i32
   return %result : i32
 }

@@ -43,6 +43,8 @@
 //   smallest code, +inf included, or for a negative zero point the largest.
 // - An average ignores zero points: with other quantization before than after, it is wrong.
 // - leaky_relu with a negative alpha rounds |alpha| and changes the sign after that.
+// - add and sub are refused where an operand's scale is 2^19 times the result's or more: there
+//   LiteRT's ADD aborts, and its SUB shifts by a negative number.
 // - Refused, as LiteRT does: int8 concat of differing quantization; softmax whose output isn't
 //   1/256 a step from the smallest code. Refused too: ratios of 2^30 and more, where the
 //   kernel would shift a 32-bit value out of its range.
@@ -369,13 +371,22 @@ func.func private @add_operands(
 }
 
 func.func private @add_output(%sum: i32, %twice: f64, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+  %scaled = func.call @scale_sum(%sum, %twice, %output_scale) : (i32, f64, f32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func private @scale_sum(%sum: i32, %twice: f64, %output_scale: f32) -> i32 {
   %two_to_20 = arith.constant 1048576.0 : f64
   %output64 = arith.extf %output_scale : f32 to f64
   %shifted_scale = arith.mulf %output64, %two_to_20 : f64
   %real = arith.divf %twice, %shifted_scale : f64
+  // QuantizeMultiplierSmallerThanOneExp
+  %one = arith.constant 1.0 : f64
+  %legal = arith.cmpf olt, %real, %one : f64
+  cf.assert %legal, "the scale of an operand is 2^19 times that of the result or more, where LiteRT's ADD aborts and its SUB shifts by a negative number"
   %scaled = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
+  return %scaled : i32
 }
 
 func.func @add(
