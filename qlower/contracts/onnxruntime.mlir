@@ -35,6 +35,7 @@
 // - QLinearAveragePool, refused: it adds dequantized float32 numbers in the order of the window,
 //   so that its sums have roundings which no integer accumulator shows.
 // - QLinearSigmoid and QLinearSoftmax, refused: MLAS approximates exp in its own way.
+// - Ratios s_x s_w / s_y of 2^8 and more, and below 2^-126, are refused.
 // - ARM: QLinearAdd and QLinearGlobalAveragePool are fixed point there, half away from zero.
 //
 // # Checked against
@@ -95,11 +96,23 @@ func.func private @rescale(
 
 // ---------------------------------------------------------------- convolution, linear
 
+// A step of the accumulator is no more than all codes, and the ratio has all its bits.
+func.func private @require_ratio(%ratio: f32) {
+  %least = arith.constant 1.17549435E-38 : f32
+  %most = arith.constant 256.0 : f32
+  %normal = arith.cmpf oge, %ratio, %least : f32
+  %small = arith.cmpf olt, %ratio, %most : f32
+  %legal = arith.andi %normal, %small : i1
+  cf.assert %legal, "the ratio of the scales, input * weight / output, is not in [2^-126, 2^8)"
+  return
+}
+
 // MlasRequantizeOutput.
 func.func private @requantize_output(
     %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %multiplier = arith.divf %step, %output_scale : f32
+  func.call @require_ratio(%multiplier) : (f32) -> ()
   %sum = arith.sitofp %accumulator : i32 to f32
   %scaled = arith.mulf %sum, %multiplier : f32
   %result = func.call @store(%scaled, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
@@ -202,6 +215,7 @@ func.func @mean(
   %n = arith.sitofp %count : i32 to f32
   %total_scale = arith.mulf %output_scale, %n : f32
   %multiplier = arith.divf %input_scale, %total_scale : f32
+  func.call @require_finite(%multiplier) : (f32) -> ()
   %scaled = arith.mulf %real, %multiplier : f32
   %result = func.call @store(%scaled, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
   return %result : i32
@@ -230,11 +244,21 @@ func.func @add(
   return %result : i32
 }
 
+// The largest product of a code with it is finite, too.
+func.func private @require_finite(%ratio: f32) {
+  %most = arith.constant 1.0E+30 : f32
+  %legal = arith.cmpf olt, %ratio, %most : f32
+  cf.assert %legal, "the ratio of the operands' scales to the output's is 10^30 or more"
+  return
+}
+
 func.func private @add_in_order(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32, %rhs_zero_point: i32,
     %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
   %lhs_ratio = arith.divf %lhs_scale, %output_scale : f32
   %rhs_ratio = arith.divf %rhs_scale, %output_scale : f32
+  %both = arith.maximumf %lhs_ratio, %rhs_ratio : f32
+  func.call @require_finite(%both) : (f32) -> ()
   %lhs_zero = arith.sitofp %lhs_zero_point : i32 to f32
   %rhs_zero = arith.sitofp %rhs_zero_point : i32 to f32
   %rhs_offset = arith.mulf %rhs_ratio, %rhs_zero : f32
@@ -266,6 +290,7 @@ func.func @mul(
   %product = arith.muli %a, %b : i32
   %scales = arith.mulf %lhs_scale, %rhs_scale : f32
   %multiplier = arith.divf %scales, %output_scale : f32
+  func.call @require_finite(%multiplier) : (f32) -> ()
   %real = arith.sitofp %product : i32 to f32
   %scaled = arith.mulf %real, %multiplier : f32
   %z = arith.sitofp %zero_point : i32 to f32

@@ -12,7 +12,8 @@
 // - avg_pool2d, D = sum(x - z): `y = rne(F(D F(1 / n))) + z`; the last channels, fewer than 16: `rne(F(F(D F(1 / n)) + z))`
 // - adaptive_avg_pool2d: `y = rne(fma(D, F(1 / n), z))`; the last channels, fewer than 8: `rne(F(F(D F(1 / n)) + z))`
 // - quantize: `y = rne(fma(x, F(1 / s_y), z))`; a bound r of an activation: `rne(F(F(r F(1 / s_y)) + z))`
-// - sigmoid, tanh, hard_swish, elu, leaky_relu: f of `fma(s_x, x, -F(z_x s_x))`, then `y = rne(F(f F(1 / s_y))) + z`
+// - tanh, hard_swish, elu, leaky_relu: f of `fma(s_x, x, -F(z_x s_x))`, sigmoid: of `F((x - z_x) s_x)`,
+//   then `y = rne(F(f F(1 / s_y))) + z`
 // - concat of differing scales: `y = rne(fma(F((x - z_x) s_x), F(1 / s_y), z))`
 //
 // # Ties
@@ -33,7 +34,8 @@
 //
 // # Not matched
 // - A product of 2^31 or more before it is rounded becomes INT_MIN in `cvtps2dq`, so the answer is
-//   the smallest code, here the largest. It takes an accumulator beyond 2^31 output steps.
+//   the smallest code, here the largest. It takes an accumulator beyond 2^31 output steps. Ratios
+//   s_x s_w / s_y of 2^8 and more, and below 2^-126, are refused.
 // - mean and softmax, refused: PyTorch takes them in float32, in an order of its own.
 // - The last elements of sigmoid, tanh, hard_swish, elu and leaky_relu, fewer than 64, which are
 //   rounded with the zero point inside: exact ties can differ by 1. A table doesn't know places.
@@ -80,6 +82,9 @@ func.func private @store_with_zero_point_inside(%real: f32, %min: i32, %max: i32
 func.func private @reciprocal(%x: f32) -> f32 {
   %one = arith.constant 1.0 : f32
   %result = arith.divf %one, %x : f32
+  %largest = arith.constant 3.40282347E+38 : f32
+  %finite = arith.cmpf ole, %result, %largest : f32
+  cf.assert %finite, "a scale is below 2^-128: its reciprocal is no float32 number"
   return %result : f32
 }
 
@@ -135,12 +140,24 @@ func.func private @require_equal_quantization(%input_scale: f32, %input_zero_poi
 
 // ---------------------------------------------------------------- convolution, linear
 
+// A step of the accumulator is no more than all codes, and the ratio has all its bits.
+func.func private @require_ratio(%ratio: f32) {
+  %least = arith.constant 1.17549435E-38 : f32
+  %most = arith.constant 256.0 : f32
+  %normal = arith.cmpf oge, %ratio, %least : f32
+  %small = arith.cmpf olt, %ratio, %most : f32
+  %legal = arith.andi %normal, %small : i1
+  cf.assert %legal, "the ratio of the scales, input * weight / output, is not in [2^-126, 2^8)"
+  return
+}
+
 // ReQuantizeOutput with a float bias.
 func.func private @contraction(
     %accumulator: i32, %bias: f32, %per_channel: i1, %input_scale: f32, %weight_scale: f32,
     %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %multiplier = arith.divf %step, %output_scale : f32
+  func.call @require_ratio(%multiplier) : (f32) -> ()
   %sum = arith.sitofp %accumulator : i32 to f32
   %inverse = func.call @reciprocal(%step) : (f32) -> f32
   %fused = math.fma %bias, %inverse, %sum : f32
@@ -473,7 +490,8 @@ func.func private @quantize_lookup(%real: f32, %scale: f32, %zero_point: i32, %m
   return %result : i32
 }
 
-// qsigmoid_kernel: 1 / (1 + exp(-x)); torch.sigmoid has an output scale of 1/256.
+// qsigmoid_kernel: 1 / (1 + exp(-x)), without an FMA in x, so that the zero point is 0 at any
+// scale; torch.sigmoid has an output scale of 1/256.
 func.func @sigmoid(
     %input: i32 {contract.value = "input"},
     %input_scale: f32 {contract.value = "input_scale"},
@@ -482,7 +500,7 @@ func.func @sigmoid(
     %zero_point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"}) -> i32 {
-  %x = func.call @dequantize_fused(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %x = func.call @dequantize_exactly(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
   %wide = arith.extf %x : f32 to f64
   %negated = arith.negf %wide : f64
   %exponential = math.exp %negated : f64

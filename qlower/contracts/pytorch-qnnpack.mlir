@@ -50,6 +50,7 @@ func.func private @requantize_float32(
   %step = arith.mulf %input_scale, %weight_scale : f32
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %multiplier = arith.mulf %step, %inverse : f32
+  func.call @require_ratio(%multiplier) : (f32) -> ()
   %sum = arith.sitofp %accumulator : i32 to f32
   %scaled = arith.mulf %sum, %multiplier : f32
   %result = func.call @store(%scaled, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32

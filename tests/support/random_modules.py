@@ -453,7 +453,9 @@ def _table(
 
     def draw_layer(draw: Draw) -> RandomLayer:
         shape = (-(-draw.outputs // 64) * 64,)
-        x, y = draw.activation(shape), draw.activation(shape)
+        far = draw.pick(0, 3) == 0
+        x_scale = edge_values.extreme_ratio(draw.random) if far else None
+        x, y = draw.activation(shape, x_scale), draw.activation(shape)
         if scale is not None:
             y = quantized(shape, scale, zero_point, signed=False)
         module = _unary(x, lambda a: make(a, y))
