@@ -484,6 +484,12 @@ func.func private @quantize_table(%real: f32, %scale: f32, %zero_point: i32, %mi
   return %result : i32
 }
 
+// For tanh and hard_swish, which QNNPACK tabulates without an FMA.
+func.func private @dequantize_lookup(%stored: i32, %scale: f32, %zero_point: i32, %unsigned: i1) -> f32 {
+  %result = func.call @dequantize_fused(%stored, %scale, %zero_point) : (i32, f32, i32) -> f32
+  return %result : f32
+}
+
 // For hard_swish, which QNNPACK stores in a way of its own.
 func.func private @quantize_lookup(%real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
   %result = func.call @quantize_table(%real, %scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
@@ -520,8 +526,9 @@ func.func @tanh(
     %output_scale: f32 {contract.value = "output_scale"},
     %zero_point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %x = func.call @dequantize_fused(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+    %max: i32 {contract.value = "output_max"},
+    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+  %x = func.call @dequantize_lookup(%input, %input_scale, %input_zero_point, %unsigned) : (i32, f32, i32, i1) -> f32
   %wide = arith.extf %x : f32 to f64
   %real = math.tanh %wide : f64
   %y = arith.truncf %real : f64 to f32
@@ -539,7 +546,7 @@ func.func @hard_swish(
     %min: i32 {contract.value = "output_min"},
     %max: i32 {contract.value = "output_max"},
     %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
-  %x = func.call @dequantize_fused(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %x = func.call @dequantize_lookup(%input, %input_scale, %input_zero_point, %unsigned) : (i32, f32, i32, i1) -> f32
   %three = arith.constant 3.0 : f32
   %six = arith.constant 6.0 : f32
   %zero = arith.constant 0.0 : f32

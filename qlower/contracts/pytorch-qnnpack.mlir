@@ -8,7 +8,7 @@
 // - add (uint8): integers of 22 bits, `y = shift((a - z_a) m_a + (b - z_b) m_b) + z`, half away
 // - avg_pool2d, adaptive_avg_pool2d, mean (uint8), D = sum(x - z_x): `y = rne(F(D F(s_x / F(s_y n)))) + z`
 //   where windows are of one size; others, and int8, as `pytorch-fbgemm`
-// - hard_swish (uint8): `y = rne(F(F(f F(1 / s_y)) + z))`
+// - tanh, hard_swish (uint8): f of `F((x - z_x) s_x)`; hard_swish: `y = rne(F(F(f F(1 / s_y)) + z))`
 //
 // # Ties
 // Half to even, zero point after, but inside in hard_swish; add: half away from zero.
@@ -179,6 +179,14 @@ func.func @add(
 }
 
 // ---------------------------------------------------------------- activations (tables)
+
+// qnnpack/src/hardswish.c, tanh.c: a code is centred before it is scaled.
+func.func private @dequantize_lookup(%stored: i32, %scale: f32, %zero_point: i32, %unsigned: i1) -> f32 {
+  %qnnpack = func.call @dequantize_exactly(%stored, %scale, %zero_point) : (i32, f32, i32) -> f32
+  %aten = func.call @dequantize_fused(%stored, %scale, %zero_point) : (i32, f32, i32) -> f32
+  %result = arith.select %unsigned, %qnnpack, %aten : f32
+  return %result : f32
+}
 
 // qnnpack/src/hardswish.c: the zero point inside the rounding.
 func.func private @quantize_lookup(%real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
