@@ -1,4 +1,4 @@
-"""Running modules of one qnn operation with PyTorch's quantized engines.
+"""Running modules of qnn operations with PyTorch's quantized engines.
 
 Needs the optional package `torch`; tests skip without it. PyTorch runs in a process of
 its own, with one thread, because it reads limits on instruction sets once, from the
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,6 +38,61 @@ AVX2_ONLY: Mapping[str, str] = {
 }
 """An environment in which FBGEMM, oneDNN and ATen do without AVX-512 and VNNI. FBGEMM's
 kernels for several channels a group don't."""
+
+
+CONTRACTIONS = ("conv2d", "depthwise_conv2d", "linear")
+POOLS = ("avg_pool2d", "adaptive_avg_pool2d")
+TABLES = ("sigmoid", "tanh", "hard_swish", "elu", "leaky_relu")
+OTHERS = (
+    *("add", "mul", "quantize", "dequantize", "concat", "relu", "relu6", "clamp"),
+    *POOLS,
+    *TABLES,
+)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What a contract is the arithmetic of, and which of `random_modules` it takes.
+
+    `operations` are its kinds besides contractions; `contiguous` images have their
+    channels first in memory.
+    """
+
+    name: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    asymmetric_weights: bool = False
+    operations: tuple[str, ...] = OTHERS
+    contiguous: bool = False
+    even_groups: bool = True
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return (*CONTRACTIONS, *self.operations)
+
+
+# Without this limit oneDNN takes kernels for AMX where there is AMX.
+VNNI = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI"}
+ENGINES = {
+    "pytorch-fbgemm": Engine("fbgemm", asymmetric_weights=True),
+    # Groups of 4, 8 or 16 channels use VNNI in spite of this environment.
+    "pytorch-fbgemm-avx2": Engine(
+        "fbgemm", AVX2_ONLY, asymmetric_weights=True, even_groups=False
+    ),
+    "pytorch-onednn": Engine("onednn", VNNI),
+    "pytorch-onednn-avx2": Engine("onednn", AVX2_ONLY),
+    "pytorch-x86": Engine("x86", VNNI, asymmetric_weights=True),
+    "pytorch-qnnpack": Engine(
+        "qnnpack", asymmetric_weights=True, operations=(*OTHERS, "mean")
+    ),
+    # An add has its tail where the memory ends.
+    "pytorch-nchw": Engine(
+        "x86",
+        VNNI,
+        asymmetric_weights=True,
+        operations=tuple(name for name in OTHERS if name != "add"),
+        contiguous=True,
+    ),
+}
 
 
 def run_torch(
