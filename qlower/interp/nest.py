@@ -16,20 +16,18 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import add
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from xdsl.interpreter import Interpreter, InterpreterFunctions
 from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
     AffineMap,
 )
+
+from qlower.dialects.kernel import linear_form
 
 from .values import Array, PartialTensor, Poison, Tensor
 
@@ -118,7 +116,7 @@ class Access:
         start: list[slice] = []
         strides = [0] * len(loops.bounds)
         for axis, expression in enumerate(indexing_map.results):
-            constant, factors = linear_form(expression, len(loops.bounds))
+            factors, constant = _linear_form(expression, len(loops.bounds))
             _require_inside(constant, factors, loops.bounds, array.shape[axis])
             start.append(slice(constant, None))
             for dim, factor in enumerate(factors):
@@ -235,30 +233,13 @@ def _enter(
     interpreter.set_data(InterpreterFunctions, PLACE, (loops, box, point))
 
 
-def linear_form(expression: AffineExpr, dims: int) -> tuple[int, list[int]]:
-    """`(c, [f0, f1, ...])` for the expression c + f0*d0 + f1*d1 + ...
-
-    `Poison` for anything else, such as a floordiv or a symbol.
-    """
-    match expression:
-        case AffineConstantExpr():
-            return expression.value, [0] * dims
-        case AffineDimExpr():
-            return 0, [int(dim == expression.position) for dim in range(dims)]
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            lhs, lhs_factors = linear_form(expression.lhs, dims)
-            rhs, rhs_factors = linear_form(expression.rhs, dims)
-            return lhs + rhs, list(map(add, lhs_factors, rhs_factors))
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul):
-            lhs, lhs_factors = linear_form(expression.lhs, dims)
-            rhs, rhs_factors = linear_form(expression.rhs, dims)
-            if not any(lhs_factors):
-                return lhs * rhs, [lhs * factor for factor in rhs_factors]
-            if not any(rhs_factors):
-                return lhs * rhs, [rhs * factor for factor in lhs_factors]
-        case _:
-            pass
-    raise Poison(f"has the indexing {expression}, which is not linear")
+def _linear_form(expression: AffineExpr, dims: int) -> tuple[tuple[int, ...], int]:
+    """The expression's factors of each loop, and its constant; `Poison` if it has none,
+    such as a floordiv or a symbol."""
+    try:
+        return linear_form(expression, dims)
+    except ValueError as error:
+        raise Poison(f"has the indexing {expression}, which is not linear") from error
 
 
 def _require_inside(

@@ -26,6 +26,8 @@ from xdsl.passes import ModulePass
 from qlower.codegen.nests.recognise import DepthwiseProducts
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import (
+    ARENA_ALIGNMENT,
+    ARENA_BYTES,
     ArenaAttr,
     BoxAttr,
     Buffer,
@@ -41,16 +43,10 @@ from qlower.tally import count
 from qlower.transforms.boxes import writable_boxes
 from qlower.transforms.padding import is_read_in_place
 
-ALIGNMENT = 64
-"""Bytes: a cache line, and the widest vector; a target may ask for less."""
-
 SMALL_ALIGNMENT = 16
 """Bytes, of what is smaller than that."""
 
-_ALIGNMENTS = (1, 2, 4, 8, 16, 32, ALIGNMENT)
-
-ARENA_BYTES = "kernel.arena_bytes"
-"""The attribute of a function that tells the size of its arena."""
+_ALIGNMENTS = (1, 2, 4, 8, 16, 32, ARENA_ALIGNMENT)
 
 
 @dataclass(frozen=True)
@@ -63,7 +59,7 @@ class PlanMemoryPass(ModulePass):
 
     name = "plan-memory"
 
-    alignment: int = ALIGNMENT
+    alignment: int = ARENA_ALIGNMENT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.alignment not in _ALIGNMENTS:
@@ -90,7 +86,7 @@ class Storage:
         return self.first <= other.last and other.first <= self.last
 
 
-def plan_memory(block: Block, alignment: int = ALIGNMENT) -> int:
+def plan_memory(block: Block, alignment: int = ARENA_ALIGNMENT) -> int:
     """Sets the buffers of all nests and copies of a function's body.
 
     Returns the bytes of the arena.
@@ -250,7 +246,9 @@ def place_in_arena(storages: list[Storage], alignment: int) -> int:
 
     def aligned(size: int) -> int:
         # the larger ones come first, so the small are between multiples of theirs
-        unit = min(alignment, ALIGNMENT if size >= ALIGNMENT else SMALL_ALIGNMENT)
+        unit = min(
+            alignment, ARENA_ALIGNMENT if size >= ARENA_ALIGNMENT else SMALL_ALIGNMENT
+        )
         return -(-size // unit) * unit
 
     placed: list[tuple[int, Storage]] = []

@@ -18,6 +18,8 @@ from xdsl.passes import ModulePass
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import (
+    ARENA_ALIGNMENT,
+    ARENA_BYTES,
     ArenaAttr,
     BoxAttr,
     CopyOp,
@@ -34,8 +36,6 @@ from qlower.text.parsing import parse_module
 from qlower.transforms.form_kernels import FormKernelsPass
 from qlower.transforms.fuse_layers import FuseLayersPass
 from qlower.transforms.plan_memory import (
-    ALIGNMENT,
-    ARENA_BYTES,
     SMALL_ALIGNMENT,
     PlanMemoryPass,
     root,
@@ -211,8 +211,8 @@ class Memory(Interpreter.Listener):
         match buffer:
             case ArenaAttr():
                 offset = buffer.offset.data
-                small = size < ALIGNMENT
-                assert offset % (SMALL_ALIGNMENT if small else ALIGNMENT) == 0
+                small = size < ARENA_ALIGNMENT
+                assert offset % (SMALL_ALIGNMENT if small else ARENA_ALIGNMENT) == 0
                 assert offset + size <= len(self.arena)
                 return self.arena[offset : offset + size]
             case OutputAttr():

@@ -30,6 +30,7 @@ from qlower.codegen.program.levels import level_function
 from qlower.codegen.program.plan import ENTRY, Plan, plan
 from qlower.codegen.program.work import Kernel
 from qlower.codegen.targets.resolve import Target, resolve_target
+from qlower.dialects.kernel import ARENA_BYTES
 from qlower.model.signature import Signature, main_function
 
 
@@ -147,7 +148,7 @@ def machine_code(text: str, target: Target) -> bytes:
 
 def arena_bytes(function: FuncOp) -> int:
     """Bytes of scratch memory that a call needs."""
-    size = function.attributes.get("kernel.arena_bytes")
+    size = function.attributes.get(ARENA_BYTES)
     return size.value.data if isinstance(size, IntegerAttr) else 0
 
 

@@ -58,6 +58,8 @@ from xdsl.ir import Dialect
 
 from .copy import CopyOp
 from .memory import (
+    ARENA_ALIGNMENT,
+    ARENA_BYTES,
     AnyTensor,
     ArenaAttr,
     BoxAttr,
@@ -73,6 +75,8 @@ from .nest import IndexOp, NestOp, YieldOp, linear_form
 from .schedule import Schedule, TileAttr, TileRegistersAttr
 
 __all__ = [
+    "ARENA_ALIGNMENT",
+    "ARENA_BYTES",
     "KERNEL",
     "AnyTensor",
     "ArenaAttr",

@@ -22,6 +22,13 @@ from xdsl.utils.exceptions import VerifyException
 
 AnyTensor: TypeAlias = TensorType[Attribute]
 
+ARENA_BYTES = "kernel.arena_bytes"
+"""The attribute of a function that tells the size of its arena."""
+
+ARENA_ALIGNMENT = 64
+"""Bytes of which an arena's address is a multiple: a cache line, and the widest
+vector. A machine may ask for less."""
+
 
 @irdl_attr_definition
 class ArenaAttr(ParametrizedAttribute):

@@ -63,13 +63,16 @@ def linear_form(expression: AffineExpr, dims: int) -> tuple[tuple[int, ...], int
             a, a0 = linear_form(lhs, dims)
             b, b0 = linear_form(rhs, dims)
             return tuple(x + y for x, y in zip(a, b, strict=True)), a0 + b0
-        case AffineBinaryOpExpr(
-            AffineBinaryOpKind.Mul, lhs, AffineConstantExpr(factor)
-        ):
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, lhs, rhs):
             a, a0 = linear_form(lhs, dims)
-            return tuple(x * factor for x in a), a0 * factor
+            b, b0 = linear_form(rhs, dims)
+            if not any(b):
+                return tuple(x * b0 for x in a), a0 * b0
+            if not any(a):
+                return tuple(a0 * x for x in b), a0 * b0
         case _:
-            raise ValueError(f"{expression} is not linear in its dimensions")
+            pass
+    raise ValueError(f"{expression} is not linear in its dimensions")
 
 
 @irdl_op_definition
@@ -169,6 +172,33 @@ class NestOp(IRDLOperation):
             },
             regions=[init, body, epilogue],
         )
+
+    def rebuilt(
+        self,
+        *,
+        inputs: Sequence[SSAValue],
+        maps: Sequence[AffineMap],
+        init: Region,
+        body: Region,
+        epilogue: Region,
+        tables: Sequence[SSAValue] | None = None,
+        result_types: Sequence[Attribute] | None = None,
+    ) -> NestOp:
+        """A nest with the same loops, family and location, that stands nowhere yet."""
+        new = NestOp(
+            inputs,
+            self.tables if tables is None else tables,
+            self.family.data,
+            self.parallel_bounds,
+            self.reduction_bounds,
+            maps,
+            init,
+            body,
+            epilogue,
+            self.res.types if result_types is None else result_types,
+        )
+        new.location = self.location
+        return new
 
     @property
     def bounds(self) -> tuple[int, ...]:

@@ -169,17 +169,13 @@ def _move_into(producer: NestOp, consumer: NestOp, index: int) -> NestOp:
 
         return build_region([*producer.epilogue.block.args, *old.args], code)
 
-    merged = NestOp(
-        inputs,
-        list(dict.fromkeys((*producer.tables, *consumer.tables))),
-        consumer.family.data,
-        consumer.parallel_bounds,
-        consumer.reduction_bounds,
-        [*maps, *consumer.input_maps, *consumer.result_maps],
-        merge(consumer.init),
-        merge(consumer.body),
-        merge(consumer.epilogue),
-        consumer.res.types,
+    merged = consumer.rebuilt(
+        inputs=inputs,
+        tables=list(dict.fromkeys((*producer.tables, *consumer.tables))),
+        maps=[*maps, *consumer.input_maps, *consumer.result_maps],
+        init=merge(consumer.init),
+        body=merge(consumer.body),
+        epilogue=merge(consumer.epilogue),
     )
     location = (
         consumer.location
@@ -271,20 +267,17 @@ def _extend(producer: NestOp, consumer: NestOp, loops: Sequence[AffineExpr]) -> 
         block = consumer.epilogue.block
         return inline(block, pair(block.args, scalars), into, loops)
 
-    merged = NestOp(
-        [*producer.inputs, *(consumer.inputs[i] for i in added)],
-        list(dict.fromkeys((*producer.tables, *consumer.tables))),
-        producer.family.data,
-        producer.parallel_bounds,
-        producer.reduction_bounds,
-        [
+    merged = producer.rebuilt(
+        inputs=[*producer.inputs, *(consumer.inputs[i] for i in added)],
+        tables=list(dict.fromkeys((*producer.tables, *consumer.tables))),
+        maps=[
             *producer.input_maps,
             *(substitute(consumer.input_maps[i], loops, count) for i in added),
             *(substitute(m, loops, count) for m in consumer.result_maps),
         ],
-        widen(producer.init, producer_code),
-        widen(producer.body, producer_code),
-        widen(producer.epilogue, epilogue_code),
-        consumer.res.types,
+        init=widen(producer.init, producer_code),
+        body=widen(producer.body, producer_code),
+        epilogue=widen(producer.epilogue, epilogue_code),
+        result_types=consumer.res.types,
     )
     return _replace(consumer, merged, _merged_location(producer, consumer))

@@ -76,19 +76,15 @@ def simplify(nest: NestOp) -> NestOp:
         for operand in op.operands
     }
     result_maps = nest.result_maps
-    new = NestOp(
-        [value for value, _ in kept_reads],
-        [table for table in nest.tables if table in captured],
-        nest.family.data,
-        nest.parallel_bounds,
-        nest.reduction_bounds,
-        [*(map for _, map in kept_reads), *(result_maps[i] for i in keep)],
-        init,
-        body,
-        epilogue,
-        [nest.res[i].type for i in keep],
+    new = nest.rebuilt(
+        inputs=[value for value, _ in kept_reads],
+        tables=[table for table in nest.tables if table in captured],
+        maps=[*(map for _, map in kept_reads), *(result_maps[i] for i in keep)],
+        init=init,
+        body=body,
+        epilogue=epilogue,
+        result_types=[nest.res[i].type for i in keep],
     )
-    new.location = nest.location
     Rewriter.insert_op(new, InsertPoint.before(nest))
     for i, result in zip(keep, new.res, strict=True):
         result.name_hint = nest.res[i].name_hint

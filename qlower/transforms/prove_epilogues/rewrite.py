@@ -134,19 +134,14 @@ def _rebuild(
 ) -> NestOp:
     """Puts a nest with other operands and regions in the place of `nest`."""
     before = tuple(nest.inputs)
-    new = NestOp(
-        inputs,
-        tables,
-        nest.family.data,
-        nest.parallel_bounds,
-        nest.reduction_bounds,
-        maps,
-        init,
-        body,
-        epilogue,
-        [result.type for result in nest.res],
+    new = nest.rebuilt(
+        inputs=inputs,
+        tables=tables,
+        maps=maps,
+        init=init,
+        body=body,
+        epilogue=epilogue,
     )
-    new.location = nest.location
     for old, result in zip(nest.res, new.res, strict=True):
         result.name_hint = old.name_hint
     Rewriter.replace_op(nest, new)
