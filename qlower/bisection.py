@@ -94,6 +94,7 @@ class _Search:
         module = compilation.model.module
         steps = [
             *arith_passes(module, compilation.contract),
+            *compilation.passes,
             *kernel_passes(compilation.target),
         ]
         for step in steps:

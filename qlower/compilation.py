@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.program.module import CompiledObject
@@ -22,7 +23,7 @@ from qlower.frontends.load import ModelOrPath, as_model, check_model_path
 from qlower.model import Model
 from qlower.model.layers import expose_layers
 from qlower.model.signature import Signature
-from qlower.passes import Observer
+from qlower.passes import Observer, apply_passes
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime.executable import Executable
 from qlower.runtime.executors import JitFunction, Level, ModelInterpreter, Variant
@@ -50,6 +51,9 @@ class Compilation:
     tuned: bool = False
     with_layers: bool = False
     observers: tuple[Observer, ...] = ()
+    passes: tuple[ModulePass, ...] = ()
+    """Passes besides ours, at the arith level; they must keep the bits to be right."""
+
     above: Compilation | None = field(default=None, repr=False, compare=False)
     """The compilation whose levels above the kernels this one shares."""
 
@@ -76,7 +80,8 @@ class Compilation:
         if self.above is not None:
             return self.above.arith
         with self._journal.kept():
-            return lower_to_arith(self.qnn, self.contract, observers=self.observers)
+            lowered = lower_to_arith(self.qnn, self.contract, observers=self.observers)
+            return apply_passes(lowered, self.passes, self.observers)
 
     @cached_property
     def kernels(self) -> ModuleOp:
@@ -108,9 +113,9 @@ class Compilation:
         """
         if self.observers:
             return self.code
-        if self.tuned:
-            # Measuring decides the code, so its result is what is looked up.
-            content, journal = [b"tuned", fingerprint(self.kernels)], Journal()
+        if self.tuned or self.passes:
+            # Measuring, or code of others, decides what comes of it: that is looked up.
+            content, journal = [b"kernels", fingerprint(self.kernels)], Journal()
         else:
             content, journal = list(self._content()), self._journal
         return cached(content, self.target, self.flavour, journal, self._make)

@@ -16,9 +16,10 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from qlower.codegen.program.interface import Interface
-from qlower.diagnostics import LOGGER, warn
+from qlower.diagnostics import LOGGER, QlowerError, warn
 from qlower.dialects.quant import QuantizedType, element_type
 from qlower.passes import Observer, apply_passes
+from qlower.transforms import get_all_passes
 
 if TYPE_CHECKING:
     from qlower.codegen.program.flavour import Flavour
@@ -69,6 +70,22 @@ def arith_passes(module: ModuleOp, contract: str | None) -> list[ModulePass]:
         CommonSubexpressionElimination(),
         DeadCodeElimination(),
     ]
+
+
+def parse_passes(text: str) -> list[ModulePass]:
+    """The passes that `qlower-opt -p` would run: xDSL's, ours, and those of installed
+    packages (entry points `xdsl.universe`)."""
+    from xdsl.passes import PassPipeline
+    from xdsl.universe import Universe
+    from xdsl.utils.exceptions import ArgSpecParseError
+
+    if not text:
+        return []
+    known = {**Universe.get_multiverse().all_passes, **get_all_passes()}
+    try:
+        return list(PassPipeline.parse_spec(known, text).passes)
+    except (ArgSpecParseError, ValueError) as error:
+        raise QlowerError(f"pass pipeline: {error}") from error
 
 
 def kernel_passes(target: Target) -> list[ModulePass]:

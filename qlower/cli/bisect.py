@@ -11,6 +11,7 @@ from qlower.cli.options import (
     add_machine,
     add_model,
     add_observers,
+    add_passes,
     make_compilation,
 )
 from qlower.cli.progress import clear_status
@@ -40,6 +41,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
     )
     add_contract(parser)
     add_machine(parser)
+    add_passes(parser)
     add_observers(parser)
     parser.set_defaults(run=run)
 

@@ -12,6 +12,7 @@ from qlower.cli.options import (
     add_contract,
     add_model,
     add_observers,
+    add_passes,
     add_target,
     add_tune,
     make_levels,
@@ -55,6 +56,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
     )
     add_contract(parser)
     add_tune(parser)
+    add_passes(parser)
     add_observers(parser)
     parser.set_defaults(run=run)
 

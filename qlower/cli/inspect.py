@@ -13,6 +13,7 @@ from qlower.cli.options import (
     add_full_names,
     add_model,
     add_observers,
+    add_passes,
     add_target,
     add_tune,
     make_compilation,
@@ -62,6 +63,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_contract(parser)
     add_tune(parser)
     add_target(parser)
+    add_passes(parser)
     add_observers(parser)
     parser.set_defaults(run=run)
 

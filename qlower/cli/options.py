@@ -130,6 +130,16 @@ def add_observers(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_passes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--arith-passes",
+        default="",
+        metavar="LIST",
+        help="passes to apply at the arith level, before loop nests are formed, as for "
+        "qlower-opt -p; also of installed packages",
+    )
+
+
 def _make_observers(options: argparse.Namespace) -> tuple[Observer, ...]:
     """What `add_observers` and -vvv ask for."""
     from qlower.observers import IrFiles, IrPrinter, Timing
@@ -149,6 +159,7 @@ def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
     the command is through."""
     from qlower.codegen.program.flavour import Flavour
     from qlower.compilation import Compilation
+    from qlower.pipeline import parse_passes
 
     options.observers = _make_observers(options)
     given = vars(options)
@@ -160,4 +171,5 @@ def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
         given.get("tune", False),
         given.get("save_layers") is not None,
         options.observers,
+        tuple(parse_passes(given.get("arith_passes", ""))),
     )

@@ -16,6 +16,7 @@ from qlower.cli.options import (
     add_machine,
     add_model,
     add_observers,
+    add_passes,
     add_threads,
     add_tune,
     make_compilation,
@@ -76,6 +77,7 @@ def register(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_contract(parser)
     add_tune(parser)
     add_machine(parser)
+    add_passes(parser)
     add_observers(parser)
     parser.set_defaults(run=run)
 

@@ -28,6 +28,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from qlower.contracts.calls import check_calls, check_functions
+from qlower.contracts.plugins import plugin_contracts
 from qlower.contracts.products import EXACT, PRODUCTS
 from qlower.contracts.rules import FREELY_TYPED, RULES
 from qlower.diagnostics import QlowerError, make_file_location
@@ -126,19 +127,25 @@ def load_contract(name: str, heirs: tuple[str, ...] = ()) -> Contract:
 
     `heirs` are the files of the contracts that it is a base of.
     """
-    if not name.endswith(".mlir"):
-        return _load_shipped_contract(name)
-    path = Path(name)
+    if name.endswith(".mlir"):
+        return _load_file(name, Path(name).stem, heirs)
+    if name not in contract_names() and name in plugin_contracts():
+        return _load_file(str(plugin_contracts()[name]), name, heirs)
+    return _load_shipped_contract(name)
+
+
+def _load_file(file: str, name: str, heirs: tuple[str, ...]) -> Contract:
     try:
-        text = read_file(name).decode()
+        text = read_file(file).decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise QlowerError(f"contract {name} can't be read: {error}") from error
-    return parse_contract(text, path.stem, name, heirs)
+        raise QlowerError(f"contract {file} can't be read: {error}") from error
+    return parse_contract(text, name, file, heirs)
 
 
 def _load_base(name: str, heirs: tuple[str, ...], location: FileLineColLoc) -> Contract:
     """The base of the last heir, which names it at the location."""
-    if any(Path(name).absolute() == Path(heir).absolute() for heir in heirs):
+    file = Path(plugin_contracts().get(name, name)).absolute()
+    if any(file == Path(heir).absolute() for heir in heirs):
         raise QlowerError(f"the base {name} is based on this contract", location)
     try:
         return load_contract(name, heirs)
@@ -157,8 +164,8 @@ def _place_of_base(text: str, filename: str) -> FileLineColLoc:
 
 @lru_cache
 def _load_shipped_contract(name: str) -> Contract:
-    known = contract_names()
-    if name not in known:
+    if name not in contract_names():
+        known = [*contract_names(), *plugin_contracts()]
         close = get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise QlowerError(

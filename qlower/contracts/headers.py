@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from qlower.contracts import BASE, FAMILY, SUMMARY, contract_names, module_string
+from qlower.contracts.plugins import plugin_contracts
 from qlower.text.parsing import parse_module
 
 _FIRST_FUNCTION = re.compile(r"^\s*func\.func\b", re.MULTILINE)
@@ -24,16 +26,22 @@ class Header:
 
 
 def contract_headers() -> list[Header]:
-    """Of the contracts that come with qlower, in alphabetical order."""
-    headers = {name: _header(name) for name in contract_names()}
+    """Of the contracts that come with qlower, in alphabetical order, and of those that
+    other packages bring."""
+    shipped = files("qlower.contracts")
+    found: dict[str, Traversable] = {
+        name: shipped / f"{name}.mlir" for name in contract_names()
+    }
+    for name, file in plugin_contracts().items():
+        found.setdefault(name, file)
+    headers = {name: _header(name, file) for name, file in found.items()}
     return [
         Header(name, found.summary, _family(found, headers), found.base)
         for name, found in headers.items()
     ]
 
 
-def _header(name: str) -> Header:
-    resource = files("qlower.contracts") / f"{name}.mlir"
+def _header(name: str, resource: Traversable) -> Header:
     text = resource.read_text(encoding="utf-8")
     function = _FIRST_FUNCTION.search(text)
     if function is not None:
@@ -46,6 +54,6 @@ def _header(name: str) -> Header:
 
 def _family(header: Header, headers: dict[str, Header]) -> str:
     """Its own, or else its base's."""
-    while not header.family and header.base:
+    while not header.family and header.base in headers:
         header = headers[header.base]
     return header.family

@@ -30,6 +30,7 @@ from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.program.module import CompiledObject
 from qlower.codegen.program.work import Kernel
 from qlower.codegen.targets.resolve import Target
+from qlower.contracts.plugins import plugin_contracts
 from qlower.diagnostics import LOGGER
 from qlower.files.journal import Journal, read_file
 from qlower.model.signature import Signature
@@ -124,13 +125,15 @@ def _own_code() -> bytes:
 
 
 def _environment() -> bytes:
-    """Variables that may change what is compiled: all of qlower's but the cache's."""
+    """Variables that may change what is compiled, all of qlower's but the cache's; and
+    where other packages have contracts, whose text counts when it is read."""
     chosen = {
         name: value
         for name, value in os.environ.items()
         if name.startswith("QLOWER_") and name not in (DIRECTORY, LIMIT)
     }
-    return json.dumps(chosen, sort_keys=True).encode()
+    contracts = {name: str(file) for name, file in plugin_contracts().items()}
+    return json.dumps([chosen, contracts], sort_keys=True).encode()
 
 
 def _float_arithmetic() -> bytes:

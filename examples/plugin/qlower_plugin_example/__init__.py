@@ -1,0 +1,1 @@
+"""A contract and a pass for qlower, from outside of it."""

@@ -1,0 +1,1 @@
+"""One file a contract, by its name."""
