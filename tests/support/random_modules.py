@@ -151,8 +151,16 @@ def depthwise_conv2d(draw: Draw) -> RandomLayer:
     multiplier = draw.one_of(1, 1, 1, 2, 3)
     side = draw.one_of(3, 5)
     kernel = (side, side) if draw.pick(0, 3) else edge_values.steps(draw.random, 5)
+    # FBGEMM's kernels take strides of 1 and 2, equal or not.
+    strides = (draw.one_of(1, 2), draw.one_of(1, 2)) if draw.pick(0, 3) else None
     return _convolution(
-        draw, channels, channels, multiplier, kernel=kernel, depthwise=True
+        draw,
+        channels,
+        channels,
+        multiplier,
+        kernel=kernel,
+        strides=strides,
+        depthwise=True,
     )
 
 
@@ -163,11 +171,12 @@ def _convolution(
     each: int,
     *,
     kernel: tuple[int, int],
+    strides: tuple[int, int] | None = None,
     depthwise: bool = False,
 ) -> RandomLayer:
     """A convolution of `depth` channels; every group has `each` output channels."""
     outputs = groups * each
-    strides = edge_values.steps(draw.random)
+    strides = strides or edge_values.steps(draw.random)
     dilations = (1, 1) if draw.pick(0, 3) else edge_values.steps(draw.random, 2)
     pads = _pads(draw, kernel)
     sizes: list[int] = []
@@ -306,8 +315,7 @@ def _binary(
         activation = draw.fused()
         y = draw.activation(shape, draw.output_scale(activation))
         lhs_scale, rhs_scale = (
-            edge_values.float32(_scale_of(y) * edge_values.ratio(draw.random, 0.05, 4))
-            for _ in range(2)
+            edge_values.float32(_scale_of(y) * _operand_ratio(draw)) for _ in range(2)
         )
         rhs_scale = edge_values.float32(rhs_scale * output_ratio(lhs_scale, rhs_scale))
         lhs_shape = rhs_shape = shape
@@ -325,6 +333,13 @@ def _binary(
         return RandomLayer(module, [draw.codes(lhs_shape), draw.codes(rhs_shape)])
 
     return draw_layer
+
+
+def _operand_ratio(draw: Draw) -> float:
+    """Half of the time at or next to a power of two, where sums are nearly ties."""
+    if draw.pick(0, 1):
+        return edge_values.near(draw.random, 2.0 ** draw.pick(-4, 1))
+    return edge_values.ratio(draw.random, 0.05, 4)
 
 
 add = _binary(
@@ -453,8 +468,11 @@ def _table(
 
     def draw_layer(draw: Draw) -> RandomLayer:
         shape = (-(-draw.outputs // 64) * 64,)
-        far = draw.pick(0, 3) == 0
-        x_scale = edge_values.extreme_ratio(draw.random) if far else None
+        # Large scales tell whether a zero point is 0 to the bit, where the result is
+        # bounded; PyTorch wraps what isn't from 2^31 on.
+        x_scale = None
+        if scale is not None and draw.pick(0, 3):
+            x_scale = edge_values.float32(2.0 ** draw.random.uniform(-20, 40))
         x, y = draw.activation(shape, x_scale), draw.activation(shape)
         if scale is not None:
             y = quantized(shape, scale, zero_point, signed=False)
