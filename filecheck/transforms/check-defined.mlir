@@ -118,3 +118,33 @@ func.func @overflow(%x: tensor<4xi8>) -> tensor<4xi8> {
   } -> tensor<4xi8>
   return %y : tensor<4xi8>
 }
+
+// -----
+
+// Two halves make a whole.
+// CHECK-LABEL: func.func @written
+func.func @written(%x: tensor<2xi8>) -> tensor<4xi8> {
+  %empty = tensor.empty() : tensor<4xi8>
+  %half = tensor.insert_slice %x into %empty[0] [2] [1] : tensor<2xi8> into tensor<4xi8>
+  %y = tensor.insert_slice %x into %half[2] [2] [1] : tensor<2xi8> into tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+// CHECK: 'func.return' reads elements of a tensor that were never written
+func.func @unwritten(%x: tensor<2xi8>) -> tensor<4xi8> {
+  %empty = tensor.empty() : tensor<4xi8>
+  %y = tensor.insert_slice %x into %empty[1] [2] [1] : tensor<2xi8> into tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+// CHECK: 'kernel.copy' reads elements of a tensor that were never written
+func.func @unwritten_part(%x: tensor<2xi8>) -> tensor<2xi8> {
+  %empty = tensor.empty() : tensor<4xi8>
+  %half = tensor.insert_slice %x into %empty[1] [2] [1] : tensor<2xi8> into tensor<4xi8>
+  %y = tensor.extract_slice %half[2] [2] [1] : tensor<4xi8> to tensor<2xi8>
+  return %y : tensor<2xi8>
+}

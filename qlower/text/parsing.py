@@ -48,7 +48,7 @@ from qlower.diagnostics import QlowerError, make_file_location
 from qlower.files.journal import read_file
 from qlower.text.context import make_context
 from qlower.text.floats import float_from_bits
-from qlower.text.tensor_checks import verify_tensor_operation
+from qlower.text.upstream_checks import verify_as_upstream
 
 LARGEST_CONSTANT = 1 << 30
 """Bytes that one dense constant may occupy."""
@@ -362,7 +362,7 @@ def _verify_operation(op: Operation) -> None:
         _verify_region(region)
     try:
         op.verify(verify_nested_ops=False)
-        verify_tensor_operation(op)
+        verify_as_upstream(op)
         _verify_dominance(op)
     except QlowerError:
         raise

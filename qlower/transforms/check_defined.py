@@ -28,6 +28,7 @@ from qlower.transforms.ranges import (
     type_range,
     width_of,
 )
+from qlower.transforms.written import Masks, follow_writes
 
 
 class CheckDefinedPass(ModulePass):
@@ -48,7 +49,9 @@ class CheckDefinedPass(ModulePass):
 def check_function(function: func.FuncOp) -> None:
     """Checks the nests of one function."""
     tensors: Ranges = {}
+    masks: Masks = {}
     for op in function.body.block.ops:
+        follow_writes(op, masks)
         if isinstance(op, NestOp):
             found = nest_ranges(op, tensors)
             for region in op.regions:

@@ -1,10 +1,10 @@
 // RUN: %qopt %s --split-input-file --verify-diagnostics | %filecheck %s
 
-// What upstream's verifier says of tensor operations.
+// What upstream's verifier says of tensor and linalg operations.
 
 func.func @pad(%x: tensor<4xi8>) -> tensor<8xi8> {
   %c = arith.constant 0 : i8
-  // CHECK: tensor-invalid.mlir:[[#]]:8: error: tensor.pad: axis 0 of 8 elements is not 1 + 4 + 2
+  // CHECK: upstream-invalid.mlir:[[#]]:8: error: tensor.pad: axis 0 of 8 elements is not 1 + 4 + 2
   %y = tensor.pad %x low[1] high[2] {
   ^bb0(%i: index):
     tensor.yield %c : i8
@@ -54,4 +54,19 @@ func.func @extract(%x: tensor<2x3xi8>, %i: index) -> i8 {
   // CHECK: error: tensor.extract: 1 indices into tensor<2x3xi8>
   %y = tensor.extract %x[%i] : tensor<2x3xi8>
   return %y : i8
+}
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+func.func @index(%x: tensor<4xi8>) -> tensor<4xindex> {
+  %empty = tensor.empty() : tensor<4xindex>
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xi8>) outs(%empty : tensor<4xindex>) {
+  ^bb0(%a: i8, %o: index):
+    // CHECK: error: linalg.index: loop 1 of 1 loops
+    %r = linalg.index 1 : index
+    linalg.yield %r : index
+  } -> tensor<4xindex>
+  return %y : tensor<4xindex>
 }

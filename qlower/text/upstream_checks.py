@@ -1,4 +1,4 @@
-"""What upstream's verifier says of `tensor` operations, and xDSL's does not.
+"""What upstream's verifier says of `tensor` and `linalg` ops, and xDSL's doesn't.
 
 Static numbers are looked at only; dynamic ones are refused by whoever needs them.
 """
@@ -9,13 +9,15 @@ from collections.abc import Sequence
 
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType
+from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 
-def verify_tensor_operation(op: Operation) -> None:
-    """Raises VerifyException for a box that leaves its tensor, or types that differ."""
+def verify_as_upstream(op: Operation) -> None:
+    """Raises VerifyException for a box that leaves its tensor, for types that differ,
+    and for the index of a loop that isn't there."""
     match op:
         case tensor.PadOp():
             _verify_pad(op)
@@ -41,8 +43,19 @@ def verify_tensor_operation(op: Operation) -> None:
                 raise VerifyException(
                     f"{len(op.dynamic_sizes)} sizes for {dynamic} dynamic axes"
                 )
+        case linalg.IndexOp():
+            _verify_index(op)
         case _:
             pass
+
+
+def _verify_index(op: linalg.IndexOp) -> None:
+    generic = op.parent_op()
+    if not isinstance(generic, linalg.GenericOp):
+        raise VerifyException("linalg.index stands in a linalg.generic only")
+    loops = len(generic.iterator_types)
+    if not 0 <= op.dim.value.data < loops:
+        raise VerifyException(f"loop {op.dim.value.data} of {loops} loops")
 
 
 def _type(type: Attribute) -> TensorType[Attribute]:
