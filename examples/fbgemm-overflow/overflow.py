@@ -26,6 +26,7 @@ from qlower.dialects import qnn
 from qlower.dialects.fixed import saturated_pair_dot
 from qlower.model.build import constant, make_module, quantized
 from qlower.model.layers import layer_name
+from qlower.report.plots import BLUE, RED, new_figure, save
 from qlower.text.printing import exact_module
 
 ASKED = Path(__file__).with_name("asked.mlir")
@@ -259,32 +260,26 @@ def lines() -> Iterator[str]:
 
 def draw(path: Path) -> None:
     """Three outputs of the question's model, and the three ramps."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "qlower"})
-    figure = Figure(figsize=(8, 5), layout="constrained")
+    figure = new_figure(8, 5)
     above, below = figure.subplots(2, 3)
     asked = [asked_outputs(name) for name in (EXACT, SATURATING)]
     inputs = asked_inputs()[:, 0]
     for index, axes in zip((9, *BENT), above, strict=True):
         axes.plot(inputs, asked[0][:, index], "k:", label="exact products")
-        axes.plot(inputs, asked[1][:, index], color="#c44e52", label="saturating pairs")
-        axes.set_title(f"the question's output {index}", fontsize="medium")
+        axes.plot(inputs, asked[1][:, index], color=RED, label="saturating pairs")
+        axes.set_title(f"the question's output {index}")
         axes.set_xlabel("all inputs")
     ramps = [outputs(name, LARGEST_CODE) for name in (EXACT, SATURATING)]
     for index, (name, axes) in enumerate(zip(WEIGHTS, below, strict=True)):
         axes.plot(ramps[0][:, index], "k:")
-        axes.plot(ramps[1][:, index], color="#c44e52")
-        axes.axvline(REDUCED_CODE, color="#4c72b0", lw=0.7, label="reduce_range")
-        axes.set_title(name, fontsize="medium")
+        axes.plot(ramps[1][:, index], color=RED)
+        axes.axvline(REDUCED_CODE, color=BLUE, lw=0.7, label="reduce_range")
+        axes.set_title(name)
         axes.set_xlabel("code of all inputs")
-    for axes in figure.axes:
-        axes.spines[["top", "right"]].set_visible(False)
     for axes in (above[0], below[0]):
         axes.set_ylabel("output")
         axes.legend(fontsize="small")
-    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    save(figure, path)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 import qlower
 from qlower.model.layers import detach_layers, layer_name, layers
 from qlower.model.signature import TensorSpec
+from qlower.report.plots import BLUE, RED, new_figure, save
 
 FOLDER = Path(__file__).parent
 DIGITS = FOLDER.parent / "digits"
@@ -150,14 +151,10 @@ def table(comparison: Comparison, contracts: Sequence[str]) -> Iterator[str]:
 
 def draw(comparison: Comparison, contracts: Sequence[str], path: Path) -> None:
     """A bar for each layer: how many elements differ, alone and in the networks."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "qlower"})
     rows = np.arange(len(comparison.layers))
-    figure = Figure(figsize=(8, 0.9 + 0.3 * len(rows)), layout="constrained")
+    figure = new_figure(8, 0.9 + 0.3 * len(rows))
     shares, sizes = figure.subplots(1, 2, sharey=True, width_ratios=[3, 2])
-    bars = [("whole networks", "#c44e52", -0.2), ("layer alone", "#4c72b0", 0.2)]
+    bars = [("whole networks", RED, -0.2), ("layer alone", BLUE, 0.2)]
     for label, colour, offset in bars:
         picked = [
             layer.alone if offset > 0 else layer.whole for layer in comparison.layers
@@ -171,12 +168,10 @@ def draw(comparison: Comparison, contracts: Sequence[str], path: Path) -> None:
     sizes.set_xlabel("largest difference, codes")
     sizes.xaxis.get_major_locator().set_params(integer=True)
     sizes.legend(loc="upper right", fontsize="small")
-    figure.suptitle(f"{contracts[1]} against {contracts[0]}", fontsize="medium")
+    figure.suptitle(f"{contracts[1]} against {contracts[0]}")
     for axes in (shares, sizes):
-        axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="x", alpha=0.3)
-    metadata = {"Date": None} if path.suffix == ".svg" else None
-    figure.savefig(path, metadata=metadata)
+    save(figure, path)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

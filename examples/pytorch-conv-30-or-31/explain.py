@@ -24,6 +24,7 @@ import qlower
 from qlower.contracts import contract_names, load_contract
 from qlower.dialects import qnn
 from qlower.model.build import constant, make_module, quantized
+from qlower.report.plots import BLUE, RED, new_figure, save
 
 TEST_SUPPORT = str(Path(__file__).parents[2] / "tests")
 """The folder of what the project's tests share."""
@@ -216,25 +217,20 @@ def lines() -> Iterator[str]:
 
 def draw(path: Path) -> None:
     """What each printed number leaves open, and where the layer is."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "qlower"})
     ranges = digit_ranges()
-    figure = Figure(figsize=(8, 2.8), layout="constrained")
+    figure = new_figure(8, 2.8)
     axes = figure.subplots()
-    axes.set_title("the output for 24, as far as four digits tell", fontsize="medium")
+    axes.set_title("the output for 24, as far as four digits tell")
     for place, (low, high) in enumerate(ranges.values()):
-        axes.barh(place, high - low, left=low, height=0.5, color="#4c72b0")
+        axes.barh(place, high - low, left=low, height=0.5, color=BLUE)
     axes.set_yticks(range(len(ranges)), list(ranges))
     axes.invert_yaxis()
-    axes.axvline(30.5, color="#c44e52", label="from here on 31")
+    axes.axvline(30.5, color=RED, label="from here on 31")
     axes.axvline(exact(PRINTED), color="black", ls=":", label="by hand")
     axes.axvline(exact(REAL), color="black", label="the layer")
     axes.set_xlabel("output before rounding")
     axes.legend(loc="upper right", fontsize="small")
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    save(figure, path)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -33,6 +33,7 @@ from qlower.dialects.quant import QuantizedType, element_type
 from qlower.files.arrays import read_arrays
 from qlower.model.layers import layer_name
 from qlower.pipeline import lower_to_arith
+from qlower.report.plots import BLUE, new_figure, save
 
 DIGITS = Path(__file__).parents[1] / "digits"
 CONTRACTS = ("exact", "tvm-relay-float", "tvm", "tvm-relay-shift", "pow2-shift")
@@ -230,23 +231,21 @@ def lines() -> Iterator[str]:
 
 def draw(path: Path) -> None:
     """The share of logits that differ from exact arithmetic."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "qlower"})
-    figure = Figure(figsize=(8, 2.8), layout="constrained")
+    figure = new_figure(8, 2.8)
     all_axes = figure.subplots(1, 3, sharey=True)
     for (name, model), axes in zip(variants().items(), all_axes, strict=True):
         expected = logits(model, "exact")
         shares = [np.mean(logits(model, c) != expected) * 100 for c in CONTRACTS]
-        axes.barh(range(len(CONTRACTS)), shares, height=0.6, color="#4c72b0")
+        axes.barh(range(len(CONTRACTS)), shares, height=0.6, color=BLUE)
+        for place, share in enumerate(shares):
+            axes.text(share + 2, place, f"{share:.3g} %", va="center", fontsize="small")
         axes.set_yticks(range(len(CONTRACTS)), CONTRACTS)
-        axes.set_title(name, fontsize="medium")
-        axes.set_xlim(0, 100)
+        axes.set_title(name)
+        axes.set_xlim(0, 115)
+        axes.set_xticks(range(0, 101, 25))
         axes.set_xlabel("% of logits that differ")
-        axes.spines[["top", "right"]].set_visible(False)
     all_axes[0].invert_yaxis()
-    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    save(figure, path)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

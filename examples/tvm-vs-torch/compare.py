@@ -22,6 +22,7 @@ from xdsl.ir import SSAValue
 import qlower
 from qlower.dialects import qnn
 from qlower.model.build import constant, make_module, quantized
+from qlower.report.plots import GREY, RED, new_figure, save
 
 TEST_SUPPORT = str(Path(__file__).parents[2] / "tests")
 """The folder of what the project's tests share."""
@@ -202,25 +203,28 @@ def rounding_lines() -> Iterator[str]:
 
 
 def draw(shares: Mapping[str, Sequence[float]], path: Path) -> None:
-    """The shares by shift, in a logarithmic scale."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "qlower"})
-    figure = Figure(figsize=(7, 3.6), layout="constrained")
-    axes = figure.subplots()
-    for heading, values in shares.items():
-        if any(values):
-            percents = [100 * value or np.nan for value in values]
-            name = PAIRS[heading][0]
-            axes.plot(SHIFTS, percents, marker="o", label=f"{name}: {heading}")
-    axes.set_yscale("log")
-    axes.set_xlabel("shift to the right, -s")
-    axes.set_ylabel("outputs that differ from tvm, %")
-    axes.legend(fontsize="small")
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    """The shares by shift in a logarithmic scale: a panel for each pair of contracts,
+    with the other ones behind it."""
+    drawn = {heading: values for heading, values in shares.items() if any(values)}
+    figure = new_figure(9, 2.8)
+    panels = figure.subplots(1, len(drawn), sharex=True, sharey=True)
+    for heading, axes in zip(drawn, panels, strict=True):
+        for other in sorted(drawn, key=lambda each: each == heading):
+            percents = [100 * value or np.nan for value in drawn[other]]
+            is_own = other == heading
+            axes.plot(
+                SHIFTS,
+                percents,
+                marker="o" if is_own else None,
+                markersize=4,
+                color=RED if is_own else GREY,
+            )
+        axes.set_title(f"{PAIRS[heading][0]}: {heading}", fontsize="small")
+        axes.set_yscale("log")
+        axes.grid(alpha=0.3)
+    figure.supxlabel("shift to the right, -s", fontsize="medium")
+    panels[0].set_ylabel("outputs that differ\nfrom tvm, %")
+    save(figure, path)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
