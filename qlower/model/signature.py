@@ -261,9 +261,10 @@ def _specs(
 
 def _spec(name: str, value: SSAValue, quantization: Attribute | None) -> TensorSpec:
     type = value.type
-    if not isa(type, TensorType[Attribute]) or any(n < 0 for n in type.get_shape()):
+    if not isa(type, TensorType[Attribute]) or any(n < 1 for n in type.get_shape()):
         raise QlowerError(
-            f"{name!r} has type {type}; models take and give tensors of fixed shape"
+            f"{name!r} has type {type}; models take and give tensors of fixed shape,"
+            " with at least one element"
         )
     shape = tuple(type.get_shape())
     element = quantization or type.element_type

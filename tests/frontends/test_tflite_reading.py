@@ -48,7 +48,7 @@ from support.litert import run_litert
 from support.litert_reading import litert_reading, our_reading
 from support.tflite_builder import OPTIONS_KINDS, TFLiteBuilder
 from support.tflite_cases import CASES, WITHOUT_REFERENCE_KERNEL
-from support.tflite_models import binary
+from support.tflite_models import binary, layout
 from support.tflite_objects import litert_schema, pack, unpack
 
 import qlower
@@ -222,3 +222,22 @@ def test_arg_max_gives_what_its_option_says() -> None:
     assert run_litert(data, [np.zeros((2, 5, 6), np.int8)])[0].dtype == np.int64
     with pytest.raises(QlowerError, match=r"output_type 4 is out of range \[2, 2\]"):
         import_tflite(data, name="model.tflite")
+
+
+@pytest.mark.parametrize(
+    ("dims", "shape"), [((0,), (3, 1)), ((-1,), (1, 3)), ((), (3,)), ((0, -1), (3,))]
+)
+def test_squeeze_drops_what_its_option_says(
+    dims: tuple[int, ...], shape: tuple[int, ...]
+) -> None:
+    data = layout(
+        "SQUEEZE", input_shape=(1, 3, 1), output_shape=shape, squeeze_dims=dims
+    )
+    assert run_litert(data, [np.zeros((1, 3, 1), np.int8)])[0].shape == shape
+    model = qlower.Model(import_tflite(data, name="model.tflite"))
+    assert model.outputs[0].shape == shape
+    wrong = layout(
+        "SQUEEZE", input_shape=(1, 3, 1), output_shape=(1, 3, 1), squeeze_dims=dims
+    )
+    with pytest.raises(QlowerError, match=r"shape \[1, 3, 1\], expected"):
+        import_tflite(wrong, name="model.tflite")

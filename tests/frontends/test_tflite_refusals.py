@@ -442,7 +442,7 @@ def test_convolutions(data: bytes, message: str) -> None:
         ),
         (
             layout("SQUEEZE", input_shape=(1, 3), output_shape=(2,)),
-            "shape [2] is not [1, 3] without dimensions of size 1",
+            "tensor 1 'y': shape [2], expected [3]",
         ),
         (
             layout("TRANSPOSE", 0, 2, input_shape=(2, 3), output_shape=(2, 3)),

@@ -31,6 +31,13 @@ NO_BUFFER = 0
 """The buffer of tensors without data; the schema says that it is empty, and LiteRT
 reads no data from it."""
 
+SMALLEST_BUDGET = 1 << 14
+OPERATION_COST = 16
+"""Work is charged against the bytes of the file, or this many where it is smaller: so
+many for an operation, and one for each scale of an operator's operands. Files have more
+bytes than that for either, unless they use the same things again and again, by which a
+small file could take any time."""
+
 LONGEST_HINT = 24
 """A longer tensor name makes the text harder to read, not easier."""
 
@@ -46,6 +53,7 @@ class _GraphImporter:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.site = Site(model.filename, 0, "model")
+        self.budget = max(model.size, SMALLEST_BUDGET)
         self.block = Block()
         self.computed: dict[int, SSAValue] = {}
         self.constants: dict[tuple[int, TensorType[Element]], SSAValue] = {}
@@ -104,6 +112,11 @@ class _GraphImporter:
         context = OperatorContext(self, self.model.filename, operator, options)
         if importer is None:
             raise context.error("this operator is not supported")
+        for index in operator.inputs:
+            if index != -1:
+                quantization = self.tensor(index, context).quantization
+                if quantization is not None:
+                    self.charge(len(quantization.scales))
         for what, count, (low, high) in (
             ("operands", len(operator.inputs), importer.inputs),
             ("results", len(operator.outputs), importer.outputs),
@@ -117,6 +130,15 @@ class _GraphImporter:
                 f"options of kind {operator.options_kind}, expected {importer.options}"
             )
         importer.build(context)
+
+    def charge(self, work: int) -> None:
+        """Refuse a file whose operators use the same things again and again."""
+        self.budget -= work
+        if self.budget < 0:
+            raise self.site.error(
+                f"more operations and scales than a file of {self.model.size} bytes"
+                " has room for"
+            )
 
     def named_location(self, tensor: Tensor, site: Site) -> NameLoc:
         return NameLoc(StringAttr(self.name(tensor)), site.location)
@@ -188,6 +210,7 @@ class _GraphImporter:
         return self.constants[key]
 
     def append(self, operation: Operation) -> None:
+        self.charge(OPERATION_COST)
         self.block.add_op(operation)
 
     def define(self, tensor: Tensor, value: SSAValue, site: Site) -> None:

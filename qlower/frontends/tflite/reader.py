@@ -175,6 +175,7 @@ class _Reader:
         opcodes = self.operator_codes(model)
         return Model(
             filename=self.filename,
+            size=len(data),
             tensors=tuple(
                 self.tensor(index, what, tensor)
                 for index, (what, tensor) in enumerate(

@@ -52,6 +52,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "ResizeBilinearOptions": ("align_corners", "half_pixel_centers"),
     "ResizeNearestNeighborOptions": ("align_corners", "half_pixel_centers"),
     "SoftmaxOptions": ("beta",),
+    "SqueezeOptions": ("squeeze_dims",),
     "StridedSliceOptions": (
         "begin_mask",
         "end_mask",
@@ -65,7 +66,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 """The fields that the importer reads of each options table, by their schema names."""
 
-VECTOR_FIELDS = frozenset({"new_shape"})
+VECTOR_FIELDS = frozenset({"new_shape", "squeeze_dims"})
 """Fields of `OPTION_FIELDS` that are lists of integers."""
 
 LONGEST_QUOTED_NAME = 80
@@ -137,9 +138,10 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The one subgraph of a file."""
+    """The one subgraph of a file of `size` bytes."""
 
     filename: str
+    size: int
     tensors: tuple[Tensor, ...]
     operators: tuple[Operator, ...]
     buffers: tuple[Buffer, ...]

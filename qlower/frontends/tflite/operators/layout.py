@@ -24,9 +24,18 @@ def import_reshape(op: OperatorContext) -> None:
 
 
 def import_squeeze(op: OperatorContext) -> None:
-    """Which dimensions of size 1 are dropped shows in the result's shape."""
-    _expect_same_but_ones(op)
+    """Drops the dimensions that the option lists, or all of size 1 without one."""
+    shape = op.shape(0)
+    dims = {op.axis("squeeze_dims", d, len(shape)) for d in _squeeze_dims(op, shape)}
+    for dim in dims:
+        op.check_range(f"size of dimension {dim}", shape[dim], 1, 1)
+    op.expect_result_shape([s for d, s in enumerate(shape) if d not in dims])
     _finish_reshape(op)
+
+
+def _squeeze_dims(op: OperatorContext, shape: Sequence[int]) -> Sequence[int]:
+    given = op.integer_list("squeeze_dims")
+    return given or [dim for dim, size in enumerate(shape) if size == 1]
 
 
 def import_expand_dims(op: OperatorContext) -> None:
@@ -61,18 +70,9 @@ def _resolve_shape(op: OperatorContext, shape: Sequence[int]) -> list[int]:
     return [elements // known if size == -1 else size for size in shape]
 
 
-def _expect_same_but_ones(op: OperatorContext) -> None:
-    before, after = op.shape(0), op.result_shape()
-    if [s for s in before if s != 1] != [s for s in after if s != 1]:
-        raise op.error(
-            f"{op.output()}: shape {list(after)} is not {list(before)} without"
-            " dimensions of size 1"
-        )
-
-
 IMPORTERS = {
     "RESHAPE": Importer(import_reshape, (1, 2), "ReshapeOptions"),
-    "SQUEEZE": Importer(import_squeeze, (1, 1)),
+    "SQUEEZE": Importer(import_squeeze, (1, 1), "SqueezeOptions"),
     "EXPAND_DIMS": Importer(import_expand_dims, (2, 2)),
     "TRANSPOSE": Importer(import_transpose, (2, 2)),
 }
