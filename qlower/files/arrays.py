@@ -88,7 +88,8 @@ def write_arrays(stream: BinaryIO, arrays: Mapping[str, Array]) -> None:
     content = io.BytesIO()  # a zip archive needs to seek, which a pipe can't
     with zipfile.ZipFile(content, "w") as archive:
         for name, array in arrays.items():
-            entry = zipfile.ZipInfo(f"{name}.npy")
+            # A zip archive's names end at a zero byte.
+            entry = zipfile.ZipInfo(f"{name}.npy".replace("\0", "\\0"))
             with archive.open(entry, "w", force_zip64=True) as member:
                 _npy_format.write_array(
                     member, np.asanyarray(array), allow_pickle=False

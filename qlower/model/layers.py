@@ -6,6 +6,7 @@ has for it the innermost; everything that is lowered from the operation keeps bo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from xdsl.dialects.builtin import (
@@ -75,14 +76,20 @@ def _rename(op: Operation, name: str) -> None:
 def full_result_names(module: ModuleOp) -> dict[str, str]:
     """The name that the model's file has for each result of a layer, by its short name.
 
-    Results are named as in `expose_layers`.
+    Results are named as in `expose_layers`. Where several have one name in the file,
+    the short one follows it, so that the names differ.
     """
-    return {
+    names = {
         short: full
         for op in layers(module)
         for index in range(len(op.results))
         if (short := _result_name(layer_name(op), index)) is not None
         and (full := _result_name(full_name(op), index)) is not None
+    }
+    uses = Counter(names.values())
+    return {
+        short: full if uses[full] == 1 else f"{full} {short}"
+        for short, full in names.items()
     }
 
 

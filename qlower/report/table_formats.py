@@ -268,6 +268,6 @@ def _html_line(columns: Sequence[Column[Row]], line: Sequence[str], cell: str) -
 def _csv_cell(cell: Cell) -> str | int | float | bool:
     if cell is None:
         return ""
-    if isinstance(cell, str | int | float):
+    if isinstance(cell, int | float):
         return cell
-    return ";".join(map(str, cell))
+    return printable(cell if isinstance(cell, str) else ";".join(map(str, cell)))

@@ -42,7 +42,7 @@ from xdsl.utils.exceptions import (
     VerifyException,
 )
 from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
 from qlower.diagnostics import QlowerError, make_file_location
 from qlower.files.journal import read_file
@@ -98,6 +98,18 @@ class LocatingParser(Parser):
                 return float_from_bits(int(self.span.text, 16), type)
             except ValueError as error:
                 parser.raise_error(str(error), self.span)
+
+    def parse_optional_str_literal(self) -> str | None:
+        """A string; xDSL takes one that was printed with escapes above 7F for bytes."""
+        string = super().parse_optional_str_literal()
+        if string is None and self._current_token.kind == MLIRTokenKind.BYTES_LIT:
+            token = self._current_token
+            try:
+                string = StringLiteral.from_span(token.span).bytes_contents.decode()
+            except UnicodeDecodeError:
+                return None
+            self._consume_token()
+        return string
 
     def __init__(
         self, context: Context, text: str, filename: str, line_offset: int = 0

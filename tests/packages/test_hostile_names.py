@@ -1,0 +1,140 @@
+"""Names that would do harm in C, shells, HTML or archives do none in our files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.small_model import SMALL_MODEL
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    NameLoc,
+    StringAttr,
+)
+
+import qlower
+from qlower.cli import main
+from qlower.diagnostics import location_full_name
+from qlower.model.layers import layer_name, layers, name_layers
+from qlower.model.signature import main_function, name_tensors
+from qlower.text.parsing import parse_module
+from qlower.text.printing import exact_module
+
+HOSTILE = {
+    "comment": "*/ int main(void) { return 1; } /*",
+    "line": "a\n#error b\r\n\\",
+    "trigraph": "what??/\n??)",
+    "quotes": '"\'`\\" $(touch harm) ${x} %s %n',
+    "html": "<script>alert(1)</script>&amp;<!--",
+    "path": "../../etc/passwd",
+    "nul": "a\0b",
+    "control": "\x1b[31mred\x07\u202e\u2028",
+    "word": "int",
+    "lengthy": "n" * 10_000,
+    "empty": "",
+    "unicode": "\u00e9\u4e2d\U0001f600",
+}
+
+EMITTED = ["obj", "header", "c-example", "asm", "llvm", "mlir"]
+
+FORMATS = ("plain", "markdown", "csv", "json", "html")
+
+
+def hostile_module(name: str) -> ModuleOp:
+    """Every layer, the input and the output are called `name`."""
+    module = parse_module(SMALL_MODEL, "model.mlir")
+    function = main_function(module)
+    named = ArrayAttr([DictionaryAttr({"qnn.name": StringAttr(name)})])
+    function.arg_attrs = function.res_attrs = named
+    for op in function.body.block.ops:
+        op.location = NameLoc(StringAttr(name), op.location)
+    name_layers(module)
+    name_tensors(module)
+    return module
+
+
+class Elements(HTMLParser):
+    """The kinds of elements on a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.add(tag)
+
+
+@pytest.fixture(params=HOSTILE, autouse=True)
+def name(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> str:
+    monkeypatch.chdir(tmp_path)
+    return HOSTILE[request.param]
+
+
+def test_text_keeps_the_name(name: str) -> None:
+    module = hostile_module(name)
+    text = exact_module(module)
+    again = parse_module(text.encode(), "model.mlir")
+    assert exact_module(again) == text
+    full = [location_full_name(op.location) for op in layers(again)]
+    assert full == [name] * 3
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_c_files_compile(name: str) -> None:
+    model = qlower.Model(hostile_module(name))
+    paths = qlower.compile(model).save("out", EMITTED)
+    assert sorted(path.name for path in Path("out").iterdir()) == sorted(
+        path.name for path in paths
+    )
+    for path in paths:
+        if path.suffix != ".o":
+            assert path.read_bytes().decode("utf-8").count("\0") == 0
+    (example,) = Path("out").glob("main.c")
+    (object_,) = Path("out").glob("*.o")
+    command = ["cc", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+    command += [str(example), str(object_), "-lm", "-o", "program"]
+    subprocess.run(command, check=True, capture_output=True)
+    (assembly,) = Path("out").glob("*.s")
+    subprocess.run(["cc", "-c", str(assembly), "-o", "asm.o"], check=True)
+
+
+def test_commands_take_the_model(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = exact_module(hostile_module(name))
+    Path("model.mlir").write_bytes(text.encode())
+    model = qlower.load("model.mlir")
+    short = [layer_name(op) for op in layers(model.module)]
+    image = np.array([-128, -1, 64, 127], np.int8).reshape(1, 2, 2, 1)
+    np.save("image.npy", image)
+    files = ["--output", "y.npz", "--save-layers", "l.npz"]
+    assert main(["run", "model.mlir", "--input", "image.npy", *files]) == 0
+    with np.load("l.npz") as arrays:
+        assert list(arrays) == short
+    with np.load("y.npz") as arrays:
+        (output,) = arrays.values()
+    np.testing.assert_array_equal(output, qlower.interpret(model, image))
+    files = ["--save-layers", "full.npz", "--full-names"]
+    assert main(["run", "model.mlir", "--input", "image.npy", *files]) == 0
+    with np.load("full.npz") as arrays:
+        assert len(list(arrays)) == 3
+    capsys.readouterr()
+    for format in FORMATS:
+        for options in ([], ["--full-names"]):
+            command = ["inspect", "model.mlir", "--stats", "--format", format]
+            assert main([*command, *options]) == 0
+            out = capsys.readouterr().out
+            assert "\x1b" not in out
+            if format == "json":
+                assert [row["layer"] for row in json.loads(out)] == short
+            if format == "html":
+                assert not Elements(out).found & {"script", "img", "a"}
+    assert not Path("harm").exists()
