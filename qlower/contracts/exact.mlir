@@ -172,75 +172,34 @@ func.func private @store_quotient(%n: f64, %d: f64, %zero_point: i32, %min: i32,
 // ---------------------------------------------------------------- convolution, matmul
 
 func.func @conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
   %rounded = func.call @round_ratio(%accumulator, %input_scale, %weight_scale, %output_scale) : (i32, f32, f32, f32) -> i32
-  %result = func.call @store(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @depthwise_conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %rounded = func.call @round_ratio(%accumulator, %input_scale, %weight_scale, %output_scale) : (i32, f32, f32, f32) -> i32
-  %result = func.call @store(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @linear(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %rounded = func.call @round_ratio(%accumulator, %input_scale, %weight_scale, %output_scale) : (i32, f32, f32, f32) -> i32
-  %result = func.call @store(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @store(%rounded, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @matmul(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %rounded = func.call @round_ratio(%accumulator, %lhs_scale, %rhs_scale, %output_scale) : (i32, f32, f32, f32) -> i32
-  %result = func.call @store(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @store(%rounded, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // A bias in real numbers in steps of the accumulator: 24 bits over 48, exactly rounded.
-func.func @quantize_bias(
-    %real: f32 {contract.value = "real_bias"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"}) -> i32 {
+func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32) -> i32 {
   %input64 = arith.extf %input_scale : f32 to f64
   %weight64 = arith.extf %weight_scale : f32 to f64
   %step = arith.mulf %input64, %weight64 : f64
-  %wide = arith.extf %real : f32 to f64
+  %wide = arith.extf %real_bias : f32 to f64
   %steps = arith.divf %wide, %step : f64
   %result = func.call @round_real(%steps) : (f64) -> i32
   return %result : i32
 }
 
-func.func @dequantize_bias(
-    %bias: i32 {contract.value = "bias"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"}) -> f32 {
+func.func @dequantize_bias(%bias: i32, %input_scale: f32, %weight_scale: f32) -> f32 {
   %input64 = arith.extf %input_scale : f32 to f64
   %weight64 = arith.extf %weight_scale : f32 to f64
   %step = arith.mulf %input64, %weight64 : f64
@@ -255,8 +214,9 @@ func.func @dequantize_bias(
 // (sum - count * zero point) * scale has 24 bits more than the sum, count * output scale 24 more
 // than the count: exact for windows of up to 2^16.
 func.func private @mean_of(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+    attributes {contract.rules = ["avg_pool2d", "adaptive_avg_pool2d", "mean"]} {
   %limit = arith.constant 65536 : i32
   %legal = arith.cmpi sle, %count, %limit : i32
   cf.assert %legal, "a mean of more than 65536 values is not exact in float64"
@@ -268,46 +228,7 @@ func.func private @mean_of(
   %count64 = arith.sitofp %count : i32 to f64
   %output64 = arith.extf %output_scale : f32 to f64
   %denominator = arith.mulf %count64, %output64 : f64
-  %result = func.call @store_quotient(%numerator, %denominator, %zero_point, %min, %max) : (f64, f64, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @mean_of(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @adaptive_avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @mean_of(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @mean(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @mean_of(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = func.call @store_quotient(%numerator, %denominator, %output_zero_point, %output_min, %output_max) : (f64, f64, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -334,61 +255,40 @@ func.func private @require_similar_scales(%a: f32, %b: f32) {
 }
 
 func.func @add(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   func.call @require_similar_scales(%lhs_scale, %rhs_scale) : (f32, f32) -> ()
   %a = func.call @dequantize_exactly(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> f64
   %b = func.call @dequantize_exactly(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> f64
   %sum = arith.addf %a, %b : f64
   %output64 = arith.extf %output_scale : f32 to f64
-  %result = func.call @store_quotient(%sum, %output64, %zero_point, %min, %max) : (f64, f64, i32, i32, i32) -> i32
+  %result = func.call @store_quotient(%sum, %output64, %output_zero_point, %output_min, %output_max) : (f64, f64, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @sub(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   func.call @require_similar_scales(%lhs_scale, %rhs_scale) : (f32, f32) -> ()
   %a = func.call @dequantize_exactly(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> f64
   %b = func.call @dequantize_exactly(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> f64
   %sum = arith.subf %a, %b : f64
   %output64 = arith.extf %output_scale : f32 to f64
-  %result = func.call @store_quotient(%sum, %output64, %zero_point, %min, %max) : (f64, f64, i32, i32, i32) -> i32
+  %result = func.call @store_quotient(%sum, %output64, %output_zero_point, %output_min, %output_max) : (f64, f64, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @mul(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
   %rounded = func.call @round_ratio(%product, %lhs_scale, %rhs_scale, %output_scale) : (i32, f32, f32, f32) -> i32
-  %result = func.call @store(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @store(%rounded, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -403,153 +303,91 @@ func.func private @steps_of(%real: f32, %scale: f32) -> i32 {
   return %result : i32
 }
 
-func.func @bound(
-    %real: f32 {contract.value = "real"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
+func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
   %steps = func.call @steps_of(%real, %output_scale) : (f32, f32) -> i32
   // far outside of the storage range, but without overflow
   %low = arith.constant -65536 : i32
   %high = arith.constant 65536 : i32
-  %result = func.call @store(%steps, %zero_point, %low, %high) : (i32, i32, i32, i32) -> i32
+  %result = func.call @store(%steps, %output_zero_point, %low, %high) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // NaN is taken for 0.
 func.func @quantize(
-    %input: f32 {contract.value = "input"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %is_number = arith.cmpf ord, %input, %input : f32
   %of_nan = arith.constant 0.0 : f32
   %number = arith.select %is_number, %input, %of_nan : f32
   %steps = func.call @steps_of(%number, %output_scale) : (f32, f32) -> i32
-  %result = func.call @store(%steps, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @store(%steps, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
-func.func @dequantize(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"}) -> f32 {
+func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
   %real = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
   %result = arith.truncf %real : f64 to f32
   return %result : f32
 }
 
 func.func private @rescale(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+    attributes {contract.rules = ["requantize", "clamp", "concat"]} {
   %real = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
   %output64 = arith.extf %output_scale : f32 to f64
-  %result = func.call @store_quotient(%real, %output64, %zero_point, %min, %max) : (f64, f64, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @requantize(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @clamp(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @concat(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = func.call @store_quotient(%real, %output64, %output_zero_point, %output_min, %output_max) : (f64, f64, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- activations (tables)
 
 // A real number in steps of the output, stored.
-func.func private @store_function(%real: f64, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @store_function(
+    %real: f64, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
   %scale64 = arith.extf %scale : f32 to f64
   %result = func.call @store_quotient(%real, %scale64, %zero_point, %min, %max) : (f64, f64, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @sigmoid(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %x = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
   %negated = arith.negf %x : f64
   %exponential = math.exp %negated : f64
   %one = arith.constant 1.0 : f64
   %denominator = arith.addf %one, %exponential : f64
   %real = arith.divf %one, %denominator : f64
-  %result = func.call @store_function(%real, %output_scale, %zero_point, %min, %max) : (f64, f32, i32, i32, i32) -> i32
+  %result = func.call @store_function(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f64, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @tanh(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %x = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
   %real = math.tanh %x : f64
-  %result = func.call @store_function(%real, %output_scale, %zero_point, %min, %max) : (f64, f32, i32, i32, i32) -> i32
+  %result = func.call @store_function(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f64, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @elu(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %x = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
   %zero = arith.constant 0.0 : f64
   %negative = arith.cmpf olt, %x, %zero : f64
   %at_most_zero = arith.minimumf %x, %zero : f64
   %exponential = math.expm1 %at_most_zero : f64
   %real = arith.select %negative, %exponential, %x : f64
-  %result = func.call @store_function(%real, %output_scale, %zero_point, %min, %max) : (f64, f32, i32, i32, i32) -> i32
+  %result = func.call @store_function(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f64, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @hard_swish(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %x = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
   %zero = arith.constant 0.0 : f64
   %three = arith.constant 3.0 : f64
@@ -559,19 +397,13 @@ func.func @hard_swish(
   %relu6 = arith.minimumf %positive, %six : f64
   %product = arith.mulf %x, %relu6 : f64
   %real = arith.divf %product, %six : f64
-  %result = func.call @store_function(%real, %output_scale, %zero_point, %min, %max) : (f64, f32, i32, i32, i32) -> i32
+  %result = func.call @store_function(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f64, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @leaky_relu(
-    %input: i32 {contract.value = "input"},
-    %alpha: f32 {contract.value = "alpha"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %x = arith.subi %input, %input_zero_point : i32
   %one = arith.constant 1.0 : f32
   %zero_f = arith.constant 0.0 : f32
@@ -586,16 +418,13 @@ func.func @leaky_relu(
   %sloped = arith.select %flat, %zero, %steep : i32
   %non_negative = arith.cmpi sge, %x, %zero : i32
   %rounded = arith.select %non_negative, %identity, %sloped : i32
-  %result = func.call @store(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @store(%rounded, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- softmax
 
-func.func @softmax_term(
-    %difference: i32 {contract.value = "difference"},
-    %beta: f32 {contract.value = "beta"},
-    %input_scale: f32 {contract.value = "input_scale"}) -> f64 {
+func.func @softmax_term(%difference: i32, %beta: f32, %input_scale: f32) -> f64 {
   %steps = arith.sitofp %difference : i32 to f64
   %scale64 = arith.extf %input_scale : f32 to f64
   %beta64 = arith.extf %beta : f32 to f64
@@ -605,20 +434,16 @@ func.func @softmax_term(
   return %result : f64
 }
 
-func.func @softmax_addend(%term: f64 {contract.value = "term"}) -> f64 {
+func.func @softmax_addend(%term: f64) -> f64 {
   return %term : f64
 }
 
 func.func @softmax_output(
-    %term: f64 {contract.value = "term"},
-    %sum: f64 {contract.value = "sum"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %term: f64, %sum: f64, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %output64 = arith.extf %output_scale : f32 to f64
   %denominator = arith.mulf %sum, %output64 : f64
-  %result = func.call @store_quotient(%term, %denominator, %zero_point, %min, %max) : (f64, f64, i32, i32, i32) -> i32
+  %result = func.call @store_quotient(%term, %denominator, %output_zero_point, %output_min, %output_max) : (f64, f64, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -627,11 +452,8 @@ func.func @softmax_output(
 // The pixel that contains the position: floor((2i + 1) * input / (2 * output)) with half-pixel
 // centres, floor(i * input / output) without; with aligned corners the nearest pixel, half up.
 func.func @resize_nearest_position(
-    %index: i32 {contract.value = "output_index"},
-    %input_size: i32 {contract.value = "input_size"},
-    %output_size: i32 {contract.value = "output_size"},
-    %align_corners: i1 {contract.value = "align_corners"},
-    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> i32 {
+    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
+    %half_pixel_centers: i1) -> i32 {
   %one = arith.constant 1 : i32
   %two = arith.constant 2 : i32
   %several = arith.cmpi sgt, %output_size, %one : i32
@@ -640,7 +462,7 @@ func.func @resize_nearest_position(
   %output_less_1 = arith.subi %output_size, %one : i32
   %numerator = arith.select %aligned, %input_less_1, %input_size : i32
   %denominator = arith.select %aligned, %output_less_1, %output_size : i32
-  %twice_index = arith.muli %index, %two : i32
+  %twice_index = arith.muli %output_index, %two : i32
   %centre = arith.addi %twice_index, %one : i32
   %twice_position = arith.select %half_pixel_centers, %centre, %twice_index : i32
   %scaled = arith.muli %twice_position, %numerator : i32
@@ -656,11 +478,8 @@ func.func @resize_nearest_position(
 // Neighbours and weights of a rational position, clamped to the image. The weight is a fraction
 // packed into 32 bits: its numerator above its denominator of 16 bits.
 func.func @resize_bilinear_position(
-    %index: i32 {contract.value = "output_index"},
-    %input_size: i32 {contract.value = "input_size"},
-    %output_size: i32 {contract.value = "output_size"},
-    %align_corners: i1 {contract.value = "align_corners"},
-    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> (i32, i32, i32) {
+    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
+    %half_pixel_centers: i1) -> (i32, i32, i32) {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
   %two = arith.constant 2 : i32
@@ -675,7 +494,7 @@ func.func @resize_bilinear_position(
   %half_denominator = arith.select %aligned, %output_less_1, %output_size : i32
   %denominator = arith.muli %half_denominator, %two : i32
   // position = sum / denominator: 2i * n, or (2i + 1) * n - d with half-pixel centres
-  %twice_index = arith.muli %index, %two : i32
+  %twice_index = arith.muli %output_index, %two : i32
   %corner = arith.muli %twice_index, %numerator : i32
   %centre_index = arith.addi %twice_index, %one : i32
   %centre = arith.muli %centre_index, %numerator : i32
@@ -709,30 +528,24 @@ func.func private @unpack_weight(%weight: i32) -> (i64, i64, i64) {
 
 // The sum has 40 bits, the product of the denominators 30.
 func.func @resize_bilinear(
-    %top_left: i32 {contract.value = "top_left"},
-    %top_right: i32 {contract.value = "top_right"},
-    %bottom_left: i32 {contract.value = "bottom_left"},
-    %bottom_right: i32 {contract.value = "bottom_right"},
-    %y_weight: i32 {contract.value = "y_weight"},
-    %x_weight: i32 {contract.value = "x_weight"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
+    %x_weight: i32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %top_weight, %bottom_weight, %height = func.call @unpack_weight(%y_weight) : (i32) -> (i64, i64, i64)
   %left_weight, %right_weight, %width = func.call @unpack_weight(%x_weight) : (i32) -> (i64, i64, i64)
-  %top = func.call @interpolate(%top_left, %top_right, %left_weight, %right_weight, %zero_point) : (i32, i32, i64, i64, i32) -> i64
-  %bottom = func.call @interpolate(%bottom_left, %bottom_right, %left_weight, %right_weight, %zero_point) : (i32, i32, i64, i64, i32) -> i64
+  %top = func.call @interpolate(%top_left, %top_right, %left_weight, %right_weight, %output_zero_point) : (i32, i32, i64, i64, i32) -> i64
+  %bottom = func.call @interpolate(%bottom_left, %bottom_right, %left_weight, %right_weight, %output_zero_point) : (i32, i32, i64, i64, i32) -> i64
   %top_part = arith.muli %top, %top_weight : i64
   %bottom_part = arith.muli %bottom, %bottom_weight : i64
   %sum = arith.addi %top_part, %bottom_part : i64
   %area = arith.muli %height, %width : i64
   %numerator = arith.sitofp %sum : i64 to f64
   %denominator = arith.sitofp %area : i64 to f64
-  %result = func.call @store_quotient(%numerator, %denominator, %zero_point, %min, %max) : (f64, f64, i32, i32, i32) -> i32
+  %result = func.call @store_quotient(%numerator, %denominator, %output_zero_point, %output_min, %output_max) : (f64, f64, i32, i32, i32) -> i32
   return %result : i32
 }
 
-func.func private @interpolate(%left: i32, %right: i32, %left_weight: i64, %right_weight: i64, %zero_point: i32) -> i64 {
+func.func private @interpolate(
+    %left: i32, %right: i32, %left_weight: i64, %right_weight: i64, %zero_point: i32) -> i64 {
   %left_centred = arith.subi %left, %zero_point : i32
   %right_centred = arith.subi %right, %zero_point : i32
   %left64 = arith.extsi %left_centred : i32 to i64

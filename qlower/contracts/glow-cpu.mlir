@@ -141,7 +141,8 @@ func.func private @offset_and_clip(%x: i32, %zero_point: i32, %min: i32, %max: i
   return %result : i32
 }
 
-func.func private @scale_and_store(%x: i32, %ratio: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @scale_and_store(
+    %x: i32, %ratio: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
   %scaled = func.call @scale(%x, %ratio) : (i32, f32) -> i32
   %result = func.call @offset_and_clip(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
   return %result : i32
@@ -151,57 +152,22 @@ func.func private @scale_and_store(%x: i32, %ratio: f32, %zero_point: i32, %min:
 
 // The bias has the scale of the product: its own S is that of 1, which changes nothing.
 // libjit_conv.cpp
-func.func @conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %ratio = func.call @product_ratio(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
-  %result = func.call @scale_and_store(%accumulator, %ratio, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @depthwise_conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %ratio = func.call @product_ratio(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
-  %result = func.call @scale_and_store(%accumulator, %ratio, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
 // libjit_matmul.cpp, libjit_fc_i8
-func.func @linear(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+func.func @conv2d(
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
   %ratio = func.call @product_ratio(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
-  %result = func.call @scale_and_store(%accumulator, %ratio, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
+  %result = func.call @scale_and_store(%accumulator, %ratio, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // libjit_matmul.cpp, libjit_matmul_i8_outer
 func.func @matmul(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
-  %result = func.call @scale_and_store(%accumulator, %ratio, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
+  %result = func.call @scale_and_store(%accumulator, %ratio, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -222,16 +188,9 @@ func.func private @divide_round(%x: i32, %divisor: i32) -> i32 {
 
 // libjit.cpp, libjit_avg_pool_i8
 func.func @avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %window_size: i32 {contract.value = "window_size"},
-    %count_include_pad: i1 {contract.value = "count_include_pad"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1, %input_scale: f32,
+    %input_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %one = arith.constant 1 : i32
   %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> i32
   %scale_divisor = arith.select %count_include_pad, %window_size, %one : i32
@@ -240,13 +199,13 @@ func.func @avg_pool2d(
   %some = arith.maxsi %count, %one : i32
   %divisor = arith.select %count_include_pad, %one, %some : i32
   %mean = func.call @divide_round(%scaled, %divisor) : (i32, i32) -> i32
-  %result = func.call @offset_and_clip(%mean, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clip(%mean, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func private @global_mean(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %zero_point: i32, %min: i32, %max: i32) -> i32 {
   %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> i32
   %ratio = func.call @mean_ratio(%input_scale, %output_scale, %count) : (f32, f32, i32) -> f32
   %result = func.call @scale_and_store(%sum, %ratio, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
@@ -254,40 +213,27 @@ func.func private @global_mean(
 }
 
 func.func @adaptive_avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %output_size: i32 {contract.value = "output_size"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %count: i32, %output_size: i32, %input_scale: f32, %input_zero_point: i32,
+    %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %one = arith.constant 1 : i32
   %global = arith.cmpi eq, %output_size, %one : i32
   cf.assert %global, "adaptive_avg_pool2d: Glow's CPU back end has no int8 kernel for more than 1x1"
-  %result = func.call @global_mean(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = func.call @global_mean(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @mean(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %over_image: i1 {contract.value = "over_image"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %count: i32, %over_image: i1, %input_scale: f32, %input_zero_point: i32,
+    %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   cf.assert %over_image, "mean: Glow has an int8 kernel for rows and columns of an image only"
-  %result = func.call @global_mean(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = func.call @global_mean(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- elementwise
 
-func.func private @scale_operand(%stored: i32, %zero_point: i32, %scale: f32, %output_scale: f32) -> i32 {
+func.func private @scale_operand(
+    %stored: i32, %zero_point: i32, %scale: f32, %output_scale: f32) -> i32 {
   %centred = arith.subi %stored, %zero_point : i32
   %ratio = arith.divf %scale, %output_scale : f32
   %result = func.call @scale(%centred, %ratio) : (i32, f32) -> i32
@@ -296,59 +242,38 @@ func.func private @scale_operand(%stored: i32, %zero_point: i32, %scale: f32, %o
 
 // libjit.cpp, libjit_element_add_kernel_i8
 func.func @add(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %a = func.call @scale_operand(%lhs, %lhs_zero_point, %lhs_scale, %output_scale) : (i32, i32, f32, f32) -> i32
   %b = func.call @scale_operand(%rhs, %rhs_zero_point, %rhs_scale, %output_scale) : (i32, i32, f32, f32) -> i32
   %sum = arith.addi %a, %b : i32
-  %result = func.call @offset_and_clip(%sum, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clip(%sum, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // libjit.cpp, libjit_element_sub_kernel_i8
 func.func @sub(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %a = func.call @scale_operand(%lhs, %lhs_zero_point, %lhs_scale, %output_scale) : (i32, i32, f32, f32) -> i32
   %b = func.call @scale_operand(%rhs, %rhs_zero_point, %rhs_scale, %output_scale) : (i32, i32, f32, f32) -> i32
   %difference = arith.subi %a, %b : i32
-  %result = func.call @offset_and_clip(%difference, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clip(%difference, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // libjit.cpp, libjit_element_mul_kernel_i8
 func.func @mul(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
   %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
-  %result = func.call @scale_and_store(%product, %ratio, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
+  %result = func.call @scale_and_store(%product, %ratio, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -357,49 +282,37 @@ func.func @mul(
 // libjit.cpp, libjit_element_rescale_kernel_i8. Requantize, concat and the tables, which are
 // inherited, rescale by it. A zero point of uint8 makes no difference here.
 func.func private @rescale(
-    %input: i32, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
   %scaled = func.call @scale_operand(%input, %input_zero_point, %input_scale, %output_scale) : (i32, i32, f32, f32) -> i32
-  %result = func.call @offset_and_clip(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clip(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // libjit.cpp, libjit_element_relu_i8 and libjit_element_clip_i8: they clip before they scale.
 // For a bound at zero, or in one type, that is the same.
 func.func @clamp(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
   %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
-  %same_zero_point = arith.cmpi eq, %input_zero_point, %zero_point : i32
+  %same_zero_point = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
   %same = arith.andi %same_scale, %same_zero_point : i1
   %signed_max = arith.constant 127 : i32
-  %lowering = func.call @lowering(%unsigned) : (i1) -> i32
+  %lowering = func.call @lowering(%output_unsigned) : (i1) -> i32
   %storage_max = arith.addi %signed_max, %lowering : i32
-  %no_upper = arith.cmpi eq, %max, %storage_max : i32
-  %from_zero = arith.cmpi eq, %min, %zero_point : i32
+  %no_upper = arith.cmpi eq, %output_max, %storage_max : i32
+  %from_zero = arith.cmpi eq, %output_min, %output_zero_point : i32
   %is_relu = arith.andi %no_upper, %from_zero : i1
   %legal = arith.ori %same, %is_relu : i1
   cf.assert %legal, "clamp: Glow's CPU back end clips in steps of the input, which this contract isn't told: give input and output the same type"
-  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
 // libjit.cpp, libjit_element_leaky_relu_i8
 func.func @leaky_relu(
-    %input: i32 {contract.value = "input"},
-    %alpha: f32 {contract.value = "alpha"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %none = arith.constant 0.0 : f32
   %legal = arith.cmpf ogt, %alpha, %none : f32
   cf.assert %legal, "leaky_relu: the slope isn't positive, it has no integer scale"
@@ -411,7 +324,7 @@ func.func @leaky_relu(
   %zero = arith.constant 0 : i32
   %non_negative = arith.cmpi sge, %x, %zero : i32
   %scaled = arith.select %non_negative, %identity, %sloped : i32
-  %result = func.call @offset_and_clip(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clip(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 

@@ -98,7 +98,8 @@ func.func private @store(%rounded: i32, %min: i32, %max: i32, %unsigned: i1) -> 
 }
 
 // away(F(steps + z))
-func.func private @store_inside(%steps: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+func.func private @store_inside(
+    %steps: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
   %moved = func.call @add_zero_point(%steps, %zero_point, %unsigned) : (f32, i32, i1) -> f32
   %rounded = fixed.convert %moved {rounding = half_away} : f32 to i32
   %result = func.call @store(%rounded, %min, %max, %unsigned) : (i32, i32, i32, i1) -> i32
@@ -140,86 +141,47 @@ func.func private @add_bias(%accumulator: i32, %bias: i32) -> i32 {
 }
 
 // fwdConvolutionInstQuantizedImpl, fwdChannelwiseQuantizedConv2DInstImpl
-func.func @conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %bias: i32 {contract.value = "bias"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
-  %sum = func.call @add_bias(%accumulator, %bias) : (i32, i32) -> i32
-  %ratio = func.call @product_ratio(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
-  %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
-  %result = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
-  return %result : i32
-}
-
 // A convolution of as many groups as channels.
-func.func @depthwise_conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %bias: i32 {contract.value = "bias"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+func.func @conv2d(
+    %accumulator: i32, %bias: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
   %sum = func.call @add_bias(%accumulator, %bias) : (i32, i32) -> i32
   %ratio = func.call @product_ratio(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
-  %result = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_inside(%steps, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
 // fwdFullyConnectedInstQuantizedImpl; with a scale a channel
 // fwdRowwiseQuantizedFullyConnectedInstImpl.
 func.func @linear(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %bias: i32 {contract.value = "bias"},
-    %per_channel: i1 {contract.value = "per_channel"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+    %accumulator: i32, %bias: i32, %per_channel: i1, %input_scale: f32, %weight_scale: f32,
+    %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32,
+    %output_unsigned: i1) -> i32 {
   %sum = func.call @add_bias(%accumulator, %bias) : (i32, i32) -> i32
   %ratio = func.call @product_ratio(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
-  %inside = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
-  %outside = func.call @store_outside(%steps, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  %inside = func.call @store_inside(%steps, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %outside = func.call @store_outside(%steps, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
   %result = arith.select %per_channel, %inside, %outside : i32
   return %result : i32
 }
 
 // fwdMatMulInstQuantizedImpl
 func.func @matmul(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
   %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
   %steps = func.call @to_steps(%accumulator, %ratio) : (i32, f32) -> f32
-  %result = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_inside(%steps, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
 // Base.h, quantize<int32_t>, with the product's scale and no zero point.
-func.func @quantize_bias(
-    %real: f32 {contract.value = "real_bias"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"}) -> i32 {
+func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32) -> i32 {
   %scale = arith.mulf %input_scale, %weight_scale : f32
-  %steps = arith.divf %real, %scale : f32
+  %steps = arith.divf %real_bias, %scale : f32
   %result = fixed.convert %steps {rounding = half_even} : f32 to i32
   return %result : i32
 }
@@ -244,39 +206,22 @@ func.func private @mean_ratio(%input: f32, %output: f32, %count: i32) -> f32 {
 
 // fwdAvgPoolInstI8Impl
 func.func @avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %window_size: i32 {contract.value = "window_size"},
-    %count_include_pad: i1 {contract.value = "count_include_pad"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+    %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1, %input_scale: f32,
+    %input_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %output_unsigned: i1) -> i32 {
   %divisor = arith.select %count_include_pad, %window_size, %count : i32
   %ratio = func.call @mean_ratio(%input_scale, %output_scale, %divisor) : (f32, f32, i32) -> f32
   %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> i32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
-  %result = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_inside(%steps, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
 // fwdAdaptiveAvgPoolInstI8Impl; to 1x1 it is lowered to an average pool.
 func.func @adaptive_avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %kernel_height: i32 {contract.value = "kernel_height"},
-    %kernel_width: i32 {contract.value = "kernel_width"},
-    %output_size: i32 {contract.value = "output_size"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+    %accumulator: i32, %count: i32, %kernel_height: i32, %kernel_width: i32, %output_size: i32,
+    %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %output_zero_point: i32,
+    %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
   %one = arith.constant 1 : i32
   %global = arith.cmpi eq, %output_size, %one : i32
   %global_ratio = func.call @mean_ratio(%input_scale, %output_scale, %count) : (f32, f32, i32) -> f32
@@ -286,27 +231,20 @@ func.func @adaptive_avg_pool2d(
   %ratio = arith.select %global, %global_ratio, %window_ratio : f32
   %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> i32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
-  %result = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_inside(%steps, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
 // The loaders turn a mean over rows and columns into an average pool.
 func.func @mean(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %over_image: i1 {contract.value = "over_image"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+    %accumulator: i32, %count: i32, %over_image: i1, %input_scale: f32, %input_zero_point: i32,
+    %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32,
+    %output_unsigned: i1) -> i32 {
   cf.assert %over_image, "mean: Glow has an int8 kernel for rows and columns of an image only"
   %ratio = func.call @mean_ratio(%input_scale, %output_scale, %count) : (f32, f32, i32) -> f32
   %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> i32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
-  %result = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_inside(%steps, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
@@ -324,28 +262,21 @@ func.func private @to_large_scale(%stored: i32, %zero_point: i32, %scale: f32) -
 
 // fwdElementAddInstI8Impl
 func.func @add(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %output_unsigned: i1) -> i32 {
   %a = func.call @to_large_scale(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> i32
   %b = func.call @to_large_scale(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> i32
   %sum = arith.addi %a, %b : i32
   %large = arith.constant 3.0517578125e-05 : f32
   %ratio = arith.divf %large, %output_scale : f32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
-  %result = func.call @store_inside(%steps, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_inside(%steps, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
-func.func private @operand_steps(%stored: i32, %zero_point: i32, %scale: f32, %output_scale: f32) -> f32 {
+func.func private @operand_steps(
+    %stored: i32, %zero_point: i32, %scale: f32, %output_scale: f32) -> f32 {
   %centred = arith.subi %stored, %zero_point : i32
   %ratio = arith.divf %scale, %output_scale : f32
   %result = func.call @to_steps(%centred, %ratio) : (i32, f32) -> f32
@@ -354,42 +285,27 @@ func.func private @operand_steps(%stored: i32, %zero_point: i32, %scale: f32, %o
 
 // fwdElementSubInst
 func.func @sub(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %output_unsigned: i1) -> i32 {
   %a = func.call @operand_steps(%lhs, %lhs_zero_point, %lhs_scale, %output_scale) : (i32, i32, f32, f32) -> f32
   %b = func.call @operand_steps(%rhs, %rhs_zero_point, %rhs_scale, %output_scale) : (i32, i32, f32, f32) -> f32
   %difference = arith.subf %a, %b : f32
-  %result = func.call @store_inside(%difference, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_inside(%difference, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
 // fwdElementMulInst
 func.func @mul(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
   %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
   %steps = func.call @to_steps(%product, %ratio) : (i32, f32) -> f32
-  %result = func.call @store_outside(%steps, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  %result = func.call @store_outside(%steps, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -405,25 +321,18 @@ func.func private @quantize_real(%real: f32, %scale: f32, %zero_point: i32, %uns
 
 // NaN gives the smallest code, as x86 converts it.
 func.func @quantize(
-    %input: f32 {contract.value = "input"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32,
+    %output_unsigned: i1) -> i32 {
   %infinity = arith.constant 0xFF800000 : f32
   %above = arith.cmpf ogt, %input, %infinity : f32
   %number = arith.select %above, %input, %infinity : f32
-  %rounded = func.call @quantize_real(%number, %output_scale, %zero_point, %unsigned) : (f32, f32, i32, i1) -> i32
-  %result = func.call @store(%rounded, %min, %max, %unsigned) : (i32, i32, i32, i1) -> i32
+  %rounded = func.call @quantize_real(%number, %output_scale, %output_zero_point, %output_unsigned) : (f32, f32, i32, i1) -> i32
+  %result = func.call @store(%rounded, %output_min, %output_max, %output_unsigned) : (i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
 // Base.h, dequantize
-func.func @dequantize(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"}) -> f32 {
+func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
   %centred = arith.subi %input, %input_zero_point : i32
   %result = func.call @to_steps(%centred, %input_scale) : (i32, f32) -> f32
   return %result : f32
@@ -431,71 +340,31 @@ func.func @dequantize(
 
 // The bounds of a clip are quantized as values are. Of a bound far outside nothing is left
 // but its side: the caller narrows the storage range by it.
-func.func @bound(
-    %real: f32 {contract.value = "real"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
+func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
   %signed = arith.constant false
-  %rounded = func.call @quantize_real(%real, %output_scale, %zero_point, %signed) : (f32, f32, i32, i1) -> i32
+  %rounded = func.call @quantize_real(%real, %output_scale, %output_zero_point, %signed) : (f32, f32, i32, i1) -> i32
   return %rounded : i32
 }
 
 // fwdRescaleQuantizedInstImpl
-func.func private @rescale(
-    %input: i32, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
-  %real = func.call @dequantize(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
-  %rounded = func.call @quantize_real(%real, %output_scale, %zero_point, %unsigned) : (f32, f32, i32, i1) -> i32
-  %result = func.call @store(%rounded, %min, %max, %unsigned) : (i32, i32, i32, i1) -> i32
-  return %result : i32
-}
-
-func.func @requantize(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
-  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
-  return %result : i32
-}
-
 // Relu and Clip become the larger and the smaller of two values: fwdElementMaxInstI8Impl
 // brings both to the output's type first.
-func.func @clamp(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
-  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
-  return %result : i32
-}
-
 // Inputs of another type than the output's are rescaled before.
-func.func @concat(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
-  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+func.func private @rescale(
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32
+    attributes {contract.rules = ["requantize", "clamp", "concat"]} {
+  %real = func.call @dequantize(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %rounded = func.call @quantize_real(%real, %output_scale, %output_zero_point, %output_unsigned) : (f32, f32, i32, i1) -> i32
+  %result = func.call @store(%rounded, %output_min, %output_max, %output_unsigned) : (i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- activations (tables)
 
 // From a type to another of int8 with a full range, where the tables are.
-func.func private @rescale_to_grid(%input: i32, %scale: f32, %zero_point: i32, %grid_scale: f32) -> i32 {
+func.func private @rescale_to_grid(
+    %input: i32, %scale: f32, %zero_point: i32, %grid_scale: f32) -> i32 {
   %zero = arith.constant 0 : i32
   %min = arith.constant -128 : i32
   %max = arith.constant 127 : i32
@@ -513,14 +382,8 @@ func.func private @with_end(%entry: i32, %index: i32, %end: i32, %value: i32) ->
 
 // createIntSigmoid: from [-6, 6] in steps of 12/255 to [0, 1] in steps of 1/255.
 func.func @sigmoid(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
   %grid_scale = arith.constant 0.047058823529411764 : f32
   %index = func.call @rescale_to_grid(%input, %input_scale, %input_zero_point, %grid_scale) : (i32, f32, i32, f32) -> i32
   %i = arith.sitofp %index : i32 to f64
@@ -540,21 +403,15 @@ func.func @sigmoid(
   %with_first = func.call @with_end(%rounded, %index, %first, %first) : (i32, i32, i32, i32) -> i32
   %entry = func.call @with_end(%with_first, %index, %last, %last) : (i32, i32, i32, i32) -> i32
   %table_scale = arith.constant 0.00392156862745098 : f32
-  %result = func.call @rescale(%entry, %table_scale, %first, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  %result = func.call @rescale(%entry, %table_scale, %first, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
 // createIntTanh: from [-3, 3] in steps of 6/255, which the table has as 3/127, to [-1, 1] in
 // steps of 2/255, which it has as 1/127.
 func.func @tanh(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
   %grid_scale = arith.constant 0.023529411764705882 : f32
   %index = func.call @rescale_to_grid(%input, %input_scale, %input_zero_point, %grid_scale) : (i32, f32, i32, f32) -> i32
   %i = arith.sitofp %index : i32 to f64
@@ -573,17 +430,14 @@ func.func @tanh(
   %entry = func.call @with_end(%with_second, %index, %last, %last) : (i32, i32, i32, i32) -> i32
   %table_scale = arith.constant 0.00784313725490196 : f32
   %zero = arith.constant 0 : i32
-  %result = func.call @rescale(%entry, %table_scale, %zero, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  %result = func.call @rescale(%entry, %table_scale, %zero, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- softmax
 
 // fwdSoftMaxInstImpl, float32
-func.func @softmax_term(
-    %difference: i32 {contract.value = "difference"},
-    %beta: f32 {contract.value = "beta"},
-    %input_scale: f32 {contract.value = "input_scale"}) -> f32 {
+func.func @softmax_term(%difference: i32, %beta: f32, %input_scale: f32) -> f32 {
   %one = arith.constant 1.0 : f32
   %legal = arith.cmpf oeq, %beta, %one : f32
   cf.assert %legal, "softmax: Glow has no beta but 1"
@@ -592,21 +446,16 @@ func.func @softmax_term(
   return %result : f32
 }
 
-func.func @softmax_addend(%term: f32 {contract.value = "term"}) -> f32 {
+func.func @softmax_addend(%term: f32) -> f32 {
   return %term : f32
 }
 
 func.func @softmax_output(
-    %term: f32 {contract.value = "term"},
-    %sum: f32 {contract.value = "sum"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+    %term: f32, %sum: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %output_unsigned: i1) -> i32 {
   %probability = arith.divf %term, %sum : f32
-  %rounded = func.call @quantize_real(%probability, %output_scale, %zero_point, %unsigned) : (f32, f32, i32, i1) -> i32
-  %result = func.call @store(%rounded, %min, %max, %unsigned) : (i32, i32, i32, i1) -> i32
+  %rounded = func.call @quantize_real(%probability, %output_scale, %output_zero_point, %output_unsigned) : (f32, f32, i32, i1) -> i32
+  %result = func.call @store(%rounded, %output_min, %output_max, %output_unsigned) : (i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
@@ -614,7 +463,8 @@ func.func @softmax_output(
 
 // An index over F(output size / input size), in float32; pixels are counted from corners.
 func.func private @resize_position(
-    %index: i32, %input_size: i32, %output_size: i32, %align_corners: i1, %half_pixel_centers: i1) -> f32 {
+    %index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
+    %half_pixel_centers: i1) -> f32 {
   %true = arith.constant true
   %moved = arith.ori %align_corners, %half_pixel_centers : i1
   %legal = arith.xori %moved, %true : i1
@@ -629,12 +479,9 @@ func.func private @resize_position(
 
 // fwdResizeNearestInstImpl
 func.func @resize_nearest_position(
-    %index: i32 {contract.value = "output_index"},
-    %input_size: i32 {contract.value = "input_size"},
-    %output_size: i32 {contract.value = "output_size"},
-    %align_corners: i1 {contract.value = "align_corners"},
-    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> i32 {
-  %position = func.call @resize_position(%index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
+    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
+    %half_pixel_centers: i1) -> i32 {
+  %position = func.call @resize_position(%output_index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
   %floor = fixed.convert %position {rounding = toward_zero} : f32 to i32
   %one = arith.constant 1 : i32
   %last = arith.subi %input_size, %one : i32
@@ -644,12 +491,9 @@ func.func @resize_nearest_position(
 
 // fwdResizeBilinearInstImpl; the weight of the upper neighbour as the bits of a float32.
 func.func @resize_bilinear_position(
-    %index: i32 {contract.value = "output_index"},
-    %input_size: i32 {contract.value = "input_size"},
-    %output_size: i32 {contract.value = "output_size"},
-    %align_corners: i1 {contract.value = "align_corners"},
-    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> (i32, i32, i32) {
-  %position = func.call @resize_position(%index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
+    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
+    %half_pixel_centers: i1) -> (i32, i32, i32) {
+  %position = func.call @resize_position(%output_index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
   %floor = fixed.convert %position {rounding = toward_zero} : f32 to i32
   %one = arith.constant 1 : i32
   %last = arith.subi %input_size, %one : i32
@@ -678,24 +522,19 @@ func.func private @pixel(%stored: i32, %unsigned: i1) -> f32 {
 
 // Columns, then rows; the float32 becomes int8 by a conversion of C++, toward zero.
 func.func @resize_bilinear(
-    %top_left: i32 {contract.value = "top_left"},
-    %top_right: i32 {contract.value = "top_right"},
-    %bottom_left: i32 {contract.value = "bottom_left"},
-    %bottom_right: i32 {contract.value = "bottom_right"},
-    %y_weight: i32 {contract.value = "y_weight"},
-    %x_weight: i32 {contract.value = "x_weight"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
+    %x_weight: i32, %output_unsigned: i1) -> i32 {
   %y = arith.bitcast %y_weight : i32 to f32
   %x = arith.bitcast %x_weight : i32 to f32
-  %v00 = func.call @pixel(%top_left, %unsigned) : (i32, i1) -> f32
-  %v01 = func.call @pixel(%top_right, %unsigned) : (i32, i1) -> f32
-  %v10 = func.call @pixel(%bottom_left, %unsigned) : (i32, i1) -> f32
-  %v11 = func.call @pixel(%bottom_right, %unsigned) : (i32, i1) -> f32
+  %v00 = func.call @pixel(%top_left, %output_unsigned) : (i32, i1) -> f32
+  %v01 = func.call @pixel(%top_right, %output_unsigned) : (i32, i1) -> f32
+  %v10 = func.call @pixel(%bottom_left, %output_unsigned) : (i32, i1) -> f32
+  %v11 = func.call @pixel(%bottom_right, %output_unsigned) : (i32, i1) -> f32
   %left = func.call @interpolate(%v00, %v10, %y) : (f32, f32, f32) -> f32
   %right = func.call @interpolate(%v01, %v11, %y) : (f32, f32, f32) -> f32
   %real = func.call @interpolate(%left, %right, %x) : (f32, f32, f32) -> f32
   %whole = fixed.convert %real {rounding = toward_zero} : f32 to i32
-  %lowering = func.call @lowering(%unsigned) : (i1) -> i32
+  %lowering = func.call @lowering(%output_unsigned) : (i1) -> i32
   %result = arith.addi %whole, %lowering : i32
   return %result : i32
 }

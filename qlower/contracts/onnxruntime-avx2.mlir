@@ -36,31 +36,26 @@ module attributes {
 
 // One channel a group goes to a kernel of its own, MlasConvDepthwise.
 func.func @conv2d_product(
-    %unsigned: i1 {contract.value = "input_unsigned"},
-    %groups: i32 {contract.value = "groups"},
-    %channels: i32 {contract.value = "input_channels"},
-    %outputs: i32 {contract.value = "channel_count"}) -> i32 {
-  %one_input = arith.cmpi eq, %channels, %groups : i32
-  %one_output = arith.cmpi eq, %outputs, %groups : i32
+    %input_unsigned: i1, %groups: i32, %input_channels: i32, %channel_count: i32) -> i32 {
+  %one_input = arith.cmpi eq, %input_channels, %groups : i32
+  %one_output = arith.cmpi eq, %channel_count, %groups : i32
   %depthwise = arith.andi %one_input, %one_output : i1
   %false = arith.constant false
-  %saturates = arith.select %depthwise, %false, %unsigned : i1
+  %saturates = arith.select %depthwise, %false, %input_unsigned : i1
   %result = arith.extui %saturates : i1 to i32
   return %result : i32
 }
 
 func.func @depthwise_conv2d_product(
-    %unsigned: i1 {contract.value = "input_unsigned"},
-    %channels: i32 {contract.value = "input_channels"},
-    %outputs: i32 {contract.value = "channel_count"}) -> i32 {
-  %multiplied = arith.cmpi ne, %channels, %outputs : i32
-  %saturates = arith.andi %multiplied, %unsigned : i1
+    %input_unsigned: i1, %input_channels: i32, %channel_count: i32) -> i32 {
+  %multiplied = arith.cmpi ne, %input_channels, %channel_count : i32
+  %saturates = arith.andi %multiplied, %input_unsigned : i1
   %result = arith.extui %saturates : i1 to i32
   return %result : i32
 }
 
-func.func @linear_product(%unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
-  %result = arith.extui %unsigned : i1 to i32
+func.func @linear_product(%input_unsigned: i1) -> i32 {
+  %result = arith.extui %input_unsigned : i1 to i32
   return %result : i32
 }
 

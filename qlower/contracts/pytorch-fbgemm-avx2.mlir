@@ -36,17 +36,9 @@ module attributes {
   contract.base = "pytorch-fbgemm"
 } {
 
-func.func @conv2d_product() -> i32 {
-  %saturating_pairs = arith.constant 1 : i32
-  return %saturating_pairs : i32
-}
-
-func.func @depthwise_conv2d_product() -> i32 {
-  %saturating_pairs = arith.constant 1 : i32
-  return %saturating_pairs : i32
-}
-
-func.func @linear_product() -> i32 {
+func.func @conv2d_product(
+    ) -> i32
+    attributes {contract.rules = ["conv2d_product", "depthwise_conv2d_product", "linear_product"]} {
   %saturating_pairs = arith.constant 1 : i32
   return %saturating_pairs : i32
 }

@@ -38,43 +38,30 @@ module attributes {
 
 // avg_pool2d_out_frame.
 func.func @avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %window_size: i32 {contract.value = "window_size"},
-    %count_include_pad: i1 {contract.value = "count_include_pad"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %zero_point) : (f32, i32, f32, i32) -> ()
+    %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1, %input_scale: f32,
+    %input_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
+  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %output_zero_point) : (f32, i32, f32, i32) -> ()
   %divisor = arith.select %count_include_pad, %window_size, %count : i32
   %mean = func.call @mean_of(%accumulator, %count, %divisor, %input_zero_point) : (i32, i32, i32, i32) -> f32
-  %result = func.call @store_sum(%mean, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  %result = func.call @store_sum(%mean, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // adaptive_avg_pool_single_out_frame: of the stored integers, zero points and all; the
 // reciprocal of the window's size is rounded twice.
 func.func @adaptive_avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %kernel_height: i32 {contract.value = "kernel_height"},
-    %kernel_width: i32 {contract.value = "kernel_width"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %zero_point) : (f32, i32, f32, i32) -> ()
+    %accumulator: i32, %kernel_height: i32, %kernel_width: i32, %input_scale: f32,
+    %input_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
+  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %output_zero_point) : (f32, i32, f32, i32) -> ()
   %height = arith.sitofp %kernel_height : i32 to f32
   %width = arith.sitofp %kernel_width : i32 to f32
   %row = func.call @reciprocal(%height) : (f32) -> f32
   %multiplier = arith.divf %row, %width : f32
   %sum = arith.sitofp %accumulator : i32 to f32
   %mean = arith.mulf %sum, %multiplier : f32
-  %result = func.call @store_with_zero_point_inside(%mean, %min, %max) : (f32, i32, i32) -> i32
+  %result = func.call @store_with_zero_point_inside(%mean, %output_min, %output_max) : (f32, i32, i32) -> i32
   return %result : i32
 }
 

@@ -34,7 +34,8 @@ module attributes {
 } {
 
 // The kernels for AVX2 combine the scales first.
-func.func private @scale_accumulator(%accumulator: f32, %input_scale: f32, %weight_scale: f32) -> f32 {
+func.func private @scale_accumulator(
+    %accumulator: f32, %input_scale: f32, %weight_scale: f32) -> f32 {
   %scale = arith.mulf %input_scale, %weight_scale : f32
   %result = arith.mulf %accumulator, %scale : f32
   return %result : f32
@@ -63,8 +64,8 @@ func.func private @has_kernel(%groups: i32, %input_channels: i32, %channel_count
 
 // src/cpu/ref_convolution_int8.cpp: one scale after the other, and a division.
 func.func private @store_by_reference(
-    %accumulator: i32, %bias: f32, %input_scale: f32, %weight_scale: f32,
-    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+    %accumulator: i32, %bias: f32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
   %x = func.call @through_reciprocal(%input_scale) : (f32) -> f32
   %sum = arith.sitofp %accumulator : i32 to f32
   %half_scaled = arith.mulf %sum, %x : f32
@@ -77,53 +78,33 @@ func.func private @store_by_reference(
 }
 
 func.func @conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %bias: f32 {contract.value = "real_bias"},
-    %symmetric: i1 {contract.value = "weights_symmetric"},
-    %input_channels: i32 {contract.value = "input_channels"},
-    %channel_count: i32 {contract.value = "channel_count"},
-    %groups: i32 {contract.value = "groups"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 attributes {contract.product = ["exact", "saturating_pairs_pixel"]} {
-  func.call @require_symmetric_weights(%symmetric) : (i1) -> ()
-  %jit = func.call @store_contraction(%accumulator, %bias, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
-  %reference = func.call @store_by_reference(%accumulator, %bias, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
+    %accumulator: i32, %real_bias: f32, %weights_symmetric: i1, %input_channels: i32,
+    %channel_count: i32, %groups: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32
+    attributes {contract.product = ["exact", "saturating_pairs_pixel"]} {
+  func.call @require_symmetric_weights(%weights_symmetric) : (i1) -> ()
+  %jit = func.call @store_contraction(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
+  %reference = func.call @store_by_reference(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
   %has_kernel = func.call @has_kernel(%groups, %input_channels, %channel_count) : (i32, i32, i32) -> i1
   %result = arith.select %has_kernel, %jit, %reference : i32
   return %result : i32
 }
 
 func.func @depthwise_conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %bias: f32 {contract.value = "real_bias"},
-    %symmetric: i1 {contract.value = "weights_symmetric"},
-    %input_channels: i32 {contract.value = "input_channels"},
-    %channel_count: i32 {contract.value = "channel_count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 attributes {contract.product = "exact"} {
-  func.call @require_symmetric_weights(%symmetric) : (i1) -> ()
-  %jit = func.call @store_contraction(%accumulator, %bias, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
-  %reference = func.call @store_by_reference(%accumulator, %bias, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
+    %accumulator: i32, %real_bias: f32, %weights_symmetric: i1, %input_channels: i32,
+    %channel_count: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32,
+    %output_unsigned: i1) -> i32 attributes {contract.product = "exact"} {
+  func.call @require_symmetric_weights(%weights_symmetric) : (i1) -> ()
+  %jit = func.call @store_contraction(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
+  %reference = func.call @store_by_reference(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
   %has_kernel = func.call @has_kernel(%input_channels, %input_channels, %channel_count) : (i32, i32, i32) -> i1
   %result = arith.select %has_kernel, %jit, %reference : i32
   return %result : i32
 }
 
 // Saturating pairs, but for the reference and one channel a group.
-func.func @conv2d_product(
-    %groups: i32 {contract.value = "groups"},
-    %input_channels: i32 {contract.value = "input_channels"},
-    %channel_count: i32 {contract.value = "channel_count"}) -> i32 {
+func.func @conv2d_product(%groups: i32, %input_channels: i32, %channel_count: i32) -> i32 {
   %has_kernel = func.call @has_kernel(%groups, %input_channels, %channel_count) : (i32, i32, i32) -> i1
   %result = arith.extui %has_kernel : i1 to i32
   return %result : i32

@@ -45,15 +45,16 @@ func.func private @through_reciprocal(%scale: f32) -> f32 {
 }
 
 // The kernels for AVX-512 multiply by one scale after the other.
-func.func private @scale_accumulator(%accumulator: f32, %input_scale: f32, %weight_scale: f32) -> f32 {
+func.func private @scale_accumulator(
+    %accumulator: f32, %input_scale: f32, %weight_scale: f32) -> f32 {
   %half_scaled = arith.mulf %accumulator, %input_scale : f32
   %result = arith.mulf %half_scaled, %weight_scale : f32
   return %result : f32
 }
 
 func.func private @store_contraction(
-    %accumulator: i32, %bias: f32, %input_scale: f32, %weight_scale: f32,
-    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+    %accumulator: i32, %bias: f32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
   %x = func.call @through_reciprocal(%input_scale) : (f32) -> f32
   %sum = arith.sitofp %accumulator : i32 to f32
   %step = arith.mulf %x, %weight_scale : f32
@@ -69,7 +70,8 @@ func.func private @store_contraction(
 }
 
 // The rounding sees the zero point, so codes of int8 are rounded as those of uint8.
-func.func private @store_code(%real: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+func.func private @store_code(
+    %real: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
   %c0 = arith.constant 0 : i32
   %c128 = arith.constant 128 : i32
   %shift = arith.select %unsigned, %c0, %c128 : i32
@@ -90,51 +92,32 @@ func.func private @require_symmetric_weights(%symmetric: i1) {
 }
 
 func.func @conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %bias: f32 {contract.value = "real_bias"},
-    %symmetric: i1 {contract.value = "weights_symmetric"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 attributes {contract.product = ["exact", "saturating_pairs_pixel"]} {
-  func.call @require_symmetric_weights(%symmetric) : (i1) -> ()
-  %result = func.call @store_contraction(%accumulator, %bias, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
+    %accumulator: i32, %real_bias: f32, %weights_symmetric: i1, %input_scale: f32,
+    %weight_scale: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %output_unsigned: i1) -> i32
+    attributes {contract.product = ["exact", "saturating_pairs_pixel"]} {
+  func.call @require_symmetric_weights(%weights_symmetric) : (i1) -> ()
+  %result = func.call @store_contraction(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
 func.func @depthwise_conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %bias: f32 {contract.value = "real_bias"},
-    %symmetric: i1 {contract.value = "weights_symmetric"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 attributes {contract.product = "exact"} {
-  func.call @require_symmetric_weights(%symmetric) : (i1) -> ()
-  %result = func.call @store_contraction(%accumulator, %bias, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
+    %accumulator: i32, %real_bias: f32, %weights_symmetric: i1, %input_scale: f32,
+    %weight_scale: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %output_unsigned: i1) -> i32 attributes {contract.product = "exact"} {
+  func.call @require_symmetric_weights(%weights_symmetric) : (i1) -> ()
+  %result = func.call @store_contraction(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
 func.func @linear(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %bias: f32 {contract.value = "real_bias"},
-    %symmetric: i1 {contract.value = "weights_symmetric"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 attributes {contract.product = ["exact", "saturating_pairs_pixel"]} {
-  func.call @require_symmetric_weights(%symmetric) : (i1) -> ()
+    %accumulator: i32, %real_bias: f32, %weights_symmetric: i1, %input_scale: f32,
+    %weight_scale: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %output_unsigned: i1) -> i32
+    attributes {contract.product = ["exact", "saturating_pairs_pixel"]} {
+  func.call @require_symmetric_weights(%weights_symmetric) : (i1) -> ()
   %w = func.call @through_reciprocal(%weight_scale) : (f32) -> f32
-  %result = func.call @store_contraction(%accumulator, %bias, %input_scale, %w, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_contraction(%accumulator, %real_bias, %input_scale, %w, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 

@@ -46,61 +46,24 @@ module attributes {
 // ---------------------------------------------------------------- convolution, linear
 
 func.func private @requantize_float32(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %multiplier = arith.mulf %step, %inverse : f32
   func.call @require_ratio(%multiplier) : (f32) -> ()
   %sum = arith.sitofp %accumulator : i32 to f32
   %scaled = arith.mulf %sum, %multiplier : f32
-  %result = func.call @store(%scaled, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @requantize_float32(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @depthwise_conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @requantize_float32(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @linear(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @requantize_float32(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  %result = func.call @store(%scaled, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // QuantizeBias: by the reciprocal of the accumulator's step.
-func.func @quantize_bias(
-    %real: f32 {contract.value = "real_bias"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"}) -> i32 {
+func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32) -> i32 {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %inverse = func.call @reciprocal(%step) : (f32) -> f32
-  %steps = arith.mulf %real, %inverse : f32
+  %steps = arith.mulf %real_bias, %inverse : f32
   %result = fixed.convert %steps {rounding = half_even} : f32 to i32
   return %result : i32
 }
@@ -129,26 +92,16 @@ func.func private @is_supported_ratio(%ratio: f32) -> i1 {
 }
 
 func.func @add(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"},
-    %element: i32 {contract.value = "element"},
-    %element_count: i32 {contract.value = "element_count"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %output_unsigned: i1, %element: i32, %element_count: i32) -> i32 {
   %lhs_ratio = arith.divf %lhs_scale, %output_scale : f32
   %rhs_ratio = arith.divf %rhs_scale, %output_scale : f32
   %lhs_supported = func.call @is_supported_ratio(%lhs_ratio) : (f32) -> i1
   %rhs_supported = func.call @is_supported_ratio(%rhs_ratio) : (f32) -> i1
   %supported = arith.andi %lhs_supported, %rhs_supported : i1
   %true = arith.constant true
-  %signed = arith.xori %unsigned, %true : i1
+  %signed = arith.xori %output_unsigned, %true : i1
   %legal = arith.ori %supported, %signed : i1
   cf.assert %legal, "the scale of an operand is not in [2^-14, 2^8) of the output's, which QNNPACK refuses"
   %larger = arith.maximumf %lhs_ratio, %rhs_ratio : f32
@@ -170,18 +123,19 @@ func.func @add(
   %at_least_1 = arith.maxsi %places, %c1 : i32
   %shift = arith.minsi %at_least_1, %c31 : i32
   %rounded = fixed.shift_right %sum, %shift {rounding = half_away} : i32
-  %moved = arith.addi %rounded, %zero_point : i32
-  %above = arith.maxsi %moved, %min : i32
-  %qnnpack = arith.minsi %above, %max : i32
-  %aten = func.call @"pytorch-fbgemm.add"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %min, %max, %element, %element_count) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32, i32, i32) -> i32
-  %result = arith.select %unsigned, %qnnpack, %aten : i32
+  %moved = arith.addi %rounded, %output_zero_point : i32
+  %above = arith.maxsi %moved, %output_min : i32
+  %qnnpack = arith.minsi %above, %output_max : i32
+  %aten = func.call @"pytorch-fbgemm.add"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %output_zero_point, %output_min, %output_max, %element, %element_count) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32, i32, i32) -> i32
+  %result = arith.select %output_unsigned, %qnnpack, %aten : i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- activations (tables)
 
 // qnnpack/src/hardswish.c, tanh.c: a code is centred before it is scaled.
-func.func private @dequantize_lookup(%stored: i32, %scale: f32, %zero_point: i32, %unsigned: i1) -> f32 {
+func.func private @dequantize_lookup(
+    %stored: i32, %scale: f32, %zero_point: i32, %unsigned: i1) -> f32 {
   %qnnpack = func.call @dequantize_exactly(%stored, %scale, %zero_point) : (i32, f32, i32) -> f32
   %aten = func.call @dequantize_fused(%stored, %scale, %zero_point) : (i32, f32, i32) -> f32
   %result = arith.select %unsigned, %qnnpack, %aten : f32
@@ -189,7 +143,8 @@ func.func private @dequantize_lookup(%stored: i32, %scale: f32, %zero_point: i32
 }
 
 // qnnpack/src/hardswish.c: the zero point inside the rounding.
-func.func private @quantize_lookup(%real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+func.func private @quantize_lookup(
+    %real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
   %inverse = func.call @reciprocal(%scale) : (f32) -> f32
   %steps = arith.mulf %real, %inverse : f32
   %qnnpack = func.call @store_sum(%steps, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
@@ -214,64 +169,38 @@ func.func private @pool(
 }
 
 func.func @avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %window_size: i32 {contract.value = "window_size"},
-    %count_include_pad: i1 {contract.value = "count_include_pad"},
-    %channel: i32 {contract.value = "channel"},
-    %channel_count: i32 {contract.value = "channel_count"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %window_size: i32,
+    %count_include_pad: i1, %channel: i32, %channel_count: i32, %output_unsigned: i1) -> i32 {
   %c1 = arith.constant 1 : i32
   %several = arith.cmpi sgt, %window_size, %c1 : i32
   %true = arith.constant true
-  %signed = arith.xori %unsigned, %true : i1
+  %signed = arith.xori %output_unsigned, %true : i1
   %legal = arith.ori %several, %signed : i1
   cf.assert %legal, "a pool of one element, which QNNPACK refuses"
-  %qnnpack = func.call @pool(%accumulator, %count, %window_size, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
-  %aten = func.call @"pytorch-fbgemm.avg_pool2d"(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %window_size, %count_include_pad, %channel, %channel_count) : (i32, i32, f32, i32, f32, i32, i32, i32, i32, i1, i32, i32) -> i32
-  %result = arith.select %unsigned, %qnnpack, %aten : i32
+  %qnnpack = func.call @pool(%accumulator, %count, %window_size, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %aten = func.call @"pytorch-fbgemm.avg_pool2d"(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max, %window_size, %count_include_pad, %channel, %channel_count) : (i32, i32, f32, i32, f32, i32, i32, i32, i32, i1, i32, i32) -> i32
+  %result = arith.select %output_unsigned, %qnnpack, %aten : i32
   return %result : i32
 }
 
 func.func @adaptive_avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %channel: i32 {contract.value = "channel"},
-    %channel_count: i32 {contract.value = "channel_count"},
-    %even_windows: i1 {contract.value = "even_windows"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
-  %qnnpack = func.call @pool(%accumulator, %count, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
-  %aten = func.call @"pytorch-fbgemm.adaptive_avg_pool2d"(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %channel, %channel_count) : (i32, i32, f32, i32, f32, i32, i32, i32, i32, i32) -> i32
-  %taken = arith.andi %unsigned, %even_windows : i1
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %channel: i32, %channel_count: i32,
+    %even_windows: i1, %output_unsigned: i1) -> i32 {
+  %qnnpack = func.call @pool(%accumulator, %count, %count, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %aten = func.call @"pytorch-fbgemm.adaptive_avg_pool2d"(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max, %channel, %channel_count) : (i32, i32, f32, i32, f32, i32, i32, i32, i32, i32) -> i32
+  %taken = arith.andi %output_unsigned, %even_windows : i1
   %result = arith.select %taken, %qnnpack, %aten : i32
   return %result : i32
 }
 
 // Over rows and columns: QNNPACK's global average pool.
 func.func @mean(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %over_image: i1 {contract.value = "over_image"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %count: i32, %over_image: i1, %input_scale: f32, %input_zero_point: i32,
+    %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   cf.assert %over_image, "PyTorch takes the mean over other dimensions than rows and columns in float32, in an order of its own"
-  %result = func.call @pool(%accumulator, %count, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = func.call @pool(%accumulator, %count, %count, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 

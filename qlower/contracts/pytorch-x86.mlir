@@ -44,78 +44,45 @@ func.func private @uses_onednn(%groups: i32, %symmetric: i1) -> i1 {
 }
 
 func.func @conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %bias: f32 {contract.value = "real_bias"},
-    %per_channel: i1 {contract.value = "per_channel"},
-    %symmetric: i1 {contract.value = "weights_symmetric"},
-    %groups: i32 {contract.value = "groups"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
-  %fbgemm = func.call @contraction(%accumulator, %bias, %per_channel, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, i1, f32, f32, f32, i32, i32, i32) -> i32
-  %onednn = func.call @store_contraction(%accumulator, %bias, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
-  %uses_onednn = func.call @uses_onednn(%groups, %symmetric) : (i32, i1) -> i1
+    %accumulator: i32, %real_bias: f32, %per_channel: i1, %weights_symmetric: i1, %groups: i32,
+    %input_scale: f32, %weight_scale: f32, %output_scale: f32, %output_zero_point: i32,
+    %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32
+    attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
+  %fbgemm = func.call @contraction(%accumulator, %real_bias, %per_channel, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i1, f32, f32, f32, i32, i32, i32) -> i32
+  %onednn = func.call @store_contraction(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
+  %uses_onednn = func.call @uses_onednn(%groups, %weights_symmetric) : (i32, i1) -> i1
   %result = arith.select %uses_onednn, %onednn, %fbgemm : i32
   return %result : i32
 }
 
 func.func @depthwise_conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %bias: f32 {contract.value = "real_bias"},
-    %per_channel: i1 {contract.value = "per_channel"},
-    %symmetric: i1 {contract.value = "weights_symmetric"},
-    %groups: i32 {contract.value = "input_channels"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
-  %fbgemm = func.call @contraction(%accumulator, %bias, %per_channel, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, i1, f32, f32, f32, i32, i32, i32) -> i32
-  %onednn = func.call @store_contraction(%accumulator, %bias, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
-  %uses_onednn = func.call @uses_onednn(%groups, %symmetric) : (i32, i1) -> i1
+    %accumulator: i32, %real_bias: f32, %per_channel: i1, %weights_symmetric: i1,
+    %input_channels: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32
+    attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
+  %fbgemm = func.call @contraction(%accumulator, %real_bias, %per_channel, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i1, f32, f32, f32, i32, i32, i32) -> i32
+  %onednn = func.call @store_contraction(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
+  %uses_onednn = func.call @uses_onednn(%input_channels, %weights_symmetric) : (i32, i1) -> i1
   %result = arith.select %uses_onednn, %onednn, %fbgemm : i32
   return %result : i32
 }
 
 func.func @linear(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %bias: f32 {contract.value = "real_bias"},
-    %per_channel: i1 {contract.value = "per_channel"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @contraction(%accumulator, %bias, %per_channel, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, i1, f32, f32, f32, i32, i32, i32) -> i32
+    %accumulator: i32, %real_bias: f32, %per_channel: i1, %input_scale: f32, %weight_scale: f32,
+    %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %result = func.call @contraction(%accumulator, %real_bias, %per_channel, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i1, f32, f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @conv2d_product(
-    %symmetric: i1 {contract.value = "weights_symmetric"},
-    %groups: i32 {contract.value = "groups"},
-    %channels: i32 {contract.value = "input_channels"},
-    %outputs: i32 {contract.value = "channel_count"},
-    %kernel_height: i32 {contract.value = "kernel_height"},
-    %kernel_width: i32 {contract.value = "kernel_width"},
-    %stride_height: i32 {contract.value = "stride_height"},
-    %stride_width: i32 {contract.value = "stride_width"},
-    %dilation_height: i32 {contract.value = "dilation_height"},
-    %dilation_width: i32 {contract.value = "dilation_width"},
-    %pad_top: i32 {contract.value = "pad_top"},
-    %pad_bottom: i32 {contract.value = "pad_bottom"},
-    %pad_left: i32 {contract.value = "pad_left"},
-    %pad_right: i32 {contract.value = "pad_right"}) -> i32 {
-  %fast = func.call @is_fast_depthwise(%channels, %outputs, %kernel_height, %kernel_width, %stride_height, %stride_width, %dilation_height, %dilation_width, %pad_top, %pad_bottom, %pad_left, %pad_right) : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> i1
-  %depthwise = arith.cmpi eq, %groups, %channels : i32
+    %weights_symmetric: i1, %groups: i32, %input_channels: i32, %channel_count: i32,
+    %kernel_height: i32, %kernel_width: i32, %stride_height: i32, %stride_width: i32,
+    %dilation_height: i32, %dilation_width: i32, %pad_top: i32, %pad_bottom: i32, %pad_left: i32,
+    %pad_right: i32) -> i32 {
+  %fast = func.call @is_fast_depthwise(%input_channels, %channel_count, %kernel_height, %kernel_width, %stride_height, %stride_width, %dilation_height, %dilation_width, %pad_top, %pad_bottom, %pad_left, %pad_right) : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> i1
+  %depthwise = arith.cmpi eq, %groups, %input_channels : i32
   %fast_depthwise = arith.andi %depthwise, %fast : i1
-  %uses_onednn = func.call @uses_onednn(%groups, %symmetric) : (i32, i1) -> i1
+  %uses_onednn = func.call @uses_onednn(%groups, %weights_symmetric) : (i32, i1) -> i1
   %false = arith.constant false
   %saturates = arith.select %uses_onednn, %false, %fast_depthwise : i1
   %result = arith.extui %saturates : i1 to i32
@@ -123,21 +90,11 @@ func.func @conv2d_product(
 }
 
 func.func @depthwise_conv2d_product(
-    %symmetric: i1 {contract.value = "weights_symmetric"},
-    %channels: i32 {contract.value = "input_channels"},
-    %outputs: i32 {contract.value = "channel_count"},
-    %kernel_height: i32 {contract.value = "kernel_height"},
-    %kernel_width: i32 {contract.value = "kernel_width"},
-    %stride_height: i32 {contract.value = "stride_height"},
-    %stride_width: i32 {contract.value = "stride_width"},
-    %dilation_height: i32 {contract.value = "dilation_height"},
-    %dilation_width: i32 {contract.value = "dilation_width"},
-    %pad_top: i32 {contract.value = "pad_top"},
-    %pad_bottom: i32 {contract.value = "pad_bottom"},
-    %pad_left: i32 {contract.value = "pad_left"},
-    %pad_right: i32 {contract.value = "pad_right"}) -> i32 {
-  %fast = func.call @is_fast_depthwise(%channels, %outputs, %kernel_height, %kernel_width, %stride_height, %stride_width, %dilation_height, %dilation_width, %pad_top, %pad_bottom, %pad_left, %pad_right) : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> i1
-  %uses_onednn = func.call @uses_onednn(%channels, %symmetric) : (i32, i1) -> i1
+    %weights_symmetric: i1, %input_channels: i32, %channel_count: i32, %kernel_height: i32,
+    %kernel_width: i32, %stride_height: i32, %stride_width: i32, %dilation_height: i32,
+    %dilation_width: i32, %pad_top: i32, %pad_bottom: i32, %pad_left: i32, %pad_right: i32) -> i32 {
+  %fast = func.call @is_fast_depthwise(%input_channels, %channel_count, %kernel_height, %kernel_width, %stride_height, %stride_width, %dilation_height, %dilation_width, %pad_top, %pad_bottom, %pad_left, %pad_right) : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> i1
+  %uses_onednn = func.call @uses_onednn(%input_channels, %weights_symmetric) : (i32, i1) -> i1
   %false = arith.constant false
   %saturates = arith.select %uses_onednn, %false, %fast : i1
   %result = arith.extui %saturates : i1 to i32

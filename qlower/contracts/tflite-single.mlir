@@ -38,7 +38,8 @@ module attributes {
 // internal/common.cc, MultiplyByQuantizedMultiplier with TFLITE_SINGLE_ROUNDING; ruy,
 // apply_multiplier.cc and kernel_arm64.cc (SQDMULH without rounding, then SRSHL). The
 // product isn't cut to 32 bits before it is rounded.
-func.func private @multiply_by_quantized_multiplier(%x: i32, %multiplier: i32, %exponent: i32) -> i32 {
+func.func private @multiply_by_quantized_multiplier(
+    %x: i32, %multiplier: i32, %exponent: i32) -> i32 {
   func.call @require_legal_exponent(%exponent) : (i32) -> ()
   %x64 = arith.extsi %x : i32 to i64
   %multiplier64 = arith.extsi %multiplier : i32 to i64
@@ -54,19 +55,13 @@ func.func private @multiply_by_quantized_multiplier(%x: i32, %multiplier: i32, %
 // internal/optimized/integer_ops/fully_connected.h: fixed point by ruy. With one weight scale
 // for all outputs the input scale is multiplied to it in float32.
 func.func @linear(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %per_channel: i1 {contract.value = "per_channel"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %per_channel: i1, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %true = arith.constant true
   %narrow = arith.xori %per_channel, %true : i1
   %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %narrow) : (f32, f32, f32, i1) -> f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 

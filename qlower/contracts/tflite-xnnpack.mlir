@@ -68,7 +68,8 @@ module attributes {
 
 // src/xnnpack/requantization.h, xnn_qs8_requantize_fp32: one float32 product, half to
 // even. The kernels clamp before they add the zero point.
-func.func private @requantize_float32(%x: i32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @requantize_float32(
+    %x: i32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
   %float = arith.sitofp %x : i32 to f32
   %product = arith.mulf %float, %scale : f32
   %result = func.call @round_to_stored(%product, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
@@ -92,19 +93,24 @@ func.func private @float32_scale(%input: f32, %weight: f32, %output: f32) -> f32
   return %scale : f32
 }
 
+// The delegate leaves a uint8 layer to the built-in kernel if the file gives the weights a
+// quantized dimension other than 0, though they have one scale only. Such a layer is taken
+// here as if the dimension were 0, as it is by default.
 func.func private @contraction(
     %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %zero_point: i32, %min: i32, %max: i32) -> i32 {
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
   %scale = func.call @float32_scale(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
   %limit = arith.constant 256.0 : f32
   %legal = arith.cmpf olt, %scale, %limit : f32
   cf.assert %legal, "the input scale times the weight scale is 256 times the output scale or more, which XNNPACK refuses"
-  %result = func.call @requantize_float32(%accumulator, %scale, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
+  %result = func.call @requantize_float32(%accumulator, %scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // Whether the ratio of two scales lies in [low, high].
-func.func private @is_supported_ratio(%scale: f32, %output_scale: f32, %low: f32, %high: f32) -> i1 {
+func.func private @is_supported_ratio(
+    %scale: f32, %output_scale: f32, %low: f32, %high: f32) -> i1 {
   %ratio = arith.divf %scale, %output_scale : f32
   %not_small = arith.cmpf oge, %ratio, %low : f32
   %not_large = arith.cmpf ole, %ratio, %high : f32
@@ -126,52 +132,15 @@ func.func private @to_fixed_point(%x: f32, %places: i32) -> i32 {
 
 // ---------------------------------------------------------------- convolution, linear
 
-func.func @conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-// The delegate leaves a uint8 layer to the built-in kernel if the file gives the weights a
-// quantized dimension other than 0, though they have one scale only. Such a layer is taken
-// here as if the dimension were 0, as it is by default.
-func.func @depthwise_conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
 // The delegate leaves int8 weights that have a zero point to the built-in kernel.
 func.func @linear(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %weights_symmetric: i1 {contract.value = "weights_symmetric"},
-    %weight_unsigned: i1 {contract.value = "weight_unsigned"},
-    %per_channel: i1 {contract.value = "per_channel"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %storage_min: i32 {contract.value = "storage_min"},
-    %storage_max: i32 {contract.value = "storage_max"},
-    %activation_min: f32 {contract.value = "activation_min"},
-    %activation_max: f32 {contract.value = "activation_max"}) -> i32 {
-  %delegated = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
-  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
-  %builtin = func.call @"tflite-ruy.linear"(%accumulator, %input_scale, %weight_scale, %per_channel, %output_scale, %zero_point, %builtin_min, %builtin_max) : (i32, f32, f32, i1, f32, i32, i32, i32) -> i32
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %weights_symmetric: i1,
+    %weight_unsigned: i1, %per_channel: i1, %output_scale: f32, %output_zero_point: i32,
+    %output_min: i32, %output_max: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
+    %activation_max: f32) -> i32 {
+  %delegated = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %output_zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
+  %builtin = func.call @"tflite-ruy.linear"(%accumulator, %input_scale, %weight_scale, %per_channel, %output_scale, %output_zero_point, %builtin_min, %builtin_max) : (i32, f32, f32, i1, f32, i32, i32, i32) -> i32
   %taken = arith.ori %weights_symmetric, %weight_unsigned : i1
   %result = arith.select %taken, %delegated, %builtin : i32
   return %result : i32
@@ -179,16 +148,10 @@ func.func @linear(
 
 // The delegate takes products whose right-hand side has zero point 0.
 func.func @matmul(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %builtin = func.call @"tflite-ruy.matmul"(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
-  %delegated = func.call @contraction(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %rhs_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %builtin = func.call @"tflite-ruy.matmul"(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  %delegated = func.call @contraction(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
   %zero = arith.constant 0 : i32
   %symmetric = arith.cmpi eq, %rhs_zero_point, %zero : i32
   %result = arith.select %symmetric, %delegated, %builtin : i32
@@ -199,28 +162,22 @@ func.func @matmul(
 
 // src/operators/reduce-nd.c: the zero points become one float32 that needn't be whole.
 func.func @mean(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %ratio = arith.divf %input_scale, %output_scale : f32
   %n = arith.sitofp %count : i32 to f32
   %scale = arith.divf %ratio, %n : f32
   %zeros = arith.muli %count, %input_zero_point : i32
   %zeros_f = arith.sitofp %zeros : i32 to f32
   %zeros_scaled = arith.mulf %zeros_f, %scale : f32
-  %z = arith.sitofp %zero_point : i32 to f32
+  %z = arith.sitofp %output_zero_point : i32 to f32
   %offset = arith.subf %z, %zeros_scaled : f32
   %sum = arith.sitofp %accumulator : i32 to f32
   %scaled = arith.mulf %sum, %scale : f32
   %moved = arith.addf %scaled, %offset : f32
   %rounded = fixed.convert %moved {rounding = half_even} : f32 to i32
-  %low = arith.maxsi %rounded, %min : i32
-  %result = arith.minsi %low, %max : i32
+  %low = arith.maxsi %rounded, %output_min : i32
+  %result = arith.minsi %low, %output_max : i32
   return %result : i32
 }
 
@@ -229,8 +186,9 @@ func.func @mean(
 // src/microparams-init.c, xnn_init_qs8_add_minmax_params: integer multipliers of about 20
 // bits, one rounding half up. The delegate takes ratios in [2^-10, 2^8).
 func.func private @weighted_sum(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32, %rhs_zero_point: i32, %rhs_sign: i32,
-    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %rhs_sign: i32, %output_scale: f32, %zero_point: i32, %min: i32,
+    %max: i32) -> i32 {
   %lhs_ratio = arith.divf %lhs_scale, %output_scale : f32
   %rhs_ratio = arith.divf %rhs_scale, %output_scale : f32
   %larger = arith.maximumf %lhs_ratio, %rhs_ratio : f32
@@ -270,51 +228,28 @@ func.func private @are_supported_terms(%lhs_scale: f32, %rhs_scale: f32, %output
 }
 
 func.func @add(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %storage_min: i32 {contract.value = "storage_min"},
-    %storage_max: i32 {contract.value = "storage_max"},
-    %activation_min: f32 {contract.value = "activation_min"},
-    %activation_max: f32 {contract.value = "activation_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"},
-    %element: i32 {contract.value = "element"},
-    %element_count: i32 {contract.value = "element_count"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
+    %activation_max: f32, %output_unsigned: i1, %element: i32, %element_count: i32) -> i32 {
   %plus = arith.constant 1 : i32
-  %delegated = func.call @weighted_sum(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %plus, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, i32, f32, i32, i32, f32, i32, i32, i32) -> i32
-  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
-  %builtin = func.call @"tflite-ruy.add"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %builtin_min, %builtin_max, %unsigned, %element, %element_count) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32, i1, i32, i32) -> i32
+  %delegated = func.call @weighted_sum(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %plus, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, f32, i32, i32, f32, i32, i32, i32) -> i32
+  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %output_zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
+  %builtin = func.call @"tflite-ruy.add"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %output_zero_point, %builtin_min, %builtin_max, %output_unsigned, %element, %element_count) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32, i1, i32, i32) -> i32
   %supported = func.call @are_supported_terms(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> i1
   %result = arith.select %supported, %delegated, %builtin : i32
   return %result : i32
 }
 
 func.func @sub(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %storage_min: i32 {contract.value = "storage_min"},
-    %storage_max: i32 {contract.value = "storage_max"},
-    %activation_min: f32 {contract.value = "activation_min"},
-    %activation_max: f32 {contract.value = "activation_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
+    %activation_max: f32) -> i32 {
   %minus = arith.constant -1 : i32
-  %delegated = func.call @weighted_sum(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %minus, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, i32, f32, i32, i32, f32, i32, i32, i32) -> i32
-  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
-  %builtin = func.call @"tflite-ruy.sub"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %builtin_min, %builtin_max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %delegated = func.call @weighted_sum(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %minus, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, f32, i32, i32, f32, i32, i32, i32) -> i32
+  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %output_zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
+  %builtin = func.call @"tflite-ruy.sub"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %output_zero_point, %builtin_min, %builtin_max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
   %supported = func.call @are_supported_terms(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> i1
   %result = arith.select %supported, %delegated, %builtin : i32
   return %result : i32
@@ -322,27 +257,17 @@ func.func @sub(
 
 // src/qs8-vmul: float32. The delegate takes scale products in [2^-16, 2^8) of the output's.
 func.func @mul(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %storage_min: i32 {contract.value = "storage_min"},
-    %storage_max: i32 {contract.value = "storage_max"},
-    %activation_min: f32 {contract.value = "activation_min"},
-    %activation_max: f32 {contract.value = "activation_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
+    %activation_max: f32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
   %scale = func.call @float32_scale(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
-  %delegated = func.call @requantize_float32(%product, %scale, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
-  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
-  %builtin = func.call @tflite.mul(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point, %builtin_min, %builtin_max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %delegated = func.call @requantize_float32(%product, %scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, i32) -> i32
+  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %output_zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
+  %builtin = func.call @tflite.mul(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %output_zero_point, %builtin_min, %builtin_max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
   %scales = arith.mulf %lhs_scale, %rhs_scale : f32
   %low = arith.constant 1.52587890625e-05 : f32
   // the largest float32 below 256
@@ -359,25 +284,19 @@ func.func @mul(
 // src/f32-qs8-vcvt: multiplies by the reciprocal, in float32. Results saturate, that of NaN at
 // the largest code, as the minimum of x86 gives its second operand.
 func.func @quantize(
-    %input: f32 {contract.value = "input"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %one = arith.constant 1.0 : f32
   %reciprocal = arith.divf %one, %output_scale : f32
   %product = arith.mulf %input, %reciprocal : f32
   %number = func.call @few_steps(%product) : (f32) -> f32
-  %result = func.call @round_to_stored(%number, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  %result = func.call @round_to_stored(%number, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // src/qs8-f32-vcvt: the product of scale and centred integer rounds once, as in the
 // reference.
-func.func @dequantize(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"}) -> f32 {
+func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
   %result = func.call @tflite.dequantize(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
   return %result : f32
 }
@@ -385,25 +304,17 @@ func.func @dequantize(
 // src/microparams-init.c, xnn_init_qs8_cvt_params: 8 fractional bits of the ratio, half up.
 // The delegate takes ratios in [2^-8, 2^7] between tensors of one signedness.
 func.func @requantize(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %input_unsigned: i1 {contract.value = "input_unsigned"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %output_unsigned: i1 {contract.value = "output_unsigned"},
-    %element: i32 {contract.value = "element"},
-    %element_count: i32 {contract.value = "element_count"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %input_unsigned: i1, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1,
+    %element: i32, %element_count: i32) -> i32 {
   %c8 = arith.constant 8 : i32
   %centred = arith.subi %input, %input_zero_point : i32
   %ratio = arith.divf %input_scale, %output_scale : f32
   %multiplier = func.call @to_fixed_point(%ratio, %c8) : (f32, i32) -> i32
   %product = arith.muli %centred, %multiplier : i32
   %scaled = fixed.shift_right %product, %c8 {rounding = half_up} : i32
-  %delegated = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
-  %builtin = func.call @"tflite-ruy.requantize"(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %element, %element_count) : (i32, f32, i32, f32, i32, i32, i32, i32, i32) -> i32
+  %delegated = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %builtin = func.call @"tflite-ruy.requantize"(%input, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max, %element, %element_count) : (i32, f32, i32, f32, i32, i32, i32, i32, i32) -> i32
   %low = arith.constant 0.00390625 : f32
   %high = arith.constant 128.0 : f32
   %in_range = func.call @is_supported_ratio(%input_scale, %output_scale, %low, %high) : (f32, f32, f32, f32) -> i1
@@ -415,12 +326,9 @@ func.func @requantize(
 
 // src/xnnpack/quantization.h, xnn_qs8_quantize: the bounds of activations that the delegate
 // takes. The zero point is inside the rounding.
-func.func @bound(
-    %real: f32 {contract.value = "real"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
+func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
   %quotient = arith.divf %real, %output_scale : f32
-  %result = func.call @add_and_round(%quotient, %zero_point) : (f32, i32) -> i32
+  %result = func.call @add_and_round(%quotient, %output_zero_point) : (f32, i32) -> i32
   return %result : i32
 }
 
@@ -433,39 +341,27 @@ func.func private @add_and_round(%steps: f32, %zero_point: i32) -> i32 {
 
 // Averages and lone RELUs are built-in kernels', with their bounds.
 func.func @avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %storage_min: i32 {contract.value = "storage_min"},
-    %storage_max: i32 {contract.value = "storage_max"},
-    %activation_min: f32 {contract.value = "activation_min"},
-    %activation_max: f32 {contract.value = "activation_max"}) -> i32 {
-  %min, %max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
-  %result = func.call @"tflite-ruy.avg_pool2d"(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
+    %activation_max: f32) -> i32 {
+  %min, %max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %output_zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
+  %result = func.call @"tflite-ruy.avg_pool2d"(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @clamp(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %storage_min: i32 {contract.value = "storage_min"},
-    %storage_max: i32 {contract.value = "storage_max"},
-    %activation_min: f32 {contract.value = "activation_min"},
-    %activation_max: f32 {contract.value = "activation_max"}) -> i32 {
-  %min, %max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
-  %result = func.call @"tflite-ruy.clamp"(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
+    %activation_max: f32) -> i32 {
+  %min, %max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %output_zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
+  %result = func.call @"tflite-ruy.clamp"(%input, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // src/reference/unary-elementwise.cc: sigmoid, tanh and elu as the built-in tables, but the
 // zero point is inside a rounding half to even.
-func.func private @table_output(%real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @table_output(
+    %real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
   %one = arith.constant 1.0 : f32
   %inverse = arith.divf %one, %scale : f32
   %scaled = arith.mulf %real, %inverse : f32
@@ -478,13 +374,8 @@ func.func private @table_output(%real: f32, %scale: f32, %zero_point: i32, %min:
 // src/reference/unary-elementwise.cc, SigmoidOp: in float64, cut to float32; 0 and 1 beyond
 // -100 and 100.
 func.func @sigmoid(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %x = func.call @table_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
   %hundred = arith.constant 100.0 : f32
   %minus_hundred = arith.constant -100.0 : f32
@@ -496,7 +387,7 @@ func.func @sigmoid(
   %denominator = arith.addf %one, %exponential : f64
   %quotient = arith.divf %exponential, %denominator : f64
   %real = arith.truncf %quotient : f64 to f32
-  %result = func.call @table_output(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @table_output(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -504,14 +395,8 @@ func.func @sigmoid(
 // multiplier for negative values. The delegate takes ratios whose magnitude is in
 // [2^-8, 2^7].
 func.func @leaky_relu(
-    %input: i32 {contract.value = "input"},
-    %alpha: f32 {contract.value = "alpha"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %c8 = arith.constant 8 : i32
   %zero = arith.constant 0 : i32
   %x = arith.subi %input, %input_zero_point : i32
@@ -523,8 +408,8 @@ func.func @leaky_relu(
   %factor = arith.select %non_negative, %multiplier, %alpha_multiplier : i32
   %product = arith.muli %x, %factor : i32
   %scaled = fixed.shift_right %product, %c8 {rounding = half_up} : i32
-  %delegated = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
-  %builtin = func.call @"tflite-ruy.leaky_relu"(%input, %alpha, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, i32, f32, i32, i32, i32) -> i32
+  %delegated = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %builtin = func.call @"tflite-ruy.leaky_relu"(%input, %alpha, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, i32, f32, i32, i32, i32) -> i32
   %low = arith.constant 0.00390625 : f32
   %high = arith.constant 128.0 : f32
   %magnitude = math.absf %alpha : f32
@@ -541,11 +426,8 @@ func.func @leaky_relu(
 // src/indirection.c, xnn_indirection_init_resize_bilinear2d_hwc_q11: positions in float32,
 // weights with 11 fractional bits.
 func.func @resize_bilinear_position(
-    %index: i32 {contract.value = "output_index"},
-    %input_size: i32 {contract.value = "input_size"},
-    %output_size: i32 {contract.value = "output_size"},
-    %align_corners: i1 {contract.value = "align_corners"},
-    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> (i32, i32, i32) {
+    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
+    %half_pixel_centers: i1) -> (i32, i32, i32) {
   %one = arith.constant 1 : i32
   %several = arith.cmpi ne, %output_size, %one : i32
   %aligned = arith.andi %align_corners, %several : i1
@@ -556,7 +438,7 @@ func.func @resize_bilinear_position(
   %numerator_f = arith.sitofp %numerator : i32 to f32
   %denominator_f = arith.sitofp %denominator : i32 to f32
   %scale = arith.divf %numerator_f, %denominator_f : f32
-  %index_f = arith.sitofp %index : i32 to f32
+  %index_f = arith.sitofp %output_index : i32 to f32
   %corner = arith.mulf %index_f, %scale : f32
   %half = arith.constant 0.5 : f32
   %zero = arith.constant 0.0 : f32
@@ -579,12 +461,8 @@ func.func @resize_bilinear_position(
 
 // src/s8-ibilinear: rows, then columns; one rounding half up of 22 fractional bits.
 func.func @resize_bilinear(
-    %top_left: i32 {contract.value = "top_left"},
-    %top_right: i32 {contract.value = "top_right"},
-    %bottom_left: i32 {contract.value = "bottom_left"},
-    %bottom_right: i32 {contract.value = "bottom_right"},
-    %y_weight: i32 {contract.value = "y_weight"},
-    %x_weight: i32 {contract.value = "x_weight"}) -> i32 {
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
+    %x_weight: i32) -> i32 {
   %top = func.call @interpolate(%top_left, %top_right, %x_weight) : (i32, i32, i32) -> i32
   %bottom = func.call @interpolate(%bottom_left, %bottom_right, %x_weight) : (i32, i32, i32) -> i32
   %sum = func.call @interpolate(%top, %bottom, %y_weight) : (i32, i32, i32) -> i32

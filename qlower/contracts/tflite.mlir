@@ -126,7 +126,8 @@ func.func private @saturating_rounding_doubling_high_mul(%a: i32, %b: i32) -> i3
 
 // internal/common.cc, MultiplyByQuantizedMultiplier (default build): rounds twice.
 // The left shift wraps.
-func.func private @multiply_by_quantized_multiplier(%x: i32, %multiplier: i32, %exponent: i32) -> i32 {
+func.func private @multiply_by_quantized_multiplier(
+    %x: i32, %multiplier: i32, %exponent: i32) -> i32 {
   func.call @require_legal_exponent(%exponent) : (i32) -> ()
   %zero = arith.constant 0 : i32
   %left = arith.maxsi %exponent, %zero : i32
@@ -162,7 +163,8 @@ func.func private @offset_and_clamp(%x: i32, %zero_point: i32, %min: i32, %max: 
 
 // kernel_util.cc, PopulateConvolutionQuantizationParams: the scales combine in float64.
 // For uint8 GetQuantizedConvolutionMultipler multiplies input and weight scale in float32.
-func.func private @convolution_scale(%input: f32, %weight: f32, %output: f32, %float32_product: i1) -> f64 {
+func.func private @convolution_scale(
+    %input: f32, %weight: f32, %output: f32, %float32_product: i1) -> f64 {
   %input64 = arith.extf %input : f32 to f64
   %weight64 = arith.extf %weight : f32 to f64
   %wide = arith.mulf %input64, %weight64 : f64
@@ -175,90 +177,56 @@ func.func private @convolution_scale(%input: f32, %weight: f32, %output: f32, %f
 }
 
 // internal/reference/integer_ops/conv.h and conv.h
-func.func @conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
-  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %unsigned) : (f32, f32, f32, i1) -> f64
-  %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
 // internal/reference/integer_ops/depthwise_conv.h and depthwiseconv_uint8.h (kAwayFromZero)
-func.func @depthwise_conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
-  %result = func.call @conv2d(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, i32, i32, i32, i1) -> i32
+func.func @conv2d(
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %input_unsigned: i1) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
+  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %input_unsigned) : (f32, f32, f32, i1) -> f64
+  %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // internal/reference/integer_ops/fully_connected.h and fully_connected.h: multiplies in
 // float64 and rounds once, half away from zero (LiteRT since April 2025).
 func.func @linear(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %wide = arith.constant false
   %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
   %accumulator64 = arith.sitofp %accumulator : i32 to f64
   %product = arith.mulf %accumulator64, %real : f64
   %scaled = fixed.convert %product {rounding = half_away} : f64 to i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // batch_matmul.cc and internal/reference/batch_matmul.h
 func.func @matmul(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %narrow = arith.constant true
   %real = func.call @convolution_scale(%lhs_scale, %rhs_scale, %output_scale, %narrow) : (f32, f32, f32, i1) -> f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // tflite/tools/optimize/quantization_utils.cc, SymmetricBiasQuantize: the converter makes
 // the integer bias, with a float32 reciprocal, ties away from zero. -2^31 is not used.
-func.func @quantize_bias(
-    %real: f32 {contract.value = "real_bias"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"}) -> i32 {
+func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32) -> i32 {
   %one = arith.constant 1.0 : f32
   %scale = arith.mulf %input_scale, %weight_scale : f32
   %reciprocal = arith.divf %one, %scale : f32
-  %product = arith.mulf %real, %reciprocal : f32
+  %product = arith.mulf %real_bias, %reciprocal : f32
   %rounded = fixed.convert %product {rounding = half_away} : f32 to i32
   %smallest = arith.constant -2147483647 : i32
   %result = arith.maxsi %rounded, %smallest : i32
   return %result : i32
 }
 
-func.func @dequantize_bias(
-    %bias: i32 {contract.value = "bias"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"}) -> f32 {
+func.func @dequantize_bias(%bias: i32, %input_scale: f32, %weight_scale: f32) -> f32 {
   %scale = arith.mulf %input_scale, %weight_scale : f32
   %steps = arith.sitofp %bias : i32 to f32
   %result = arith.mulf %steps, %scale : f32
@@ -268,7 +236,8 @@ func.func @dequantize_bias(
 // ---------------------------------------------------------------- pooling, mean
 
 // pooling.cc, Prepare: scales may differ by 10^-6.
-func.func private @require_equal_quantization(%input_scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32) {
+func.func private @require_equal_quantization(
+    %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32) {
   %difference = arith.subf %input_scale, %output_scale : f32
   %distance = math.absf %difference : f32
   %limit = arith.constant 1.0e-06 : f32
@@ -282,15 +251,9 @@ func.func private @require_equal_quantization(%input_scale: f32, %input_zero_poi
 // internal/reference/integer_ops/pooling.h: the mean of the *stored* integers, ties away
 // from zero; the zero point is not subtracted.
 func.func @avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %zero_point) : (f32, i32, f32, i32) -> ()
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %output_zero_point) : (f32, i32, f32, i32) -> ()
   %two = arith.constant 2 : i32
   %half = arith.divsi %count, %two : i32
   %zero = arith.constant 0 : i32
@@ -299,8 +262,8 @@ func.func @avg_pool2d(
   %below = arith.subi %accumulator, %half : i32
   %nudged = arith.select %positive, %above, %below : i32
   %mean = arith.divsi %nudged, %count : i32
-  %low = arith.maxsi %mean, %min : i32
-  %result = arith.minsi %low, %max : i32
+  %low = arith.maxsi %mean, %output_min : i32
+  %result = arith.minsi %low, %output_max : i32
   return %result : i32
 }
 
@@ -327,14 +290,8 @@ func.func private @mean_multiplier(%real: f64, %count: i32) -> (i32, i32) {
 }
 
 func.func @mean(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %input64 = arith.extf %input_scale : f32 to f64
   %output64 = arith.extf %output_scale : f32 to f64
   %real = arith.divf %input64, %output64 : f64
@@ -342,7 +299,7 @@ func.func @mean(
   %offset = arith.muli %input_zero_point, %count : i32
   %sum = arith.subi %accumulator, %offset : i32
   %scaled = func.call @multiply_by_quantized_multiplier(%sum, %mean_multiplier, %mean_exponent) : (i32, i32, i32) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -351,7 +308,8 @@ func.func @mean(
 // add.cc, PrepareGeneralAddOrSub; internal/reference/add.h: both operands are brought to
 // a common scale with 20 more bits, added, and scaled to the output.
 func.func private @add_operands(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32, %rhs_zero_point: i32) -> (i32, i32, f64) {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32) -> (i32, i32, f64) {
   %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
   %larger64 = arith.extf %larger : f32 to f64
   %two = arith.constant 2.0 : f64
@@ -370,7 +328,8 @@ func.func private @add_operands(
   return %lhs_scaled, %rhs_scaled, %twice : i32, i32, f64
 }
 
-func.func private @add_output(%sum: i32, %twice: f64, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @add_output(
+    %sum: i32, %twice: f64, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
   %scaled = func.call @scale_sum(%sum, %twice, %output_scale) : (i32, f64, f32) -> i32
   %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
   return %result : i32
@@ -390,51 +349,30 @@ func.func private @scale_sum(%sum: i32, %twice: f64, %output_scale: f32) -> i32 
 }
 
 func.func @add(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %a, %b, %twice = func.call @add_operands(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32, i32, f32, i32) -> (i32, i32, f64)
   %sum = arith.addi %a, %b : i32
-  %result = func.call @add_output(%sum, %twice, %output_scale, %zero_point, %min, %max) : (i32, f64, f32, i32, i32, i32) -> i32
+  %result = func.call @add_output(%sum, %twice, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f64, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @sub(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %a, %b, %twice = func.call @add_operands(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32, i32, f32, i32) -> (i32, i32, f64)
   %difference = arith.subi %a, %b : i32
-  %result = func.call @add_output(%difference, %twice, %output_scale, %zero_point, %min, %max) : (i32, f64, f32, i32, i32, i32) -> i32
+  %result = func.call @add_output(%difference, %twice, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f64, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // mul.cc: the scales combine in float32. internal/reference/integer_ops/mul.h
 func.func @mul(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %scale = arith.mulf %lhs_scale, %rhs_scale : f32
   %ratio = arith.divf %scale, %output_scale : f32
   %real = arith.extf %ratio : f32 to f64
@@ -442,7 +380,7 @@ func.func @mul(
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
   %scaled = func.call @multiply_by_real(%product, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -450,24 +388,22 @@ func.func @mul(
 
 // kernel_util.cc, CalculateActivationRangeQuantized: the stored integer of a real bound of
 // a fused activation; float32 division, half away from zero.
-func.func @bound(
-    %real: f32 {contract.value = "real"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
+func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
   %quotient = arith.divf %real, %output_scale : f32
   %steps = math.absf %quotient : f32
   %limit = arith.constant 2147483648.0 : f32
   %fits = arith.cmpf olt, %steps, %limit : f32
   cf.assert %fits, "the activation's bound is 2^31 steps of the output or more, which LiteRT refuses"
   %rounded = fixed.convert %quotient {rounding = half_away} : f32 to i32
-  %result = arith.addi %rounded, %zero_point : i32
+  %result = arith.addi %rounded, %output_zero_point : i32
   return %result : i32
 }
 
 // kernel_util.cc, CalculateActivationRangeQuantized: the storage range within the bounds of an
 // activation, of which an infinite one is none. For contracts whose `bound` is another.
 func.func private @activation_range(
-    %storage_min: i32, %storage_max: i32, %low: f32, %high: f32, %output_scale: f32, %zero_point: i32) -> (i32, i32) {
+    %storage_min: i32, %storage_max: i32, %low: f32, %high: f32, %output_scale: f32,
+    %zero_point: i32) -> (i32, i32) {
   %min = func.call @activation_bound(%low, %storage_min, %output_scale, %zero_point) : (f32, i32, f32, i32) -> i32
   %max = func.call @activation_bound(%high, %storage_max, %output_scale, %zero_point) : (f32, i32, f32, i32) -> i32
   %above = arith.maxsi %min, %storage_min : i32
@@ -477,7 +413,8 @@ func.func private @activation_range(
   return %low_result, %high_result : i32, i32
 }
 
-func.func private @activation_bound(%real: f32, %none: i32, %output_scale: f32, %zero_point: i32) -> i32 {
+func.func private @activation_bound(
+    %real: f32, %none: i32, %output_scale: f32, %zero_point: i32) -> i32 {
   %magnitude = math.absf %real : f32
   %infinity = arith.constant 0x7F800000 : f32
   %finite = arith.cmpf olt, %magnitude, %infinity : f32
@@ -524,23 +461,17 @@ func.func private @convertible(%steps: f32, %zero_point: i32) -> f32 {
 
 // internal/reference/quantize.h, AffineQuantize: float32 division, half away from zero.
 func.func @quantize(
-    %input: f32 {contract.value = "input"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %quotient = arith.divf %input, %output_scale : f32
-  %number = func.call @convertible(%quotient, %zero_point) : (f32, i32) -> f32
+  %number = func.call @convertible(%quotient, %output_zero_point) : (f32, i32) -> f32
   %rounded = fixed.convert %number {rounding = half_away} : f32 to i32
-  %result = func.call @offset_and_clamp(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%rounded, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // internal/reference/dequantize.h: the scale is widened to float64.
-func.func @dequantize(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"}) -> f32 {
+func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
   %centred = arith.subi %input, %input_zero_point : i32
   %integer = arith.sitofp %centred : i32 to f64
   %scale = arith.extf %input_scale : f32 to f64
@@ -551,55 +482,39 @@ func.func @dequantize(
 
 // internal/reference/requantize.h
 func.func @requantize(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %input64 = arith.extf %input_scale : f32 to f64
   %output64 = arith.extf %output_scale : f32 to f64
   %real = arith.divf %input64, %output64 : f64
   %centred = arith.subi %input, %input_zero_point : i32
   %scaled = func.call @multiply_by_real(%centred, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // activations.cc, QuantizedReluX: RELU, RELU6 and RELU_N1_TO_1 on their own. The scales are
 // divided in float32; output_min and output_max carry the activation's bounds.
 func.func @clamp(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %ratio = arith.divf %input_scale, %output_scale : f32
   %real = arith.extf %ratio : f32 to f64
   %centred = arith.subi %input, %input_zero_point : i32
   %scaled = func.call @multiply_by_real(%centred, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // internal/reference/concatenation.h: int8 inputs must share the output's parameters;
 // uint8 is rescaled in float32 (ConcatenationWithScaling).
 func.func @concat(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %input_unsigned: i1) -> i32 {
   %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
-  %same_zero_point = arith.cmpi eq, %input_zero_point, %zero_point : i32
+  %same_zero_point = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
   %same = arith.andi %same_scale, %same_zero_point : i1
-  %legal = arith.ori %same, %unsigned : i1
+  %legal = arith.ori %same, %input_unsigned : i1
   cf.assert %legal, "int8 inputs of concat must have the output's scale and zero point: LiteRT refuses others"
   %one = arith.constant 1.0 : f32
   %inverse = arith.divf %one, %output_scale : f32
@@ -611,7 +526,7 @@ func.func @concat(
   %product = arith.mulf %value, %ratio : f32
   %sum = arith.addf %product, %bias : f32
   %rounded = fixed.convert %sum {rounding = half_away} : f32 to i32
-  %rescaled = func.call @offset_and_clamp(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %rescaled = func.call @offset_and_clamp(%rounded, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   %result = arith.select %same, %input, %rescaled : i32
   return %result : i32
 }
@@ -627,7 +542,8 @@ func.func private @table_input(%input: i32, %scale: f32, %zero_point: i32) -> f3
   return %real : f32
 }
 
-func.func private @table_output(%real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @table_output(
+    %real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
   %one = arith.constant 1.0 : f32
   %inverse = arith.divf %one, %scale : f32
   %scaled = arith.mulf %real, %inverse : f32
@@ -637,52 +553,37 @@ func.func private @table_output(%real: f32, %scale: f32, %zero_point: i32, %min:
 }
 
 func.func @sigmoid(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %x = func.call @table_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
   %negated = arith.negf %x : f32
   %exponential = math.exp %negated : f32
   %one = arith.constant 1.0 : f32
   %denominator = arith.addf %one, %exponential : f32
   %real = arith.divf %one, %denominator : f32
-  %result = func.call @table_output(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @table_output(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @tanh(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %x = func.call @table_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
   %real = math.tanh %x : f32
-  %result = func.call @table_output(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @table_output(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @elu(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %x = func.call @table_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
   %zero = arith.constant 0.0 : f32
   %negative = arith.cmpf olt, %x, %zero : f32
   %at_most_zero = arith.minimumf %x, %zero : f32
   %exponential = math.expm1 %at_most_zero : f32
   %real = arith.select %negative, %exponential, %x : f32
-  %result = func.call @table_output(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @table_output(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -690,14 +591,8 @@ func.func @elu(
 // alpha is negative, LiteRT's answers are those of |alpha| with the sign changed after the
 // roundings.
 func.func @leaky_relu(
-    %input: i32 {contract.value = "input"},
-    %alpha: f32 {contract.value = "alpha"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %identity_real, %alpha_real = func.call @leaky_ratios(%alpha, %input_scale, %output_scale) : (f32, f32, f32) -> (f64, f64)
   %x = arith.subi %input, %input_zero_point : i32
   %zero = arith.constant 0 : i32
@@ -710,7 +605,7 @@ func.func @leaky_relu(
   %sloped = arith.select %falling, %mirrored, %steep : i32
   %non_negative = arith.cmpi sge, %x, %zero : i32
   %scaled = arith.select %non_negative, %identity, %sloped : i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -747,13 +642,8 @@ func.func private @reduce_multiplier_to_16_bits(%multiplier: i32) -> i32 {
 }
 
 func.func @hard_swish(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %fine_step = arith.constant 0.0078125 : f32
   %fine_scale = arith.mulf %fine_step, %input_scale : f32
   %output_ratio = arith.divf %fine_scale, %output_scale : f32
@@ -806,7 +696,7 @@ func.func @hard_swish(
   %representable = arith.cmpi sle, %output_exponent, %zero : i32
   cf.assert %representable, "hard_swish: the output scale is less than 1/128 of the input scale, which LiteRT refuses"
   %scaled = fixed.shift_right %swish, %output_right {rounding = half_away} : i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -814,10 +704,7 @@ func.func @hard_swish(
 
 // softmax.cc, PreprocessSoftmaxScaling and CalculateInputRadius; internal/reference/softmax.h.
 // Differences from the row's maximum become Q5.26, their exponentials Q0.31.
-func.func @softmax_term(
-    %difference: i32 {contract.value = "difference"},
-    %beta: f32 {contract.value = "beta"},
-    %input_scale: f32 {contract.value = "input_scale"}) -> i32 {
+func.func @softmax_term(%difference: i32, %beta: f32, %input_scale: f32) -> i32 {
   %beta64 = arith.extf %beta : f32 to f64
   %scale64 = arith.extf %input_scale : f32 to f64
   %beta_scale = arith.mulf %beta64, %scale64 : f64
@@ -910,7 +797,8 @@ func.func private @exp_on_negative_values(%a: i32, %integer_bits: i32) -> i32 {
 }
 
 // x times the factor if the bit `place` above `quarter` is set in `bits`.
-func.func private @multiply_if_bit(%x: i32, %factor: i32, %bits: i32, %quarter: i32, %place: i32) -> i32 {
+func.func private @multiply_if_bit(
+    %x: i32, %factor: i32, %bits: i32, %quarter: i32, %place: i32) -> i32 {
   %zero = arith.constant 0 : i32
   %bit = arith.shli %quarter, %place : i32
   %masked = arith.andi %bits, %bit : i32
@@ -921,7 +809,7 @@ func.func private @multiply_if_bit(%x: i32, %factor: i32, %bits: i32, %quarter: 
 }
 
 // The sum of exponentials is Q12.19.
-func.func @softmax_addend(%term: i32 {contract.value = "term"}) -> i32 {
+func.func @softmax_addend(%term: i32) -> i32 {
   %c12 = arith.constant 12 : i32
   %result = fixed.shift_right %term, %c12 {rounding = half_away} : i32
   return %result : i32
@@ -975,16 +863,12 @@ func.func private @saturating_shift_left(%x: i32, %shift: i64) -> i32 {
 // zero point. Sums of 2^28 and more (over 512 equal logits) would shift a 32-bit value by more
 // than 31 places, undefined in the kernel; here it is done in 64 bits.
 func.func @softmax_output(
-    %term: i32 {contract.value = "term"},
-    %sum: i32 {contract.value = "sum"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %term: i32, %sum: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %step = arith.constant 0.00390625 : f32
   %right_scale = arith.cmpf oeq, %output_scale, %step : f32
   cf.assert %right_scale, "softmax: the output scale must be 1/256, LiteRT refuses others"
-  %right_zero_point = arith.cmpi eq, %zero_point, %min : i32
+  %right_zero_point = arith.cmpi eq, %output_zero_point, %output_min : i32
   cf.assert %right_zero_point, "softmax: the output zero point must be the storage type's minimum, LiteRT refuses others"
   %headroom = math.ctlz %sum : i32
   %normalized = arith.shli %sum, %headroom : i32
@@ -998,7 +882,7 @@ func.func @softmax_output(
   %product64 = arith.extsi %product : i32 to i64
   %rounded = fixed.shift_right %product64, %places64 {rounding = half_away} : i64
   %probability = arith.trunci %rounded : i64 to i32
-  %result = func.call @offset_and_clamp(%probability, %min, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%probability, %output_min, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -1006,11 +890,8 @@ func.func @softmax_output(
 
 // internal/reference/resize_nearest_neighbor.h, GetNearestNeighbor: float32
 func.func @resize_nearest_position(
-    %index: i32 {contract.value = "output_index"},
-    %input_size: i32 {contract.value = "input_size"},
-    %output_size: i32 {contract.value = "output_size"},
-    %align_corners: i1 {contract.value = "align_corners"},
-    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> i32 {
+    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
+    %half_pixel_centers: i1) -> i32 {
   %one = arith.constant 1 : i32
   %zero = arith.constant 0 : i32
   %several = arith.cmpi sgt, %output_size, %one : i32
@@ -1025,7 +906,7 @@ func.func @resize_nearest_position(
   %half = arith.constant 0.5 : f32
   %zero_f = arith.constant 0.0 : f32
   %offset = arith.select %half_pixel_centers, %half, %zero_f : f32
-  %index_f = arith.sitofp %index : i32 to f32
+  %index_f = arith.sitofp %output_index : i32 to f32
   %centre = arith.addf %index_f, %offset : f32
   %position = arith.mulf %centre, %scale : f32
   %rounded = fixed.convert %position {rounding = half_away} : f32 to i32
@@ -1040,12 +921,8 @@ func.func @resize_nearest_position(
 // has positions with 10 fractional bits (ComputeInterpolationValuesInteger); uint8 has float32
 // ones, whose weights are handed on by their bits.
 func.func @resize_bilinear_position(
-    %index: i32 {contract.value = "output_index"},
-    %input_size: i32 {contract.value = "input_size"},
-    %output_size: i32 {contract.value = "output_size"},
-    %align_corners: i1 {contract.value = "align_corners"},
-    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"},
-    %unsigned: i1 {contract.value = "input_unsigned"}) -> (i32, i32, i32) {
+    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
+    %half_pixel_centers: i1, %input_unsigned: i1) -> (i32, i32, i32) {
   %one = arith.constant 1 : i32
   %several = arith.cmpi sgt, %output_size, %one : i32
   %aligned = arith.andi %align_corners, %several : i1
@@ -1053,16 +930,17 @@ func.func @resize_bilinear_position(
   %output_less_1 = arith.subi %output_size, %one : i32
   %numerator = arith.select %aligned, %input_less_1, %input_size : i32
   %denominator = arith.select %aligned, %output_less_1, %output_size : i32
-  %lower, %upper, %weight = func.call @fixed_point_position(%index, %numerator, %denominator, %half_pixel_centers, %input_less_1) : (i32, i32, i32, i1, i32) -> (i32, i32, i32)
-  %lower_f, %upper_f, %weight_f = func.call @float32_position(%index, %numerator, %denominator, %half_pixel_centers, %input_less_1) : (i32, i32, i32, i1, i32) -> (i32, i32, i32)
-  %lower_result = arith.select %unsigned, %lower_f, %lower : i32
-  %upper_result = arith.select %unsigned, %upper_f, %upper : i32
-  %weight_result = arith.select %unsigned, %weight_f, %weight : i32
+  %lower, %upper, %weight = func.call @fixed_point_position(%output_index, %numerator, %denominator, %half_pixel_centers, %input_less_1) : (i32, i32, i32, i1, i32) -> (i32, i32, i32)
+  %lower_f, %upper_f, %weight_f = func.call @float32_position(%output_index, %numerator, %denominator, %half_pixel_centers, %input_less_1) : (i32, i32, i32, i1, i32) -> (i32, i32, i32)
+  %lower_result = arith.select %input_unsigned, %lower_f, %lower : i32
+  %upper_result = arith.select %input_unsigned, %upper_f, %upper : i32
+  %weight_result = arith.select %input_unsigned, %weight_f, %weight : i32
   return %lower_result, %upper_result, %weight_result : i32, i32, i32
 }
 
 func.func private @fixed_point_position(
-    %index: i32, %numerator: i32, %denominator: i32, %half_pixel_centers: i1, %last: i32) -> (i32, i32, i32) {
+    %index: i32, %numerator: i32, %denominator: i32, %half_pixel_centers: i1,
+    %last: i32) -> (i32, i32, i32) {
   %zero = arith.constant 0 : i32
   %two = arith.constant 2 : i32
   %c10 = arith.constant 10 : i32
@@ -1090,7 +968,8 @@ func.func private @fixed_point_position(
 
 // ComputeInterpolationValues
 func.func private @float32_position(
-    %index: i32, %numerator: i32, %denominator: i32, %half_pixel_centers: i1, %last: i32) -> (i32, i32, i32) {
+    %index: i32, %numerator: i32, %denominator: i32, %half_pixel_centers: i1,
+    %last: i32) -> (i32, i32, i32) {
   %numerator_f = arith.sitofp %numerator : i32 to f32
   %denominator_f = arith.sitofp %denominator : i32 to f32
   %scale = arith.divf %numerator_f, %denominator_f : f32
@@ -1114,17 +993,12 @@ func.func private @float32_position(
 
 // internal/reference/resize_bilinear.h, ResizeBilinearInteger and ResizeBilinear.
 func.func @resize_bilinear(
-    %top_left: i32 {contract.value = "top_left"},
-    %top_right: i32 {contract.value = "top_right"},
-    %bottom_left: i32 {contract.value = "bottom_left"},
-    %bottom_right: i32 {contract.value = "bottom_right"},
-    %y_weight: i32 {contract.value = "y_weight"},
-    %x_weight: i32 {contract.value = "x_weight"},
-    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
+    %x_weight: i32, %input_unsigned: i1) -> i32 {
   %integer = func.call @interpolate_fixed_point(%top_left, %top_right, %bottom_left, %bottom_right, %y_weight, %x_weight) : (i32, i32, i32, i32, i32, i32) -> i32
   %zero = arith.constant 0 : i32
-  %y_bits = arith.select %unsigned, %y_weight, %zero : i32
-  %x_bits = arith.select %unsigned, %x_weight, %zero : i32
+  %y_bits = arith.select %input_unsigned, %y_weight, %zero : i32
+  %x_bits = arith.select %input_unsigned, %x_weight, %zero : i32
   %y = arith.bitcast %y_bits : i32 to f32
   %x = arith.bitcast %x_bits : i32 to f32
   %top_left_f = arith.sitofp %top_left : i32 to f32
@@ -1135,13 +1009,14 @@ func.func @resize_bilinear(
   %half = arith.constant 0.5 : f32
   %above = arith.addf %real, %half : f32
   %rounded = fixed.convert %above {rounding = toward_zero} : f32 to i32
-  %result = arith.select %unsigned, %rounded, %integer : i32
+  %result = arith.select %input_unsigned, %rounded, %integer : i32
   return %result : i32
 }
 
 // Weights sum to 2^20; one rounding, half away from zero.
 func.func private @interpolate_fixed_point(
-    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32, %x_weight: i32) -> i32 {
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
+    %x_weight: i32) -> i32 {
   %one = arith.constant 1024 : i32
   %y_rest = arith.subi %one, %y_weight : i32
   %x_rest = arith.subi %one, %x_weight : i32
@@ -1165,7 +1040,8 @@ func.func private @divide_by_two_to_20(%sum: i32) -> i32 {
 }
 
 func.func private @interpolate_float32(
-    %top_left: f32, %top_right: f32, %bottom_left: f32, %bottom_right: f32, %y: f32, %x: f32) -> f32 {
+    %top_left: f32, %top_right: f32, %bottom_left: f32, %bottom_right: f32, %y: f32,
+    %x: f32) -> f32 {
   %one = arith.constant 1.0 : f32
   %y_rest = arith.subf %one, %y : f32
   %x_rest = arith.subf %one, %x : f32

@@ -44,59 +44,37 @@ module attributes {
   contract.base = "tflite"
 } {
 
-// micro/kernels/fully_connected_common.cc: fixed point, where LiteRT multiplies in float64.
-// The scales combine in float64 whatever their number.
-func.func @linear(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @scale_product(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
 // micro/kernels/batch_matmul_common.cc
 func.func @matmul(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @scale_product(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %result = func.call @scale_product(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // A product, or sum of products, times the ratio of the scales: all in float64.
+// micro/kernels/fully_connected_common.cc: fixed point, where LiteRT multiplies in float64.
+// The scales combine in float64 whatever their number.
 func.func private @scale_product(
-    %product: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 attributes {contract.rules = ["linear"]} {
   %wide = arith.constant false
-  %real = func.call @convolution_scale(%lhs_scale, %rhs_scale, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
-  %scaled = func.call @multiply_by_real(%product, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
+  %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // micro/kernels/mul_common.cc: LiteRT combines the scales in float32.
 func.func @mul(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
-  %result = func.call @scale_product(%product, %lhs_scale, %rhs_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  %result = func.call @scale_product(%product, %lhs_scale, %rhs_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -105,18 +83,10 @@ func.func @mul(
 // micro/kernels/activations_common.cc: RELU rescales by a ratio in float64. RELU6 clamps the
 // input's codes at the input's zero point and 6, and takes them for the output's.
 func.func @clamp(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %unsigned: i1 {contract.value = "input_unsigned"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %storage_max: i32 {contract.value = "storage_max"},
-    %activation_min: f32 {contract.value = "activation_min"},
-    %activation_max: f32 {contract.value = "activation_max"}) -> i32 {
-  func.call @refuse_unsigned(%unsigned) : (i1) -> ()
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %input_unsigned: i1, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %storage_max: i32,
+    %activation_min: f32, %activation_max: f32) -> i32 {
+  func.call @refuse_unsigned(%input_unsigned) : (i1) -> ()
   %none = arith.constant 0.0 : f32
   %six = arith.constant 6.0 : f32
   %infinity = arith.constant 0x7F800000 : f32
@@ -133,7 +103,7 @@ func.func @clamp(
   %clamped = arith.minsi %above, %last_code : i32
   // a ratio that isn't used is no reason to refuse
   %used_scale = arith.select %to_6, %output_scale, %input_scale : f32
-  %rescaled = func.call @requantize(%input, %used_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  %rescaled = func.call @requantize(%input, %used_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
   %result = arith.select %to_6, %clamped, %rescaled : i32
   return %result : i32
 }
@@ -183,11 +153,8 @@ func.func private @activation_output(%value: i32, %low: i1, %high: i1) -> i32 {
 // kernels/internal/reference/integer_ops/logistic.h; gemmlowp fixedpoint.h, logistic. The output
 // is 1/256 a step from -128, whatever its quantization says.
 func.func @sigmoid(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
-  func.call @refuse_unsigned(%unsigned) : (i1) -> ()
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %input_unsigned: i1) -> i32 {
+  func.call @refuse_unsigned(%input_unsigned) : (i1) -> ()
   %x, %low, %high = func.call @activation_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> (i32, i1, i1)
   %zero = arith.constant 0 : i32
   %negated = arith.subi %zero, %x : i32
@@ -214,11 +181,8 @@ func.func @sigmoid(
 // (1 - e^2x) / (1 + e^2x) for x below 0. Doubling Q4.27 is reading it as Q5.26. The output is
 // 1/128 a step about 0, whatever its quantization says.
 func.func @tanh(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
-  func.call @refuse_unsigned(%unsigned) : (i1) -> ()
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %input_unsigned: i1) -> i32 {
+  func.call @refuse_unsigned(%input_unsigned) : (i1) -> ()
   %x, %low, %high = func.call @activation_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> (i32, i1, i1)
   %zero = arith.constant 0 : i32
   %negated = arith.subi %zero, %x : i32

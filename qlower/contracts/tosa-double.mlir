@@ -45,17 +45,11 @@ func.func private @rounds_twice(%double_round: i1) -> i1 {
 
 // Lone RELUs are the exception: the converter gives them SINGLE_ROUND.
 func.func @clamp(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %storage_min: i32 {contract.value = "storage_min"},
-    %storage_max: i32 {contract.value = "storage_max"},
-    %activation_min: f32 {contract.value = "activation_min"},
-    %activation_max: f32 {contract.value = "activation_max"}) -> i32 {
-  %min = func.call @lone_bound(%activation_min, %output_scale, %zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
-  %max = func.call @lone_bound(%activation_max, %output_scale, %zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
+    %activation_max: f32) -> i32 {
+  %min = func.call @lone_bound(%activation_min, %output_scale, %output_zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
+  %max = func.call @lone_bound(%activation_max, %output_scale, %output_zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
   %real = func.call @ratio(%input_scale, %output_scale) : (f32, f32) -> f64
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   %c31 = arith.constant 31 : i32
@@ -64,21 +58,17 @@ func.func @clamp(
   %single_round = arith.constant false
   %centred = arith.subi %input, %input_zero_point : i32
   %scaled = func.call @apply_scale_32(%centred, %multiplier, %shift, %single_round) : (i32, i32, i64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // The converter gives AVG_POOL2D zero points of 0, so that it averages stored integers as
 // TFLite does.
 func.func @avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %count: i32, %input_scale: f32, %output_scale: f32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %zero = arith.constant 0 : i32
-  %result = func.call @tosa.avg_pool2d(%accumulator, %count, %input_scale, %zero, %output_scale, %zero, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = func.call @tosa.avg_pool2d(%accumulator, %count, %input_scale, %zero, %output_scale, %zero, %output_min, %output_max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 

@@ -72,7 +72,8 @@ func.func private @rounds_twice(%double_round: i1) -> i1 {
 // scale_helpers.tosac, apply_scale_32: x * multiplier / 2^shift rounded half up. In mode
 // DOUBLE_ROUND a shift over 31 moves the sum by 2^30, away from zero; that gives the bits of
 // two roundings, the second half away from zero.
-func.func private @apply_scale_32(%x: i32, %multiplier: i32, %shift: i64, %double_round: i1) -> i32 {
+func.func private @apply_scale_32(
+    %x: i32, %multiplier: i32, %shift: i64, %double_round: i1) -> i32 {
   %two = arith.constant 2 : i64
   %c62 = arith.constant 62 : i64
   %not_small = arith.cmpi sge, %shift, %two : i64
@@ -99,14 +100,16 @@ func.func private @apply_scale_32(%x: i32, %multiplier: i32, %shift: i64, %doubl
 
 // RESCALE by `real` without its zero points, of values in [smallest, largest]. TFLite's
 // multiplier and exponent are TOSA's multiplier and 31 - shift.
-func.func private @rescale(%x: i32, %real: f64, %smallest: i64, %largest: i64, %double_round: i1) -> i32 {
+func.func private @rescale(
+    %x: i32, %real: f64, %smallest: i64, %largest: i64, %double_round: i1) -> i32 {
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   %result = func.call @rescale_predictably(%x, %multiplier, %exponent, %smallest, %largest, %double_round) : (i32, i32, i32, i64, i64, i1) -> i32
   return %result : i32
 }
 
 func.func private @rescale_predictably(
-    %x: i32, %multiplier: i32, %exponent: i32, %smallest: i64, %largest: i64, %double_round: i1) -> i32 {
+    %x: i32, %multiplier: i32, %exponent: i32, %smallest: i64, %largest: i64,
+    %double_round: i1) -> i32 {
   %c31 = arith.constant 31 : i64
   %exponent64 = arith.extsi %exponent : i32 to i64
   %shift = arith.subi %c31, %exponent64 : i64
@@ -140,74 +143,24 @@ func.func private @ratio(%scale: f32, %output_scale: f32) -> f64 {
 
 // ---------------------------------------------------------------- convolution, matmul
 
+// The converter writes a 1x1 convolution.
 func.func private @contraction(
-    %accumulator: i32, %smallest: i64, %largest: i64, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %zero_point: i32, %min: i32, %max: i32, %double_round: i1) -> i32 {
+    %accumulator: i32, %accumulator_min: i64, %accumulator_max: i64, %input_scale: f32,
+    %weight_scale: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %double_round: i1) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
   %wide = arith.constant false
   %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
-  %scaled = func.call @rescale(%accumulator, %real, %smallest, %largest, %double_round) : (i32, f64, i64, i64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %smallest: i64 {contract.value = "accumulator_min"},
-    %largest: i64 {contract.value = "accumulator_max"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %double_round: i1 {contract.value = "double_round"}) -> i32 {
-  %result = func.call @contraction(%accumulator, %smallest, %largest, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %double_round) : (i32, i64, i64, f32, f32, f32, i32, i32, i32, i1) -> i32
-  return %result : i32
-}
-
-func.func @depthwise_conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %smallest: i64 {contract.value = "accumulator_min"},
-    %largest: i64 {contract.value = "accumulator_max"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %double_round: i1 {contract.value = "double_round"}) -> i32 {
-  %result = func.call @contraction(%accumulator, %smallest, %largest, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %double_round) : (i32, i64, i64, f32, f32, f32, i32, i32, i32, i1) -> i32
-  return %result : i32
-}
-
-// The converter writes a 1x1 convolution.
-func.func @linear(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %smallest: i64 {contract.value = "accumulator_min"},
-    %largest: i64 {contract.value = "accumulator_max"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %double_round: i1 {contract.value = "double_round"}) -> i32 {
-  %result = func.call @contraction(%accumulator, %smallest, %largest, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %double_round) : (i32, i64, i64, f32, f32, f32, i32, i32, i32, i1) -> i32
+  %scaled = func.call @rescale(%accumulator, %real, %accumulator_min, %accumulator_max, %double_round) : (i32, f64, i64, i64, i1) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @matmul(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %smallest: i64 {contract.value = "accumulator_min"},
-    %largest: i64 {contract.value = "accumulator_max"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %double_round: i1 {contract.value = "double_round"}) -> i32 {
-  %result = func.call @contraction(%accumulator, %smallest, %largest, %lhs_scale, %rhs_scale, %output_scale, %zero_point, %min, %max, %double_round) : (i32, i64, i64, f32, f32, f32, i32, i32, i32, i1) -> i32
+    %accumulator: i32, %accumulator_min: i64, %accumulator_max: i64, %lhs_scale: f32,
+    %rhs_scale: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %double_round: i1) -> i32 {
+  %result = func.call @contraction(%accumulator, %accumulator_min, %accumulator_max, %lhs_scale, %rhs_scale, %output_scale, %output_zero_point, %output_min, %output_max, %double_round) : (i32, i64, i64, f32, f32, f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
@@ -217,14 +170,8 @@ func.func @matmul(
 // subtracted, and the division is a RESCALE in mode SINGLE_ROUND by a multiplier that is a
 // little more than 1/count, so that ties go away from zero.
 func.func @avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %same = arith.cmpf oeq, %input_scale, %output_scale : f32
   cf.assert %same, "input and output of an average differ in scale, which AVG_POOL2D doesn't provide for"
   %one = arith.constant 1 : i32
@@ -244,21 +191,14 @@ func.func @avg_pool2d(
   %sum = arith.subi %accumulator, %offset : i32
   %once = arith.constant false
   %scaled = func.call @apply_scale_32(%sum, %multiplier, %shift, %once) : (i32, i32, i64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // REDUCE_SUM, then one RESCALE by the ratio of the scales over the count.
 func.func @mean(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %double_round: i1 {contract.value = "double_round"}) -> i32 {
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %double_round: i1) -> i32 {
   %offset = arith.muli %input_zero_point, %count : i32
   %sum = arith.subi %accumulator, %offset : i32
   %ratio = func.call @ratio(%input_scale, %output_scale) : (f32, f32) -> f64
@@ -269,7 +209,7 @@ func.func @mean(
   %largest = arith.muli %count64, %c255 : i64
   %smallest = arith.subi %zero, %largest : i64
   %scaled = func.call @rescale_predictably(%sum, %multiplier, %exponent, %smallest, %largest, %double_round) : (i32, i32, i32, i64, i64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -297,7 +237,8 @@ func.func private @twice_the_larger(%lhs_scale: f32, %rhs_scale: f32) -> f64 {
 }
 
 func.func private @rescale_sum(
-    %sum: i32, %twice: f64, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32, %double_round: i1) -> i32 {
+    %sum: i32, %twice: f64, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32,
+    %double_round: i1) -> i32 {
   %two_to_20 = arith.constant 1048576.0 : f64
   %output64 = arith.extf %output_scale : f32 to f64
   %shifted_scale = arith.mulf %output64, %two_to_20 : f64
@@ -311,62 +252,38 @@ func.func private @rescale_sum(
 }
 
 func.func @add(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %double_round: i1 {contract.value = "double_round"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %double_round: i1) -> i32 {
   %twice = func.call @twice_the_larger(%lhs_scale, %rhs_scale) : (f32, f32) -> f64
   %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
   %a = func.call @add_operand(%lhs_centred, %lhs_scale, %twice, %double_round) : (i32, f32, f64, i1) -> i32
   %rhs_centred = arith.subi %rhs, %rhs_zero_point : i32
   %b = func.call @add_operand(%rhs_centred, %rhs_scale, %twice, %double_round) : (i32, f32, f64, i1) -> i32
   %sum = arith.addi %a, %b : i32
-  %result = func.call @rescale_sum(%sum, %twice, %output_scale, %zero_point, %min, %max, %double_round) : (i32, f64, f32, i32, i32, i32, i1) -> i32
+  %result = func.call @rescale_sum(%sum, %twice, %output_scale, %output_zero_point, %output_min, %output_max, %double_round) : (i32, f64, f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
 func.func @sub(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %double_round: i1 {contract.value = "double_round"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %double_round: i1) -> i32 {
   %twice = func.call @twice_the_larger(%lhs_scale, %rhs_scale) : (f32, f32) -> f64
   %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
   %a = func.call @add_operand(%lhs_centred, %lhs_scale, %twice, %double_round) : (i32, f32, f64, i1) -> i32
   %rhs_centred = arith.subi %rhs, %rhs_zero_point : i32
   %b = func.call @add_operand(%rhs_centred, %rhs_scale, %twice, %double_round) : (i32, f32, f64, i1) -> i32
   %sum = arith.subi %a, %b : i32
-  %result = func.call @rescale_sum(%sum, %twice, %output_scale, %zero_point, %min, %max, %double_round) : (i32, f64, f32, i32, i32, i32, i1) -> i32
+  %result = func.call @rescale_sum(%sum, %twice, %output_scale, %output_zero_point, %output_min, %output_max, %double_round) : (i32, f64, f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
 // The scales combine in float32, as in TFLite's kernel.
 func.func @mul(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %double_round: i1 {contract.value = "double_round"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32, %double_round: i1) -> i32 {
   %scale = arith.mulf %lhs_scale, %rhs_scale : f32
   %ratio = arith.divf %scale, %output_scale : f32
   %real = arith.extf %ratio : f32 to f64
@@ -377,68 +294,47 @@ func.func @mul(
   %largest = arith.constant 65025 : i64
   %smallest = arith.constant -65025 : i64
   %scaled = func.call @rescale(%product, %real, %smallest, %largest, %double_round) : (i32, f64, i64, i64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling
 
 func.func private @rescale_stored(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32,
-    %min: i32, %max: i32, %double_round: i1) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32,
+    %double_round: i1) -> i32 attributes {contract.rules = ["requantize"]} {
   %real = func.call @ratio(%input_scale, %output_scale) : (f32, f32) -> f64
   %largest = arith.constant 255 : i64
   %smallest = arith.constant -255 : i64
   %centred = arith.subi %input, %input_zero_point : i32
   %scaled = func.call @rescale(%centred, %real, %smallest, %largest, %double_round) : (i32, f64, i64, i64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @requantize(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %double_round: i1 {contract.value = "double_round"}) -> i32 {
-  %result = func.call @rescale_stored(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %double_round) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @clamp(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %storage_min: i32 {contract.value = "storage_min"},
-    %storage_max: i32 {contract.value = "storage_max"},
-    %activation_min: f32 {contract.value = "activation_min"},
-    %activation_max: f32 {contract.value = "activation_max"},
-    %double_round: i1 {contract.value = "double_round"}) -> i32 {
-  %min = func.call @lone_bound(%activation_min, %output_scale, %zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
-  %max = func.call @lone_bound(%activation_max, %output_scale, %zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
-  %result = func.call @rescale_stored(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max, %double_round) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
+    %activation_max: f32, %double_round: i1) -> i32 {
+  %min = func.call @lone_bound(%activation_min, %output_scale, %output_zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
+  %max = func.call @lone_bound(%activation_max, %output_scale, %output_zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @rescale_stored(%input, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %min, %max, %double_round) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
 // CLAMP after a fused activation: float64, the zero point inside a rounding half away from zero.
-func.func @bound(
-    %real: f32 {contract.value = "real"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
+func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
   %steps = func.call @ratio(%real, %output_scale) : (f32, f32) -> f64
-  %z = arith.sitofp %zero_point : i32 to f64
+  %z = arith.sitofp %output_zero_point : i32 to f64
   %moved = arith.addf %steps, %z : f64
   %result = fixed.convert %moved {rounding = half_away} : f64 to i32
   return %result : i32
 }
 
 // Of an activation on its own: the zero point outside. An infinite bound is none.
-func.func private @lone_bound(%real: f32, %output_scale: f32, %zero_point: i32, %storage_min: i32, %storage_max: i32) -> i32 {
+func.func private @lone_bound(
+    %real: f32, %output_scale: f32, %zero_point: i32, %storage_min: i32, %storage_max: i32) -> i32 {
   %steps = func.call @ratio(%real, %output_scale) : (f32, f32) -> f64
   %rounded = fixed.convert %steps {rounding = half_away} : f64 to i32
   %low = arith.subi %storage_min, %zero_point : i32
@@ -453,12 +349,8 @@ func.func private @lone_bound(%real: f32, %output_scale: f32, %zero_point: i32, 
 // saturates; but with a zero point it goes to int32 first, and the CAST after the ADD
 // wraps around where a value is out of range, as in the reference model. CAST of NaN is 0.
 func.func @quantize(
-    %input: f32 {contract.value = "input"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "output_unsigned"}) -> i32 {
+    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32,
+    %output_unsigned: i1) -> i32 {
   %one = arith.constant 1.0 : f32
   %reciprocal = arith.divf %one, %output_scale : f32
   %product = arith.mulf %input, %reciprocal : f32
@@ -466,15 +358,15 @@ func.func @quantize(
   %no_steps = arith.constant 0.0 : f32
   %number = arith.select %is_number, %product, %no_steps : f32
   %rounded = fixed.convert %number {rounding = half_even} : f32 to i32
-  %moved = arith.addi %rounded, %zero_point : i32
+  %moved = arith.addi %rounded, %output_zero_point : i32
   %byte = arith.trunci %moved : i32 to i8
   %as_signed = arith.extsi %byte : i8 to i32
   %as_unsigned = arith.extui %byte : i8 to i32
-  %wrapped = arith.select %unsigned, %as_unsigned, %as_signed : i32
-  %low = arith.maxsi %rounded, %min : i32
-  %clamped = arith.minsi %low, %max : i32
+  %wrapped = arith.select %output_unsigned, %as_unsigned, %as_signed : i32
+  %low = arith.maxsi %rounded, %output_min : i32
+  %clamped = arith.minsi %low, %output_max : i32
   %zero = arith.constant 0 : i32
-  %symmetric = arith.cmpi eq, %zero_point, %zero : i32
+  %symmetric = arith.cmpi eq, %output_zero_point, %zero : i32
   %result = arith.select %symmetric, %clamped, %wrapped : i32
   return %result : i32
 }
@@ -483,14 +375,8 @@ func.func @quantize(
 
 // One RESCALE for each sign. RESCALE has no negative multipliers.
 func.func @leaky_relu(
-    %input: i32 {contract.value = "input"},
-    %alpha: f32 {contract.value = "alpha"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %none = arith.constant 0.0 : f32
   %legal = arith.cmpf oge, %alpha, %none : f32
   cf.assert %legal, "leaky_relu: alpha is negative, but TOSA's RESCALE has no negative multiplier"
@@ -504,7 +390,7 @@ func.func @leaky_relu(
   %zero = arith.constant 0 : i32
   %non_negative = arith.cmpi sge, %x, %zero : i32
   %scaled = arith.select %non_negative, %identity, %sloped : i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -526,13 +412,8 @@ func.func private @table_input_64(%input: i32, %scale: f32, %zero_point: i32) ->
 }
 
 func.func @sigmoid(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %x = func.call @table_input_64(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f64
   %negated = arith.negf %x : f64
   %exponential = math.exp %negated : f64
@@ -540,33 +421,25 @@ func.func @sigmoid(
   %denominator = arith.addf %one, %exponential : f64
   %real = arith.divf %one, %denominator : f64
   %narrow = arith.truncf %real : f64 to f32
-  %result = func.call @table_output(%narrow, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @table_output(%narrow, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @tanh(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %x = func.call @table_input_64(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f64
   %real = math.tanh %x : f64
   %narrow = arith.truncf %real : f64 to f32
-  %result = func.call @table_output(%narrow, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @table_output(%narrow, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // operators/RESIZE.tosac in mode NEAREST_NEIGHBOR: the position is a fraction, exact, and goes
 // up from a half on, as the converter sets scale and offset.
 func.func @resize_nearest_position(
-    %index: i32 {contract.value = "output_index"},
-    %input_size: i32 {contract.value = "input_size"},
-    %output_size: i32 {contract.value = "output_size"},
-    %align_corners: i1 {contract.value = "align_corners"},
-    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> i32 {
+    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
+    %half_pixel_centers: i1) -> i32 {
   %one = arith.constant 1 : i32
   %one64 = arith.constant 1 : i64
   %several = arith.cmpi sgt, %output_size, %one : i32
@@ -577,7 +450,7 @@ func.func @resize_nearest_position(
   %denominator32 = arith.select %aligned, %output_less_1, %output_size : i32
   %numerator = arith.extui %numerator32 : i32 to i64
   %denominator = arith.extui %denominator32 : i32 to i64
-  %index64 = arith.extui %index : i32 to i64
+  %index64 = arith.extui %output_index : i32 to i64
   // twice the position, plus the half that rounds: of a half-pixel centre it is in the position
   %scaled = arith.muli %index64, %numerator : i64
   %twice = arith.shli %scaled, %one64 : i64
@@ -591,7 +464,7 @@ func.func @resize_nearest_position(
 }
 
 // RESIZE has weights with a denominator of its own for each model: not described here.
-func.func @resize_bilinear(%top_left: i32 {contract.value = "top_left"}) -> i32 {
+func.func @resize_bilinear(%top_left: i32) -> i32 {
   %false = arith.constant false
   cf.assert %false, "bilinear resizing is not described by this contract"
   return %top_left : i32

@@ -39,7 +39,8 @@ module attributes {
 // relay/qnn/op/requantize.cc, RequantizeLowerFP: a float32 product, the zero point and a
 // half added in float32, and a floor. What does not fit 32 bits becomes -2^31, as
 // cvttps2dq has it. transforms/simplify_expr.cc adds both constants at once.
-func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %output_scale: f32, %per_channel: i1, %zero_point: i32) -> i32 {
+func.func private @requantize_to_i32(
+    %x: i32, %input_scale: f32, %output_scale: f32, %per_channel: i1, %zero_point: i32) -> i32 {
   %ratio = arith.divf %input_scale, %output_scale : f32
   %steps = arith.sitofp %x : i32 to f32
   %scaled = arith.mulf %steps, %ratio : f32

@@ -60,7 +60,8 @@ func.func private @high_before_shift(%a: i32, %b: i32) -> i32 {
 // topi/arm_cpu/tensor_intrin.py, _q_multiply_shift_arm: srshl by a negative count is a
 // rounding shift to the right. The left shift wraps around at 32 bits. A multiplier for
 // each channel has no such path.
-func.func private @q_multiply_shift(%x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 {
+func.func private @q_multiply_shift(
+    %x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 {
   func.call @require_shift(%shift) : (i32) -> ()
   %zero = arith.constant 0 : i32
   %negated = arith.subi %zero, %shift : i32

@@ -43,7 +43,8 @@ module attributes {
 // relay/quantize/realize.cc, QuantizeRealize: between scales whose ratio's float32 logarithm
 // is an integer a shift, after a 32-bit addition that wraps around; between others the
 // multiplication of qnn.requantize, with a factor of 24 bits.
-func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %output_scale: f32, %per_channel: i1, %zero_point: i32) -> i32 {
+func.func private @requantize_to_i32(
+    %x: i32, %input_scale: f32, %output_scale: f32, %per_channel: i1, %zero_point: i32) -> i32 {
   %ratio = arith.divf %output_scale, %input_scale : f32
   %logarithm = math.log2 %ratio : f32
   %places = fixed.convert %logarithm {rounding = toward_zero} : f32 to i32
@@ -80,7 +81,8 @@ func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %output_scale: 
 }
 
 // By the float32 quotient of two scales; 1 if it is not needed.
-func.func private @fixed_point_multiply(%x: i32, %input_scale: f32, %output_scale: f32, %unneeded: i1) -> i32 {
+func.func private @fixed_point_multiply(
+    %x: i32, %input_scale: f32, %output_scale: f32, %unneeded: i1) -> i32 {
   %factor = arith.divf %input_scale, %output_scale : f32
   %real = arith.extf %factor : f32 to f64
   %multiplier, %shift = func.call @multiplier_and_shift(%real) : (f64) -> (i32, i32)
@@ -116,23 +118,16 @@ func.func private @align(%stored: i32, %scale: f32, %zero_point: i32, %finer: f3
 
 // AddRealize: int32 on the finer operand's grid, then one requantization.
 func.func @add(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %finer = arith.minimumf %lhs_scale, %rhs_scale : f32
   %a = func.call @align(%lhs, %lhs_scale, %lhs_zero_point, %finer) : (i32, f32, i32, f32) -> i32
   %b = func.call @align(%rhs, %rhs_scale, %rhs_zero_point, %finer) : (i32, f32, i32, f32) -> i32
   %sum = arith.addi %a, %b : i32
   %per_channel = arith.constant false
-  %stored = func.call @requantize_to_i32(%sum, %finer, %output_scale, %per_channel, %zero_point) : (i32, f32, f32, i1, i32) -> i32
-  %result = func.call @clip(%stored, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %stored = func.call @requantize_to_i32(%sum, %finer, %output_scale, %per_channel, %output_zero_point) : (i32, f32, f32, i1, i32) -> i32
+  %result = func.call @clip(%stored, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 

@@ -29,7 +29,8 @@ module attributes {
 } {
 
 // relay/qnn/utils.cc, FixedPointMultiplyToNearest: in 64 bits, without a special case.
-func.func private @q_multiply_shift(%x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 {
+func.func private @q_multiply_shift(
+    %x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 {
   func.call @require_shift(%shift) : (i32) -> ()
   %zero = arith.constant 0 : i32
   %negated = arith.subi %zero, %shift : i32

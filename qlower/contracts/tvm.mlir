@@ -106,7 +106,8 @@ func.func private @require_shift(%shift: i32) {
 // Where one multiplier is a power of two TVM emits a 32-bit addition and a shift instead.
 // That gives the same unless the addition wraps around, so that alone is done here. The
 // shifts that TVM does not compile are refused.
-func.func private @q_multiply_shift(%x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 {
+func.func private @q_multiply_shift(
+    %x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 {
   func.call @require_shift(%shift) : (i32) -> ()
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
@@ -152,7 +153,8 @@ func.func private @q_multiply_shift(%x: i32, %multiplier: i32, %shift: i32, %per
 
 // relay/qnn/op/requantize.cc, RequantizeLowerInt: an integer less its zero point, from one
 // scale to another; nothing is multiplied where they are equal. Without the clip.
-func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %output_scale: f32, %per_channel: i1, %zero_point: i32) -> i32 {
+func.func private @requantize_to_i32(
+    %x: i32, %input_scale: f32, %output_scale: f32, %per_channel: i1, %zero_point: i32) -> i32 {
   %input64 = arith.extf %input_scale : f32 to f64
   %output64 = arith.extf %output_scale : f32 to f64
   %real = arith.divf %input64, %output64 : f64
@@ -178,72 +180,27 @@ func.func private @clip(%x: i32, %zero_point: i32, %min: i32, %max: i32) -> i32 
 // relay/frontend/tflite.py, convert_conv and convert_fully_connected: the scale of the
 // accumulator is a float32 product.
 func.func private @contraction(
-    %accumulator: i32, %a_scale: f32, %b_scale: f32, %output_scale: f32, %per_channel: i1, %zero_point: i32, %min: i32, %max: i32) -> i32 {
-  %scale = arith.mulf %a_scale, %b_scale : f32
-  %stored = func.call @requantize_to_i32(%accumulator, %scale, %output_scale, %per_channel, %zero_point) : (i32, f32, f32, i1, i32) -> i32
-  %result = func.call @clip(%stored, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %per_channel: i1 {contract.value = "per_channel"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %per_channel, %zero_point, %min, %max) : (i32, f32, f32, f32, i1, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @depthwise_conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %per_channel: i1 {contract.value = "per_channel"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %per_channel, %zero_point, %min, %max) : (i32, f32, f32, f32, i1, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @linear(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %per_channel: i1 {contract.value = "per_channel"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %per_channel, %zero_point, %min, %max) : (i32, f32, f32, f32, i1, i32, i32, i32) -> i32
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32, %per_channel: i1,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
+  %scale = arith.mulf %input_scale, %weight_scale : f32
+  %stored = func.call @requantize_to_i32(%accumulator, %scale, %output_scale, %per_channel, %output_zero_point) : (i32, f32, f32, i1, i32) -> i32
+  %result = func.call @clip(%stored, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @matmul(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %per_channel = arith.constant false
-  %result = func.call @contraction(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %per_channel, %zero_point, %min, %max) : (i32, f32, f32, f32, i1, i32, i32, i32) -> i32
+  %result = func.call @contraction(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %per_channel, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i1, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // relay/frontend/qnn_torch.py, _do_bias_and_requantize: qnn.quantize to int32.
-func.func @quantize_bias(
-    %real: f32 {contract.value = "real_bias"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"}) -> i32 {
+func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32) -> i32 {
   %scale = arith.mulf %input_scale, %weight_scale : f32
-  %steps = arith.divf %real, %scale : f32
+  %steps = arith.divf %real_bias, %scale : f32
   %result = fixed.convert %steps {rounding = half_away} : f32 to i32
   return %result : i32
 }
@@ -252,62 +209,33 @@ func.func @quantize_bias(
 
 // topi/nn/pooling.h: the sum of the *stored* integers as int32, divided toward zero.
 func.func private @average(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+    attributes {contract.rules = ["avg_pool2d", "adaptive_avg_pool2d"]} {
   %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
-  %same_zero_point = arith.cmpi eq, %input_zero_point, %zero_point : i32
+  %same_zero_point = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
   %same = arith.andi %same_scale, %same_zero_point : i1
   cf.assert %same, "TVM averages the stored integers: the pool's input and output must have one scale and one zero point"
   %mean = arith.divsi %accumulator, %count : i32
-  %result = func.call @clip(%mean, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @average(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @adaptive_avg_pool2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @average(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = func.call @clip(%mean, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // relay/frontend/tflite.py, _convert_reduce: the truncated mean, then qnn.requantize.
 func.func @mean(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %mean = arith.divsi %accumulator, %count : i32
-  %result = func.call @rescale(%mean, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = func.call @rescale(%mean, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- elementwise
 
 // relay/qnn/op/op_common.h, RequantizeOrUpcast: an operand on the output's grid, as int32.
-func.func private @operand(%stored: i32, %scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32) -> i32 {
+func.func private @operand(
+    %stored: i32, %scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %zero_point: i32) -> i32 {
   %per_channel = arith.constant false
   %centred = arith.subi %stored, %input_zero_point : i32
   %result = func.call @requantize_to_i32(%centred, %scale, %output_scale, %per_channel, %zero_point) : (i32, f32, f32, i1, i32) -> i32
@@ -316,60 +244,39 @@ func.func private @operand(%stored: i32, %scale: f32, %input_zero_point: i32, %o
 
 // relay/qnn/op/add.cc, subtract.cc: each operand is rounded by itself.
 func.func @add(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %a = func.call @operand(%lhs, %lhs_scale, %lhs_zero_point, %output_scale, %zero_point) : (i32, f32, i32, f32, i32) -> i32
-  %b = func.call @operand(%rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point) : (i32, f32, i32, f32, i32) -> i32
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
+  %a = func.call @operand(%lhs, %lhs_scale, %lhs_zero_point, %output_scale, %output_zero_point) : (i32, f32, i32, f32, i32) -> i32
+  %b = func.call @operand(%rhs, %rhs_scale, %rhs_zero_point, %output_scale, %output_zero_point) : (i32, f32, i32, f32, i32) -> i32
   %both = arith.addi %a, %b : i32
-  %stored = arith.subi %both, %zero_point : i32
-  %result = func.call @clip(%stored, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %stored = arith.subi %both, %output_zero_point : i32
+  %result = func.call @clip(%stored, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @sub(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %a = func.call @operand(%lhs, %lhs_scale, %lhs_zero_point, %output_scale, %zero_point) : (i32, f32, i32, f32, i32) -> i32
-  %b = func.call @operand(%rhs, %rhs_scale, %rhs_zero_point, %output_scale, %zero_point) : (i32, f32, i32, f32, i32) -> i32
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
+  %a = func.call @operand(%lhs, %lhs_scale, %lhs_zero_point, %output_scale, %output_zero_point) : (i32, f32, i32, f32, i32) -> i32
+  %b = func.call @operand(%rhs, %rhs_scale, %rhs_zero_point, %output_scale, %output_zero_point) : (i32, f32, i32, f32, i32) -> i32
   %both = arith.subi %a, %b : i32
-  %stored = arith.addi %both, %zero_point : i32
-  %result = func.call @clip(%stored, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %stored = arith.addi %both, %output_zero_point : i32
+  %result = func.call @clip(%stored, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // relay/qnn/op/mul.cc
 func.func @mul(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
   %per_channel = arith.constant false
-  %result = func.call @contraction(%product, %lhs_scale, %rhs_scale, %output_scale, %per_channel, %zero_point, %min, %max) : (i32, f32, f32, f32, i1, i32, i32, i32) -> i32
+  %result = func.call @contraction(%product, %lhs_scale, %rhs_scale, %output_scale, %per_channel, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i1, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -377,16 +284,13 @@ func.func @mul(
 
 // relay/frontend/tflite.py, convert_qnn_fused_activation_function: Python's round of a
 // float64 quotient, half to even.
-func.func @bound(
-    %real: f32 {contract.value = "real"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"}) -> i32 {
+func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
   %wide = arith.extf %real : f32 to f64
   %scale64 = arith.extf %output_scale : f32 to f64
   %steps = arith.divf %wide, %scale64 : f64
   %rounded = fixed.convert %steps {rounding = half_even} : f64 to i32
   %limited = func.call @limit(%rounded) : (i32) -> i32
-  %result = arith.addi %limited, %zero_point : i32
+  %result = arith.addi %limited, %output_zero_point : i32
   return %result : i32
 }
 
@@ -401,7 +305,8 @@ func.func private @limit(%x: i32) -> i32 {
 
 // relay/qnn/op/quantize.cc. The scale is a constant, and the division by it becomes a
 // multiplication by its reciprocal (arith/rewrite_simplify.cc).
-func.func private @quantize_real(%real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @quantize_real(
+    %real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
   %one = arith.constant 1.0 : f32
   %reciprocal = arith.divf %one, %scale : f32
   %steps = arith.mulf %real, %reciprocal : f32
@@ -413,78 +318,35 @@ func.func private @quantize_real(%real: f32, %scale: f32, %zero_point: i32, %min
 }
 
 // relay/qnn/op/dequantize.cc
-func.func private @dequantize_stored(%stored: i32, %scale: f32, %zero_point: i32) -> f32 {
-  %centred = arith.subi %stored, %zero_point : i32
+func.func private @dequantize_stored(
+    %input: i32, %input_scale: f32,
+    %input_zero_point: i32) -> f32 attributes {contract.rules = ["dequantize"]} {
+  %centred = arith.subi %input, %input_zero_point : i32
   %steps = arith.sitofp %centred : i32 to f32
-  %result = arith.mulf %steps, %scale : f32
+  %result = arith.mulf %steps, %input_scale : f32
   return %result : f32
 }
 
 // NaN gives the smallest code, as x86 converts it.
 func.func @quantize(
-    %input: f32 {contract.value = "input"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %infinity = arith.constant 0xFF800000 : f32
   %above = arith.cmpf ogt, %input, %infinity : f32
   %number = arith.select %above, %input, %infinity : f32
-  %result = func.call @quantize_real(%number, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @dequantize(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"}) -> f32 {
-  %result = func.call @dequantize_stored(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
-  return %result : f32
-}
-
-func.func private @rescale(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
-  %per_channel = arith.constant false
-  %centred = arith.subi %input, %input_zero_point : i32
-  %stored = func.call @requantize_to_i32(%centred, %input_scale, %output_scale, %per_channel, %zero_point) : (i32, f32, f32, i1, i32) -> i32
-  %result = func.call @clip(%stored, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @requantize(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @clamp(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_real(%number, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // relay/qnn/op/concatenate.cc
-func.func @concat(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+func.func private @rescale(
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+    attributes {contract.rules = ["requantize", "clamp", "concat"]} {
+  %per_channel = arith.constant false
+  %centred = arith.subi %input, %input_zero_point : i32
+  %stored = func.call @requantize_to_i32(%centred, %input_scale, %output_scale, %per_channel, %output_zero_point) : (i32, f32, f32, i1, i32) -> i32
+  %result = func.call @clip(%stored, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -492,32 +354,22 @@ func.func @concat(
 
 // relay/frontend/tflite.py dequantizes, computes in float32 and quantizes again.
 func.func @sigmoid(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %x = func.call @dequantize_stored(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
   %one = arith.constant 1.0 : f32
   %negated = arith.negf %x : f32
   %exponential = math.exp %negated : f32
   %denominator = arith.addf %one, %exponential : f32
   %real = arith.divf %one, %denominator : f32
-  %result = func.call @quantize_real(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_real(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // target/llvm/intrin_rule_llvm.cc, tir.tanh: (1 - exp(-2x)) / (1 + exp(-2x)), mirrored.
 func.func @tanh(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %x = func.call @dequantize_stored(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
   %one = arith.constant 1.0 : f32
   %minus_two = arith.constant -2.0 : f32
@@ -531,18 +383,13 @@ func.func @tanh(
   %negative = arith.negf %positive : f32
   %below = arith.cmpf olt, %x, %zero : f32
   %real = arith.select %below, %negative, %positive : f32
-  %result = func.call @quantize_real(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_real(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @hard_swish(
-    %input: i32 {contract.value = "input"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %x = func.call @dequantize_stored(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
   %zero = arith.constant 0.0 : f32
   %three = arith.constant 3.0 : f32
@@ -555,25 +402,19 @@ func.func @hard_swish(
   // a division by a constant, again
   %sixth = arith.divf %one, %six : f32
   %real = arith.mulf %product, %sixth : f32
-  %result = func.call @quantize_real(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_real(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 func.func @leaky_relu(
-    %input: i32 {contract.value = "input"},
-    %alpha: f32 {contract.value = "alpha"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %x = func.call @dequantize_stored(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
   %zero = arith.constant 0.0 : f32
   %sloped = arith.mulf %x, %alpha : f32
   %positive = arith.cmpf ogt, %x, %zero : f32
   %real = arith.select %positive, %x, %sloped : f32
-  %result = func.call @quantize_real(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_real(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -581,10 +422,7 @@ func.func @leaky_relu(
 
 // topi/nn/softmax.h in float32: exp(x - max), summed in order, one division each. TVM
 // subtracts the dequantized values, of which only the difference is known here.
-func.func @softmax_term(
-    %difference: i32 {contract.value = "difference"},
-    %beta: f32 {contract.value = "beta"},
-    %input_scale: f32 {contract.value = "input_scale"}) -> f32 {
+func.func @softmax_term(%difference: i32, %beta: f32, %input_scale: f32) -> f32 {
   %steps = arith.sitofp %difference : i32 to f32
   %scaled = arith.mulf %steps, %input_scale : f32
   %real = arith.mulf %scaled, %beta : f32
@@ -592,26 +430,24 @@ func.func @softmax_term(
   return %result : f32
 }
 
-func.func @softmax_addend(%term: f32 {contract.value = "term"}) -> f32 {
+func.func @softmax_addend(%term: f32) -> f32 {
   return %term : f32
 }
 
 func.func @softmax_output(
-    %term: f32 {contract.value = "term"},
-    %sum: f32 {contract.value = "sum"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %term: f32, %sum: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %real = arith.divf %term, %sum : f32
-  %result = func.call @quantize_real(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_real(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- resizing
 
 // topi/image/resize.py, get_inx: the position in the input, in float32.
-func.func private @input_position(%index: i32, %input_size: i32, %output_size: i32, %align_corners: i1, %half_pixel_centers: i1) -> f32 {
+func.func private @input_position(
+    %index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
+    %half_pixel_centers: i1) -> f32 {
   %one = arith.constant 1 : i32
   %half = arith.constant 0.5 : f32
   %i = arith.sitofp %index : i32 to f32
@@ -648,12 +484,9 @@ func.func private @inside(%index: i32, %size: i32) -> i32 {
 // that are not negative) with aligned corners, else the floor of slightly more. An output
 // that is a multiple of the input is divided in integers, which the nudge gives too.
 func.func @resize_nearest_position(
-    %index: i32 {contract.value = "output_index"},
-    %input_size: i32 {contract.value = "input_size"},
-    %output_size: i32 {contract.value = "output_size"},
-    %align_corners: i1 {contract.value = "align_corners"},
-    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> i32 {
-  %position = func.call @input_position(%index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
+    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
+    %half_pixel_centers: i1) -> i32 {
+  %position = func.call @input_position(%output_index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
   %half = arith.constant 0.5 : f32
   %epsilon = arith.constant 0.00001 : f32
   %rounds = arith.ori %align_corners, %half_pixel_centers : i1
@@ -669,12 +502,9 @@ func.func @resize_nearest_position(
 
 // The weight is a float32, as bits.
 func.func @resize_bilinear_position(
-    %index: i32 {contract.value = "output_index"},
-    %input_size: i32 {contract.value = "input_size"},
-    %output_size: i32 {contract.value = "output_size"},
-    %align_corners: i1 {contract.value = "align_corners"},
-    %half_pixel_centers: i1 {contract.value = "half_pixel_centers"}) -> (i32, i32, i32) {
-  %position = func.call @input_position(%index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
+    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
+    %half_pixel_centers: i1) -> (i32, i32, i32) {
+  %position = func.call @input_position(%output_index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
   %floor = fixed.convert %position {rounding = floor} : f32 to i32
   %floor_real = arith.sitofp %floor : i32 to f32
   %fraction = arith.subf %position, %floor_real : f32
@@ -698,18 +528,9 @@ func.func private @interpolate(%a: f32, %b: f32, %weight: i32) -> f32 {
 
 // Of dequantized values, quantized again: relay/frontend/tflite.py, _convert_resize.
 func.func @resize_bilinear(
-    %top_left: i32 {contract.value = "top_left"},
-    %top_right: i32 {contract.value = "top_right"},
-    %bottom_left: i32 {contract.value = "bottom_left"},
-    %bottom_right: i32 {contract.value = "bottom_right"},
-    %y_weight: i32 {contract.value = "y_weight"},
-    %x_weight: i32 {contract.value = "x_weight"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %input_zero_point: i32 {contract.value = "input_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
+    %x_weight: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %tl = func.call @dequantize_stored(%top_left, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
   %tr = func.call @dequantize_stored(%top_right, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
   %bl = func.call @dequantize_stored(%bottom_left, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
@@ -717,7 +538,7 @@ func.func @resize_bilinear(
   %top = func.call @interpolate(%tl, %tr, %x_weight) : (f32, f32, i32) -> f32
   %bottom = func.call @interpolate(%bl, %br, %x_weight) : (f32, f32, i32) -> f32
   %real = func.call @interpolate(%top, %bottom, %y_weight) : (f32, f32, i32) -> f32
-  %result = func.call @quantize_real(%real, %output_scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_real(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 

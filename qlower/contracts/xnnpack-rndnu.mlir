@@ -38,7 +38,8 @@ module attributes {
 
 // src/xnnpack/requantization.h, xnn_qu8_requantize_rndnu: scale = mantissa * 2^-shift.
 // The product is exact in 64 bits. NEON kernels saturate what doesn't fit 32 bits.
-func.func private @requantize_rndnu(%x: i32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @requantize_rndnu(
+    %x: i32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
   %bits = arith.bitcast %scale : f32 to i32
   %fraction_mask = arith.constant 8388607 : i32
   %fraction = arith.andi %bits, %fraction_mask : i32
@@ -71,79 +72,36 @@ func.func private @requantize_rndnu(%x: i32, %scale: f32, %zero_point: i32, %min
 // src/configs/gemm-config.c: rndnu for qu8, fp32 for qs8.
 func.func private @contraction_on_arm(
     %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %input_unsigned: i1) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
   %scale = func.call @float32_scale(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
-  %unsigned_result = func.call @requantize_rndnu(%accumulator, %scale, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
-  %signed_result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
-  %result = arith.select %unsigned, %unsigned_result, %signed_result : i32
-  return %result : i32
-}
-
-func.func @conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
-  %result = func.call @contraction_on_arm(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, i32, i32, i32, i1) -> i32
-  return %result : i32
-}
-
-func.func @depthwise_conv2d(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
-  %result = func.call @contraction_on_arm(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, i32, i32, i32, i1) -> i32
+  %unsigned_result = func.call @requantize_rndnu(%accumulator, %scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, i32) -> i32
+  %signed_result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  %result = arith.select %input_unsigned, %unsigned_result, %signed_result : i32
   return %result : i32
 }
 
 func.func @linear(
-    %accumulator: i32 {contract.value = "accumulator"},
-    %input_scale: f32 {contract.value = "input_scale"},
-    %weight_scale: f32 {contract.value = "weight_scale"},
-    %weights_symmetric: i1 {contract.value = "weights_symmetric"},
-    %weight_unsigned: i1 {contract.value = "weight_unsigned"},
-    %per_channel: i1 {contract.value = "per_channel"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"},
-    %storage_min: i32 {contract.value = "storage_min"},
-    %storage_max: i32 {contract.value = "storage_max"},
-    %activation_min: f32 {contract.value = "activation_min"},
-    %activation_max: f32 {contract.value = "activation_max"},
-    %unsigned: i1 {contract.value = "input_unsigned"}) -> i32 {
-  %unsigned_result = func.call @contraction_on_arm(%accumulator, %input_scale, %weight_scale, %output_scale, %zero_point, %min, %max, %unsigned) : (i32, f32, f32, f32, i32, i32, i32, i1) -> i32
-  %signed_result = func.call @"tflite-xnnpack.linear"(%accumulator, %input_scale, %weight_scale, %weights_symmetric, %weight_unsigned, %per_channel, %output_scale, %zero_point, %min, %max, %storage_min, %storage_max, %activation_min, %activation_max) : (i32, f32, f32, i1, i1, i1, f32, i32, i32, i32, i32, i32, f32, f32) -> i32
-  %result = arith.select %unsigned, %unsigned_result, %signed_result : i32
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %weights_symmetric: i1,
+    %weight_unsigned: i1, %per_channel: i1, %output_scale: f32, %output_zero_point: i32,
+    %output_min: i32, %output_max: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
+    %activation_max: f32, %input_unsigned: i1) -> i32 {
+  %unsigned_result = func.call @contraction_on_arm(%accumulator, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %input_unsigned) : (i32, f32, f32, f32, i32, i32, i32, i1) -> i32
+  %signed_result = func.call @"tflite-xnnpack.linear"(%accumulator, %input_scale, %weight_scale, %weights_symmetric, %weight_unsigned, %per_channel, %output_scale, %output_zero_point, %output_min, %output_max, %storage_min, %storage_max, %activation_min, %activation_max) : (i32, f32, f32, i1, i1, i1, f32, i32, i32, i32, i32, i32, f32, f32) -> i32
+  %result = arith.select %input_unsigned, %unsigned_result, %signed_result : i32
   return %result : i32
 }
 
 // src/configs/binary-elementwise-config.c: rndnu for qs8 and qu8.
 func.func @mul(
-    %lhs: i32 {contract.value = "lhs"},
-    %lhs_scale: f32 {contract.value = "lhs_scale"},
-    %lhs_zero_point: i32 {contract.value = "lhs_zero_point"},
-    %rhs: i32 {contract.value = "rhs"},
-    %rhs_scale: f32 {contract.value = "rhs_scale"},
-    %rhs_zero_point: i32 {contract.value = "rhs_zero_point"},
-    %output_scale: f32 {contract.value = "output_scale"},
-    %zero_point: i32 {contract.value = "output_zero_point"},
-    %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
   %scale = func.call @float32_scale(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
-  %result = func.call @requantize_rndnu(%product, %scale, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
+  %result = func.call @requantize_rndnu(%product, %scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, i32) -> i32
   return %result : i32
 }
 
