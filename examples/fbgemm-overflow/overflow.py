@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 import qlower
+from qlower.contracts.pair_range import PAIR_BITS, row_bounds
 from qlower.dialects import qnn
-from qlower.dialects.fixed import saturated_pair_dot
+from qlower.dialects.fixed import integer_range, saturated_pair_dot
 from qlower.model.build import constant, make_module, quantized
 from qlower.model.layers import layer_name
 from qlower.report.plots import BLUE, RED, new_figure, save
@@ -207,11 +208,9 @@ def model_lines(path: Path) -> Iterator[str]:
 
 def channels_at_risk(rows: NDArray[np.int64], largest: int) -> int:
     """How many rows have neighbours whose products can leave 16 bits."""
-    rows = np.pad(rows, ((0, 0), (0, rows.shape[1] % 2)))
-    pairs = rows.reshape(len(rows), -1, 2)
-    most = largest * np.maximum(pairs, 0).sum(axis=2)
-    least = largest * np.minimum(pairs, 0).sum(axis=2)
-    return int(np.count_nonzero(((most > 32767) | (least < -32768)).any(axis=1)))
+    least, most = row_bounds(rows, 0, largest)
+    low, high = integer_range(PAIR_BITS)
+    return int(np.count_nonzero((most > high) | (least < low)))
 
 
 def torch_lines() -> Iterator[str]:

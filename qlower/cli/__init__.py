@@ -80,7 +80,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def make_parser() -> ArgumentParser:
     """The parser of the whole command line."""
-    from qlower.cli import bench, bisect, compile, contracts, import_, inspect, run
+    from qlower.cli import (
+        bench,
+        bisect,
+        compile,
+        contracts,
+        import_,
+        inspect,
+        lint,
+        run,
+    )
 
     parser = ArgumentParser(
         prog="qlower",
@@ -106,7 +115,7 @@ def make_parser() -> ArgumentParser:
     common.add_argument(
         "--debug", action="store_true", help="show a traceback for every error"
     )
-    for command in (import_, inspect, run, compile, bisect, bench, contracts):
+    for command in (import_, inspect, lint, run, compile, bisect, bench, contracts):
         command.register(commands, common)
     return parser
 

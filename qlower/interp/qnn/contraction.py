@@ -45,9 +45,9 @@ class ContractionFunctions(RuleFunctions):
     def run_conv2d(
         self, interpreter: Interpreter, op: qnn.Conv2DOp, args: PythonValues
     ) -> PythonValues:
-        return self._finish(op, self._sum_conv2d, args)
+        return self._finish(op, self.sum_conv2d, args)
 
-    def _sum_conv2d(self, op: qnn.Conv2DOp, stored: Array, weight: Array) -> Array:
+    def sum_conv2d(self, op: qnn.Conv2DOp, stored: Array, weight: Array) -> Array:
         image = padded(centred(stored, op.input), op.pad)
         weight = centred(weight, op.weight)
         batch, height, width, outputs = shape_of(op.result)
@@ -65,9 +65,9 @@ class ContractionFunctions(RuleFunctions):
     def run_depthwise_conv2d(
         self, interpreter: Interpreter, op: qnn.DepthwiseConv2DOp, args: PythonValues
     ) -> PythonValues:
-        return self._finish(op, self._sum_depthwise, args)
+        return self._finish(op, self.sum_depthwise, args)
 
-    def _sum_depthwise(
+    def sum_depthwise(
         self, op: qnn.DepthwiseConv2DOp, stored: Array, weight: Array
     ) -> Array:
         image = np.repeat(centred(stored, op.input), op.multiplier, axis=3)
@@ -82,9 +82,9 @@ class ContractionFunctions(RuleFunctions):
     def run_linear(
         self, interpreter: Interpreter, op: qnn.LinearOp, args: PythonValues
     ) -> PythonValues:
-        return self._finish(op, self._sum_linear, args)
+        return self._finish(op, self.sum_linear, args)
 
-    def _sum_linear(self, op: qnn.LinearOp, stored: Array, weight: Array) -> Array:
+    def sum_linear(self, op: qnn.LinearOp, stored: Array, weight: Array) -> Array:
         rows = centred(stored, op.input).astype(np.float64)
         return rows @ centred(weight, op.weight).astype(np.float64).T
 
@@ -121,3 +121,19 @@ class ContractionFunctions(RuleFunctions):
             **contraction_values(contract, op, lambda: bias),
         }
         return self.finish(op, contraction_rule(op), values, op.result)
+
+
+def exact_sums(
+    op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp,
+    stored: Array,
+    weight: Array,
+) -> Array:
+    """The sums of products without bias, from stored input and weights; exact."""
+    functions = ContractionFunctions()
+    match op:
+        case qnn.Conv2DOp():
+            return functions.sum_conv2d(op, stored, weight)
+        case qnn.DepthwiseConv2DOp():
+            return functions.sum_depthwise(op, stored, weight)
+        case qnn.LinearOp():
+            return functions.sum_linear(op, stored, weight)
