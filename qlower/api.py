@@ -51,13 +51,20 @@ EMITTED = {
 """What `Compiled.save` can write, with the name of each file."""
 
 
-def lower(model: ModelOrPath, contract: str | None = None) -> ModuleOp:
+def lower(
+    model: ModelOrPath,
+    contract: str | None = None,
+    *,
+    layer_contracts: Mapping[str, str] | None = None,
+) -> ModuleOp:
     """The model at the arith level: every rounding, shift and saturation is an op.
 
     `contract` names the numerics, or is the path of an `.mlir` file with them; by
-    default it is the module's own `qnn.contract`.
+    default it is the module's own `qnn.contract`. `layer_contracts` gives layers
+    another one: `{"pool*": "tflite", "softmax": "exact"}`, by number, name, kind of
+    operation or glob.
     """
-    return Compilation(model, contract).arith
+    return Compilation(model, contract, layer_contracts=layer_contracts or {}).arith
 
 
 def interpret(
@@ -66,6 +73,7 @@ def interpret(
     contract: str | None = None,
     at: Level = "arith",
     layers: dict[str, Array] | None = None,
+    layer_contracts: Mapping[str, str] | None = None,
     **named_inputs: Array,
 ) -> Outputs:
     """Run the model in the reference interpreter.
@@ -73,11 +81,16 @@ def interpret(
     Inputs are stored values (quantized, as in `model.inputs`), by position or by name.
     `at` chooses the level to run: the contract's definition of each layer ("qnn"), the
     lowered arithmetic ("arith"), or the fused loop nests ("kernel"). The result of
-    every layer is added to `layers` by name.
+    every layer is added to `layers` by name. `layer_contracts` is as in `lower`.
 
     Returns one array, or a tuple when the model has several outputs.
     """
-    compilation = Compilation(model, contract, with_layers=layers is not None)
+    compilation = Compilation(
+        model,
+        contract,
+        with_layers=layers is not None,
+        layer_contracts=layer_contracts or {},
+    )
     outputs, recorded = compilation.interpreter(at).run(inputs, named_inputs)
     if layers is not None:
         layers.update(recorded)
@@ -94,6 +107,7 @@ def jit(
     profile: bool = False,
     with_layers: bool = False,
     tune: bool = False,
+    layer_contracts: Mapping[str, str] | None = None,
 ) -> JitFunction:
     """Compile a model to native code for this machine, and load it.
 
@@ -109,10 +123,18 @@ def jit(
 
     How contractions are cut is estimated; with `tune` it is measured on this machine,
     and remembered beside the objects. The results are the same bits.
+
+    `layer_contracts` is as in `lower`.
     """
-    target = resolve_target(None, cpu, features)
-    flavour = Flavour(threads, profile)
-    return Compilation(model, contract, target, flavour, tune, with_layers).function()
+    return Compilation(
+        model,
+        contract,
+        resolve_target(None, cpu, features),
+        Flavour(threads, profile),
+        tune,
+        with_layers,
+        layer_contracts or {},
+    ).function()
 
 
 @dataclass(frozen=True)
@@ -217,6 +239,7 @@ def compile(
     *,
     name: str | None = None,
     tune: bool = False,
+    layer_contracts: Mapping[str, str] | None = None,
 ) -> Compiled:
     """Compile a model to an object for `target` ("host", or a triple).
 
@@ -230,9 +253,13 @@ def compile(
     `["generic", "generic+dotprod"]`; the least first) the object carries code for each
     and runs the last one whose instructions the processor has. On a processor that has
     none of them, or not what a single one needs, the C entry point returns an error.
+
+    `layer_contracts` is as in `lower`.
     """
     names = resolve_levels(target, cpu, features)
-    shared = Compilation(model, contract, tuned=tune)
+    shared = Compilation(
+        model, contract, tuned=tune, layer_contracts=layer_contracts or {}
+    )
     levels = [shared.for_target(level) for level in names.values()]
     return compile_levels(dict(zip(names, levels, strict=True)), name)
 
@@ -256,7 +283,14 @@ def compile_levels(
         signature=model.signature,
         arena_bytes=max(arena, alignment),  # C has no arrays of size 0
         arena_alignment=alignment,
-        contract=first.contract or module_contract(model.module) or "none",
+        contract=", ".join(
+            dict.fromkeys(
+                [
+                    first.contract or module_contract(model.module) or "none",
+                    *first.layer_contracts.values(),
+                ]
+            )
+        ),
         model_sha256=_sha256(model),
         target=first.target.triple,
         levels=tuple(levels),

@@ -5,7 +5,7 @@ qnn --> arith --> kernels --> code
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from qlower.diagnostics import QlowerError
 from qlower.files.journal import Journal, read_file
 from qlower.frontends.load import ModelOrPath, as_model, check_model_path
 from qlower.model import Model
+from qlower.model.layer_contracts import with_layer_contracts
 from qlower.model.layers import expose_layers
 from qlower.model.signature import Signature
 from qlower.passes import Observer, apply_passes
@@ -38,7 +39,7 @@ class Compilation:
     path of an `.mlir` file with them; None is the module's own `qnn.contract`. With
     `with_layers` the results of all layers are returned besides the outputs. With
     `tuned` it is measured how contractions are cut, which only this machine's code can
-    be.
+    be. `layer_contracts` gives layers another contract (`with_layer_contracts`).
 
     Each level is made when it is first asked for; QlowerError then tells what the user
     got wrong. A compilation sees every file as it was when it was first read.
@@ -50,6 +51,7 @@ class Compilation:
     flavour: Flavour = PLAIN
     tuned: bool = False
     with_layers: bool = False
+    layer_contracts: Mapping[str, str] = field(default_factory=dict[str, str])
     observers: tuple[Observer, ...] = ()
     passes: tuple[ModulePass, ...] = ()
     """Passes besides ours, at the arith level; they must keep the bits to be right."""
@@ -67,7 +69,10 @@ class Compilation:
         if self.above is not None:
             return self.above.model
         with self._journal.kept():
-            return as_model(self.source)
+            model = as_model(self.source)
+        if self.layer_contracts:
+            return with_layer_contracts(model, self.layer_contracts)
+        return model
 
     @property
     def qnn(self) -> ModuleOp:
@@ -167,6 +172,7 @@ class Compilation:
     def _content(self) -> Iterator[bytes]:
         """What decides the code, besides target, flavour and files that are read."""
         yield b"" if self.contract is None else b"contract " + self.contract.encode()
+        yield repr(list(self.layer_contracts.items())).encode()
         if isinstance(self.source, Model):
             yield from (b"module", fingerprint(self.qnn))
             return

@@ -12,6 +12,7 @@ from qlower.cli.options import (
     add_contract,
     add_machine,
     add_tune,
+    layer_contracts,
 )
 from qlower.cli.output import terminal_width
 from qlower.cli.progress import clear_status
@@ -106,7 +107,14 @@ def run(options: argparse.Namespace) -> int:
     target = resolve_target(None, options.cpu, options.features)
 
     def compilation(model: Path, flavour: Flavour) -> Compilation:
-        return Compilation(model, options.contract, target, flavour, options.tune)
+        return Compilation(
+            model,
+            options.contract,
+            target,
+            flavour,
+            options.tune,
+            layer_contracts=layer_contracts(options.layer_contract),
+        )
 
     comparisons = [
         compare(model, compilation(model, Flavour(count)), chosen)

@@ -21,6 +21,7 @@ from qlower.cli.options import (
 from qlower.cli.output import add_format, print_table
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn.attributes import CONTRACT, module_contract
 from qlower.model.layers import layer_names
 
 if TYPE_CHECKING:
@@ -90,24 +91,46 @@ def _table(
 ) -> Table[LayerStatistics]:
     from qlower.pipeline import epilogue_proofs
     from qlower.report.layer_table import layer_statistics, layer_table
+    from qlower.report.refusals import known_proofs
 
-    proofs = epilogue_proofs(compilation.arith, compilation.target)
+    refused: dict[str, str] = {}
+    try:
+        proofs = epilogue_proofs(compilation.arith, compilation.target)
+    except QlowerError:
+        given = (compilation.model.module, compilation.contract, compilation.target)
+        proofs, refused = known_proofs(*given)
     rows = layer_statistics(compilation.model.module, proofs)
     if chosen is not None:
         rows = [row for row in rows if row.name in chosen]
-    return layer_table(rows, full_names=full_names)
+    return layer_table(rows, refused, full_names=full_names)
 
 
 def _text(compilation: Compilation, level: str, chosen: Sequence[str] | None) -> str:
     match level:
         case "qnn":
-            return _ir(compilation.qnn, chosen)
+            return _ir(_with_contract(compilation), chosen)
         case "arith":
-            return _ir(compilation.arith, chosen)
+            name = compilation.contract or module_contract(compilation.qnn)
+            lead = "" if name is None else f"// contract {name}\n"
+            return f"{lead}{_ir(compilation.arith, chosen)}"
         case "kernel":
             return _ir(compilation.kernels, chosen)
         case _:
             return _native(compilation, level, chosen)
+
+
+def _with_contract(compilation: Compilation) -> ModuleOp:
+    """The model under the contract that was asked for, which has to exist."""
+    from xdsl.dialects.builtin import StringAttr
+
+    from qlower.contracts import load_contract
+
+    if compilation.contract is None:
+        return compilation.qnn
+    load_contract(compilation.contract)
+    module = compilation.qnn.clone()
+    module.attributes[CONTRACT] = StringAttr(compilation.contract)
+    return module
 
 
 def _ir(module: ModuleOp, chosen: Sequence[str] | None) -> str:

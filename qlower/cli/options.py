@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
+
+from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
     from qlower.codegen.targets.resolve import Target
@@ -41,6 +44,14 @@ def add_contract(parser: argparse.ArgumentParser) -> None:
         "--contract",
         metavar="NAME",
         help="whose arithmetic: a name, or an .mlir file (default: the model's own)",
+    )
+    parser.add_argument(
+        "--layer-contract",
+        action="append",
+        default=[],
+        metavar="LAYER=NAME",
+        help="another contract for some layers: by number, name, kind of operation or "
+        "glob, such as 'pool*=tflite' (repeatable, the last holds)",
     )
 
 
@@ -170,6 +181,19 @@ def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
         Flavour(given.get("threads", 1), given.get("profile", False)),
         given.get("tune", False),
         given.get("save_layers") is not None,
+        layer_contracts(options.layer_contract),
         options.observers,
         tuple(parse_passes(given.get("arith_passes", ""))),
     )
+
+
+def layer_contracts(arguments: Sequence[str]) -> dict[str, str]:
+    """The contracts of `--layer-contract` by what names the layers."""
+    found: dict[str, str] = {}
+    for argument in arguments:
+        layer, separator, contract = argument.rpartition("=")
+        if not (layer and separator and contract):
+            raise QlowerError(f"--layer-contract {argument!r} is not LAYER=NAME")
+        found.pop(layer, None)
+        found[layer] = contract
+    return found

@@ -7,7 +7,7 @@ own contract. So a difference is the layer's own, not one that came with its inp
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -22,6 +22,7 @@ from qlower.model import Model
 from qlower.model.input_sets import input_set
 from qlower.model.layers import detach_layers, layer_name, layers
 from qlower.model.signature import Array, TensorSpec
+from qlower.report.refusals import layer_refusals
 
 RANDOM_EXAMPLES = 4
 
@@ -185,7 +186,7 @@ def _compare_subject(
         try:
             answers[name] = _run_detached(model, list(kinds), contract, recorded)
         except QlowerError:
-            refused = _refusals(model, kinds, contract)
+            refused = layer_refusals(model.module, kinds, contract)
             for layer, reason in refused.items():
                 reasons = comparison.kinds[kinds[layer]].refusals
                 reasons.setdefault(name, []).append(reason)
@@ -217,18 +218,6 @@ def _run_detached(
         for name, output in zip(results, outputs, strict=True):
             found[name].append(output.ravel())
     return {name: np.concatenate(parts) for name, parts in found.items()}
-
-
-def _refusals(model: Model, names: Iterable[str], contract: str) -> dict[str, str]:
-    """Why the contract refuses which of the layers."""
-    refused: dict[str, str] = {}
-    for name in names:
-        try:
-            alone = Model(detach_layers(model.module, [name])[0])
-            _ = Compilation(alone, contract).arith
-        except QlowerError as error:
-            refused[name] = error.message
-    return refused
 
 
 def _add_layer(kind: Kind, answers: Mapping[str, Array]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp
@@ -141,16 +141,30 @@ def multiply_accumulates(op: Operation) -> int:
 
 
 def layer_table(
-    rows: Sequence[LayerStatistics], *, full_names: bool = False
+    rows: Sequence[LayerStatistics],
+    refused: Mapping[str, str] | None = None,
+    *,
+    full_names: bool = False,
 ) -> Table[LayerStatistics]:
-    """The layers with a line of totals; people see `full_names` if they want to."""
+    """The layers with a line of totals; people see `full_names` if they want to.
+
+    `refused` says why some have no epilogue.
+    """
     columns = list(COLUMNS)
     if full_names:
         columns[1:3] = [
             Column(None, "layer", lambda row: row.name),
             Column("layer", "full_name", lambda row: row.full_name, right=False),
         ]
-    return Table("layers", rows, columns, counted(len(rows), "layer"), LEGEND)
+    reasons: dict[str, list[str]] = {}
+    for name, reason in (refused or {}).items():
+        reasons.setdefault(reason, []).append(name)
+    notes = [
+        f"No epilogue of {counted(len(names), 'layer')} ({', '.join(names[:3])}"
+        f"{', ...' if len(names) > 3 else ''}): {reason}."
+        for reason, names in reasons.items()
+    ]
+    return Table("layers", rows, columns, counted(len(rows), "layer"), LEGEND, notes)
 
 
 def _layer(number: int, op: Operation, epilogue: Proof | None) -> LayerStatistics:

@@ -149,6 +149,52 @@ def test_inspect_statistics_for_programs(model: str, capsys: Capture):
     assert "1 layer " in wide
 
 
+def test_statistics_where_a_rule_is_missing(model: str, capsys: Capture):
+    """What needs no contract is told, and of which layers the rest isn't."""
+    Path("none.mlir").write_text("module {}")
+    command = ("inspect", model, "--stats", "--contract", "./none.mlir")
+    text = output(capsys, *command)
+    assert "[-8360, 16420]" in text
+    assert "No epilogue of 1 layer (conv): contract none has no rule conv2d" in text
+    rows = json.loads(
+        output(capsys, *command, "--layer-contract", "conv=tflite", "--json")
+    )
+    assert [row["epilogue"] for row in rows] == ["fma", None, None]
+
+
+def test_layers_under_another_contract(model: str, capsys: Capture):
+    np.save("x.npy", np.array([-128, -1, 64, 127], np.int8).reshape(1, 2, 2, 1))
+    x = np.load("x.npy")
+    for layers in ("conv=exact", "0=exact", "conv2d=exact", "c*=exact"):
+        options = ["--layer-contract", layers, "--layer-contract", "linear=pow2-shift"]
+        output(capsys, "run", model, "--input", "x.npy", "--output", "y.npz", *options)
+        chosen = {"conv": "exact", "scores": "pow2-shift"}
+        found = np.load("y.npz")["scores"]
+        assert np.array_equal(found, qlower.jit(model, layer_contracts=chosen)(x))
+        assert np.array_equal(
+            found, qlower.interpret(model, x, at="qnn", layer_contracts=chosen)
+        )
+    assert str(qlower.lower(model, layer_contracts=chosen)) != str(qlower.lower(model))
+    text = output(capsys, "inspect", model, "--layer-contract", "conv=exact")
+    assert 'contract = "exact"' in text
+    error = refused(capsys, "inspect", model, "--layer-contract", "pool=exact")
+    assert "the model has no layer 'pool'" in error
+    error = refused(capsys, "inspect", model, "--layer-contract", "pool")
+    assert "--layer-contract 'pool' is not LAYER=NAME" in error
+
+
+def test_inspect_shows_the_contract_that_was_asked_for(model: str, capsys: Capture):
+    shown = output(capsys, "inspect", model, "--contract", "tvm")
+    assert 'qnn.contract = "tvm"' in shown
+    arith = output(capsys, "inspect", model, "--contract", "tvm", "--at", "arith")
+    assert arith.startswith("// contract tvm\n")
+    error = refused(capsys, "inspect", model, "--contract", "tflit")
+    assert "there is no contract 'tflit'" in error
+    Path("mine.mlir").write_text("module {}")
+    error = refused(capsys, "inspect", model, "--contract", "mine")
+    assert "did you mean the file ./mine.mlir?" in error
+
+
 def test_every_level_is_listed():
     assert inspect.LEVELS == ("qnn", "arith", "kernel", "llvm", "asm")
 
