@@ -861,7 +861,8 @@ func.func private @saturating_shift_left(%x: i32, %shift: i64) -> i32 {
 
 // The output is 1/256 a step from the storage type's minimum: LiteRT demands that scale and
 // zero point. Sums of 2^28 and more (over 512 equal logits) would shift a 32-bit value by more
-// than 31 places, undefined in the kernel; here it is done in 64 bits.
+// than 31 places, undefined in the kernel; here it is done in 64 bits. The sum is never 0,
+// as it has the term of the largest element; that it is at least 1 is said for the compiler.
 func.func @softmax_output(
     %term: i32, %sum: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
     %output_max: i32) -> i32 {
@@ -870,8 +871,10 @@ func.func @softmax_output(
   cf.assert %right_scale, "softmax: the output scale must be 1/256, LiteRT refuses others"
   %right_zero_point = arith.cmpi eq, %output_zero_point, %output_min : i32
   cf.assert %right_zero_point, "softmax: the output zero point must be the storage type's minimum, LiteRT refuses others"
-  %headroom = math.ctlz %sum : i32
-  %normalized = arith.shli %sum, %headroom : i32
+  %one = arith.constant 1 : i32
+  %positive = arith.maxsi %sum, %one : i32
+  %headroom = math.ctlz %positive : i32
+  %normalized = arith.shli %positive, %headroom : i32
   %minus_one = arith.constant -2147483648 : i32
   %fraction = arith.addi %normalized, %minus_one : i32
   %reciprocal = func.call @one_over_one_plus_x(%fraction) : (i32) -> i32
