@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from qlower.files.replacing import writing
+from qlower.model.printing import exact_module, readable_module
 from qlower.passes import Applied, Observer, pipeline_text
 from qlower.report.table import Column, Table
-from qlower.text.printing import exact_module, readable_module
 
 
 @dataclass

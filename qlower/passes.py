@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from qlower.diagnostics import LOGGER, QlowerError
+from qlower.model.printing import exact_module
 from qlower.tally import Tally, tallied
 from qlower.text.context import make_context
 from qlower.text.parsing import verify_module
-from qlower.text.printing import exact_module
 
 
 class CompilerBug(Exception):

@@ -23,8 +23,8 @@ from qlower.cli.opt import main as qlower_opt
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType
 from qlower.interp.values import Array
+from qlower.model.printing import exact_module
 from qlower.text.parsing import parse_module
-from qlower.text.printing import exact_module
 
 TYPES = {32: f32, 64: f64}
 

@@ -20,7 +20,7 @@ from quantize import quantized_model, store
 from sklearn.datasets import load_digits
 
 import qlower
-from qlower.text.printing import exact_module
+from qlower.model.printing import exact_module
 
 FOLDER = Path(__file__).parent
 SEED = 1

@@ -27,8 +27,8 @@ from qlower.dialects import qnn
 from qlower.dialects.fixed import integer_range, saturated_pair_dot
 from qlower.model.build import constant, make_module, quantized
 from qlower.model.layers import layer_name
+from qlower.model.printing import exact_module
 from qlower.report.plots import BLUE, RED, new_figure, save
-from qlower.text.printing import exact_module
 
 ASKED = Path(__file__).with_name("asked.mlir")
 """The model of the question: a linear layer of 10 by 10, and the quantization of its

@@ -21,7 +21,7 @@ from xdsl.ir import SSAValue
 import qlower
 from qlower.dialects import qnn
 from qlower.model.build import constant, make_module, quantized
-from qlower.text.printing import exact_module
+from qlower.model.printing import exact_module
 
 MODEL = Path(__file__).with_name("asked.mlir")
 SEED = 100

@@ -24,8 +24,8 @@ from xdsl.utils.hints import isa
 import qlower
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
+from qlower.model.printing import exact_module
 from qlower.text.parsing import verify_module
-from qlower.text.printing import exact_module
 
 FOLDER = Path(__file__).parent
 DIGITS = FOLDER.parent / "digits"

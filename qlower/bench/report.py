@@ -9,8 +9,8 @@ from html import escape
 
 from qlower.bench.comparison import OURS, Comparison, Report
 from qlower.bench.measure import Spread
-from qlower.report.profile_table import profile_table
 from qlower.report.table import Column, Table, counted
+from qlower.runtime.profile_table import profile_table
 
 LEGEND = (
     "us: the median and the quartiles of all rounds. x: the peer's time over qlower's "

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     """Load and print: with locations, in which layers' names live, or generic."""
     from qlower.files.replacing import write_text
     from qlower.frontends.load import load
-    from qlower.text.printing import exact_module, generic_module
+    from qlower.model.printing import exact_module, generic_module
 
     written = generic_module if options.generic else exact_module
     write_text(options.output, lambda: written(load(options.model).module))

@@ -134,8 +134,8 @@ def _with_contract(compilation: Compilation) -> ModuleOp:
 
 
 def _ir(module: ModuleOp, chosen: Sequence[str] | None) -> str:
+    from qlower.model.printing import readable_module, readable_operations
     from qlower.model.signature import main_function
-    from qlower.text.printing import readable_module, readable_operations
 
     if chosen is None:
         return readable_module(module)

@@ -24,9 +24,9 @@ from xdsl.utils.exceptions import (
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from qlower.diagnostics import QlowerError
+from qlower.model.printing import ExactPrinter, exact_module
 from qlower.passes import CompilerBug, pipeline_text
 from qlower.text.parsing import parse_module, verify_module
-from qlower.text.printing import ExactPrinter, exact_module
 from qlower.universe import QLOWER_UNIVERSE
 
 DESCRIPTION = """Run passes on MLIR text.

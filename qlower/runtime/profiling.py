@@ -35,7 +35,7 @@ class Profile(tuple[KernelTime, ...]):
     @property
     def table(self) -> Table[KernelTime]:
         """The times for people."""
-        from qlower.report.profile_table import profile_table
+        from qlower.runtime.profile_table import profile_table
 
         return profile_table(self)
 

@@ -1,1 +1,1 @@
-"""Modules as text: reading, checking and printing them."""
+"""Modules as text: reading and checking them."""

@@ -11,7 +11,7 @@ import pytest
 import qlower
 from qlower.cli import main
 from qlower.interp.values import Array
-from qlower.text.printing import exact_module
+from qlower.model.printing import exact_module
 
 Capture = pytest.CaptureFixture[str]
 

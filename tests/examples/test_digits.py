@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import ModuleOp
 import qlower
 from qlower.compilation import Compilation
 from qlower.model.layers import layers
+from qlower.model.printing import exact_module
 from qlower.text.parsing import parse_module, verify_module
-from qlower.text.printing import exact_module
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 IMAGES = [np.load(DIGITS / "images" / f"{digit}.npy") for digit in range(10)]

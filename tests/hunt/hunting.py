@@ -28,7 +28,7 @@ from qlower.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.files.arrays import write_arrays
 from qlower.interp.values import Array
-from qlower.text.printing import exact_module
+from qlower.model.printing import exact_module
 
 KINDS = (
     *("conv2d", "depthwise_conv2d", "linear"),

@@ -15,9 +15,9 @@ import qlower
 from qlower.diagnostics import QlowerError
 from qlower.model.layers import full_name, layer_name, layers, name_layers
 from qlower.model.names import LONGEST_NAME, short_names
+from qlower.model.printing import exact_module
 from qlower.model.selection import select_layers
 from qlower.text.parsing import parse_module
-from qlower.text.printing import exact_module
 
 MODELS = sorted(models_directory().glob("*/model.tflite"))
 

@@ -1,0 +1,79 @@
+"""Imports point down: each room of the package stands on those below it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import qlower
+
+FLOORS = (
+    ("diagnostics", "dialects", "lazy", "version"),
+    ("files", "interp"),
+    ("report.table", "text"),
+    ("contracts", "model"),
+    ("frontends", "interp.qnn", "tally"),
+    ("codegen", "passes"),
+    ("transforms",),
+    ("pipeline", "universe"),
+    ("runtime",),
+    ("compilation",),
+    ("bisection", "report"),
+    ("bench", "observers", "packages"),
+    ("api",),
+    ("cli",),
+    ("__init__", "__main__"),
+    ("docs",),
+)
+"""The rooms, the lowest floor first. A room imports from its own floor only itself."""
+
+PARTS = {"report.table_formats": "report.table"}
+"""Modules that are one room with another."""
+
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+ROOT = Path(qlower.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def room(module: str) -> str:
+    """The room of a module that is named from the package on: the longest that fits."""
+    parts = module.removeprefix("qlower").strip(".").split(".")
+    names = [".".join(parts[:size]) for size in range(len(parts), 0, -1)]
+    names = [PARTS.get(name, name) for name in names]
+    return next((name for name in names if name in FLOOR), parts[0] or "__init__")
+
+
+def module_of(path: Path) -> str:
+    """The module of a file, an `__init__` as its package's."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    if parts[-1] == "__init__" and len(parts) > 2:
+        parts = parts[:-1]
+    return ".".join(parts)
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The modules of ours that a file imports anywhere in it."""
+    package = path.relative_to(ROOT.parent).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def test_every_room_has_a_floor() -> None:
+    assert {room(module_of(path)) for path in FILES} == set(FLOOR)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_down(path: Path) -> None:
+    own = room(module_of(path))
+    for module in imports(path):
+        if module.split(".")[0] == "qlower":
+            other = room(module)
+            assert other == own or FLOOR[other] < FLOOR[own], module
