@@ -19,6 +19,7 @@ from qlower.codegen.nests.point import PointCode, moved
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.packing import padded_i32
 from qlower.codegen.skeletons.products.step import Integers
+from qlower.codegen.skeletons.products.taps import Body, over_taps
 from qlower.codegen.skeletons.tile_registers.plan import (
     LANES,
     PAIR,
@@ -213,43 +214,33 @@ class TileProducts(PointCode):
         whole = length // plan.depth
         steps = prod(bounds[tap] for tap in taps) * plan.pieces
 
-        def repeat(count: int, body: Callable[[Value], None]) -> None:
-            if steps <= UNROLLED_STEPS:
-                for index in range(count):
-                    body(constant(I64, index))
-                return
+        def repeat(count: int, carried: list[Value], body: Body) -> list[Value]:
+            if steps > UNROLLED_STEPS:
+                return f.loop(count, carried, body)
+            for index in range(count):
+                carried = body(constant(I64, index), carried)
+            return carried
 
-            def once(index: Value, carried: list[Value]) -> list[Value]:
-                body(index)
-                return carried
-
-            f.loop(count, [], once)
-
-        def pieces(position: list[Value], tap: Value) -> None:
+        def pieces(
+            position: list[Value], tap: Value, carried: list[Value]
+        ) -> list[Value]:
             def piece(index: Value, start: Value) -> None:
                 now = list(position)
                 now[run - parallel] = start
                 code(now, tap, index)
 
+            def whole_piece(index: Value, carried: list[Value]) -> list[Value]:
+                piece(index, f.scale(index, plan.depth))
+                return carried
+
             if plan.leads:
                 assert tap.constant is not None
                 lead = plan.leads[tap.constant]
-                return piece(constant(I64, 0), constant(I64, -lead))
-            repeat(whole, lambda index: piece(index, f.scale(index, plan.depth)))
+                piece(constant(I64, 0), constant(I64, -lead))
+                return carried
+            carried = repeat(whole, carried, whole_piece)
             if whole < plan.pieces:
                 piece(constant(I64, whole), constant(I64, length - plan.depth))
+            return carried
 
-        def over(loops: Sequence[int], position: list[Value], tap: Value) -> None:
-            if not loops:
-                return pieces(position, tap)
-            loop, *rest = loops
-
-            def one(index: Value) -> None:
-                now = list(position)
-                now[loop - parallel] = index
-                over(rest, now, f.add(f.scale(tap, bounds[loop]), index))
-
-            return repeat(bounds[loop], one)
-
-        position = [constant(I64, 0)] * len(self.nest.reduction)
-        over(taps, position, constant(I64, 0))
+        over_taps(f, self.contraction, repeat, [], pieces)

@@ -1,0 +1,50 @@
+"""The walk over a contraction's taps, that all ways to sum its products share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from qlower.codegen.llvm.text import I64, Function, Value, constant
+from qlower.codegen.nests.recognise import Contraction
+
+Body: TypeAlias = Callable[[Value, list[Value]], list[Value]]
+"""What a step carries to the next one, from its index and what it was given."""
+
+AtTap: TypeAlias = Callable[[list[Value], Value, list[Value]], list[Value]]
+"""What a tap carries to the next, from its position, number and what it was given."""
+
+
+def over_taps(
+    f: Function,
+    contraction: Contraction,
+    loop: Callable[[int, list[Value], Body], list[Value]],
+    carried: list[Value],
+    code: AtTap,
+) -> list[Value]:
+    """`code` at every tap, in row-major order; what the last one carries.
+
+    A tap's position has an index for each reduction loop, 0 for the run's, and its
+    number counts from 0. `loop(count, carried, body)` repeats a body, as
+    `Function.loop`.
+    """
+    nest = contraction.nest
+    parallel = len(nest.parallel)
+
+    def inside(
+        loops: Sequence[int], position: list[Value], tap: Value, carried: list[Value]
+    ) -> list[Value]:
+        if not loops:
+            return code(position, tap, carried)
+        tap_loop, *rest = loops
+
+        def step(index: Value, carried: list[Value]) -> list[Value]:
+            now = list(position)
+            now[tap_loop - parallel] = index
+            number = f.add(f.scale(tap, nest.bounds[tap_loop]), index)
+            return inside(rest, now, number, carried)
+
+        return loop(nest.bounds[tap_loop], carried, step)
+
+    position = [constant(I64, 0)] * len(nest.reduction)
+    return inside(contraction.taps, position, constant(I64, 0), carried)
