@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from qlower.diagnostics import LOGGER, QlowerError
-from qlower.files.replacing import FULL
+from qlower.cli.exit_codes import ExitCode, ending, exit_codes
+from qlower.cli.parser import COMMAND, ArgumentParser
+from qlower.diagnostics import LOGGER
 from qlower.version import __version__
 
 if TYPE_CHECKING:
@@ -22,58 +23,23 @@ EXAMPLE = """example:
   qlower COMMAND --help
 """
 
-INPUT_ERROR, OUR_BUG, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
-"""Exit codes besides 0. A wrong command line is the user's input as well."""
-
-
-class ArgumentParser(argparse.ArgumentParser):
-    """A parser whose errors look like all our errors."""
-
-    def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        raise QlowerError(message, help=f"see {self.prog} --help")
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in given
     handler = _log_to_stderr()
-    try:
+
+    def run() -> int:
         options = make_parser().parse_args(given)
         handler.be_verbose(options.verbose)
-        code = options.run(options)
+        code: int = options.run(options)
         sys.stdout.flush()
         for observer in options.observers:
             observer.finish()
         return code
-    except SystemExit as error:  # --help and --version
-        return error.code if isinstance(error.code, int) else INPUT_ERROR
-    except QlowerError as error:
-        if debug:
-            raise
-        _show(error)
-        return INPUT_ERROR
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader has gone, which is its right; Python must not flush into it again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
-    except MemoryError:
-        print("error: the model needs more memory than there is", file=sys.stderr)
-        return INPUT_ERROR
-    except Exception as error:
-        if debug:
-            raise
-        if isinstance(error, OSError) and error.errno in FULL:
-            # Python must not flush into it again either.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            print(f"error: cannot write: {error.strerror}", file=sys.stderr)
-            return INPUT_ERROR
-        from qlower.cli.crash import report_crash
 
-        report_crash(error, given)
-        return OUR_BUG
+    try:
+        return ending(run, "qlower", given, debug="--debug" in given)
     finally:
         LOGGER.removeHandler(handler)
 
@@ -85,6 +51,7 @@ def make_parser() -> ArgumentParser:
         bisect,
         compile,
         contracts,
+        help,
         import_,
         inspect,
         lint,
@@ -95,13 +62,13 @@ def make_parser() -> ArgumentParser:
         prog="qlower",
         description="A compiler for quantized neural networks whose arithmetic is a "
         "contract.",
-        epilog=EXAMPLE,
+        epilog=f"{EXAMPLE}\n{exit_codes()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"qlower {__version__}")
-    commands = parser.add_subparsers(
-        title="commands", metavar="COMMAND", required=True, dest="command"
+    parser.add_argument(
+        "-V", "--version", action="version", version=f"qlower {__version__}"
     )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest=COMMAND)
     common = ArgumentParser(add_help=False)
     common.set_defaults(observers=())
     common.add_argument(
@@ -117,12 +84,15 @@ def make_parser() -> ArgumentParser:
     )
     for command in (import_, inspect, lint, run, compile, bisect, bench, contracts):
         command.register(commands, common)
+    help.register(commands, common, parser)
+    parser.set_defaults(run=partial(_show_help, parser), verbose=0, observers=())
     return parser
 
 
-def _show(error: QlowerError) -> None:
-    sys.stdout.flush()
-    print(error, file=sys.stderr)
+def _show_help(parser: ArgumentParser, options: argparse.Namespace) -> int:
+    """Print the help where no command is given, which isn't success, as for git."""
+    parser.print_help()
+    return ExitCode.USAGE
 
 
 def _log_to_stderr() -> StatusHandler:

@@ -15,6 +15,7 @@ from qlower.cli.options import (
     layer_contracts,
 )
 from qlower.cli.output import terminal_width
+from qlower.cli.parser import ArgumentParser
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
 
@@ -28,7 +29,7 @@ EXAMPLE = """  qlower bench model.tflite --against litert --threads 1,2
 STANDARD_OUTPUT = "-"
 
 
-def register(commands: Commands, common: argparse.ArgumentParser) -> None:
+def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command to the parser."""
     summary = "time models beside other runtimes"
     parser = add_command(commands, common, "bench", summary, EXAMPLE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from qlower.cli.exit_codes import ExitCode
 from qlower.cli.options import (
     Commands,
     add_command,
@@ -14,6 +15,7 @@ from qlower.cli.options import (
     add_passes,
     make_compilation,
 )
+from qlower.cli.parser import ArgumentParser
 from qlower.cli.progress import clear_status
 
 EXAMPLE = """  qlower bisect model.tflite image.npy
@@ -23,11 +25,8 @@ Exits with 0 where native code and interpreter give the same bits, with 1 where 
 don't, and tells the first kernel that differs, and the proof, fusion or schedule that
 does it."""
 
-DIFFERENT = 1
-"""The exit code where bits differ."""
 
-
-def register(commands: Commands, common: argparse.ArgumentParser) -> None:
+def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command to the parser."""
     summary = "find where native code and the interpreter part"
     parser = add_command(commands, common, "bisect", summary, EXAMPLE)
@@ -59,4 +58,4 @@ def run(options: argparse.Namespace) -> int:
     fault = bisect(compilation, inputs)
     clear_status()
     print("native code and interpreter give the same bits" if fault is None else fault)
-    return 0 if fault is None else DIFFERENT
+    return 0 if fault is None else ExitCode.FOUND

@@ -17,6 +17,7 @@ from qlower.cli.options import (
     add_tune,
     make_levels,
 )
+from qlower.cli.parser import ArgumentParser
 
 EXAMPLE = """  qlower compile model.tflite -o out/
   qlower compile model.mlir -o out/ --cpu x86-64-v3 --emit obj,asm,llvm,mlir
@@ -29,7 +30,7 @@ Several CPUs, the least first, give one object with code for each. It runs the l
 whose instructions the processor has, and returns an error where it has none."""
 
 
-def register(commands: Commands, common: argparse.ArgumentParser) -> None:
+def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command to the parser."""
     parser = add_command(
         commands, common, "compile", "compile a model to native code", EXAMPLE

@@ -6,8 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.options import Commands, add_command
 from qlower.cli.output import add_format, print_table, terminal_width
+from qlower.cli.parser import ArgumentParser
 from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
@@ -23,10 +25,8 @@ PAGES_EXAMPLE = """  qlower contracts pages
 COMPARE_EXAMPLE = """  qlower contracts compare model.tflite=inputs.npz
   qlower contracts compare model.mlir --contract exact --contract ./my_npu.mlir"""
 
-STALE = 1
 
-
-def register(commands: Commands, common: argparse.ArgumentParser) -> None:
+def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command and its actions to the parser."""
     parser = add_command(
         commands, common, "contracts", "list and explain numerics contracts", EXAMPLE
@@ -111,7 +111,7 @@ def show_contract(options: argparse.Namespace) -> int:
 
     if options.name is None:
         names = ", ".join(contract_names())
-        raise QlowerError(f"show needs the name of a contract: {names}")
+        raise UsageError(f"show needs the name of a contract: {names}")
     contract = load_contract(options.name)
     if options.mlir:
         print(f"// {contract.name}: {contract.summary}")
@@ -139,7 +139,7 @@ def write_pages(options: argparse.Namespace) -> int:
         else:
             file.parent.mkdir(exist_ok=True)
             file.write_text(text, encoding="utf-8")
-    return STALE if options.check and stale else 0
+    return ExitCode.FOUND if options.check and stale else 0
 
 
 def compare_contracts(options: argparse.Namespace) -> int:

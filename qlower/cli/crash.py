@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from qlower.cli.colour import complain
 from qlower.passes import CompilerBug
 from qlower.version import __version__
 
@@ -19,9 +20,7 @@ LARGEST_COPY = 64 << 20
 """Bytes of the largest file that is copied into the folder."""
 
 
-def report_crash(
-    error: Exception, arguments: Sequence[str], tool: str = "qlower"
-) -> None:
+def report_crash(error: Exception, arguments: Sequence[str], tool: str) -> None:
     """Save what reproduces the failure, and say where that is."""
     try:
         where = f"what reproduces it is in {_save(error, arguments, tool)}"
@@ -36,7 +35,7 @@ def report_crash(
     ]
     if tool == "qlower":
         lines.append("help: --debug shows the traceback")
-    print("\n".join(lines), file=sys.stderr)
+    complain("\n".join(lines))
 
 
 def _save(error: Exception, arguments: Sequence[str], tool: str) -> Path:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 
 from qlower.cli.options import Commands, add_command, add_model
+from qlower.cli.parser import ArgumentParser
 
 EXAMPLE = """  qlower import model.tflite -o model.mlir
   qlower import model.tflite | less
   qlower import model.tflite --generic -o netron.mlir"""
 
 
-def register(commands: Commands, common: argparse.ArgumentParser) -> None:
+def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command to the parser."""
     parser = add_command(
         commands, common, "import", "read a model and write it as qnn text", EXAMPLE

@@ -19,6 +19,7 @@ from qlower.cli.options import (
     make_compilation,
 )
 from qlower.cli.output import add_format, print_table
+from qlower.cli.parser import ArgumentParser
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import CONTRACT, module_contract
@@ -38,7 +39,7 @@ EXAMPLE = """  qlower inspect model.tflite --stats
 LEVELS = ("qnn", "arith", "kernel", "llvm", "asm")
 
 
-def register(commands: Commands, common: argparse.ArgumentParser) -> None:
+def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command to the parser."""
     parser = add_command(
         commands, common, "inspect", "show a model at any level", EXAMPLE

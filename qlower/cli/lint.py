@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from qlower.cli.exit_codes import ExitCode
 from qlower.cli.options import (
     Commands,
     add_command,
@@ -15,6 +16,7 @@ from qlower.cli.options import (
     layer_contracts,
 )
 from qlower.cli.output import add_format, print_table
+from qlower.cli.parser import ArgumentParser
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 
@@ -28,10 +30,8 @@ EXAMPLE = """  qlower lint model.tflite --accumulator-bits 24
 
 Exits with 0 where there is nothing to find, with 1 where there is."""
 
-FOUND = 1
 
-
-def register(commands: Commands, common: argparse.ArgumentParser) -> None:
+def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command to the parser."""
     summary = "find layers whose sums can overflow or saturate"
     parser = add_command(commands, common, "lint", summary, EXAMPLE)
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
         values=_values(compilation, options.input) if options.input else (),
     )
     print_table(lint_table(found), options)
-    return FOUND if found else 0
+    return ExitCode.FOUND if found else 0
 
 
 def _values(

@@ -23,6 +23,8 @@ from xdsl.utils.exceptions import (
 )
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from qlower.cli.colour import complain
+from qlower.cli.exit_codes import ExitCode, ending
 from qlower.diagnostics import QlowerError
 from qlower.model.printing import ExactPrinter, exact_module
 from qlower.passes import CompilerBug, pipeline_text
@@ -187,18 +189,18 @@ def _report(error: QlowerError, *, expected: bool) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `qlower-opt`; returns the exit code."""
-    try:
-        QlowerOptMain(DESCRIPTION, arguments).run()
-    except (QlowerError, DiagnosticException) as error:
-        sys.stdout.flush()
-        print(error, file=sys.stderr)
-        return 1
-    except CompilerBug as error:
-        from qlower.cli.crash import report_crash
+    given = list(sys.argv[1:] if arguments is None else arguments)
 
-        report_crash(error, arguments or sys.argv[1:], "qlower-opt")
-        return 2
-    return 0
+    def run() -> int:
+        try:
+            QlowerOptMain(DESCRIPTION, given).run()
+        except DiagnosticException as error:
+            sys.stdout.flush()
+            complain(str(error))
+            return ExitCode.WRONG_INPUT
+        return ExitCode.DONE
+
+    return ending(run, "qlower-opt", given)
 
 
 if __name__ == "__main__":

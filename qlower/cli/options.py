@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from qlower.cli.parser import ArgumentParser
 from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
@@ -14,16 +15,16 @@ if TYPE_CHECKING:
     from qlower.compilation import Compilation
     from qlower.passes import Observer
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
+Commands: TypeAlias = "argparse._SubParsersAction[ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
 
 
 def add_command(
     commands: Commands,
-    common: argparse.ArgumentParser,
+    common: ArgumentParser,
     name: str,
     summary: str,
     example: str,
-) -> argparse.ArgumentParser:
+) -> ArgumentParser:
     """A sub-command with the common options and an example below its help."""
     return commands.add_parser(
         name,

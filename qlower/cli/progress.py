@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sized
 from typing import TypeVar
 
+from qlower.cli.colour import complain
 from qlower.diagnostics import LOGGER
 
 Item = TypeVar("Item")
@@ -31,7 +32,8 @@ class StatusHandler(logging.Handler):
         text = record.getMessage()
         clear = CLEAR_LINE if sys.stderr.isatty() else ""
         if record.levelno >= logging.WARNING or self._keeps_lines:
-            print(f"{clear}{text}", file=sys.stderr)
+            print(clear, end="", file=sys.stderr)
+            complain(text)
         elif clear:
             print(f"{clear}{text} ...", end="", file=sys.stderr, flush=True)
 

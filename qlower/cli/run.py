@@ -22,6 +22,7 @@ from qlower.cli.options import (
     make_compilation,
 )
 from qlower.cli.output import add_format, print_table
+from qlower.cli.parser import ArgumentParser
 from qlower.cli.progress import clear_status, progress
 from qlower.diagnostics import QlowerError
 
@@ -36,7 +37,7 @@ EXAMPLE = """  qlower run model.tflite --input image.npy
   qlower run model.mlir --input left=a.npy --input right=b.npy --executor interp"""
 
 
-def register(commands: Commands, common: argparse.ArgumentParser) -> None:
+def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command to the parser."""
     parser = add_command(commands, common, "run", "run a model on arrays", EXAMPLE)
     add_model(parser)

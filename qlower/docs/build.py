@@ -27,7 +27,8 @@ from typing import TypeAlias, cast
 from xdsl.ir import Dialect
 
 import qlower
-from qlower.cli import BROKEN_PIPE, INPUT_ERROR, INTERRUPTED, OUR_BUG, make_parser
+from qlower.cli import make_parser
+from qlower.cli.exit_codes import MEANINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "qlower/docs/pages"
@@ -136,17 +137,8 @@ def exit_codes() -> Iterator[str]:
     """What the commands end with."""
     yield "# Exit codes\n"
     yield "| code | meaning |\n|---:|---|"
-    for code, meaning in (
-        (0, "it is done; everything that was asked for is written"),
-        (
-            INPUT_ERROR,
-            "a file, an option or the machine is the reason: `error:` says it",
-        ),
-        (OUR_BUG, "qlower itself failed, and says what reproduces it"),
-        (INTERRUPTED, "interrupted from the keyboard"),
-        (BROKEN_PIPE, "the reader of the output has gone"),
-    ):
-        yield f"| {code} | {meaning} |"
+    for code, meaning in MEANINGS.items():
+        yield f"| {code.value} | {meaning} |"
     yield "\nA command that doesn't end with 0 leaves no file half-written."
 
 

@@ -78,7 +78,7 @@ def test_pages_are_checked(capsys: pytest.CaptureFixture[str]):
 
 
 def test_show_needs_a_name_that_exists(capsys: pytest.CaptureFixture[str]):
-    assert main(["contracts", "show"]) == 1
+    assert main(["contracts", "show"]) == 2
     assert "show needs the name of a contract" in capsys.readouterr().err
     assert main(["contracts", "show", "tflit"]) == 1
     assert "did you mean tflite?" in capsys.readouterr().err

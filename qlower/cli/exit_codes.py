@@ -1,0 +1,92 @@
+"""How the commands end: their exit codes, and what is said of a failure."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+
+from qlower.cli.colour import complain
+from qlower.diagnostics import QlowerError
+from qlower.files.replacing import FULL
+
+
+class ExitCode(IntEnum):
+    """What `qlower` and `qlower-opt` end with."""
+
+    DONE = 0
+    WRONG_INPUT = 1
+    FOUND = WRONG_INPUT
+    USAGE = 2
+    OUR_BUG = os.EX_SOFTWARE
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
+
+MEANINGS: Mapping[ExitCode, str] = {
+    ExitCode.DONE: "done, and everything that was asked for is written",
+    ExitCode.WRONG_INPUT: "a file, a value or the machine is the reason, or what was "
+    "looked for is found",
+    ExitCode.USAGE: "no such command or option, or one is missing",
+    ExitCode.OUR_BUG: "qlower itself failed, and says what reproduces it",
+    ExitCode.INTERRUPTED: "interrupted from the keyboard",
+    ExitCode.BROKEN_PIPE: "the reader of the output has gone",
+}
+
+
+class UsageError(QlowerError):
+    """A command line that has not the form that the command takes."""
+
+
+def exit_codes() -> str:
+    """The codes with their meanings, as the end of a help text."""
+    lines = [f"  {code.value:>3}  {meaning}" for code, meaning in MEANINGS.items()]
+    return "\n".join(["exit codes:", *lines])
+
+
+def ending(
+    run: Callable[[], int], tool: str, arguments: Sequence[str], *, debug: bool = False
+) -> int:
+    """The exit code of `run`, whose exceptions are told on standard error.
+
+    `tool` and `arguments` repeat what was asked for, where that is our own bug. With
+    `debug`, errors and bugs are raised.
+    """
+    try:
+        code = run()
+        sys.stdout.flush()
+        return code
+    except SystemExit as error:  # --help and --version
+        return error.code if isinstance(error.code, int) else ExitCode.USAGE
+    except QlowerError as error:
+        if debug:
+            raise
+        sys.stdout.flush()
+        complain(str(error))
+        is_usage = isinstance(error, UsageError)
+        return ExitCode.USAGE if is_usage else ExitCode.WRONG_INPUT
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        _write_nowhere()
+        return ExitCode.BROKEN_PIPE
+    except MemoryError:
+        complain("error: the model needs more memory than there is")
+        return ExitCode.WRONG_INPUT
+    except Exception as error:
+        if debug:
+            raise
+        if isinstance(error, OSError) and error.errno in FULL:
+            _write_nowhere()
+            complain(f"error: cannot write: {error.strerror}")
+            return ExitCode.WRONG_INPUT
+        from qlower.cli.crash import report_crash
+
+        report_crash(error, arguments, tool)
+        return ExitCode.OUR_BUG
+
+
+def _write_nowhere() -> None:
+    """Keep Python from flushing once more into an output that takes nothing."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,63 @@
+"""A parser of arguments whose errors look like all our errors."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import NoReturn
+
+from qlower.cli.exit_codes import UsageError
+
+COMMAND = "command"
+"""Where the chosen command is in the parsed arguments."""
+
+ALIKE = 0.7
+"""How like a known word another is that may mean it, of 1."""
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """A parser that raises `UsageError`, and suggests what may have been meant."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, help=f"see {self.prog} --help")
+
+    def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self,
+        args: Sequence[str] | None = None,
+        namespace: argparse.Namespace | None = None,
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """The arguments, all of which have to be known.
+
+        argparse leaves what a command doesn't know to the outermost parser, whose help
+        doesn't tell of that command's options.
+        """
+        space = argparse.Namespace() if namespace is None else namespace
+        parsed, unknown = super().parse_known_args(args, space)
+        if unknown:
+            options = [word.split("=")[0] for word in unknown if word.startswith("-")]
+            raise UsageError(
+                f"unrecognized arguments: {' '.join(unknown)}",
+                help=self._advice(options, self._option_string_actions),
+            )
+        return parsed, unknown
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            choices = [str(choice) for choice in action.choices or ()]
+            is_command = isinstance(action, argparse._SubParsersAction)  # pyright: ignore[reportPrivateUsage]
+            kind = str(action.metavar).lower()
+            message = f"there is no {kind} {value!r}" if is_command else str(error)
+            help = self._advice([str(value)], choices)
+            raise UsageError(message, help=help) from error
+
+    def _advice(self, words: Iterable[str], known: Iterable[str]) -> str:
+        """What the first word that is like a known one may mean, and where to read."""
+        names = {name.lstrip("-"): name for name in known}
+        see = f"see {self.prog} --help"
+        for word in words:
+            for close in get_close_matches(word.lstrip("-"), names, 1, ALIKE):
+                return f"did you mean {names[close]!r}? {see[0].upper()}{see[1:]}"
+        return see

@@ -1,0 +1,113 @@
+"""What the command line says of itself: help, suggestions, exit codes, colour."""
+
+from __future__ import annotations
+
+import pytest
+
+from qlower.cli import main
+from qlower.cli.colour import painted, wants_colour
+from qlower.cli.exit_codes import MEANINGS, ExitCode
+from qlower.cli.opt import main as opt
+from qlower.version import __version__
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_help_where_no_command_is_given(capsys: Capture):
+    assert main([]) == ExitCode.USAGE
+    bare = capsys.readouterr().out
+    assert main(["--help"]) == 0
+    assert capsys.readouterr().out == bare
+    assert main(["help"]) == 0
+    assert capsys.readouterr().out == bare
+
+
+@pytest.mark.parametrize("words", [["lint"], ["contracts", "compare"], ["help"]])
+def test_help_of_a_command(words: list[str], capsys: Capture):
+    assert main(["help", *words]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(f"usage: qlower {' '.join(words)} ")
+    assert main([*words, "--help"]) == 0
+    assert capsys.readouterr().out == told
+
+
+@pytest.mark.parametrize("word", ["version", "--version", "-V"])
+def test_version(word: str, capsys: Capture):
+    assert main([word]) == 0
+    assert capsys.readouterr().out == f"qlower {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "help"),
+    [
+        ("fly", "there is no command 'fly'", "see qlower --help"),
+        ("inspct m", "there is no command 'inspct'", "did you mean 'inspect'?"),
+        ("help inspct", "there is no command 'inspct'", "did you mean 'inspect'?"),
+        ("contracts shwo x", "no action 'shwo'", "did you mean 'show'?"),
+        ("run", "required: MODEL", "see qlower run --help"),
+        ("run m --inptu x", "unrecognized arguments: --inptu x", "mean '--input'?"),
+        ("run m --inptu=x", "unrecognized arguments: --inptu=x", "mean '--input'?"),
+        ("inspect m --fast", "arguments: --fast", "see qlower inspect --help"),
+        ("inspect m n", "unrecognized arguments: n", "see qlower inspect --help"),
+        ("inspect m --at arit", "invalid choice: 'arit'", "did you mean 'arith'?"),
+        ("contracts show", "needs the name of a contract", ""),
+        ("run m --threads x", "invalid int value: 'x'", "see qlower run --help"),
+    ],
+)
+def test_wrong_command_line(line: str, message: str, help: str, capsys: Capture):
+    assert main(line.split()) == ExitCode.USAGE
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.startswith("error: ")
+    assert message in error
+    assert help in error
+
+
+def test_exit_codes_are_one_list_for_both_tools(capsys: Capture):
+    assert set(MEANINGS) == set(ExitCode)
+    assert [code.value for code in ExitCode] == [0, 1, 2, 70, 130, 141]
+    assert main(["--help"]) == 0
+    told = capsys.readouterr().out
+    for code, meaning in MEANINGS.items():
+        assert f" {code.value}  {meaning}" in told
+    assert opt(["--nope"]) == ExitCode.USAGE
+    assert opt(["missing.mlir"]) == ExitCode.WRONG_INPUT
+    assert main(["inspect", "missing.mlir"]) == ExitCode.WRONG_INPUT
+
+
+def test_heads_of_messages_have_colour():
+    text = "a b.mlir:1:2: error: note: x\n  %y = error: \nnote: z\nhelp: w\nerrors: v"
+    shown = painted(text)
+    assert "\x1b[1ma b.mlir:1:2: \x1b[0m\x1b[1;31merror:\x1b[0m note: x" in shown
+    assert "\n  %y = error: \n\x1b[1;36mnote:\x1b[0m z" in shown
+    assert shown.endswith("\x1b[1;32mhelp:\x1b[0m w\nerrors: v")
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_terminal", "wanted"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"TERM": "dumb"}, True, False),
+        ({"NO_COLOR": "1"}, True, False),
+        ({"NO_COLOR": ""}, True, True),
+        ({"FORCE_COLOR": "1"}, False, True),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, True, False),
+    ],
+)
+def test_where_colour_is_wanted(
+    variables: dict[str, str],
+    is_terminal: bool,
+    wanted: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+):
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
+    assert wants_colour() == wanted
+    if not is_terminal:
+        main(["fly"])
+        assert ("\x1b[1;31merror:\x1b[0m" in capsys.readouterr().err) == wanted
