@@ -78,7 +78,8 @@ def interpret(
 ) -> Outputs:
     """Run the model in the reference interpreter.
 
-    Inputs are stored values (quantized, as in `model.inputs`), by position or by name.
+    Inputs are stored values (quantized, as in `model.inputs`), by position or by name;
+    sets of them are run in turn, as a `JitFunction` does.
     `at` chooses the level to run: the contract's definition of each layer ("qnn"), the
     lowered arithmetic ("arith"), or the fused loop nests ("kernel"). The result of
     every layer is added to `layers` by name. `layer_contracts` is as in `lower`.

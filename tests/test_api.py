@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -45,7 +50,6 @@ def test_all_executors_agree(path: Path, level: Level):
     run = qlower.jit(path)
     for seed in range(10):
         expected = run(image(seed))
-        assert isinstance(expected, np.ndarray)
         assert expected.dtype == np.uint8
         found = qlower.interpret(path, image(seed), at=level)
         np.testing.assert_array_equal(found, expected)
@@ -66,10 +70,78 @@ def test_inputs_by_name_and_without_copies(path: Path):
         ((x,), {"image": x}, "input 'image' is given twice"),
         ((x,), {"other": x}, "the model has no input 'other'"),
         ((x.view(np.uint8),), {}, "has type uint8, the model takes int8"),
-        ((x[0],), {}, r"has shape \[2, 2, 1\]"),
+        ((x[0, 0],), {}, r"has shape \[2, 1\], the model takes \[1, 2, 2, 1\]"),
+        ((x.view(np.uint8)[None],), {}, "has type uint8, the model takes int8"),
+        ((np.empty((0, 2, 2, 1), np.int8),), {}, "the set of inputs is empty"),
     ):
         with pytest.raises(qlower.QlowerError, match=message):
             run(*inputs, **named)
+
+
+@pytest.mark.parametrize("level", ["native", "qnn", "arith", "kernel"])
+@pytest.mark.parametrize(
+    ("shape", "result"),
+    [
+        ((4, 1, 2, 2, 1), (4, 1, 3)),  # one more leading dimension
+        ((4, 2, 2, 1), (4, 3)),  # the leading dimension of 1 counts
+        ((2, 2, 1), (1, 3)),  # the leading dimension of 1 is left out
+    ],
+)
+def test_sets_of_inputs(
+    path: Path,
+    level: Literal["native", "qnn", "arith", "kernel"],
+    shape: tuple[int, ...],
+    result: tuple[int, ...],
+):
+    run = qlower.jit(path)
+    images = np.concatenate([image(seed) for seed in range(4)])
+    given = images[: shape[0]] if len(shape) > 3 else images[:1]
+    expected = np.concatenate([run(x[None]) for x in given])
+    if level == "native":
+        scores = run(given.reshape(shape))
+    else:
+        layers: dict[str, Array] = {}
+        scores = qlower.interpret(path, given.reshape(shape), at=level, layers=layers)
+        np.testing.assert_array_equal(layers["scores"], scores)
+        assert layers["conv"].shape == (*result[:-1], 2, 2, 2)
+    assert scores.shape == result
+    np.testing.assert_array_equal(scores.reshape(-1, 3), expected)
+    np.testing.assert_array_equal(qlower.jit(path)(image=given.reshape(shape)), scores)
+
+
+PROGRAM = """\
+import numpy as np
+import qlower
+from qlower.model.signature import Array
+
+model = qlower.load("model.tflite")
+x: Array = np.zeros((1, 8), np.int8)
+for run in (qlower.jit(model), qlower.load_compiled("out/")):
+    y = run(x)
+    print(y.argmax(), y[0], np.max(y))
+    assert (run(x) == qlower.interpret(model, x)).all()
+    boxes, scores = run(x)
+    print(boxes.shape, scores.shape)
+print(qlower.interpret(model, x).argmax())
+"""
+
+
+def test_results_are_typed(tmp_path: Path):
+    """README's own lines pass pyright's strict mode, and wrong ones don't."""
+    pyright = shutil.which("pyright", path=Path(sys.executable).parent)
+    if pyright is None:
+        pytest.skip("pyright is not installed (pip install 'qlower[lint]')")
+    (tmp_path / "right.py").write_text(PROGRAM)
+    (tmp_path / "wrong.py").write_text(PROGRAM + "print(model.inputs[0].sise)\n")
+    settings = {
+        "typeCheckingMode": "strict",
+        "extraPaths": [str(Path(qlower.__file__).parents[1])],
+    }
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [pyright, "--pythonpath", sys.executable, "--project", str(tmp_path)]
+    done = subprocess.run([*command, "--outputjson"], capture_output=True, text=True)
+    errors = json.loads(done.stdout)["generalDiagnostics"]
+    assert {Path(error["file"]).name for error in errors} == {"wrong.py"}, errors
 
 
 def test_layers(path: Path):

@@ -165,28 +165,45 @@ class Signature:
         self, positional: Sequence[Array], named: Mapping[str, Array]
     ) -> list[Array]:
         """Arrays in the order of the inputs, each checked for shape and type."""
-        if len(positional) > len(self.inputs):
-            raise QlowerError(
-                f"{len(positional)} inputs given, the model takes {len(self.inputs)}"
-            )
-        known = [spec.name for spec in self.inputs]
-        unknown = [name for name in named if name not in known]
-        if unknown:
-            raise QlowerError(
-                f"the model has no input {unknown[0]!r}",
-                help=f"its inputs are {', '.join(map(repr, known))}",
-            )
-        arrays: list[Array] = []
-        for index, spec in enumerate(self.inputs):
-            given = named.get(spec.name)
-            if index < len(positional):
-                if given is not None:
-                    raise QlowerError(f"input {spec.name!r} is given twice")
-                given = positional[index]
-            if given is None:
-                raise QlowerError(f"input {spec.name!r} is missing")
-            arrays.append(spec.check(np.asarray(given)))
-        return arrays
+        arrays = assign_inputs(self.inputs, positional, named)
+        pairs = zip(self.inputs, arrays, strict=True)
+        return [spec.check(array) for spec, array in pairs]
+
+
+def assign_inputs(
+    specs: Sequence[TensorSpec],
+    positional: Sequence[Array],
+    named: Mapping[str, Array],
+) -> list[Array]:
+    """The array of every input, in order.
+
+    Shapes and types aren't looked at. Raises `QlowerError` for an input that is
+    missing, unknown or given twice.
+    """
+    if len(positional) == len(specs) and not named:
+        return [np.asarray(given) for given in positional]
+    if len(positional) > len(specs):
+        raise QlowerError(
+            f"{len(positional)} inputs given, the model takes {len(specs)}"
+        )
+    known = [spec.name for spec in specs]
+    unknown = [name for name in named if name not in known]
+    if unknown:
+        raise QlowerError(
+            f"the model has no input {unknown[0]!r}",
+            help=f"its inputs are {', '.join(map(repr, known))}",
+        )
+    arrays: list[Array] = []
+    for index, spec in enumerate(specs):
+        given = named.get(spec.name)
+        if index < len(positional):
+            if given is not None:
+                raise QlowerError(f"input {spec.name!r} is given twice")
+            given = positional[index]
+        if given is None:
+            raise QlowerError(f"input {spec.name!r} is missing")
+        arrays.append(np.asarray(given))
+    return arrays
 
 
 def name_tensors(module: ModuleOp) -> None:

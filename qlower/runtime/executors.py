@@ -6,23 +6,35 @@ layer if the model was prepared to return them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
-from qlower.model.signature import Array, Signature, TensorSpec, main_function
+from qlower.model.input_sets import input_set
+from qlower.model.signature import (
+    Array,
+    Signature,
+    TensorSpec,
+    assign_inputs,
+    main_function,
+)
 
 if TYPE_CHECKING:
     from qlower.runtime.bound import BoundCall
     from qlower.runtime.executable import Executable
     from qlower.runtime.profiling import Profile
 
-Outputs: TypeAlias = Array | tuple[Array, ...]
+Outputs: TypeAlias = Array | Any
+"""One array, or a tuple of arrays for a model with several outputs.
+
+Which of them it is depends on the model, so only the caller knows: a type checker takes
+both `run(x).argmax()` and `boxes, scores = run(x)`.
+"""
 
 Level: TypeAlias = Literal["qnn", "arith", "kernel"]
 
@@ -31,7 +43,7 @@ Results: TypeAlias = tuple[tuple[Array, ...], dict[str, Array]]
 
 
 class Executor(Protocol):
-    """A model that is ready to run."""
+    """A model that is ready to run on one example, or on a set (`input_sets.py`)."""
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]: ...
@@ -99,18 +111,21 @@ class ModelInterpreter:
 
     def run(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> Results:
         """The outputs, and the results of the layers if they are wanted."""
-        bound = self._variant.signature.bind(inputs, named)
+        arrays = assign_inputs(self.inputs, inputs, named)
+        return run_examples(self.inputs, arrays, self._run)
+
+    def _run(self, arrays: Sequence[Array]) -> Results:
         name = main_function(self._module).sym_name.data
         if self._at == "qnn":
             from qlower.interp.qnn import run_qnn_function
 
             contract = self._contract or module_contract(self._module)
             return self._variant.split(
-                run_qnn_function(self._module, name, bound, contract=contract)
+                run_qnn_function(self._module, name, arrays, contract=contract)
             )
         from qlower.interp import run_function
 
-        return self._variant.split(run_function(self._module, name, bound))
+        return self._variant.split(run_function(self._module, name, arrays))
 
 
 class JitFunction:
@@ -141,16 +156,21 @@ class JitFunction:
     def __call__(self, *inputs: Array, **named_inputs: Array) -> Outputs:
         """Run the model on stored values, given by position or by name.
 
-        Returns one array, or a tuple when the model has several outputs. Raises
-        `QlowerError` for an input of another shape or type.
+        An input with one more leading dimension than the model's is a set, run in turn;
+        where the model's leading dimension is 1, that may count the examples instead.
+
+        Returns one array, or a tuple when the model has several outputs; stacked for a
+        set. Raises `QlowerError` for an input of another shape or type.
         """
         return unpack(self.run(inputs, named_inputs)[0])
 
     def run(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> Results:
         """The outputs, and every layer's result if it was compiled with layers."""
-        bound = self._variant.signature.bind(inputs, named)
-        results = self._executable([np.ascontiguousarray(array) for array in bound])
-        return self._variant.split(results)
+        arrays = assign_inputs(self.inputs, inputs, named)
+        return run_examples(self.inputs, arrays, self._run)
+
+    def _run(self, arrays: Sequence[Array]) -> Results:
+        return self._variant.split(self._executable(arrays))
 
     def bind(
         self,
@@ -208,6 +228,37 @@ def _as_stored(result: Array, spec: TensorSpec) -> Array:
     if result.dtype == spec.numpy_dtype:
         return result
     return np.ascontiguousarray(result).view(spec.numpy_dtype)
+
+
+def run_examples(
+    specs: Sequence[TensorSpec],
+    arrays: Sequence[Array],
+    run: Callable[[Sequence[Array]], Results],
+) -> Results:
+    """What `run` gives for one example, or for each of a set, joined.
+
+    Raises `QlowerError` for arrays of other shapes or types than `specs` and sets of
+    them have.
+    """
+    for spec, array in zip(specs, arrays, strict=True):
+        if array.shape != spec.shape:
+            break
+        spec.check(array)
+    else:
+        return run(arrays)
+    names = [spec.name for spec in specs]
+    examples = input_set(specs, dict(zip(names, arrays, strict=True)))
+    results = [run([example[name] for name in names]) for example in examples.runs]
+    first_outputs, first_layers = results[0]
+    outputs = tuple(
+        examples.join([found[index] for found, _ in results])
+        for index in range(len(first_outputs))
+    )
+    layers = {
+        name: examples.join([found[name] for _, found in results])
+        for name in first_layers
+    }
+    return outputs, layers
 
 
 def unpack(outputs: tuple[Array, ...]) -> Outputs:

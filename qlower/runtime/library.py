@@ -10,8 +10,8 @@ import numpy as np
 
 from qlower.codegen.program.interface import STATUS_CODES, Interface
 from qlower.diagnostics import QlowerError
-from qlower.model.signature import Array, TensorSpec
-from qlower.runtime.executors import Outputs, Results, unpack
+from qlower.model.signature import Array, TensorSpec, assign_inputs
+from qlower.runtime.executors import Outputs, Results, run_examples, unpack
 
 
 class CompiledLibrary:
@@ -62,18 +62,18 @@ class CompiledLibrary:
         return self.interface.signature.outputs
 
     def __call__(self, *inputs: Array, **named_inputs: Array) -> Outputs:
-        """Run the model on stored values, given by position or by name.
-
-        Returns one array, or a tuple when the model has several outputs. Raises
-        `QlowerError` for an input of another shape or type.
-        """
+        """Run the model on stored values, or on a set of them, as a `JitFunction`."""
         return unpack(self.run(inputs, named_inputs)[0])
 
     def run(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> Results:
         """The outputs; a library keeps no layers."""
+        arrays = assign_inputs(self.inputs, inputs, named)
+        return run_examples(self.inputs, arrays, self._run)
+
+    def _run(self, arrays: Sequence[Array]) -> Results:
         bound = [
             np.require(array, requirements=("C_CONTIGUOUS", "ALIGNED"))
-            for array in self.interface.signature.bind(inputs, named)
+            for array in arrays
         ]
         outputs: tuple[Array, ...] = tuple(
             np.empty(spec.shape, spec.numpy_dtype) for spec in self.outputs
