@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(
     if not config.getoption("--long"):
         skip = pytest.mark.skip(reason="a long test: runs with --long")
         for item in items:
-            if "long" in item.keywords:
+            if item.get_closest_marker("long") is not None:
                 item.add_marker(skip)
 
 

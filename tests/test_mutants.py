@@ -120,12 +120,13 @@ def judge(text: str, contract: Path | None = None) -> str:
         return "refused" if str(error).strip() else "fault: an empty message"
     random = np.random.default_rng(1)
     inputs = [random_input(spec, random) for spec in model.inputs]
-    want = run_function(arith, main_function(arith).sym_name.data, inputs)
+    entry = main_function(arith).sym_name.data
+    want = run_function(arith, entry, inputs)
     for outputs in guarded_runs(compiled, inputs):
         for output, right in zip(outputs, want, strict=True):
             np.testing.assert_array_equal(output.view(right.dtype), right)
     again = parse_module(exact_module(arith))
-    for output, right in zip(run_function(again, "main", inputs), want, strict=True):
+    for output, right in zip(run_function(again, entry, inputs), want, strict=True):
         np.testing.assert_array_equal(output, right)
     return "alike"
 
