@@ -122,6 +122,9 @@ def jit(
     the code takes the time of every layer, for `JitFunction.profile`. With
     `with_layers` the function also gives every layer's result, through `run`.
 
+    The code rounds to nearest even and keeps subnormal numbers, whatever the calling
+    thread's float environment, which it leaves as it was.
+
     How contractions are cut is estimated; with `tune` it is measured on this machine,
     and remembered beside the objects. The results are the same bits.
 

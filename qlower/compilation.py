@@ -19,6 +19,7 @@ from qlower.codegen.program.module import CompiledObject
 from qlower.codegen.targets.resolve import Target, host_target
 from qlower.diagnostics import QlowerError
 from qlower.files.journal import Journal, read_file
+from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath, as_model, check_model_path
 from qlower.model import Model
 from qlower.model.layer_contracts import with_layer_contracts
@@ -64,6 +65,7 @@ class Compilation:
         return replace(self, target=target, above=self)
 
     @cached_property
+    @default_floats()
     def model(self) -> Model:
         """The model, read from its file if it is given as a path."""
         if self.above is not None:
@@ -80,6 +82,7 @@ class Compilation:
         return self._exposed[0] if self.with_layers else self.model.module
 
     @cached_property
+    @default_floats()
     def arith(self) -> ModuleOp:
         """The arith level: every rounding, shift and saturation is an op."""
         if self.above is not None:

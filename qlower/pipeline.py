@@ -18,6 +18,7 @@ from xdsl.passes import ModulePass
 from qlower.codegen.program.interface import Interface
 from qlower.diagnostics import LOGGER, QlowerError, warn
 from qlower.dialects.quant import QuantizedType, element_type
+from qlower.float_environment import default_floats
 from qlower.passes import Observer, apply_passes
 from qlower.transforms import get_all_passes
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from qlower.transforms.prove_epilogues import Proof
 
 
+@default_floats()
 def lower_to_arith(
     module: ModuleOp,
     contract: str | None = None,
@@ -112,6 +114,7 @@ def kernel_passes(target: Target) -> list[ModulePass]:
     ]
 
 
+@default_floats()
 def lower_to_kernel(
     module: ModuleOp, target: Target, observers: Sequence[Observer] = ()
 ) -> ModuleOp:
@@ -119,6 +122,7 @@ def lower_to_kernel(
     return apply_passes(module, kernel_passes(target), observers)
 
 
+@default_floats()
 def epilogue_proofs(module: ModuleOp, target: Target) -> list[Proof]:
     """What lowering an arith-level module for the target proves of its epilogues."""
     from qlower.transforms.form_kernels import FormKernelsPass
@@ -129,6 +133,7 @@ def epilogue_proofs(module: ModuleOp, target: Target) -> list[Proof]:
     return [] if machine is None else prove_epilogues(kernels, machine)
 
 
+@default_floats()
 def generate_code(
     module: ModuleOp, target: Target, flavour: Flavour | None = None
 ) -> CompiledObject:
@@ -140,6 +145,7 @@ def generate_code(
     return compile_module(module, target, flavour or PLAIN)
 
 
+@default_floats()
 def generate_package(
     levels: Sequence[tuple[ModuleOp, Target]], interface: Interface
 ) -> CompiledObject:

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from qlower.codegen.program.interface import STATUS_CODES, Interface
-from qlower.codegen.targets.resolve import processor_of
+from qlower.codegen.targets.resolve import processor_of, resolve_target
 from qlower.model.signature import TensorSpec
 
 C_TYPES = {
@@ -34,6 +34,7 @@ def header_text(interface: Interface) -> str:
             f" * Call {interface.name}_run with inputs, outputs and an arena:",
             f" * {upper}_ARENA_BYTES bytes at a multiple of {upper}_ARENA_ALIGNMENT.",
             " * It keeps no state: calls with different arenas may run at once.",
+            *_float_environment(interface.target),
             " * Stored integers q stand for SCALE * (q - ZERO_POINT); functions below",
             " * convert them. They need no library, but not -ffast-math either. */",
             f"#ifndef {upper}_H",
@@ -106,6 +107,15 @@ def _float_check(triple: str) -> Iterator[str]:
     yield f"#error for this program, compile the model with --target {wanted}"
     yield "#endif"
     yield ""
+
+
+def _float_environment(triple: str) -> Iterator[str]:
+    """What is said of the rounding mode that a program may have set."""
+    if resolve_target(triple).float_control is None:
+        yield " * Call it in C's default floating-point environment (<fenv.h>)."
+        return
+    yield " * It runs in C's default floating-point environment, whatever the caller's,"
+    yield " * which it leaves as it was."
 
 
 def _level_comment(interface: Interface) -> Iterator[str]:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
+from qlower.float_environment import default_floats
 from qlower.model.input_sets import input_set
 from qlower.model.signature import (
     Array,
@@ -109,6 +110,7 @@ class ModelInterpreter:
         """What the model gives, in order."""
         return self._variant.outputs
 
+    @default_floats()
     def run(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> Results:
         """The outputs, and the results of the layers if they are wanted."""
         arrays = assign_inputs(self.inputs, inputs, named)

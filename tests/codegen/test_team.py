@@ -10,6 +10,7 @@ from qlower.codegen.program.team import team_text
 AROUND = """
 @team_runners = internal constant [1 x ptr] [ptr @runner]
 declare void @runner(ptr, i64, i64)
+declare void @team_thread(ptr)
 declare i32 @serial(ptr, ptr, ptr, ptr)
 attributes #0 = { "target-cpu"="x86-64" }
 """

@@ -139,7 +139,6 @@ EDITS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "its base's base": rewrite("c.mlir", HELPER.format(base="tflite", added=9)),
     "the environment": set_variable("QLOWER_ANYTHING"),
     "the compiler": lambda patch: patch.setattr(objects, "_own_code", lambda: b"new"),
-    "floats": lambda patch: patch.setattr(objects, "_float_arithmetic", lambda: b""),
 }
 
 

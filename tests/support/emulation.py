@@ -79,6 +79,12 @@ class Emulator:
         """An array of pointers."""
         return struct.pack(f"<{len(addresses)}{self.processor.pointer}", *addresses)
 
+    def read_register(self, name: str) -> int:
+        return self._machine.reg_read(self.processor.register(name))
+
+    def write_register(self, name: str, value: int) -> None:
+        self._machine.reg_write(self.processor.register(name), value)
+
     def call(self, function: str, *words: int) -> int:
         """The i32 that a function returns. Raises EmulationError where it stops."""
         processor = self.processor
@@ -131,7 +137,7 @@ class EmulatedExecutable:
 
     def __init__(self, compiled: CompiledObject):
         self.compiled = compiled
-        self._emulator = Emulator(compiled.object_bytes)
+        self.emulator = Emulator(compiled.object_bytes)
 
     @property
     def signature(self) -> Signature:
@@ -139,7 +145,7 @@ class EmulatedExecutable:
 
     def __call__(self, inputs: Sequence[Array], *, at_end: bool = True) -> list[Array]:
         """The outputs; every array ends at such a page, or else starts there."""
-        emulator, ports = self._emulator, self.signature.inputs
+        emulator, ports = self.emulator, self.signature.inputs
         given = [p.check(x) for p, x in zip(ports, inputs, strict=True)]
         sizes = [
             port.numpy_dtype.itemsize * prod(port.shape)
@@ -175,7 +181,7 @@ class EmulatedExecutable:
         addresses: list[int] = []
         mapped: list[tuple[int, int]] = []
         for position, length in enumerate(lengths):
-            size = self._emulator.map(start, length)
+            size = self.emulator.map(start, length)
             mapped.append((start, size))
             is_array = position < len(self.signature.inputs + self.signature.outputs)
             addresses.append(start + (size - length if at_end and is_array else 0))

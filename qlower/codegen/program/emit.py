@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.arith import ConstantOp
@@ -23,6 +23,7 @@ from qlower.codegen.llvm.text import (
 from qlower.codegen.nests.blocks import Blocks, starting_at
 from qlower.codegen.nests.nest import Nest, constant_bytes
 from qlower.codegen.program.clock import Clock
+from qlower.codegen.program.float_environment import enter_default
 from qlower.codegen.program.plan import NestPlan, Plan
 from qlower.codegen.program.team import ARENA, INPUTS, OUTPUTS, Place, Team
 from qlower.codegen.skeletons.choose import emit_nest
@@ -89,7 +90,7 @@ class Program:
         function, entry = plan.function, plan.entry
         self.team = None
         if plan.threads > 1:
-            self.team = Team(entry, f"{entry}_serial", plan.threads)
+            self.team = Team(entry, f"{entry}_serial", plan.threads, plan.float_control)
         self.main = Function(
             module,
             self.team.serial if self.team else entry,
@@ -98,6 +99,9 @@ class Program:
             result=I32,
             internal=self.team is not None or not is_exported,
         )
+        self.leave: Callable[[], None] | None = None
+        if plan.float_control is not None and self.team is None:
+            self.leave = enter_default(self.main, plan.float_control)
         self.buffers: dict[SSAValue, _Buffer] = {}
         self.pointers: dict[SSAValue, Value] = {}
         for index, value in enumerate(function.body.block.args):
@@ -286,6 +290,8 @@ class Program:
             if self.buffers.get(value) != _Buffer(Place(OUTPUTS, 8 * index), size):
                 output = self.slot(OUTPUTS, index)
                 self.main.copy_bytes(output, self.pointer(value), size)
+        if self.leave is not None:
+            self.leave()
         self.main.finish(constant(I32, 0))
         if self.team is not None:
             self.team.finish(self.module)

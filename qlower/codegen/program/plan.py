@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
@@ -26,6 +27,7 @@ from qlower.codegen.nests.blocks import (
 from qlower.codegen.nests.nest import Nest, analyse
 from qlower.codegen.nests.recognise import PRODUCT_FAMILIES, Contraction, Products
 from qlower.codegen.program.flavour import PLAIN, Flavour
+from qlower.codegen.program.float_environment import computes_floats
 from qlower.codegen.program.team import is_worthwhile
 from qlower.codegen.program.work import (
     Kernel,
@@ -36,6 +38,7 @@ from qlower.codegen.program.work import (
 )
 from qlower.codegen.skeletons.choose import Skeleton, Skeletons
 from qlower.codegen.skeletons.copy import cut_axis
+from qlower.codegen.targets.float_control import FloatControl
 from qlower.codegen.targets.resolve import Target
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import CopyOp, NestOp, Schedule
@@ -110,6 +113,12 @@ class Plan:
     def function(self) -> FuncOp:
         """The function at the kernel level."""
         return main_function(self.module)
+
+    @cached_property
+    def float_control(self) -> FloatControl | None:
+        """The register that the code has to set; None where it computes no floats."""
+        needed = computes_floats(self.function)
+        return self.target.float_control if needed else None
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:

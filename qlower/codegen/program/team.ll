@@ -1,5 +1,6 @@
 ; What the threads of a call do; team.py says why. `$threads`, `$runners` (the functions
-; in @team_runners), `$entry` and `$serial` are filled in.
+; in @team_runners), `$entry` and `$serial` are filled in; @team_thread, which each thread
+; begins with, calls @team_work in the default float environment.
 ;
 ; A thread that goes to sleep says so, then looks again; one that changes what it waits
 ; for looks afterwards who sleeps. All four are sequentially consistent, so at least one
@@ -99,7 +100,7 @@ end:
 }
 
 ; What each thread does: the first leads, the others help until all is over.
-define internal void @team_thread(ptr %frame) nounwind #0 {
+define internal void @team_work(ptr %frame) nounwind #0 {
 entry:
   %number = call i32 @omp_get_thread_num()
   %thread = zext i32 %number to i64

@@ -25,6 +25,8 @@ from string import Template
 
 from qlower.codegen.llvm.text import I64, POINTER, Function, Module, Value, constant
 from qlower.codegen.nests.blocks import Blocks
+from qlower.codegen.program.float_environment import enter_default
+from qlower.codegen.targets.float_control import FloatControl
 
 OPENMP_SYMBOLS = ("GOMP_parallel", "omp_get_thread_num")
 """What code for several threads calls of the runtime."""
@@ -61,12 +63,14 @@ class Team:
     """The cut nests of a function `serial`, which `entry` calls in `threads` threads.
 
     `serial` takes the entry's three pointers and the frame. `runners` has a function
-    for each block that a thread owns, in the order in which it takes them.
+    for each block that a thread owns, in the order in which it takes them. Each thread
+    has a float environment of its own, in `float_control` if it matters.
     """
 
     entry: str
     serial: str
     threads: int
+    float_control: FloatControl | None
     runners: list[str] = field(default_factory=list[str])
 
     def share(
@@ -100,6 +104,14 @@ class Team:
         module.texts.append(
             team_text(self.entry, self.serial, self.threads, len(self.runners))
         )
+        thread = Function(module, "team_thread", [POINTER], [""])
+        leave = None
+        if self.float_control is not None:
+            leave = enter_default(thread, self.float_control)
+        thread.call_function("team_work", thread.arguments)
+        if leave is not None:
+            leave()
+        thread.finish()
 
 
 def team_text(entry: str, serial: str, threads: int, runners: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from qlower.codegen.llvm.text import I64
 from qlower.codegen.targets.aarch64_processor import AARCH64_PROCESSOR
 from qlower.codegen.targets.base import (
     Architecture,
@@ -12,6 +13,7 @@ from qlower.codegen.targets.base import (
     Target,
     cpu_table,
 )
+from qlower.codegen.targets.float_control import FloatControl
 
 _CPUS = cpu_table(
     {
@@ -94,8 +96,13 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         signed_matrix=_SIGNED_MATRIX if "i8mm" in present else None,
         unsigned_matrix=_UNSIGNED_MATRIX if "i8mm" in present else None,
         tuning=_TUNING,
+        float_control=_FLOAT_CONTROL,
     )
 
+
+_FLOAT_CONTROL = FloatControl(
+    I64, "llvm.aarch64.get.fpcr", "llvm.aarch64.set.fpcr", default=0
+)
 
 _TUNING = "+disable-ldp"
 """No core loads a pair of vectors faster than two, and what needs the first one waits

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from qlower.codegen.targets.float_control import FloatControl
 from qlower.codegen.targets.processor import Processor
 from qlower.diagnostics import QlowerError
 
@@ -146,6 +147,8 @@ class Target:
     `packs` are None where LLVM finds all there is. `byte_tables` look up many bytes and
     `tiles` are registers for matrices, where there are any; `halves` does two products
     in a general register. A machine without vectors has those of one lane, 32 bits.
+    `float_control` holds the float environment; with None the caller must have left it
+    as it was.
 
     `processor` is how code asks at run time for the features that it `needs`; None
     where there is nobody to ask. `alignment`, in bytes, is that of the arena and of
@@ -182,6 +185,7 @@ class Target:
     tuning: str = ""
     tiles: TileRegisters | None = None
     halves: Halves | None = None
+    float_control: FloatControl | None = None
 
     @property
     def identity(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from qlower.codegen.llvm.text import I32
 from qlower.codegen.targets.base import (
     Architecture,
     ByteTables,
@@ -11,6 +12,7 @@ from qlower.codegen.targets.base import (
     Target,
     cpu_table,
 )
+from qlower.codegen.targets.float_control import FloatControl
 from qlower.codegen.targets.x86_processor import X86_PROCESSOR
 from qlower.codegen.targets.x86_tiles import tiles_of, withheld
 
@@ -86,8 +88,19 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         packs=_packs(bits),
         byte_tables=_BYTE_TABLES if "avx512vbmi" in present and bits == 512 else None,
         tiles=tiles_of(triple, present, bits),
+        float_control=_FLOAT_CONTROL,
     )
 
+
+_FLOAT_CONTROL = FloatControl(
+    I32,
+    "llvm.x86.sse.stmxcsr",
+    "llvm.x86.sse.ldmxcsr",
+    default=0x1F80,
+    flags=0x3F,
+    by_address=True,
+)
+"""MXCSR: all exceptions are masked."""
 
 _FIRST_LEVEL_BYTES = 1 << 15
 """Of cache. A load that widens takes an instruction more: where all weights did,
