@@ -17,7 +17,8 @@ from xdsl.passes import ModulePass
 
 from qlower.codegen.program.interface import Interface
 from qlower.diagnostics import LOGGER, QlowerError, warn
-from qlower.dialects.quant import QuantizedType, element_type
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type
 from qlower.float_environment import default_floats
 from qlower.passes import Observer, apply_passes
 from qlower.transforms import get_all_passes

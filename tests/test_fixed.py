@@ -15,11 +15,11 @@ from xdsl.dialects.func import FuncOp
 
 from qlower.dialects.fixed import (
     RoundingMode,
-    integer_range,
     round_float,
     round_shift_right,
     saturated_pair_dot,
 )
+from qlower.dialects.types import integer_range
 from qlower.interp import evaluate_function
 from qlower.text.context import make_context
 from qlower.text.parsing import parse_module

@@ -24,7 +24,8 @@ from xdsl.ir import SSAValue
 import qlower
 from qlower.contracts.pair_range import PAIR_BITS, row_bounds
 from qlower.dialects import qnn
-from qlower.dialects.fixed import integer_range, saturated_pair_dot
+from qlower.dialects.fixed import saturated_pair_dot
+from qlower.dialects.types import integer_range
 from qlower.model.build import constant, make_module, quantized
 from qlower.model.layers import layer_name
 from qlower.model.printing import exact_module

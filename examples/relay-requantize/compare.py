@@ -29,7 +29,8 @@ from xdsl.rewriter import Rewriter
 
 import qlower
 from qlower.dialects import qnn
-from qlower.dialects.quant import QuantizedType, element_type
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type
 from qlower.files.arrays import read_arrays
 from qlower.model.layers import layer_name
 from qlower.pipeline import lower_to_arith

@@ -12,7 +12,7 @@ from qlower.contracts import Contract
 from qlower.contracts.values import LoadContract, contract_of
 from qlower.diagnostics import QlowerError, location_name
 from qlower.dialects import qnn, quant
-from qlower.dialects.quant import element_type
+from qlower.dialects.types import element_type
 
 COMPLETE = "tflite"
 """A contract with a rule for every operation, for advice."""

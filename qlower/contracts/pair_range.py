@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from qlower.contracts.accumulator_range import constant_integers
 from qlower.contracts.products import PIXEL
-from qlower.contracts.values import Contraction, quantized_element
+from qlower.contracts.values import Contraction
 from qlower.dialects import qnn
+from qlower.dialects.quant import quantized_element
 
 Integers = NDArray[np.int64]
 

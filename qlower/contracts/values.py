@@ -20,7 +20,7 @@ from qlower.contracts.accumulator_range import accumulator_range, product_bounds
 from qlower.contracts.products import EXACT
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
-from qlower.dialects.quant import QuantizedType, element_type
+from qlower.dialects.quant import quantized_element
 from qlower.interp.values import Array
 
 Values = dict[str, Array]
@@ -56,13 +56,6 @@ def contract_of(op: Operation, default: str | None, load: LoadContract) -> Contr
             '"tflite"}`, or on the command line, `--contract tflite`',
         )
     return load(name)
-
-
-def quantized_element(type: Attribute) -> QuantizedType:
-    """The quantized element type of a verified tensor type."""
-    element = element_type(type)
-    assert isinstance(element, QuantizedType)
-    return element
 
 
 def operand_values(prefix: str, type: Attribute) -> Values:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 
 from xdsl.dialects.arith import ArithConstantMaterializationInterface
 from xdsl.dialects.builtin import (
@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ShapedType,
     SignlessIntegerConstraint,
-    TensorType,
     UnitAttr,
     VectorType,
     container_of,
@@ -50,6 +49,8 @@ from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
+
+from .types import element_type, integer_range
 
 
 class RoundingMode(StrEnum):
@@ -119,13 +120,6 @@ def round_float(x: float, mode: RoundingMode) -> int:
     return whole - 1 + _rounds_up(mode, whole - 1, _sign(fraction + 0.5))
 
 
-def integer_range(width: int, signed: bool = True) -> tuple[int, int]:
-    """The smallest and the largest integer of `width` bits."""
-    if signed:
-        return -(1 << (width - 1)), (1 << (width - 1)) - 1
-    return 0, (1 << width) - 1
-
-
 @irdl_attr_definition
 class RoundingModeAttr(EnumAttribute[RoundingMode]):
     """A rounding mode; the ops write it bare: `{rounding = half_up}`."""
@@ -163,11 +157,9 @@ def _print_rounding(rounding: RoundingModeAttr, printer: Printer) -> None:
 
 def _scalar(type: Attribute) -> Attribute:
     """The element type of a container, or the scalar type itself."""
-    if not isinstance(type, ShapedType):  # `isa` takes long
-        return type
-    if isa(type, VectorType[Attribute] | TensorType[Attribute]):
-        return type.element_type
-    return type
+    if isinstance(type, VectorType):
+        return cast(VectorType[Attribute], type).element_type
+    return element_type(type)
 
 
 def _width(type: Attribute) -> int:

@@ -31,7 +31,7 @@ from .values import (
     dtype_of,
     integer_width,
     require,
-    shape_of,
+    static_shape,
     wrap,
 )
 
@@ -373,7 +373,7 @@ def run_conversion(
 
 def dense_array(value: DenseIntOrFPElementsAttr) -> Array:
     """The elements of a dense attribute, read-only and not copied where possible."""
-    shape = shape_of(value.type)
+    shape = static_shape(value.type)
     dtype = dtype_of(value.type)
     # xDSL stores an i1 in a byte of its own.
     stored = np.dtype(np.int8) if dtype == np.bool_ else dtype

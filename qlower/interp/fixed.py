@@ -20,8 +20,8 @@ from qlower.dialects.fixed import (
     RoundingMode,
     SaturateOp,
     ShiftRightOp,
-    integer_range,
 )
+from qlower.dialects.types import integer_range
 
 from .values import (
     Array,

@@ -19,17 +19,11 @@ from xdsl.interpreter import (
 from xdsl.ir import Region
 
 from qlower.dialects.kernel import CopyOp, IndexOp, NestOp, YieldOp
+from qlower.dialects.types import element_type
 
 from .nest import Lanes, Loops, evaluate_nest, loop_counter
 from .tensor import box_of, insert
-from .values import (
-    PartialTensor,
-    as_value,
-    dtype_of,
-    element_type,
-    rearrange,
-    shape_of,
-)
+from .values import PartialTensor, as_value, dtype_of, rearrange, static_shape
 
 
 @register_impls
@@ -53,7 +47,8 @@ class KernelFunctions(InterpreterFunctions):
         bounds = op.bounds
         parallel = len(op.parallel_bounds)
         results = [
-            np.empty(shape_of(result.type), dtype_of(result.type)) for result in op.res
+            np.empty(static_shape(result.type), dtype_of(result.type))
+            for result in op.res
         ]
         evaluate_nest(
             interpreter,
@@ -83,7 +78,7 @@ class KernelFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: CopyOp, args: PythonValues
     ) -> PythonValues:
         """The destination, the fill value or nothing, with a box of the source."""
-        shape = shape_of(op.result.type)
+        shape = static_shape(op.result.type)
         if op.destination is not None:
             destination = args[1]
         elif op.fill is not None:
@@ -93,7 +88,7 @@ class KernelFunctions(InterpreterFunctions):
             destination = PartialTensor.empty(op.result.type)
         sizes = op.sizes.get_values()
         source_box = box_of(
-            shape_of(op.source.type),
+            static_shape(op.source.type),
             op.source_offsets.get_values(),
             sizes,
             op.source_strides.get_values(),

@@ -18,7 +18,7 @@ from xdsl.interpreter import (
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from .nest import Lanes, Loops, evaluate_nest, infer_bounds, loop_counter
-from .values import Array, PartialTensor, Tensor, dtype_of, shape_of
+from .values import Array, PartialTensor, Tensor, dtype_of, static_shape
 
 
 @register_impls
@@ -32,7 +32,9 @@ class LinalgFunctions(InterpreterFunctions):
         """The loop nest whose accumulators start as the elements of the outs."""
         maps = [indexing.data for indexing in op.indexing_maps]
         is_reduction = (it.data == IteratorType.REDUCTION for it in op.iterator_types)
-        bounds = infer_bounds(maps, [shape_of(operand.type) for operand in op.operands])
+        bounds = infer_bounds(
+            maps, [static_shape(operand.type) for operand in op.operands]
+        )
         ins = len(op.inputs)
         results = [
             _result_array(out, indexing)
@@ -72,7 +74,7 @@ class LinalgFunctions(InterpreterFunctions):
         """One number at every place, without storing it more than once."""
         result_type = op.outputs[0].type
         number = np.asarray(args[0], dtype_of(result_type))
-        return (np.broadcast_to(number, shape_of(result_type)),)
+        return (np.broadcast_to(number, static_shape(result_type)),)
 
 
 def _result_array(out: Tensor, indexing: AffineMap) -> Array:

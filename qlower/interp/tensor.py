@@ -27,13 +27,13 @@ from .values import (
     dtype_of,
     rearrange,
     require,
-    shape_of,
+    static_shape,
 )
 
 
 def run_reshape(_entry: None, op: Operation, args: PythonValues) -> PythonValues:
     """The same elements in row-major order."""
-    shape = shape_of(op.results[0].type)
+    shape = static_shape(op.results[0].type)
     return (rearrange(args[0], lambda elements: elements.reshape(shape)),)
 
 
@@ -110,15 +110,15 @@ class TensorFunctions(InterpreterFunctions):
     def run_extract_slice(
         self, interpreter: Interpreter, op: tensor.ExtractSliceOp, args: PythonValues
     ) -> PythonValues:
-        box = static_box(op, shape_of(op.source.type))
-        shape = shape_of(op.result.type)
+        box = static_box(op, static_shape(op.source.type))
+        shape = static_shape(op.result.type)
         return (rearrange(args[0], lambda elements: elements[box].reshape(shape)),)
 
     @impl(tensor.InsertSliceOp)
     def run_insert_slice(
         self, interpreter: Interpreter, op: tensor.InsertSliceOp, args: PythonValues
     ) -> PythonValues:
-        box = static_box(op, shape_of(op.dest.type))
+        box = static_box(op, static_shape(op.dest.type))
         return (insert(args[0], args[1], box),)
 
     @impl(tensor.PadOp)
@@ -128,12 +128,12 @@ class TensorFunctions(InterpreterFunctions):
         """The source, surrounded by what the region computes from a place's indices."""
         if op.low or op.high:
             raise Poison("has dynamic padding")
-        shape = shape_of(op.result.type)
+        shape = static_shape(op.result.type)
         places = np.meshgrid(*map(np.arange, shape), indexing="ij", sparse=True)
         (filler,) = interpreter.run_ssacfg_region(op.region, tuple(places))
         result = np.broadcast_to(np.asarray(filler, dtype_of(op.result.type)), shape)
         low = op.static_low.get_values()
-        box = box_of(shape, low, shape_of(op.source.type), [1] * len(shape))
+        box = box_of(shape, low, static_shape(op.source.type), [1] * len(shape))
         return (insert(args[0], result, box),)
 
     @impl_terminator(tensor.YieldOp)

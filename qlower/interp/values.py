@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,11 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     ShapedType,
-    TensorType,
 )
 from xdsl.ir import Attribute
 
 from qlower.diagnostics import QlowerError
+from qlower.dialects.types import element_type
 
 Array: TypeAlias = NDArray[Any]
 """Lanes or a tensor; the IR's type says the element type, so Python's can't."""
@@ -52,13 +52,6 @@ FLOAT_DTYPES: dict[type[Attribute], np.dtype[Any]] = {
 }
 
 WIDEST_INTEGER = 64
-
-
-def element_type(value_type: Attribute) -> Attribute:
-    """The type of one lane: a tensor's element type, or the scalar type itself."""
-    if isinstance(value_type, TensorType):
-        return cast("TensorType[Attribute]", value_type).element_type
-    return value_type
 
 
 def integer_width(value_type: Attribute) -> int:
@@ -87,7 +80,7 @@ def dtype_of(value_type: Attribute) -> np.dtype[Any]:
     return np.dtype(f"i{max(1, (1 << (width - 1).bit_length()) // 8)}")
 
 
-def shape_of(tensor_type: Attribute) -> tuple[int, ...]:
+def static_shape(tensor_type: Attribute) -> tuple[int, ...]:
     """The static shape of a tensor type."""
     if not isinstance(tensor_type, ShapedType):
         raise Poison(f"needs a tensor, not {tensor_type}")
@@ -186,7 +179,7 @@ class PartialTensor:
     @staticmethod
     def empty(tensor_type: Attribute) -> PartialTensor:
         """A tensor without any written element."""
-        shape = shape_of(tensor_type)
+        shape = static_shape(tensor_type)
         data = np.empty(shape, dtype_of(tensor_type))
         return PartialTensor(data, np.zeros(shape, np.bool_))
 

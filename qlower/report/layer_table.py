@@ -15,7 +15,8 @@ from qlower.contracts.accumulator_range import (
     tensor_shape,
 )
 from qlower.dialects import qnn
-from qlower.dialects.quant import QuantizedType, element_type
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type
 from qlower.model.layers import full_name, is_constant, layer_name, layers
 from qlower.report.table import Column, Table, counted
 from qlower.transforms.prove_epilogues import Proof

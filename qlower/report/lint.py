@@ -16,9 +16,8 @@ from qlower.contracts.pair_range import PAIR_BITS, pair_bounds
 from qlower.contracts.products import EXACT, FLAT
 from qlower.contracts.values import Contraction, contract_of, product_of
 from qlower.dialects import qnn
-from qlower.dialects.fixed import integer_range
 from qlower.dialects.qnn.attributes import module_contract
-from qlower.dialects.quant import element_type
+from qlower.dialects.types import element_type, integer_range
 from qlower.interp.qnn.contraction import exact_sums
 from qlower.interp.qnn.pairs import pair_sums
 from qlower.model import Model

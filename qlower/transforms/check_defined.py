@@ -18,7 +18,8 @@ from xdsl.passes import ModulePass
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects import fixed
-from qlower.dialects.kernel import NestOp, tensor_type
+from qlower.dialects.kernel import NestOp
+from qlower.dialects.types import tensor_type
 from qlower.transforms.ranges import (
     RULES,
     Range,

@@ -43,8 +43,8 @@ from qlower.dialects.fixed import (
     RoundingMode,
     SaturateOp,
     ShiftRightOp,
-    integer_range,
 )
+from qlower.dialects.types import integer_range
 
 OUR_DIALECTS = frozenset(("contract", "fixed", "kernel", "qlower", "qnn", "quant"))
 """The names before the dot of attributes that upstream's tools don't know."""

@@ -27,7 +27,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
 from qlower.codegen.targets.set_target import target_of
-from qlower.dialects.kernel import CopyOp, NestOp, tensor_type
+from qlower.dialects.kernel import CopyOp, NestOp
+from qlower.dialects.types import tensor_type
 from qlower.tally import Rewrites
 
 _HIGHEST_BIT = 128

@@ -11,7 +11,8 @@ from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
 from qlower.codegen.nests.recognise import DepthwiseProducts
-from qlower.dialects.kernel import CopyOp, NestOp, linear_form, tensor_type
+from qlower.dialects.kernel import CopyOp, NestOp, linear_form
+from qlower.dialects.types import tensor_type
 from qlower.transforms.form_kernels.factors import is_constant
 
 

@@ -37,8 +37,8 @@ from qlower.dialects.kernel import (
     UnstoredAttr,
     byte_size,
     element_byte_size,
-    tensor_type,
 )
+from qlower.dialects.types import tensor_type
 from qlower.tally import count
 from qlower.transforms.boxes import writable_boxes
 from qlower.transforms.padding import is_read_in_place

@@ -21,7 +21,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from qlower.dialects import fixed
-from qlower.dialects.kernel import CopyOp, IndexOp, NestOp, YieldOp, tensor_type
+from qlower.dialects.kernel import CopyOp, IndexOp, NestOp, YieldOp
+from qlower.dialects.types import tensor_type
 
 Range: TypeAlias = tuple[int, int]
 Ranges: TypeAlias = dict[SSAValue, Range]

@@ -11,7 +11,8 @@ from xdsl.dialects import tensor
 from xdsl.ir import Operation, SSAValue
 
 from qlower.diagnostics import QlowerError
-from qlower.dialects.kernel import CopyOp, tensor_type
+from qlower.dialects.kernel import CopyOp
+from qlower.dialects.types import tensor_type
 
 Masks: TypeAlias = dict[SSAValue, NDArray[np.bool_]]
 """The tensors with elements that were never written, and where there are some."""

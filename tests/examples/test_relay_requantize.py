@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import qlower
-from qlower.dialects.quant import QuantizedType, element_type
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type
 
 FOLDER = Path(__file__).parents[2] / "examples" / "relay-requantize"
 

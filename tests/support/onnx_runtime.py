@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.func import FuncOp, ReturnOp
 
-from qlower.contracts.values import ACTIVATION_BOUNDS, quantized_element
+from qlower.contracts.values import ACTIVATION_BOUNDS
 from qlower.dialects import qnn
 from qlower.dialects.qnn.base import ActivatedOp
-from qlower.dialects.quant import QuantizedType
+from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.interp.values import Array
 from support.random_modules import RandomLayer
 

@@ -16,8 +16,9 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import Attribute, SSAValue
 
-from qlower.contracts.values import ACTIVATION_BOUNDS, quantized_element
+from qlower.contracts.values import ACTIVATION_BOUNDS
 from qlower.dialects import qnn
+from qlower.dialects.quant import quantized_element
 from qlower.interp.values import Array
 from qlower.model.build import (
     constant,

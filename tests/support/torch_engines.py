@@ -25,7 +25,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 
 from qlower.dialects import qnn
 from qlower.dialects.qnn.base import ActivatedOp
-from qlower.dialects.quant import QuantizedType, element_type
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type
 from qlower.files.arrays import read_arrays, write_arrays
 from qlower.interp.values import Array
 from qlower.text.parsing import parse_module

@@ -26,8 +26,8 @@ from qlower.dialects.kernel import (
     NestOp,
     OutputAttr,
     byte_size,
-    tensor_type,
 )
+from qlower.dialects.types import tensor_type
 from qlower.interp import run_function
 from qlower.interp.values import PartialTensor, dtype_of
 from qlower.model.layers import layer_name, layer_names

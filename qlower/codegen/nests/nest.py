@@ -31,7 +31,8 @@ from qlower.codegen.values.elements import (
     storage_bytes,
 )
 from qlower.codegen.values.region import indexed_loops
-from qlower.dialects.kernel import CopyOp, NestOp, linear_form, tensor_type
+from qlower.dialects.kernel import CopyOp, NestOp, linear_form
+from qlower.dialects.types import tensor_type
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,8 @@ from qlower.dialects.kernel import (
     NestOp,
     OutputAttr,
     byte_size,
-    tensor_type,
 )
+from qlower.dialects.types import tensor_type
 
 
 @dataclass(frozen=True)

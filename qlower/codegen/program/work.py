@@ -20,7 +20,8 @@ from qlower.codegen.skeletons.tile_registers.plan import (
     product_cycles,
 )
 from qlower.codegen.targets.resolve import Target
-from qlower.dialects.kernel import CopyOp, byte_size, tensor_type
+from qlower.dialects.kernel import CopyOp, byte_size
+from qlower.dialects.types import tensor_type
 from qlower.model.layers import layer_names, layer_title
 
 _CYCLES_PER_NANOSECOND = 3.0

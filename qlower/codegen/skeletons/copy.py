@@ -15,7 +15,8 @@ from qlower.codegen.values.elements import (
     storage_bytes,
     store_scalars,
 )
-from qlower.dialects.kernel import CopyOp, tensor_type
+from qlower.dialects.kernel import CopyOp
+from qlower.dialects.types import tensor_type
 
 
 @dataclass(frozen=True)

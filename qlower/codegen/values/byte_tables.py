@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qlower.codegen.llvm.text import Function, Type, Value, constant, zero
 from qlower.codegen.targets.resolve import ByteTables, Target
-from qlower.dialects.kernel import tensor_type
+from qlower.dialects.types import tensor_type
 
 _SIZE = 256
 _TYPE = TensorType(i8, [_SIZE])

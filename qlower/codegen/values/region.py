@@ -26,7 +26,7 @@ from qlower.codegen.values.bounds import constant_value, largest_magnitude
 from qlower.codegen.values.elements import load_lanes, scalar_type, storage_bytes
 from qlower.diagnostics import QlowerError
 from qlower.dialects.fixed import ConvertOp, ShiftRightOp
-from qlower.dialects.kernel import tensor_type
+from qlower.dialects.types import tensor_type
 
 
 @dataclass(frozen=True)

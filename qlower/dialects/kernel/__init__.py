@@ -60,7 +60,6 @@ from .copy import CopyOp
 from .memory import (
     ARENA_ALIGNMENT,
     ARENA_BYTES,
-    AnyTensor,
     ArenaAttr,
     BoxAttr,
     Buffer,
@@ -69,7 +68,6 @@ from .memory import (
     byte_size,
     element_byte_size,
     integer_byte_size,
-    tensor_type,
 )
 from .nest import IndexOp, NestOp, YieldOp, linear_form
 from .schedule import Schedule, TileAttr, TileRegistersAttr
@@ -78,7 +76,6 @@ __all__ = [
     "ARENA_ALIGNMENT",
     "ARENA_BYTES",
     "KERNEL",
-    "AnyTensor",
     "ArenaAttr",
     "BoxAttr",
     "Buffer",
@@ -95,7 +92,6 @@ __all__ = [
     "element_byte_size",
     "integer_byte_size",
     "linear_form",
-    "tensor_type",
 ]
 
 KERNEL = Dialect(

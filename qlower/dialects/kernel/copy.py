@@ -29,7 +29,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .memory import BoxAttr, UnstoredAttr, element_type_of, shape_of, verify_buffers
+from ..types import element_type
+from .memory import BoxAttr, UnstoredAttr, verified_shape, verify_buffers
 from .text import parse_integers, parse_tail, print_tail
 
 
@@ -111,7 +112,7 @@ class CopyOp(IRDLOperation):
         """Whether box and source are the same, and the box without gaps."""
         ones = (1,) * len(self.sizes)
         return (
-            self.sizes.get_values() == shape_of(self.source)
+            self.sizes.get_values() == verified_shape(self.source)
             and self.source_strides.get_values() == ones
             and self.strides.get_values() == ones
         )
@@ -201,15 +202,14 @@ class CopyOp(IRDLOperation):
                 f"destination type {self.destination.type} differs from the result's "
                 f"{self.result.type}"
             )
-        element_type = element_type_of(self.result)
-        if element_type_of(self.source) != element_type:
+        source, result = (element_type(x.type) for x in (self.source, self.result))
+        if source != result:
             raise VerifyException(
-                f"source and result have element types {element_type_of(self.source)} "
-                f"and {element_type}"
+                f"source and result have element types {source} and {result}"
             )
-        if self.fill is not None and self.fill.type != element_type:
+        if self.fill is not None and self.fill.type != result:
             raise VerifyException(
-                f"fill value of type {self.fill.type} for elements of {element_type}"
+                f"fill value of type {self.fill.type} for elements of {result}"
             )
         verify_buffers(self, self.buffers)
         if not self.is_stored and not self.pads:
@@ -217,8 +217,13 @@ class CopyOp(IRDLOperation):
         if self.buffers is not None and BoxAttr() in self.buffers:
             raise VerifyException("the result of a copy lies in no box")
         for name, shape, offsets, strides in (
-            ("source", shape_of(self.source), self.source_offsets, self.source_strides),
-            ("result", shape_of(self.result), self.offsets, self.strides),
+            (
+                "source",
+                verified_shape(self.source),
+                self.source_offsets,
+                self.source_strides,
+            ),
+            ("result", verified_shape(self.result), self.offsets, self.strides),
         ):
             self._verify_box(name, shape, offsets.get_values(), strides.get_values())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntAttr,
     IntegerType,
-    TensorType,
 )
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition, param_def
@@ -20,7 +19,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-AnyTensor: TypeAlias = TensorType[Attribute]
+from ..types import AnyTensor, shape_of
 
 ARENA_BYTES = "kernel.arena_bytes"
 """The attribute of a function that tells the size of its arena."""
@@ -82,11 +81,6 @@ def _parse_natural(parser: AttrParser) -> Sequence[Attribute]:
 Buffer: TypeAlias = ArenaAttr | OutputAttr
 
 
-def tensor_type(value: SSAValue) -> AnyTensor:
-    """The type of a value that is known to be a tensor, for the type checker."""
-    return cast(AnyTensor, value.type)
-
-
 def byte_size(tensor: AnyTensor) -> int:
     """Bytes that a tensor of static shape occupies in memory."""
     return math.prod(tensor.get_shape()) * element_byte_size(tensor.element_type)
@@ -113,17 +107,12 @@ def integer_byte_size(width: int) -> int:
     return 1 << max(0, (width - 1).bit_length() - 3)
 
 
-def shape_of(value: SSAValue) -> tuple[int, ...]:
+def verified_shape(value: SSAValue) -> tuple[int, ...]:
     """The shape of a tensor, which must be static and not empty."""
-    shape = tensor_type(value).get_shape()
+    shape = shape_of(value)
     if any(size < 1 for size in shape):
         raise VerifyException(f"{value.type} must be static and without empty axes")
     return shape
-
-
-def element_type_of(value: SSAValue) -> Attribute:
-    """The element type of a tensor."""
-    return tensor_type(value).element_type
 
 
 def verify_buffers(op: Operation, buffers: ArrayAttr[Attribute] | None) -> None:

@@ -43,8 +43,9 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..types import element_type
 from .copy import CopyOp
-from .memory import BoxAttr, UnstoredAttr, element_type_of, shape_of, verify_buffers
+from .memory import BoxAttr, UnstoredAttr, verified_shape, verify_buffers
 from .schedule import verify_schedule
 from .text import parse_integers, parse_operands, parse_tail, print_tail
 
@@ -336,7 +337,7 @@ class NestOp(IRDLOperation):
         for index, (value, attr) in enumerate(
             zip(shaped, self.indexing_maps, strict=True)
         ):
-            shape = shape_of(value)
+            shape = verified_shape(value)
             map = attr.data
             if map.num_dims != len(self.bounds) or map.num_symbols:
                 raise VerifyException(
@@ -360,7 +361,7 @@ class NestOp(IRDLOperation):
         for index, (value, map) in enumerate(
             zip(self.res, self.result_maps, strict=True)
         ):
-            self._verify_written_once(index, shape_of(value), map)
+            self._verify_written_once(index, verified_shape(value), map)
 
     def _range(self, expression: AffineExpr, index: int) -> tuple[int, int]:
         """The least and the greatest value of an index over the whole nest."""
@@ -398,8 +399,8 @@ class NestOp(IRDLOperation):
             )
 
     def _verify_regions(self) -> None:
-        scalars = tuple(element_type_of(value) for value in self.inputs)
-        results = tuple(element_type_of(value) for value in self.res)
+        scalars = tuple(element_type(value.type) for value in self.inputs)
+        results = tuple(element_type(value.type) for value in self.res)
         accumulators = self.accumulator_types
         if self.reduction_bounds:
             for name, region in (("init", self.init), ("body", self.body)):

@@ -46,7 +46,8 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from ..quant import QuantizedType, Storage
+from ..quant import QuantizedType
+from ..types import integer_range
 
 MAX_ELEMENTS = 2**31 - 1
 """The largest tensor: an element is reached by a signed 32-bit index."""
@@ -120,7 +121,7 @@ def check_quantization(element: Attribute, allow_axis: bool) -> QuantizedType:
         raise VerifyException(
             f"expressed type {element.expressed_type} is not supported yet: f32"
         )
-    low, high = Storage.full_range(storage.width, storage.signed)
+    low, high = integer_range(storage.width, storage.signed)
     for zero_point in element.zero_points:
         if not low <= zero_point <= high:
             raise VerifyException(

@@ -18,6 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ..types import integer_range
 from .base import (
     Integer,
     Integers,
@@ -170,7 +171,7 @@ class PadOp(MovingOp):
         expected = [sum(s) for s in zip(self.low, input, self.high, strict=True)]
         check_shape("result", self.result.type.get_shape(), expected)
         storage = self.input.type.element_type.data.storage
-        low, high = storage.full_range(storage.width, storage.signed)
+        low, high = integer_range(storage.width, storage.signed)
         if not low <= self.value <= high:
             raise VerifyException(
                 f"value {self.value} is outside [{low}, {high}] "

@@ -16,7 +16,7 @@ from .types import (
     QuantileType,
     Quantization,
     QuantizedType,
-    element_type,
+    quantized_element,
 )
 
 QUANT = Dialect(
@@ -36,7 +36,7 @@ __all__ = [
     "QuantizedType",
     "Storage",
     "StorageCastOp",
-    "element_type",
     "format_float",
+    "quantized_element",
     "to_float32",
 ]

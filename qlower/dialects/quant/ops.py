@@ -25,7 +25,8 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from .types import QuantizedType, element_type
+from ..types import element_type
+from .types import QuantizedType
 
 
 def _verify_cast(real: Attribute, quantized: Attribute, storage: bool) -> None:

@@ -18,6 +18,8 @@ from xdsl.ir import (
 from xdsl.parser import AttrParser
 from xdsl.utils.exceptions import VerifyException
 
+from ..types import integer_range
+
 _SCALE_RANGES: dict[type[Attribute], tuple[float, float]] = {
     Float16Type: (2.0**-24, 65504.0),
     BFloat16Type: (2.0**-133, (2.0 - 2.0**-7) * 2.0**127),
@@ -84,13 +86,6 @@ class Storage:
     minimum: int
     maximum: int
 
-    @staticmethod
-    def full_range(width: int, signed: bool) -> tuple[int, int]:
-        """The smallest and largest integer of `width` bits."""
-        if signed:
-            return -(1 << (width - 1)), (1 << (width - 1)) - 1
-        return 0, (1 << width) - 1
-
     @property
     def name(self) -> str:
         return f"{'i' if self.signed else 'u'}{self.width}"
@@ -101,7 +96,7 @@ class Storage:
                 f"illegal storage type size: {self.width}, "
                 f"expected 1 to {_MAX_STORAGE_WIDTH} bits"
             )
-        low, high = self.full_range(self.width, self.signed)
+        low, high = integer_range(self.width, self.signed)
         if self.minimum < low:
             raise VerifyException(
                 f"illegal storage type minimum: {self.minimum}, "
@@ -119,7 +114,7 @@ class Storage:
             )
 
     def __str__(self) -> str:
-        if (self.minimum, self.maximum) == self.full_range(self.width, self.signed):
+        if (self.minimum, self.maximum) == integer_range(self.width, self.signed):
             return self.name
         return f"{self.name}<{self.minimum}:{self.maximum}>"
 
@@ -140,7 +135,7 @@ class Storage:
         # An illegal width is reported here: its range could not even be computed.
         if not 1 <= width <= _MAX_STORAGE_WIDTH:
             parser.raise_error(f"illegal storage type size: {width}", start)
-        minimum, maximum = cls.full_range(width, signed)
+        minimum, maximum = integer_range(width, signed)
         if parser.parse_optional_punctuation("<") is not None:
             minimum = parser.parse_integer(allow_boolean=False)
             parser.parse_punctuation(":")

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import (
     AnyFloat,
     IntegerType,
-    TensorType,
     f32,
     f64,
 )
@@ -24,8 +23,8 @@ from xdsl.irdl import (
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
+from ..types import element_type, integer_range
 from .parameters import (
     Storage,
     check_scale,
@@ -85,7 +84,7 @@ class QuantizedType(Data[Quantization], TypeAttribute):
     def _storage(
         width: int, signed: bool, minimum: int | None, maximum: int | None
     ) -> Storage:
-        low, high = Storage.full_range(width, signed)
+        low, high = integer_range(width, signed)
         return Storage(
             width,
             signed,
@@ -409,8 +408,8 @@ class QuantileType(Data[None], TypeAttribute):
         """There is nothing to print: no value of this type is ever parsed."""
 
 
-def element_type(type: Attribute) -> Attribute:
-    """The element type of a tensor, or the scalar type itself."""
-    if isa(type, TensorType[Attribute]):
-        return type.element_type
-    return type
+def quantized_element(type: Attribute) -> QuantizedType:
+    """The element type of a tensor that is known to be quantized."""
+    element = element_type(type)
+    assert isinstance(element, QuantizedType)
+    return element

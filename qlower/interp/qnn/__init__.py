@@ -15,13 +15,15 @@ from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter
 from xdsl.traits import SymbolTable
 
+from qlower.dialects.types import shape_of
+
 from .. import InterpretationError, make_interpreter
 from ..values import Array
 from .contraction import ContractionFunctions
 from .elementwise import ElementwiseFunctions
 from .movement import MovementFunctions
 from .pooling import PoolingFunctions
-from .rules import shape_of, stored_dtype
+from .rules import stored_dtype
 
 QNN_FUNCTIONS = (
     ContractionFunctions,

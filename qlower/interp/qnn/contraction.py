@@ -23,10 +23,11 @@ from qlower.contracts.values import (
     takes_bias,
 )
 from qlower.dialects import qnn
+from qlower.dialects.types import shape_of
 
 from ..values import Array
 from .pairs import pair_sums
-from .rules import RuleFunctions, centred, padded, shape_of, taps
+from .rules import RuleFunctions, centred, padded, taps
 
 ContractionT = TypeVar(
     "ContractionT", qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp

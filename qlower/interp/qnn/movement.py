@@ -14,10 +14,10 @@ from xdsl.interpreter import (
 
 from qlower.contracts.values import operand_values, output_values
 from qlower.dialects import qnn, quant
-from qlower.dialects.quant import element_type
+from qlower.dialects.types import element_type, shape_of
 
 from ..values import Array, dtype_of
-from .rules import RuleFunctions, shape_of, stored_dtype
+from .rules import RuleFunctions, stored_dtype
 
 
 @register_impls

@@ -12,11 +12,13 @@ from typing import TypeAlias
 import numpy as np
 
 from qlower.contracts.products import PIXEL
-from qlower.contracts.values import Contraction, quantized_element
+from qlower.contracts.values import Contraction
 from qlower.dialects import qnn
+from qlower.dialects.quant import quantized_element
+from qlower.dialects.types import shape_of
 
 from ..values import Array
-from .rules import padded, shape_of, taps
+from .rules import padded, taps
 
 Column: TypeAlias = tuple[Array, Array]
 

@@ -19,11 +19,12 @@ from qlower.contracts.values import (
     mean_values,
     operand_values,
     output_values,
-    quantized_element,
 )
 from qlower.dialects import qnn
+from qlower.dialects.quant import quantized_element
+from qlower.dialects.types import shape_of
 
-from .rules import RuleFunctions, padded, shape_of, taps
+from .rules import RuleFunctions, padded, taps
 
 
 @register_impls

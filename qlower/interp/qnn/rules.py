@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
 from xdsl.interpreter import InterpreterFunctions, PythonValues
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -17,11 +16,11 @@ from qlower.contracts.values import (
     LoadContract,
     contract_of,
     position_values,
-    quantized_element,
     rounding_values,
 )
 from qlower.dialects import qnn
-from qlower.dialects.quant import QuantizedType, element_type
+from qlower.dialects.quant import QuantizedType, quantized_element
+from qlower.dialects.types import element_type, shape_of
 
 from ..values import Array, dtype_of
 
@@ -33,13 +32,6 @@ def stored_dtype(type: Attribute) -> np.dtype[np.generic]:
         kind = "i" if element.signed else "u"
         return np.dtype(f"{kind}{element.storage_width // 8}")
     return dtype_of(type)
-
-
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a tensor value."""
-    type = value.type
-    assert isinstance(type, TensorType)
-    return type.get_shape()
 
 
 @dataclass

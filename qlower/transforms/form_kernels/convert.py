@@ -20,7 +20,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from qlower.diagnostics import QlowerError
-from qlower.dialects.kernel import AnyTensor, CopyOp, NestOp, tensor_type
+from qlower.dialects.kernel import CopyOp, NestOp
+from qlower.dialects.types import AnyTensor, tensor_type
 from qlower.transforms.form_kernels.regions import (
     build_region,
     inline,

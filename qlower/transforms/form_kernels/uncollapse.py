@@ -17,7 +17,8 @@ from xdsl.ir import Region
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from qlower.dialects.kernel import NestOp, tensor_type
+from qlower.dialects.kernel import NestOp
+from qlower.dialects.types import tensor_type
 from qlower.transforms.form_kernels.regions import ZERO, substitute, uses_index
 
 

@@ -28,7 +28,8 @@ from qlower.contracts.values import contract_of
 from qlower.diagnostics import QlowerError, file_location, format_location
 from qlower.dialects import qnn, quant
 from qlower.dialects.qnn.attributes import CONTRACT, TYPE, module_contract
-from qlower.dialects.quant import QuantizedType, element_type
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type
 from qlower.tally import timed_layer
 from qlower.transforms.lower_qnn import (
     contraction,

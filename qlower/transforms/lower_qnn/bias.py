@@ -11,9 +11,10 @@ from xdsl.ir import SSAValue
 
 from qlower.contracts.values import Contraction, integer_bias, takes_bias
 from qlower.diagnostics import QlowerError
+from qlower.dialects.types import element_type
 from qlower.interp.values import Array
 from qlower.transforms.lower_qnn.emit import Nest
-from qlower.transforms.lower_qnn.lowering import Lowering, constant_of, lowered_element
+from qlower.transforms.lower_qnn.lowering import Lowering, constant_of
 
 
 def initial_accumulator(
@@ -28,7 +29,7 @@ def initial_accumulator(
     nest = Nest(lowering.emit, shape)
     bias: SSAValue | None = None
     if op.bias is not None and not takes_bias(lowering.contract, op):
-        if lowered_element(op.bias) == i32:
+        if element_type(op.bias.type) == i32:
             bias = lowering.value(op.bias)
         else:
             quantized = integer_bias(lowering.contract, op, constant_bias(op))

@@ -20,10 +20,12 @@ from qlower.contracts.values import (
     product_of,
 )
 from qlower.dialects import qnn
+from qlower.dialects.quant import quantized_element
+from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
 from qlower.transforms.lower_qnn.bias import constant_bias, initial_accumulator
 from qlower.transforms.lower_qnn.emit import Combine, Index, Nest
-from qlower.transforms.lower_qnn.lowering import Lowering, quantization, shape_of
+from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lower_qnn.pairs import accumulate_pairs
 from qlower.transforms.lower_qnn.window import pad_image, window_indices
 
@@ -43,7 +45,7 @@ def lower_contraction(lowering: Lowering, op: Contraction) -> Sequence[SSAValue]
             contraction_rule(op),
             {"accumulator": nest.input(accumulator, range(nest.parallel))},
             constants,
-            quantization(op.result),
+            quantized_element(op.result.type),
         )
     ]
 
@@ -157,7 +159,7 @@ def lower_matmul(lowering: Lowering, op: qnn.MatMulOp) -> Sequence[SSAValue]:
     (accumulator,) = nest.reduce([init], _multiply_accumulate(nest, lhs, rhs))
     nest = Nest(lowering.emit, result)
     scalar = nest.input(accumulator, range(len(result)))
-    type = quantization(op.result)
+    type = quantized_element(op.result.type)
     rule = "matmul"
     return [
         lowering.finish_with_rule(nest, rule, {"accumulator": scalar}, values, type)
@@ -168,7 +170,7 @@ def _pad_with_zero_point(
     lowering: Lowering, op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp
 ) -> SSAValue:
     image = lowering.value(op.input)
-    return pad_image(lowering, op, image, quantization(op.input).zero_point)
+    return pad_image(lowering, op, image, quantized_element(op.input.type).zero_point)
 
 
 def _accumulate(
@@ -183,9 +185,11 @@ def _accumulate(
     channel_loops: Sequence[int],
 ) -> SSAValue:
     """`bias + sum((x - x_zero_point) * (w - w_zero_point))`, exact modulo 2^32."""
-    x = lowering.widen(nest, nest.input(image, image_indices), quantization(op.input))
+    x = lowering.widen(
+        nest, nest.input(image, image_indices), quantized_element(op.input.type)
+    )
     w = lowering.widen(
-        nest, nest.input(weight, weight_indices), quantization(op.weight)
+        nest, nest.input(weight, weight_indices), quantized_element(op.weight.type)
     )
     input_values = operand_values("input", op.input.type)
     weight_values = operand_values("weight", op.weight.type)

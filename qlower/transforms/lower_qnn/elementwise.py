@@ -14,8 +14,10 @@ from qlower.contracts.values import (
     output_values,
 )
 from qlower.dialects import qnn, quant
+from qlower.dialects.quant import quantized_element
+from qlower.dialects.types import shape_of
 from qlower.transforms.lower_qnn.emit import Index, Nest
-from qlower.transforms.lower_qnn.lowering import Lowering, quantization, shape_of
+from qlower.transforms.lower_qnn.lowering import Lowering
 
 
 def lower_binary(
@@ -30,7 +32,7 @@ def lower_binary(
     }
     constants = binary_values(lowering.contract, op)
     rule = op.rules[0]
-    type = quantization(op.result)
+    type = quantized_element(op.result.type)
     return [lowering.finish_with_rule(nest, rule, runtime, constants, type)]
 
 
@@ -63,7 +65,7 @@ def _rescale(
         **operand_values("input", source.type),
         **output_values(lowering.contract, result.type, bounds),
     }
-    type = quantization(result)
+    type = quantized_element(result.type)
     return lowering.finish_with_rule(nest, rule, {"input": value}, constants, type)
 
 
@@ -74,7 +76,7 @@ def lower_quantize(
     nest = Nest(lowering.emit, shape_of(op.result))
     value = nest.input(lowering.value(op.input), range(nest.parallel))
     constants = output_values(lowering.contract, op.result.type)
-    type = quantization(op.result)
+    type = quantized_element(op.result.type)
     rule = "quantize"
     return [lowering.finish_with_rule(nest, rule, {"input": value}, constants, type)]
 

@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.utils.hints import isa
 
+from qlower.dialects.types import tensor_type
 from qlower.interp.values import Array, dtype_of
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -50,12 +51,6 @@ def scalar_constant(value: np.generic | float, type: Attribute) -> arith.Constan
         return arith.ConstantOp(IntegerAttr(wrapped, type))
     assert isinstance(type, AnyFloat)
     return arith.ConstantOp(FloatAttr(float(number), type))
-
-
-def tensor_type(value: SSAValue) -> TensorType[Attribute]:
-    """The type of a tensor value."""
-    assert isa(value.type, TensorType[Attribute])
-    return value.type
 
 
 class Emitter:

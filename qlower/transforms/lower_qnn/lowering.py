@@ -24,7 +24,8 @@ from xdsl.utils.hints import isa
 from qlower.contracts import Contract
 from qlower.contracts.values import position_values, rounding_values
 from qlower.dialects import fixed, qnn
-from qlower.dialects.quant import QuantizedType
+from qlower.dialects.quant import QuantizedType, quantized_element
+from qlower.dialects.types import element_type, shape_of
 from qlower.interp.values import Array, dtype_of
 from qlower.transforms.lower_qnn.emit import (
     Emitter,
@@ -32,7 +33,6 @@ from qlower.transforms.lower_qnn.emit import (
     Nest,
     row_major_index,
     scalar_constant,
-    tensor_type,
 )
 from qlower.transforms.lower_qnn.inline_rule import inline_rule
 
@@ -44,23 +44,6 @@ def storage_type(type: Attribute) -> Attribute:
     if isa(type, TensorType[Attribute]):
         return TensorType(storage_type(type.element_type), type.get_shape())
     return type.storage_type if isinstance(type, QuantizedType) else type
-
-
-def quantization(value: SSAValue) -> QuantizedType:
-    """The quantized element type of a tensor value of the qnn level."""
-    element = lowered_element(value)
-    assert isinstance(element, QuantizedType)
-    return element
-
-
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a tensor value."""
-    return tensor_type(value).get_shape()
-
-
-def lowered_element(value: SSAValue) -> Attribute:
-    """The element type of a tensor value."""
-    return tensor_type(value).element_type
 
 
 def constant_of(value: SSAValue) -> Array | None:
@@ -111,7 +94,7 @@ class Lowering:
     def read(self, nest: Nest, source: SSAValue, indices: Sequence[Index]) -> SSAValue:
         """Read a quantized tensor in a nest: its stored integer as i32."""
         scalar = nest.input(self.value(source), indices)
-        return self.widen(nest, scalar, quantization(source))
+        return self.widen(nest, scalar, quantized_element(source.type))
 
     def widen(self, nest: Nest, scalar: SSAValue, type: QuantizedType) -> SSAValue:
         """A stored integer as i32, by its own signedness."""
@@ -163,15 +146,15 @@ class Lowering:
         """`value` surrounded by the stored integer (`value` itself if by nothing)."""
         if not any((*low, *high)):
             return value
-        element_type = lowered_element(value)
+        element = element_type(value.type)
         shape = [
             before + size + after
             for before, size, after in zip(low, shape_of(value), high, strict=True)
         ]
         block = Block(arg_types=[IndexType()] * len(shape))
-        constant = scalar_constant(stored, element_type)
+        constant = scalar_constant(stored, element)
         block.add_ops([constant, tensor.YieldOp(constant.result)])
-        result_type = TensorType(element_type, shape)
+        result_type = TensorType(element, shape)
         pad = tensor.PadOp(value, (), (), Region(block), low, high, result_type)
         return self.emit.add(pad).result
 
@@ -198,7 +181,7 @@ class Lowering:
     ) -> SSAValue:
         collapse = tensor.CollapseShapeOp(
             operands=[value],
-            result_types=[TensorType(lowered_element(value), shape)],
+            result_types=[TensorType(element_type(value.type), shape)],
             properties={"reassociation": _reassociation(groups)},
         )
         return self.emit.add(collapse).result
@@ -206,7 +189,7 @@ class Lowering:
     def _expand(
         self, value: SSAValue, groups: Groups, shape: Sequence[int]
     ) -> SSAValue:
-        type = TensorType(lowered_element(value), shape)
+        type = TensorType(element_type(value.type), shape)
         reassociation = _reassociation(groups)
         expand = tensor.ExpandShapeOp(value, (), reassociation, shape, type)
         return self.emit.add(expand).result

@@ -16,14 +16,11 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from qlower.contracts.values import operand_values, output_values
 from qlower.dialects import qnn, quant
+from qlower.dialects.quant import quantized_element
+from qlower.dialects.types import element_type, shape_of
 from qlower.interp.values import Array
 from qlower.transforms.lower_qnn.emit import Nest
-from qlower.transforms.lower_qnn.lowering import (
-    Lowering,
-    lowered_element,
-    quantization,
-    shape_of,
-)
+from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lower_qnn.table import extract, to_index
 
 
@@ -81,20 +78,20 @@ def _slice(
     strides: Sequence[int],
 ) -> SSAValue:
     value = lowering.value(source)
-    type = TensorType(lowered_element(value), sizes)
+    type = TensorType(element_type(value.type), sizes)
     extract_slice = tensor.ExtractSliceOp(value, offsets, sizes, strides, type)
     return lowering.emit.add(extract_slice).result
 
 
 def lower_concat(lowering: Lowering, op: qnn.ConcatOp) -> Sequence[SSAValue]:
     """The inputs side by side; those with other parameters go through the rule."""
-    type = quantization(op.result)
+    type = quantized_element(op.result.type)
     result = lowering.emit.empty(shape_of(op.result), type.storage_type)
     offsets = [0] * len(shape_of(op.result))
     for source in op.inputs:
         value = lowering.value(source)
         sizes = shape_of(source)
-        if quantization(source) != type:
+        if quantized_element(source.type) != type:
             nest = Nest(lowering.emit, sizes)
             stored = lowering.read(nest, source, range(nest.parallel))
             constants = {
@@ -133,7 +130,7 @@ def lower_resize(lowering: Lowering, op: qnn.ResizeOp) -> Sequence[SSAValue]:
         return nest.build([pixel(position(rows[0], 1), position(columns[0], 2))])
     top, bottom = (position(values, 1) for values in rows[:2])
     left, right = (position(values, 2) for values in columns[:2])
-    type = quantization(op.input)
+    type = quantized_element(op.input.type)
     runtime = {
         name: lowering.widen(nest, pixel(row, column), type)
         for name, row, column in (
@@ -150,7 +147,7 @@ def lower_resize(lowering: Lowering, op: qnn.ResizeOp) -> Sequence[SSAValue]:
         **operand_values("input", op.input.type),
         **output_values(lowering.contract, op.result.type),
     }
-    target = quantization(op.result)
+    target = quantized_element(op.result.type)
     rule = "resize_bilinear"
     return [lowering.finish_with_rule(nest, rule, runtime, constants, target)]
 
@@ -190,7 +187,7 @@ def lower_arg_max(lowering: Lowering, op: qnn.ArgMaxOp) -> Sequence[SSAValue]:
     value = lowering.read(nest, op.input, indices)
     equal = nest.add(arith.CmpiOp(value, nest.input(largest, rows), "eq")).result
     position = nest.add(IndexOp(len(kept))).result
-    index_type = lowered_element(op.result)
+    index_type = element_type(op.result.type)
     position = nest.add(arith.IndexCastOp(position, index_type)).result
     beyond = nest.constant(np.array(bounds[-1]), index_type)
     candidate = nest.add(arith.SelectOp(equal, position, beyond)).result

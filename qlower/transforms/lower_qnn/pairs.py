@@ -20,15 +20,12 @@ from qlower.contracts.products import PIXEL
 from qlower.contracts.values import Contraction
 from qlower.diagnostics import QlowerError
 from qlower.dialects import fixed, qnn
+from qlower.dialects.quant import quantized_element
+from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
 from qlower.transforms.lower_qnn.bias import initial_accumulator
 from qlower.transforms.lower_qnn.emit import Index, Nest, scalar_constant
-from qlower.transforms.lower_qnn.lowering import (
-    Lowering,
-    constant_of,
-    quantization,
-    shape_of,
-)
+from qlower.transforms.lower_qnn.lowering import Lowering, constant_of
 from qlower.transforms.lower_qnn.window import pad_image, window_indices
 
 
@@ -214,7 +211,7 @@ def _sum_pairs(
 def _codes(lowering: Lowering, op: Contraction) -> SSAValue:
     """The input as unsigned codes: an int8 has its sign bit flipped."""
     stored = lowering.value(op.input)
-    if not quantization(op.input).signed:
+    if not quantized_element(op.input.type).signed:
         return stored
     nest = Nest(lowering.emit, shape_of(stored))
     scalar = nest.input(stored, range(nest.parallel))
@@ -224,13 +221,13 @@ def _codes(lowering: Lowering, op: Contraction) -> SSAValue:
 
 def _zero_code(op: Contraction) -> int:
     """The code of real 0."""
-    type = quantization(op.input)
+    type = quantized_element(op.input.type)
     return type.zero_point + (128 if type.signed else 0)
 
 
 def _weight_zero_points(op: Contraction, channels: Sequence[int]) -> Array:
     """Those of all output channels, in the shape of these."""
-    points = np.array(quantization(op.weight).zero_points, np.int64)
+    points = np.array(quantized_element(op.weight.type).zero_points, np.int64)
     count = int(np.prod(channels))
     return np.broadcast_to(points, count).reshape(tuple(channels))
 

@@ -22,9 +22,11 @@ from qlower.contracts.values import (
     position_values,
 )
 from qlower.dialects import qnn
+from qlower.dialects.quant import quantized_element
+from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
 from qlower.transforms.lower_qnn.emit import Combine, Nest, scalar_constant
-from qlower.transforms.lower_qnn.lowering import Lowering, quantization, shape_of
+from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lower_qnn.table import extract, to_index
 from qlower.transforms.lower_qnn.window import pad_image, window_indices
 
@@ -34,7 +36,7 @@ def lower_avg_pool2d(lowering: Lowering, op: qnn.AvgPool2DOp) -> Sequence[SSAVal
 
     Padding that counts is real zero; padding that doesn't adds nothing to the sum.
     """
-    padding = quantization(op.input).zero_point if op.count_include_pad else 0
+    padding = quantized_element(op.input.type).zero_point if op.count_include_pad else 0
     result = shape_of(op.result)
     nest = Nest(lowering.emit, (*result, *op.kernel), reductions=2)
     nest.window((4, 5))
@@ -42,7 +44,7 @@ def lower_avg_pool2d(lowering: Lowering, op: qnn.AvgPool2DOp) -> Sequence[SSAVal
         pad_image(lowering, op, lowering.value(op.input), padding),
         (0, *window_indices(op, 4, 5), 3),
     )
-    wide = lowering.widen(nest, stored, quantization(op.input))
+    wide = lowering.widen(nest, stored, quantized_element(op.input.type))
     init = lowering.emit.filled(result, i32, 0)
     (total,) = nest.reduce([init], _add(nest, wide))
     nest = Nest(lowering.emit, result)
@@ -53,7 +55,7 @@ def lower_avg_pool2d(lowering: Lowering, op: qnn.AvgPool2DOp) -> Sequence[SSAVal
         "count": _tap_counts(op),
     }
     scalar = nest.input(total, range(4))
-    type = quantization(op.result)
+    type = quantized_element(op.result.type)
     rule = "avg_pool2d"
     return [
         lowering.finish_with_rule(nest, rule, {"accumulator": scalar}, constants, type)
@@ -73,7 +75,9 @@ def lower_adaptive_avg_pool2d(
     rows, columns = (_window_place(nest, op, axis) for axis in (0, 1))
     image = lowering.value(op.input)
     indices = [batch, rows.position, columns.position, channel]
-    wide = lowering.widen(nest, extract(nest, image, indices), quantization(op.input))
+    wide = lowering.widen(
+        nest, extract(nest, image, indices), quantized_element(op.input.type)
+    )
     for place in (rows, columns):
         if place.inside is not None:
             zero = nest.add(scalar_constant(0, i32)).result
@@ -87,7 +91,7 @@ def lower_adaptive_avg_pool2d(
         **adaptive_avg_pool_values(op),
     }
     scalar = nest.input(total, range(4))
-    type = quantization(op.result)
+    type = quantized_element(op.result.type)
     rule = "adaptive_avg_pool2d"
     return [
         lowering.finish_with_rule(nest, rule, {"accumulator": scalar}, constants, type)
@@ -124,7 +128,7 @@ def _window_place(nest: Nest, op: qnn.AdaptiveAvgPool2DOp, axis: int) -> _Place:
 
 def lower_max_pool2d(lowering: Lowering, op: qnn.MaxPool2DOp) -> Sequence[SSAValue]:
     """The largest stored integer, loops (n, y, x, c | kh, kw), clamped if activated."""
-    type = quantization(op.input)
+    type = quantized_element(op.input.type)
     smallest = -128 if type.signed else 0
     result = shape_of(op.result)
     nest = Nest(lowering.emit, (*result, *op.kernel), reductions=2)
@@ -171,7 +175,7 @@ def lower_mean(lowering: Lowering, op: qnn.MeanOp) -> Sequence[SSAValue]:
         **position_values(shape_of(op.result)),
     }
     scalar = nest.input(total, range(len(kept)))
-    type = quantization(op.result)
+    type = quantized_element(op.result.type)
     result = lowering.finish_with_rule(
         nest, "mean", {"accumulator": scalar}, constants, type
     )

@@ -11,8 +11,10 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from qlower.contracts.values import operand_values, output_values
 from qlower.dialects import qnn
+from qlower.dialects.quant import quantized_element
+from qlower.dialects.types import shape_of
 from qlower.transforms.lower_qnn.emit import Nest
-from qlower.transforms.lower_qnn.lowering import Lowering, quantization, shape_of
+from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lower_qnn.table import extract, to_index
 
 SMALLEST_DIFFERENCE = -255
@@ -73,7 +75,7 @@ def lower_softmax(lowering: Lowering, op: qnn.SoftmaxOp) -> Sequence[SSAValue]:
         "sum": nest.input(sums, loops[:-1]),
     }
     constants = output_values(contract, op.result.type)
-    type = quantization(op.result)
+    type = quantized_element(op.result.type)
     rule = "softmax_output"
     return [lowering.finish_with_rule(nest, rule, runtime, constants, type)]
 

@@ -12,14 +12,11 @@ from xdsl.ir import SSAValue
 
 from qlower.contracts.values import operand_values, output_values
 from qlower.dialects import qnn
+from qlower.dialects.quant import quantized_element
+from qlower.dialects.types import element_type, shape_of
 from qlower.interp.values import Array
 from qlower.transforms.lower_qnn.emit import Nest
-from qlower.transforms.lower_qnn.lowering import (
-    Lowering,
-    lowered_element,
-    quantization,
-    shape_of,
-)
+from qlower.transforms.lower_qnn.lowering import Lowering
 
 Tabulated: TypeAlias = (
     qnn.SigmoidOp | qnn.TanhOp | qnn.HardSwishOp | qnn.EluOp | qnn.LeakyReluOp
@@ -28,7 +25,7 @@ Tabulated: TypeAlias = (
 
 def lower_tabulated(lowering: Lowering, op: Tabulated) -> Sequence[SSAValue]:
     """The rule of each stored value, computed now; then one look-up an element."""
-    source, target = quantization(op.input), quantization(op.result)
+    source, target = quantized_element(op.input.type), quantized_element(op.result.type)
     codes = np.arange(256, dtype=np.uint8)
     stored = codes.view(np.int8) if source.signed else codes
     values: dict[str, Array] = {
@@ -64,4 +61,4 @@ def to_index(nest: Nest, value: SSAValue) -> SSAValue:
 
 def extract(nest: Nest, table: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
     """One element of a tensor at computed indices."""
-    return nest.add(tensor.ExtractOp(table, indices, lowered_element(table))).result
+    return nest.add(tensor.ExtractOp(table, indices, element_type(table.type))).result

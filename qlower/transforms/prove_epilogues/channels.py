@@ -14,7 +14,8 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i8, i32
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from qlower.dialects.kernel import NestOp, linear_form, tensor_type
+from qlower.dialects.kernel import NestOp, linear_form
+from qlower.dialects.types import tensor_type
 from qlower.interp import Array
 from qlower.interp.values import dtype_of
 from qlower.transforms.form_kernels.factors import product_factors

@@ -21,7 +21,8 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.utils.hints import isa
 
 from qlower.dialects.fixed import SaturateOp
-from qlower.dialects.kernel import NestOp, tensor_type
+from qlower.dialects.kernel import NestOp
+from qlower.dialects.types import tensor_type
 from qlower.interp import Array
 from qlower.transforms.form_kernels.simplify import simplify
 from qlower.transforms.prove_epilogues.byte_functions import (

@@ -1,0 +1,34 @@
+"""What operations of every dialect ask of the types of their values."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+
+AnyTensor: TypeAlias = TensorType[Attribute]
+
+
+def tensor_type(value: SSAValue) -> AnyTensor:
+    """The type of a value that is known to be a tensor, for the type checker."""
+    return cast(AnyTensor, value.type)
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a value that is known to be a tensor; -1 where it is dynamic."""
+    return tensor_type(value).get_shape()
+
+
+def element_type(type: Attribute) -> Attribute:
+    """The element type of a tensor, or the scalar type itself."""
+    if isinstance(type, TensorType):  # `isa` takes long
+        return cast(AnyTensor, type).element_type
+    return type
+
+
+def integer_range(width: int, signed: bool = True) -> tuple[int, int]:
+    """The smallest and the largest integer of `width` bits."""
+    if signed:
+        return -(1 << (width - 1)), (1 << (width - 1)) - 1
+    return 0, (1 << width) - 1
