@@ -82,11 +82,13 @@ def parse_passes(text: str) -> list[ModulePass]:
     from xdsl.universe import Universe
     from xdsl.utils.exceptions import ArgSpecParseError
 
+    from qlower.text.pass_options import quote_options
+
     if not text:
         return []
     known = {**Universe.get_multiverse().all_passes, **get_all_passes()}
     try:
-        return list(PassPipeline.parse_spec(known, text).passes)
+        return list(PassPipeline.parse_spec(known, quote_options(text)).passes)
     except (ArgSpecParseError, ValueError) as error:
         raise QlowerError(f"pass pipeline: {error}") from error
 

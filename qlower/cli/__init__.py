@@ -49,6 +49,7 @@ def make_parser() -> ArgumentParser:
     from qlower.cli import (
         bench,
         bisect,
+        cache,
         compile,
         contracts,
         help,
@@ -56,6 +57,7 @@ def make_parser() -> ArgumentParser:
         inspect,
         lint,
         run,
+        targets,
     )
 
     parser = ArgumentParser(
@@ -82,7 +84,8 @@ def make_parser() -> ArgumentParser:
     common.add_argument(
         "--debug", action="store_true", help="show a traceback for every error"
     )
-    for command in (import_, inspect, lint, run, compile, bisect, bench, contracts):
+    work = (import_, inspect, lint, run, compile, bisect, bench)
+    for command in (*work, contracts, targets, cache):
         command.register(commands, common)
     help.register(commands, common, parser)
     parser.set_defaults(run=partial(_show_help, parser), verbose=0, observers=())

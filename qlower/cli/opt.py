@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from importlib.metadata import version
 from typing import IO, ClassVar
 
 from xdsl.context import Context
@@ -24,18 +25,31 @@ from xdsl.utils.exceptions import (
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from qlower.cli.colour import complain
-from qlower.cli.exit_codes import ExitCode, ending
+from qlower.cli.exit_codes import ExitCode, ending, exit_codes
 from qlower.diagnostics import QlowerError
 from qlower.model.printing import ExactPrinter, exact_module
 from qlower.passes import CompilerBug, pipeline_text
+from qlower.report.pass_table import pass_table
 from qlower.text.parsing import parse_module, verify_module
+from qlower.text.pass_options import quote_options
 from qlower.universe import QLOWER_UNIVERSE
+from qlower.version import __version__
 
 DESCRIPTION = """Run passes on MLIR text.
 
 example:
   qlower-opt model.mlir -p 'lower-qnn{contract=tflite},canonicalize,cse,dce'
+  qlower-opt model.mlir -p 'lower-qnn{contract=./my_npu.mlir}'
 """
+
+PASSES_HELP = "Passes with their options, separated by commas (see --list-passes)"
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """xDSL's help, which names all passes in one paragraph, without that."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        return PASSES_HELP if action.dest == "passes" else action.help
 
 
 @dataclass(frozen=True)
@@ -59,12 +73,24 @@ class ExactTarget(MLIRTarget):
 class QlowerOptMain(xDSLOptMain):
     """The tool; dialects and passes are found through the `xdsl.universe` plug-in."""
 
-    version_format: ClassVar[str] = "qlower-opt built from xdsl version {xdsl_version}"
+    version_format: ClassVar[str] = f"qlower-opt {__version__} (xDSL {{xdsl_version}})"
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
         arg_parser.prog = "qlower-opt"
-        arg_parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        arg_parser.formatter_class = _HelpFormatter
+        arg_parser.epilog = exit_codes()
+        arg_parser.add_argument(
+            "--list-passes",
+            action="store_true",
+            help="List the passes, what they do and the options that they take",
+        )
+        arg_parser.add_argument(
+            "-V",
+            action="version",
+            version=self.version_format.format(xdsl_version=version("xdsl")),
+            help="The same as --version",
+        )
 
     def register_all_dialects(self) -> None:
         super().register_all_dialects()
@@ -82,8 +108,15 @@ class QlowerOptMain(xDSLOptMain):
         self.available_targets["mlir"] = lambda: ExactTarget
         super().register_all_targets()
 
+    def run(self) -> None:
+        if self.args.list_passes:
+            print(pass_table(self.available_passes))
+        else:
+            super().run()
+
     def setup_pipeline(self) -> None:
         """As in xDSL, with errors that name the closest pass."""
+        self.args.passes = quote_options(self.args.passes)
         try:
             for spec in parse_pipeline(self.args.passes):
                 if spec.name not in self.available_passes:

@@ -1,0 +1,38 @@
+"""Where the cache is, and how large."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from qlower.report.table import Column, Table
+from qlower.runtime.cache import cache_folder, cache_limit, cache_size
+
+
+@dataclass(frozen=True)
+class CacheState:
+    """The cache's folder (None where there is no cache), what is in it, and the bytes
+    that it may hold."""
+
+    folder: Path | None
+    files: int
+    size: int
+    limit: int
+
+
+def cache_table() -> Table[CacheState]:
+    """One line: the cache as it is now."""
+    state = CacheState(cache_folder(), *cache_size(), cache_limit())
+    columns: list[Column[CacheState]] = [
+        Column(
+            "folder",
+            "folder",
+            lambda row: None if row.folder is None else str(row.folder),
+            right=False,
+        ),
+        Column("files", "files", lambda row: row.files),
+        Column("bytes", "bytes", lambda row: row.size),
+        Column("limit", "limit", lambda row: row.limit),
+    ]
+    notes = [] if state.folder else ["There is no cache: $QLOWER_CACHE_DIR is empty."]
+    return Table("cache", [state], columns, notes=notes)

@@ -1,0 +1,84 @@
+"""The targets that code is generated for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qlower.codegen.targets.resolve import ARCHITECTURES, Architecture, resolve_target
+from qlower.report.table import Column, Table
+
+SYSTEMS = {"thumbv7em": "none-eabi", "wasm32": "unknown-unknown"}
+"""What follows an architecture in its usual triple, where that isn't Linux."""
+
+
+@dataclass(frozen=True)
+class TargetSummary:
+    """An architecture by its usual triple, what it is tuned for, and names for it."""
+
+    triple: str
+    is_experimental: bool
+    cpus: tuple[str, ...]
+    features: tuple[str, ...]
+
+    @staticmethod
+    def of(architecture: Architecture) -> TargetSummary:
+        """CPUs come from the least to the most, features by name."""
+        name = architecture.names[0]
+        triple = f"{name}-{SYSTEMS.get(name, 'linux-gnu')}"
+        return TargetSummary(
+            triple,
+            resolve_target(triple).is_experimental,
+            tuple(architecture.cpus),
+            tuple(sorted(architecture.features)),
+        )
+
+
+def target_table() -> Table[TargetSummary]:
+    """A line for each architecture."""
+    columns: list[Column[TargetSummary]] = [
+        Column("target", "triple", lambda row: row.triple, right=False),
+        Column(
+            "state",
+            "experimental",
+            lambda row: row.is_experimental,
+            lambda row: "experimental" if row.is_experimental else "tuned and tested",
+            right=False,
+        ),
+        Column("CPUs", None, lambda row: len(row.cpus)),
+        Column("features", None, lambda row: len(row.features)),
+        Column("least CPU", None, lambda row: row.cpus[0], right=False),
+        Column(None, "cpus", lambda row: row.cpus),
+        Column(None, "features", lambda row: row.features),
+    ]
+    rows = [TargetSummary.of(architecture) for architecture in ARCHITECTURES]
+    notes = ["qlower targets TARGET lists CPUs and features"]
+    return Table("targets", rows, columns, notes=notes)
+
+
+@dataclass(frozen=True)
+class NameForTarget:
+    """A CPU, with the features by which qlower tells it from others, or a feature,
+    with what comes along with it."""
+
+    kind: str
+    name: str
+    features: tuple[str, ...]
+
+
+def name_table(architecture: Architecture) -> Table[NameForTarget]:
+    """What `--cpu` and `--features` take for an architecture."""
+    implied = architecture.implied
+    cpus = [
+        NameForTarget("cpu", name, tuple(sorted(features)))
+        for name, features in architecture.cpus.items()
+    ]
+    features = [
+        NameForTarget("feature", name, tuple(implied.get(name, "").split()))
+        for name in sorted(architecture.features)
+    ]
+    columns: list[Column[NameForTarget]] = [
+        Column("option", "option", lambda row: f"--{row.kind}", right=False),
+        Column("name", "name", lambda row: row.name, right=False),
+        Column("has", "has", lambda row: row.features, right=False, least=24),
+    ]
+    return Table("names", cpus + features, columns)
