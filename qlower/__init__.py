@@ -9,16 +9,16 @@ qlower.compile(model).save("out/")
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from qlower.lazy import lazy_table
 from qlower.version import __version__
 
 if TYPE_CHECKING:
     from qlower.api import Compiled, compile, interpret, jit, load_compiled, lower
     from qlower.diagnostics import QlowerError
     from qlower.frontends.load import load
-    from qlower.model import Model
+    from qlower.model import Model, build
     from qlower.model.signature import TensorSpec
     from qlower.runtime.executors import JitFunction
     from qlower.runtime.library import CompiledLibrary
@@ -31,6 +31,7 @@ __all__ = [
     "QlowerError",
     "TensorSpec",
     "__version__",
+    "build",
     "compile",
     "interpret",
     "jit",
@@ -39,27 +40,30 @@ __all__ = [
     "lower",
 ]
 
-_HOME = {
-    "Compiled": "qlower.api",
-    "CompiledLibrary": "qlower.runtime.library",
-    "JitFunction": "qlower.runtime.executors",
-    "Model": "qlower.model",
-    "QlowerError": "qlower.diagnostics",
-    "TensorSpec": "qlower.model.signature",
-    "compile": "qlower.api",
-    "interpret": "qlower.api",
-    "jit": "qlower.api",
-    "load": "qlower.frontends.load",
-    "load_compiled": "qlower.api",
-    "lower": "qlower.api",
-}
+_NAMES = lazy_table(
+    {
+        "Compiled": "qlower.api:Compiled",
+        "CompiledLibrary": "qlower.runtime.library:CompiledLibrary",
+        "JitFunction": "qlower.runtime.executors:JitFunction",
+        "Model": "qlower.model:Model",
+        "QlowerError": "qlower.diagnostics:QlowerError",
+        "TensorSpec": "qlower.model.signature:TensorSpec",
+        "build": "qlower.model.build",
+        "compile": "qlower.api:compile",
+        "interpret": "qlower.api:interpret",
+        "jit": "qlower.api:jit",
+        "load": "qlower.frontends.load:load",
+        "load_compiled": "qlower.api:load_compiled",
+        "lower": "qlower.api:lower",
+    }
+)
 """Where each name comes from; `import qlower` alone loads none of them."""
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
+    if name not in _NAMES:
         raise AttributeError(f"module 'qlower' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return _NAMES[name]()
 
 
 def __dir__() -> list[str]:

@@ -32,6 +32,7 @@ from qlower.model import Model
 from qlower.model.printing import exact_module
 from qlower.model.signature import Array, main_function
 from qlower.pipeline import generate_package
+from qlower.report.table import counted
 from qlower.runtime.executors import JitFunction, Level, Outputs, unpack
 from qlower.runtime.objects import fingerprint
 
@@ -141,7 +142,7 @@ def jit(
     ).function()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Compiled:
     """A model as machine code, with the stages it went through for each CPU level.
 
@@ -166,6 +167,13 @@ class Compiled:
     def kernels(self) -> tuple[ModuleOp, ...]:
         """The kernel level for each CPU level."""
         return tuple(level.kernels for level in self.levels)
+
+    def __repr__(self) -> str:
+        size = counted(len(self.object.object_bytes), "byte")
+        return f"<Compiled {self.interface.summary}, {size} of object file>"
+
+    def _repr_html_(self) -> str:
+        return self.interface.table().render("html")
 
     def text(self, kind: str) -> str:
         """One stage as text: "mlir" (the arith level), "llvm", "asm"; or "header" and

@@ -8,11 +8,12 @@ from typing import Any
 
 
 def lazy(where: str) -> Callable[[], Any]:
-    """A function that gives what `where` says, `package.module:Name`."""
+    """A function that gives what `where` says, `package.module:Name` or a module."""
 
     def get() -> Any:
-        module, _, name = where.partition(":")
-        return getattr(import_module(module), name)
+        place, _, name = where.partition(":")
+        module = import_module(place)
+        return getattr(module, name) if name else module
 
     return get
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from support.small_model import SMALL_MODEL
 
 import qlower
 from qlower.diagnostics import QlowerError
+from qlower.model.build import quantized
 from qlower.model.signature import Array
 from qlower.runtime.executors import Level
 
@@ -43,6 +45,33 @@ def test_a_model_tells_what_it_takes_and_gives(path: Path):
         assert (scores.name, scores.shape, scores.dtype) == ("scores", (1, 3), "uint8")
         assert (scores.scale, scores.zero_point) == (2**-4, 128)
     assert "image: 1x2x2x1xint8, scale 0.0078125, zero point -128" in str(model)
+
+
+def test_what_people_see_of_objects(path: Path, tmp_path: Path):
+    model = qlower.load(path)
+    compiled = qlower.compile(model, cpu="x86-64-v3", contract="exact")
+    ports = [
+        "  input image: 1x2x2x1xint8, scale 0.0078125, zero point -128",
+        "  output scores: 1x3xuint8, scale 0.0625, zero point 128",
+    ]
+    assert repr(model).splitlines() == [
+        f"model {path}",
+        *ports,
+        "  3 layers: 1 conv2d, 1 reshape, 1 linear",
+    ]
+    first, *rest = repr(qlower.jit(model)).splitlines()
+    assert first.startswith("<JitFunction for ")
+    assert rest == [ports[0], f"{ports[1]}>"]
+    first, *rest, last = repr(compiled).splitlines()
+    assert first.startswith("<Compiled model: x86_64")
+    assert first.endswith("(x86-64-v3), contract exact")
+    assert rest == ports
+    assert re.fullmatch(r"  [\d,]+ bytes of arena, [\d,]+ bytes of object file>", last)
+    for thing in (model, qlower.jit(model), compiled):
+        page = thing._repr_html_()
+        assert page.startswith("<table")
+        assert page.count("<tr>") == 3
+        assert ">0.0078125</td>" in page
 
 
 @pytest.mark.parametrize("level", ["qnn", "arith", "kernel"])
@@ -109,21 +138,39 @@ def test_sets_of_inputs(
     np.testing.assert_array_equal(qlower.jit(path)(image=given.reshape(shape)), scores)
 
 
+README = Path(__file__).parents[1] / "README.md"
+
 PROGRAM = """\
 import numpy as np
-import qlower
+
 from qlower.model.signature import Array
 
-model = qlower.load("model.tflite")
 x: Array = np.zeros((1, 8), np.int8)
-for run in (qlower.jit(model), qlower.load_compiled("out/")):
-    y = run(x)
-    print(y.argmax(), y[0], np.max(y))
-    assert (run(x) == qlower.interpret(model, x)).all()
-    boxes, scores = run(x)
-    print(boxes.shape, scores.shape)
-print(qlower.interpret(model, x).argmax())
+out = y = np.zeros((1, 8), np.int8)
 """
+"""What README's lines of Python leave to the reader."""
+
+SEVERAL_OUTPUTS = """
+boxes, scores = run(x)
+print(boxes.shape, scores[0], qlower.interpret(model, x).max())
+"""
+
+
+def python_of_readme() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+
+
+def test_a_model_is_built():
+    """README's second block: a layer that clips at 0, where 0 is stored as -3."""
+    names: dict[str, Any] = {}
+    exec(python_of_readme()[1], names)
+    model = names["model"]
+    assert isinstance(model, qlower.Model)
+    assert "1 layer: 1 relu" in str(model)
+    x = np.array([[-128, -4, -3, -2, -1, 1, 3, 127]], np.int8)
+    expected = [[-128, -128, -128, -128, -127, -126, -125, -63]]
+    y = qlower.jit(model, contract="exact")(x)
+    np.testing.assert_array_equal(y, expected)
 
 
 def test_results_are_typed(tmp_path: Path):
@@ -131,8 +178,9 @@ def test_results_are_typed(tmp_path: Path):
     pyright = shutil.which("pyright", path=Path(sys.executable).parent)
     if pyright is None:
         pytest.skip("pyright is not installed (pip install 'qlower[lint]')")
-    (tmp_path / "right.py").write_text(PROGRAM)
-    (tmp_path / "wrong.py").write_text(PROGRAM + "print(model.inputs[0].sise)\n")
+    program = "".join([PROGRAM, python_of_readme()[0], SEVERAL_OUTPUTS])
+    (tmp_path / "right.py").write_text(program)
+    (tmp_path / "wrong.py").write_text(program + "print(run.inputs[0].sise)\n")
     settings = {
         "typeCheckingMode": "strict",
         "extraPaths": [str(Path(qlower.__file__).parents[1])],
@@ -189,6 +237,8 @@ def test_lower(path: Path):
 def test_public_names():
     for name in qlower.__all__:
         assert getattr(qlower, name) is not None
+    assert dir(qlower) == sorted(qlower.__all__)
+    assert qlower.build.quantized is quantized
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = qlower.nothing
 

@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
+from types import ModuleType
 from typing import TypeAlias, cast
 
 from xdsl.ir import Dialect
@@ -146,9 +147,11 @@ def python_interface() -> Iterator[str]:
     """The public names, whose docstrings mkdocstrings reads."""
     yield "# Python\n"
     for name in qlower.__all__:
-        home = getattr(qlower, name)
-        if not name.startswith("_"):
-            yield f"::: {home.__module__}.{name}\n"
+        found = getattr(qlower, name)
+        if isinstance(found, ModuleType):
+            yield f"::: {found.__name__}\n"
+        elif not name.startswith("_"):
+            yield f"::: {found.__module__}.{name}\n"
 
 
 def dialect(name: str) -> Iterator[str]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qlower.model.layers import full_result_names
+from qlower.model.layers import full_result_names, layers
 from qlower.model.signature import Signature, TensorSpec
+from qlower.model.tables import port_table
+from qlower.report.table import counted
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
     """A quantized network: a verified module, usually at the qnn level.
 
@@ -46,4 +49,21 @@ class Model:
         lines = [f"model {self.path or ''}".rstrip()]
         lines += [f"  input {spec}" for spec in self.inputs]
         lines += [f"  output {spec}" for spec in self.outputs]
+        lines.append(f"  {self._layers}")
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        title = str(self.path or "model")
+        return port_table(title, self.inputs, self.outputs, [self._layers]).render(
+            "html"
+        )
+
+    @property
+    def _layers(self) -> str:
+        """How many layers there are of what kind: `3 layers: 2 linear, 1 reshape`."""
+        kinds = Counter(op.name.removeprefix("qnn.") for op in layers(self.module))
+        each = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common())
+        return f"{counted(kinds.total(), 'layer')}{each and f': {each}'}"

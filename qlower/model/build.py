@@ -22,6 +22,9 @@ from xdsl.utils.hints import isa
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.interp.values import Array
+from qlower.model import Model
+from qlower.model.layers import name_layers
+from qlower.model.signature import name_tensors
 from qlower.text.parsing import verify_module
 
 
@@ -74,3 +77,13 @@ def make_module(
     module = ModuleOp([main])
     verify_module(module)
     return module
+
+
+def make_model(
+    inputs: Sequence[Attribute], body: Callable[..., Sequence[SSAValue]]
+) -> Model:
+    """`make_module` as a model that can be run, with a name for every layer."""
+    module = make_module(inputs, body)
+    name_layers(module)
+    name_tensors(module)
+    return Model(module)

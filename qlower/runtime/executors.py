@@ -220,9 +220,16 @@ class JitFunction:
         return kernel_times(call, compiled.kernels, calls)
 
     def __repr__(self) -> str:
-        inputs = "; ".join(map(str, self.inputs))
-        outputs = "; ".join(map(str, self.outputs))
-        return f"<JitFunction ({inputs}) -> ({outputs})>"
+        lines = [f"<JitFunction for {self._executable.compiled.target.cpu}"]
+        lines += [f"  input {spec}" for spec in self.inputs]
+        lines += [f"  output {spec}" for spec in self.outputs]
+        return "\n".join(lines) + ">"
+
+    def _repr_html_(self) -> str:
+        from qlower.model.tables import port_table
+
+        title = f"function for {self._executable.compiled.target.cpu}"
+        return port_table(title, self.inputs, self.outputs).render("html")
 
 
 def _as_stored(result: Array, spec: TensorSpec) -> Array:

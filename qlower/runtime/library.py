@@ -89,6 +89,12 @@ class CompiledLibrary:
             raise QlowerError(f"{self.interface.name}: {meanings[status]}")
         return outputs, {}
 
+    def __repr__(self) -> str:
+        return f"<CompiledLibrary {self.interface.summary}>"
+
+    def _repr_html_(self) -> str:
+        return self.interface.table().render("html")
+
 
 def load_library(path: Path) -> CompiledLibrary:
     """The library at `path`, or the one in the folder `path`.

@@ -16,6 +16,8 @@ from typing import Any
 
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import Signature, TensorSpec
+from qlower.model.tables import Port, port_table
+from qlower.report.table import Table, counted
 from qlower.version import __version__
 
 STATUS_CODES: Mapping[str, tuple[int, str]] = {
@@ -81,6 +83,26 @@ class Interface:
             )
             for index, spec in enumerate(specs)
         ]
+
+    @property
+    def summary(self) -> str:
+        """What was compiled, for whom, and how it is called, in a few lines."""
+        lines = [
+            f"{self.name}: {self.target} ({', '.join(self.levels)}), contract "
+            f"{self.contract}"
+        ]
+        lines += [f"  input {spec}" for spec in self.signature.inputs]
+        lines += [f"  output {spec}" for spec in self.signature.outputs]
+        return "\n".join([*lines, f"  {counted(self.arena_bytes, 'byte')} of arena"])
+
+    def table(self) -> Table[Port]:
+        """The inputs and outputs, with the rest in notes."""
+        notes = [
+            f"{self.target} ({', '.join(self.levels)}), contract {self.contract}.",
+            f"{counted(self.arena_bytes, 'byte')} of arena.",
+        ]
+        specs = (self.signature.inputs, self.signature.outputs)
+        return port_table(self.name, *specs, notes)
 
     def to_json(self) -> str:
         """Text that `from_json` reads back; the same for equal interfaces."""

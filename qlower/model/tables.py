@@ -1,0 +1,39 @@
+"""A model's inputs and outputs as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from qlower.model.signature import TensorSpec
+from qlower.report.table import Column, Table
+
+Port: TypeAlias = tuple[str, TensorSpec]
+"""What the tensor is to the model, and the tensor."""
+
+
+def port_table(
+    title: str,
+    inputs: Sequence[TensorSpec],
+    outputs: Sequence[TensorSpec],
+    notes: Sequence[str] = (),
+) -> Table[Port]:
+    """A row an input, then a row an output."""
+    rows = [("input", spec) for spec in inputs]
+    rows += [("output", spec) for spec in outputs]
+
+    def shape(port: Port) -> str:
+        return "x".join(map(str, port[1].shape))
+
+    def scale(port: Port) -> str:
+        return "-" if port[1].scale is None else f"{port[1].scale:.9g}"
+
+    columns: list[Column[Port]] = [
+        Column("", "role", lambda port: port[0], right=False),
+        Column("tensor", "name", lambda port: port[1].name, right=False, least=12),
+        Column("shape", "shape", lambda port: port[1].shape, shape, right=False),
+        Column("type", "dtype", lambda port: port[1].dtype, right=False),
+        Column("scale", "scale", lambda port: port[1].scale, scale),
+        Column("zero point", "zero_point", lambda port: port[1].zero_point),
+    ]
+    return Table(title, rows, columns, notes=notes)
