@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -58,16 +59,37 @@ class Observer:
         """The work is over."""
 
 
+VERIFY_EACH = "QLOWER_VERIFY_EACH"
+"""The variable that, where it isn't empty, has a module verified after each pass."""
+
+
 def apply_passes(
     module: ModuleOp,
     steps: Sequence[ModulePass],
     observers: Sequence[Observer] = (),
 ) -> ModuleOp:
-    """A copy of the module that went through the passes.
+    """A copy of the module that went through the passes, and verifies.
 
-    QlowerError is the user's mistake. Anything else that a pass raises becomes a
-    CompilerBug, and so does IR that doesn't verify.
+    It is verified after the last pass, and after each where somebody observes them or
+    `VERIFY_EACH` asks for it. QlowerError is the user's mistake. Anything else that a
+    pass raises becomes a CompilerBug, and so does IR that doesn't verify; the pass that
+    is to blame is found by verifying after each.
     """
+    verify_each = bool(observers or os.environ.get(VERIFY_EACH))
+    try:
+        return _apply(module, steps, observers, verify_each)
+    except CompilerBug:
+        if not verify_each:
+            _apply(module, steps, (), True)
+        raise
+
+
+def _apply(
+    module: ModuleOp,
+    steps: Sequence[ModulePass],
+    observers: Sequence[Observer],
+    verify_each: bool,
+) -> ModuleOp:
     context = make_context()
     result = module.clone()
     for observer in observers:
@@ -84,10 +106,11 @@ def apply_passes(
                 what = f"{type(error).__name__}: {error}"
                 raise _failure(module, steps, index, what) from error
             applied = perf_counter()
-        try:
-            verify_module(result)
-        except QlowerError as error:
-            raise _failure(module, steps, index, error.message) from error
+        if verify_each or step is steps[-1]:
+            try:
+                verify_module(result)
+            except QlowerError as error:
+                raise _failure(module, steps, index, error.message) from error
         done = Applied(step, applied - start, perf_counter() - applied, tally)
         if tally.counts:
             LOGGER.debug("%s: %s", step.name, tally)

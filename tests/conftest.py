@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from qlower.passes import VERIFY_EACH
+
 LONG_VARIABLES = ("QLOWER_TEST_LARGE", "QLOWER_TEST_EVERY_LEVEL")
 
 
@@ -42,4 +44,5 @@ def _own_object_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("object_cache")
         patch.setenv("QLOWER_CACHE_DIR", str(folder))
+        patch.setenv(VERIFY_EACH, "1")
         yield
