@@ -11,7 +11,7 @@ import pytest
 import qlower
 
 FLOORS = (
-    ("diagnostics", "dialects", "lazy", "version"),
+    ("diagnostics", "dialects", "extras", "lazy", "version"),
     ("files", "interp"),
     ("report.table", "text"),
     ("contracts", "model"),

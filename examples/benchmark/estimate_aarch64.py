@@ -1,6 +1,6 @@
 """What the inner loops of a model cost on AArch64 cores, estimated by llvm-mca.
 
-    pip install 'qlower[tflite,mlir]'
+    pip install '.[tflite,mlir]'
     python examples/benchmark/estimate_aarch64.py model.tflite [--cpu neoverse-n1 ...]
 
 One line a loop that sums products: the layer, what an iteration does, and the cycles of

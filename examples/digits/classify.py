@@ -6,8 +6,12 @@ python examples/digits/classify.py [DIGIT]
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import which
 from time import perf_counter
 
 import numpy as np
@@ -55,8 +59,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("images/0.npy to 9.npy are", *digits)
     print_accuracy(classify)
 
-    print(f"\n$ qlower inspect {MODEL.name} --at arith --layer conv1")
-    return qlower_command(["inspect", str(MODEL), "--at", "arith", "--layer", "conv1"])
+    arguments = ["inspect", os.path.relpath(MODEL), "--at", "arith", "--layer", "conv1"]
+    print(f"\n$ {shlex.join([command(), *arguments])}")
+    return qlower_command(arguments)
+
+
+def command() -> str:
+    """How `qlower` is called here: it may be in an environment that isn't activated."""
+    return "qlower" if which("qlower") else str(Path(sys.executable).parent / "qlower")
 
 
 def read_image(digit: int) -> NDArray[np.int8]:

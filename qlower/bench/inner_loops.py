@@ -19,6 +19,7 @@ from pathlib import Path
 from qlower.bench.llvm_tools import find_tool
 from qlower.codegen.targets.resolve import Target
 from qlower.diagnostics import QlowerError
+from qlower.extras import install_line
 
 _OLDEST_LLVM = 22
 """The release whose models of cores were looked at; older tools print other things."""
@@ -148,7 +149,7 @@ def _cycles(blocks: Sequence[Sequence[str]], target: Target) -> list[float]:
     if tool is None:
         raise QlowerError(
             f"there is no llvm-mca here of LLVM {_OLDEST_LLVM} or newer",
-            help="pip install 'qlower[mlir]', or LLVM's own",
+            help=f"{install_line('mlir')}, or install LLVM's own",
         )
     lines: list[str] = []
     for number, block in enumerate(blocks):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from qlower.cli.options import Commands, add_command, add_model
+from qlower.cli.options import Commands, add_command, add_model, given_model
 from qlower.cli.parser import ArgumentParser
 
 EXAMPLE = """  qlower import model.tflite -o model.mlir
@@ -37,9 +37,10 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Load and print: with locations, in which layers' names live, or generic."""
     from qlower.files.replacing import write_text
-    from qlower.frontends.load import load
+    from qlower.frontends.load import as_model
     from qlower.model.printing import exact_module, generic_module
 
+    model = given_model(options)
     written = generic_module if options.generic else exact_module
-    write_text(options.output, lambda: written(load(options.model).module))
+    write_text(options.output, lambda: written(as_model(model).module))
     return 0

@@ -13,6 +13,7 @@ from qlower.cli.options import (
     add_command,
     add_contract,
     add_model,
+    given_model,
     layer_contracts,
 )
 from qlower.cli.output import add_format, print_table
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         )
     chosen = layer_contracts(options.layer_contract)
     compilation = Compilation(
-        options.model, options.contract, with_layers=True, layer_contracts=chosen
+        given_model(options), options.contract, with_layers=True, layer_contracts=chosen
     )
     if module_contract(compilation.model.module) is not None:
         # what layers take is what the model itself computes

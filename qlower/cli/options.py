@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,6 +14,7 @@ from qlower.diagnostics import QlowerError
 if TYPE_CHECKING:
     from qlower.codegen.targets.resolve import Target
     from qlower.compilation import Compilation
+    from qlower.frontends.load import ModelOrPath
     from qlower.passes import Observer
 
 Commands: TypeAlias = "argparse._SubParsersAction[ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
@@ -37,7 +39,20 @@ def add_command(
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="a .tflite or .mlir file")
+    parser.add_argument(
+        "model",
+        metavar="MODEL",
+        help="a .tflite or .mlir file, or - for MLIR text from standard input",
+    )
+
+
+def given_model(options: argparse.Namespace) -> ModelOrPath:
+    """The file of `add_model`, or the model that standard input has."""
+    from qlower.frontends.load import check_model_path, load_text
+
+    if options.model == "-":
+        return load_text(sys.stdin.buffer.read(), "<stdin>")
+    return check_model_path(options.model)
 
 
 def add_contract(parser: argparse.ArgumentParser) -> None:
@@ -176,7 +191,7 @@ def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
     options.observers = _make_observers(options)
     given = vars(options)
     return Compilation(
-        options.model,
+        given_model(options),
         options.contract,
         target,
         Flavour(given.get("threads", 1), given.get("profile", False)),

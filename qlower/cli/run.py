@@ -85,15 +85,13 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the model on every example, then write or show the outputs."""
-    from qlower.frontends.load import check_model_path
     from qlower.model.input_sets import input_set
 
-    check_model_path(options.model)
+    compilation = make_compilation(options)
     given = read_inputs(options.input)
     with ExitStack() as stack:
         output = _open(stack, options.output)
         layers_output = _open(stack, options.save_layers)
-        compilation = make_compilation(options)
         executor = _make_executor(compilation, options)
         inputs = input_set(executor.inputs, assign_inputs(executor.inputs, given))
         results = [executor.run((), run) for run in progress(inputs.runs, "run")]

@@ -6,11 +6,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
+from xdsl.dialects.builtin import ModuleOp
+
 from qlower.diagnostics import QlowerError
 from qlower.model import Model
 from qlower.model.layers import name_layers
 from qlower.model.signature import name_tensors
-from qlower.text.parsing import parse_file
+from qlower.text.parsing import parse_file, parse_module, verify_module
 
 ModelOrPath: TypeAlias = Model | str | PathLike[str]
 
@@ -34,9 +36,14 @@ def load(path: str | PathLike[str]) -> Model:
         module = import_tflite(file, name=str(file))
     else:
         module = parse_file(file)
-    name_layers(module)
-    name_tensors(module)
-    return Model(module, file)
+    return _named(module, file)
+
+
+def load_text(text: bytes, name: str) -> Model:
+    """Read a model from MLIR text; `name` stands for a file in locations."""
+    module = parse_module(text, name)
+    verify_module(module)
+    return _named(module, None)
 
 
 def as_model(model: ModelOrPath) -> Model:
@@ -59,3 +66,9 @@ def check_model_path(path: str | PathLike[str]) -> Path:
             help="models are .mlir or .tflite files",
         )
     return file
+
+
+def _named(module: ModuleOp, file: Path | None) -> Model:
+    name_layers(module)
+    name_tensors(module)
+    return Model(module, file)

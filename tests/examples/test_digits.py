@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower
+from qlower.cli import main
 from qlower.compilation import Compilation
 from qlower.model.layers import layers
 from qlower.model.printing import exact_module
@@ -109,7 +111,7 @@ def test_softmax_has_one_quantization(type: str, message: str) -> None:
         qlower.interpret(model, IMAGES[0], at="qnn")
 
 
-def test_the_script_runs() -> None:
+def test_the_script_runs(capsys: pytest.CaptureFixture[str]) -> None:
     script = [sys.executable, str(DIGITS / "classify.py"), "3"]
     done = run(script, capture_output=True, text=True, check=True)
     assert done.stderr == ""
@@ -117,7 +119,14 @@ def test_the_script_runs() -> None:
     assert "the same bits" in done.stdout
     assert "images/0.npy to 9.npy are 0 1 2 3 4 5 6 7 8 9" in done.stdout
     assert "349 of 360" in done.stdout
-    assert "fixed.shift_right" in done.stdout
+    before, _, after = done.stdout.partition("\n$ ")
+    line, _, shown = after.partition("\n")
+    assert before
+    tool, *arguments = shlex.split(line)
+    assert Path(tool).name == "qlower"
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == shown
+    assert "fixed.shift_right" in shown
 
 
 def test_gradients(module_of: Any) -> None:

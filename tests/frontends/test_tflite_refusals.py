@@ -108,7 +108,7 @@ def test_without_the_tflite_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tflite", None)
     error = refusal(b"....TFL3")
     assert "reading TFLite files needs the package 'tflite'" in error.message
-    assert error.help == "pip install qlower[tflite]"
+    assert error.help == "pip install 'tflite==2.18.*' 'flatbuffers>=24'"
 
 
 # The graph

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qlower.diagnostics import QlowerError
+from qlower.extras import install_line
 
 
 class RawTable(Protocol):
@@ -137,7 +138,7 @@ def load_tflite_package() -> TFLitePackage:
     except ImportError as error:
         raise QlowerError(
             f"reading TFLite files needs the package 'tflite': {error}",
-            help="pip install qlower[tflite]",
+            help=install_line("tflite"),
         ) from error
 
 
