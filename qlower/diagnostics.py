@@ -15,6 +15,7 @@ Any other exception is our own bug. Warnings go to the logger "qlower".
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -120,10 +121,14 @@ def location_full_name(location: Attribute | None) -> str | None:
 
 
 def make_file_location(filename: str, line: int, column: int) -> FileLineColLoc:
-    """A file position; line and column count from 1."""
+    """A file position; line and column count from 1.
+
+    A byte of the name that is not UTF-8 is escaped, for modules are: `\\xff`.
+    """
     from xdsl.dialects.builtin import IntAttr
 
-    return FileLineColLoc(StringAttr(filename), IntAttr(line), IntAttr(column))
+    text = os.fsencode(filename).decode("utf-8", "backslashreplace")
+    return FileLineColLoc(StringAttr(text), IntAttr(line), IntAttr(column))
 
 
 def _parts(location: Attribute | None) -> Iterator[Attribute]:

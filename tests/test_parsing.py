@@ -53,6 +53,27 @@ def test_operations_have_places():
     ]
 
 
+def test_several_results_of_a_generic():
+    """As they are printed; without parentheses they are xDSL's own."""
+    text = """func.func @main(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
+  %empty = tensor.empty() : tensor<4xi8>
+  %y, %z = linalg.generic {
+    indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>,
+                     affine_map<(i) -> (i)>],
+    iterator_types = ["parallel"]
+  } ins(%x : tensor<4xi8>) outs(%empty, %empty : tensor<4xi8>, tensor<4xi8>) {
+  ^bb0(%a: i8, %b: i8, %c: i8):
+    linalg.yield %a, %a : i8, i8
+  } -> (tensor<4xi8>, tensor<4xi8>)
+  return %y, %z : tensor<4xi8>, tensor<4xi8>
+}"""
+    module = parse(text)
+    assert str(parse(str(module))) == str(module)
+    bare = text.replace("} -> (", "} -> ").replace(">)\n  ret", ">\n  ret")
+    assert str(parse(bare)) == str(module)
+    assert "m.mlir:11:3: error: ')'" in refused(text.replace(">)\n  ret", ">\n  ret"))
+
+
 def test_explicit_locations_are_kept():
     module = parse(body('  %y = arith.addi %x, %x : i32 loc("l"("a.tflite":7:0))'))
     op = next(op for op in module.walk() if op.name == "arith.addi")

@@ -73,7 +73,7 @@ func.func @apart(%x: tensor<3x4x2xi8>) -> (tensor<3x4xi8>, tensor<3x4xi8>, tenso
   } epilogue {
   ^bb0(%a: i8, %acc: i8):
     kernel.yield %acc, %acc : i8, i8
-  } -> tensor<3x4xi8>, tensor<3x4xi8> loc("sum")
+  } -> (tensor<3x4xi8>, tensor<3x4xi8>) loc("sum")
   %doubled = kernel.nest map parallel [3, 4]
     maps [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>]
     ins(%sums : tensor<3x4xi8>) epilogue {

@@ -50,7 +50,7 @@ def _save(error: Exception, arguments: Sequence[str], tool: str) -> Path:
             command[index + 1] = argument.replace(str(path), path.name)
     if tool == "qlower":
         command.append("--debug")
-    (folder / "command.sh").write_text(f"{shlex.join(command)}\n")
+    _write(folder / "command.sh", f"{shlex.join(command)}\n")
     (folder / "report.txt").write_text(
         f"qlower {__version__}, {_versions()}, Python {platform.python_version()}, "
         f"{platform.platform()}\n\n" + "".join(traceback.format_exception(error))

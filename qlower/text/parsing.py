@@ -12,6 +12,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -62,6 +63,7 @@ WIDEST_INTEGER = 1 << 16
 _INTEGER_TYPE = re.compile(r"[su]?i([0-9]+)")
 
 TypeT = TypeVar("TypeT", bound=Attribute)
+ElementT = TypeVar("ElementT")
 
 _NUMBER_LIST = re.compile(r"\s*(\[[-+0-9.eE,\s\[\]]{1024,}\])\s*>")
 """A decimal list long enough to be worth reading in one go."""
@@ -172,6 +174,25 @@ class LocatingParser(Parser):
         self.raise_error(
             f"operation {name} is not registered{hint}", self._operation_starts[-1]
         )
+
+    def parse_comma_separated_list(
+        self,
+        delimiter: Parser.Delimiter,
+        parse: Callable[[], ElementT],
+        context_msg: str = "",
+    ) -> list[ElementT]:
+        # xDSL prints several results of a linalg.generic as upstream MLIR does, in
+        # parentheses, and reads them without only.
+        if delimiter == self.Delimiter.NONE and self._opens_results():
+            delimiter = self.Delimiter.PAREN
+        return super().parse_comma_separated_list(delimiter, parse, context_msg)
+
+    def _opens_results(self) -> bool:
+        """Whether the next token is the parenthesis of `-> (`."""
+        token = self._current_token
+        before = self.lexer.input.slice(max(0, token.span.start - 8), token.span.start)
+        is_open = token.kind == MLIRTokenKind.L_PAREN
+        return is_open and before is not None and before.rstrip().endswith("->")
 
     def resolve_operand(
         self, operand: UnresolvedOperand, type: TypeT

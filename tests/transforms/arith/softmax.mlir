@@ -71,6 +71,6 @@ func.func @main(%x: tensor<4x6xi8>) -> (tensor<4x6xi8>, tensor<4xi64>) {
     %next = arith.select %greater, %v, %best : i8
     %next_at = arith.select %greater, %k64, %at : i64
     linalg.yield %next, %next_at : i8, i64
-  } -> tensor<4xi8>, tensor<4xi64>
+  } -> (tensor<4xi8>, tensor<4xi64>)
   return %y, %position : tensor<4x6xi8>, tensor<4xi64>
 }
