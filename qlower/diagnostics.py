@@ -121,14 +121,16 @@ def location_full_name(location: Attribute | None) -> str | None:
 
 
 def make_file_location(filename: str, line: int, column: int) -> FileLineColLoc:
-    """A file position; line and column count from 1.
-
-    A byte of the name that is not UTF-8 is escaped, for modules are: `\\xff`.
-    """
+    """A file position; line and column count from 1."""
     from xdsl.dialects.builtin import IntAttr
 
-    text = os.fsencode(filename).decode("utf-8", "backslashreplace")
-    return FileLineColLoc(StringAttr(text), IntAttr(line), IntAttr(column))
+    name = StringAttr(printable_path(filename))
+    return FileLineColLoc(name, IntAttr(line), IntAttr(column))
+
+
+def printable_path(path: str) -> str:
+    """The path as text; bytes that are not UTF-8 are escaped, such as `\\xff`."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _parts(location: Attribute | None) -> Iterator[Attribute]:

@@ -51,15 +51,21 @@ def _save(error: Exception, arguments: Sequence[str], tool: str) -> Path:
     if tool == "qlower":
         command.append("--debug")
     _write(folder / "command.sh", f"{shlex.join(command)}\n")
-    (folder / "report.txt").write_text(
+    _write(
+        folder / "report.txt",
         f"qlower {__version__}, {_versions()}, Python {platform.python_version()}, "
-        f"{platform.platform()}\n\n" + "".join(traceback.format_exception(error))
+        f"{platform.platform()}\n\n" + "".join(traceback.format_exception(error)),
     )
     if isinstance(error, CompilerBug):
-        (folder / "before.mlir").write_text(error.before)
+        _write(folder / "before.mlir", error.before)
         repeated = shlex.join(["qlower-opt", "before.mlir", "-p", error.passes])
-        (folder / "pass.sh").write_text(f"{repeated}\n")
+        _write(folder / "pass.sh", f"{repeated}\n")
     return folder
+
+
+def _write(path: Path, text: str) -> None:
+    """Write text that may name files whose names are not UTF-8."""
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
 
 
 def _versions() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.random_layers import LAYERS
 from support.small_model import SMALL_MODEL
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -138,3 +140,26 @@ def test_commands_take_the_model(name: str, capsys: pytest.CaptureFixture[str]) 
             if format == "html":
                 assert not Elements(out).found & {"script", "img", "a"}
     assert not Path("harm").exists()
+
+
+@pytest.mark.parametrize("name", [b"a\xff.mlir", b"a\xff.tflite"])
+def test_files_whose_names_are_not_utf8(
+    name: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The byte is escaped where a location names the file."""
+    path = tmp_path / os.fsdecode(name)
+    layer = LAYERS["conv2d"](0, "int8")
+    path.write_bytes(layer if name.endswith(b"tflite") else SMALL_MODEL.encode())
+    out = tmp_path / "out"
+    emitted = ",".join(EMITTED)
+    for command in (
+        ["inspect", str(path), "--at", "arith"],
+        ["compile", str(path), "-o", str(out), "--emit", emitted],
+        ["import", str(path), "-o", str(tmp_path / "copy.mlir")],
+        ["import", str(path), "--generic", "-o", str(tmp_path / "generic.mlir")],
+    ):
+        assert main(command) == 0, capsys.readouterr().err
+    assert f'"{tmp_path}/a\\\\xff' in (tmp_path / "copy.mlir").read_text()
+    path.write_bytes(b"module {")
+    assert main(["inspect", str(path)]) == 1
+    assert "a\\xff" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from qlower.diagnostics import warn
+from qlower.diagnostics import printable_path, warn
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import CONTRACT, NAME
 from qlower.dialects.quant import QuantizedType
@@ -98,7 +98,7 @@ class _GraphImporter:
             [main],
             {
                 CONTRACT: StringAttr("tflite"),
-                "qnn.source": StringAttr(PurePath(model.filename).name),
+                "qnn.source": StringAttr(printable_path(PurePath(model.filename).name)),
             },
         )
 
