@@ -51,6 +51,7 @@ def make_parser() -> ArgumentParser:
         bisect,
         cache,
         compile,
+        completion,
         contracts,
         help,
         import_,
@@ -87,7 +88,8 @@ def make_parser() -> ArgumentParser:
     work = (import_, inspect, lint, run, compile, bisect, bench)
     for command in (*work, contracts, targets, cache):
         command.register(commands, common)
-    help.register(commands, common, parser)
+    for command in (completion, help):
+        command.register(commands, common, parser)
     parser.set_defaults(run=partial(_show_help, parser), verbose=0, observers=())
     return parser
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qlower.cli.options import (
-    Commands,
     add_command,
     add_contract,
     add_machine,
@@ -15,7 +14,7 @@ from qlower.cli.options import (
     layer_contracts,
 )
 from qlower.cli.output import terminal_width
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
 

@@ -6,7 +6,6 @@ import argparse
 
 from qlower.cli.exit_codes import ExitCode
 from qlower.cli.options import (
-    Commands,
     add_command,
     add_contract,
     add_machine,
@@ -15,7 +14,7 @@ from qlower.cli.options import (
     add_passes,
     make_compilation,
 )
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
 
 EXAMPLE = """  qlower bisect model.tflite image.npy

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 
 from qlower.cli.options import (
-    Commands,
     add_command,
     add_contract,
     add_model,
@@ -17,7 +16,7 @@ from qlower.cli.options import (
     add_tune,
     make_levels,
 )
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, Commands
 
 EXAMPLE = """  qlower compile model.tflite -o out/
   qlower compile model.mlir -o out/ --cpu x86-64-v3 --emit obj,asm,llvm,mlir

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode, UsageError
-from qlower.cli.options import Commands, add_command
+from qlower.cli.options import add_command
 from qlower.cli.output import add_format, print_table, terminal_width
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, Commands
 from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:

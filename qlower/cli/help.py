@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from qlower.cli.options import Commands, add_command
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.options import add_command
+from qlower.cli.parser import ArgumentParser, Commands
 from qlower.version import __version__
 
 EXAMPLE = """  qlower help

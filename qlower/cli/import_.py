@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from qlower.cli.options import Commands, add_command, add_model, given_model
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.options import add_command, add_model, given_model
+from qlower.cli.parser import ArgumentParser, Commands
 
 EXAMPLE = """  qlower import model.tflite -o model.mlir
   qlower import model.tflite | less

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from qlower.cli.options import (
-    Commands,
     add_command,
     add_contract,
     add_full_names,
@@ -19,7 +18,7 @@ from qlower.cli.options import (
     make_compilation,
 )
 from qlower.cli.output import add_format, print_table
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import CONTRACT, module_contract

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode
 from qlower.cli.options import (
-    Commands,
     add_command,
     add_contract,
     add_model,
@@ -17,7 +16,7 @@ from qlower.cli.options import (
     layer_contracts,
 )
 from qlower.cli.output import add_format, print_table
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, Commands
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 

@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, Commands
 from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from qlower.compilation import Compilation
     from qlower.frontends.load import ModelOrPath
     from qlower.passes import Observer
-
-Commands: TypeAlias = "argparse._SubParsersAction[ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
 
 
 def add_command(

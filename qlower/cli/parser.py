@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import NoReturn, TypeAlias, cast
 
 from qlower.cli.exit_codes import UsageError
 
@@ -14,6 +14,10 @@ COMMAND = "command"
 
 ALIKE = 0.7
 """How like a known word another is that may mean it, of 1."""
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
+"""Where a parser keeps its commands."""
 
 
 class ArgumentParser(argparse.ArgumentParser):
@@ -41,6 +45,15 @@ class ArgumentParser(argparse.ArgumentParser):
                 help=self._advice(options, self._option_string_actions),
             )
         return parsed, unknown
+
+    def every_action(self) -> Iterator[argparse.Action]:
+        """The options and arguments of this parser and of all its commands."""
+        for action in self._actions:
+            yield action
+            if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
+                commands = cast("Commands", action).choices
+                for command in commands.values():
+                    yield from command.every_action()
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         try:

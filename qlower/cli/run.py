@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from qlower.cli.options import (
-    Commands,
     add_command,
     add_contract,
     add_full_names,
@@ -22,7 +21,7 @@ from qlower.cli.options import (
     make_compilation,
 )
 from qlower.cli.output import add_format, print_table
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 from qlower.diagnostics import QlowerError
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from qlower.cli.options import Commands, add_command
+from qlower.cli.options import add_command
 from qlower.cli.output import add_format, print_table
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, Commands
 
 EXAMPLE = """  qlower targets
   qlower targets aarch64-linux-gnu"""
