@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ArrayAttr,
     FloatAttr,
     IntegerAttr,
     TensorType,
-    i64,
 )
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType
@@ -29,6 +27,7 @@ from qlower.transforms.form_kernels.regions import (
     substitute,
     uniform_value,
 )
+from qlower.transforms.reassociation import Reassociation, reassociation
 
 
 def convert_operations(block: Block) -> None:
@@ -235,7 +234,9 @@ def convert_extract(op: tensor.ExtractSliceOp) -> None:
     collapse = tensor.CollapseShapeOp.build(
         operands=[copy.result],
         result_types=[result_type],
-        properties={"reassociation": reassociation(op, sizes, result_type.get_shape())},
+        properties={
+            "reassociation": unit_axes_joined(op, sizes, result_type.get_shape())
+        },
     )
     _replace(op, collapse)
 
@@ -253,7 +254,7 @@ def convert_insert(op: tensor.InsertSliceOp) -> None:
         expand = tensor.ExpandShapeOp(
             source,
             (),
-            reassociation(op, sizes, source_type.get_shape()),
+            unit_axes_joined(op, sizes, source_type.get_shape()),
             sizes,
             TensorType(source_type.element_type, sizes),
         )
@@ -281,10 +282,13 @@ def _require_static(op: Operation, *lists: Sequence[int]) -> None:
         )
 
 
-def reassociation(
+def unit_axes_joined(
     op: Operation, expanded: Sequence[int], collapsed: Sequence[int]
-) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
-    """Groups of axes of `expanded`: each collapsed axis together with unit axes."""
+) -> Reassociation:
+    """The reassociation that joins each axis of `collapsed` with unit axes.
+
+    Raises QlowerError at `op` if `expanded` has other axes than those.
+    """
     groups: list[list[int]] = []
     leading: list[int] = []
     for axis, size in enumerate(expanded):
@@ -297,9 +301,7 @@ def reassociation(
             break
     else:
         if len(groups) == len(collapsed):
-            return ArrayAttr(
-                ArrayAttr(IntegerAttr(axis, i64) for axis in group) for group in groups
-            )
+            return reassociation(groups)
     raise QlowerError(
         f"'{op.name}' changes more than unit axes between {list(expanded)} and "
         f"{list(collapsed)}",

@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.tensor import CollapseShapeOp
 from xdsl.ir import Region
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
@@ -20,6 +20,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from qlower.dialects.kernel import NestOp
 from qlower.dialects.types import tensor_type
 from qlower.transforms.form_kernels.regions import ZERO, substitute, uses_index
+from qlower.transforms.reassociation import Reassociation, reassociation
 
 
 def read_uncollapsed(
@@ -116,11 +117,7 @@ def _row_major(dims: Sequence[AffineExpr], sizes: Sequence[int]) -> AffineExpr:
     return total
 
 
-def consecutive_groups(
-    groups: Sequence[Sequence[object]],
-) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+def consecutive_groups(groups: Sequence[Sequence[object]]) -> Reassociation:
     """The reassociation whose groups of axes are as long as `groups`."""
     axes = itertools.count()
-    return ArrayAttr(
-        ArrayAttr(IntegerAttr(next(axes), i64) for _ in group) for group in groups
-    )
+    return reassociation([[next(axes) for _ in group] for group in groups])

@@ -9,13 +9,10 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DenseIntOrFPElementsAttr,
     IndexType,
-    IntegerAttr,
     TensorType,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
@@ -35,6 +32,7 @@ from qlower.transforms.lower_qnn.emit import (
     scalar_constant,
 )
 from qlower.transforms.lower_qnn.inline_rule import inline_rule
+from qlower.transforms.reassociation import reassociation
 
 ContractOf: TypeAlias = Callable[[Operation], Contract]
 
@@ -182,7 +180,7 @@ class Lowering:
         collapse = tensor.CollapseShapeOp(
             operands=[value],
             result_types=[TensorType(element_type(value.type), shape)],
-            properties={"reassociation": _reassociation(groups)},
+            properties={"reassociation": reassociation(groups)},
         )
         return self.emit.add(collapse).result
 
@@ -190,8 +188,8 @@ class Lowering:
         self, value: SSAValue, groups: Groups, shape: Sequence[int]
     ) -> SSAValue:
         type = TensorType(element_type(value.type), shape)
-        reassociation = _reassociation(groups)
-        expand = tensor.ExpandShapeOp(value, (), reassociation, shape, type)
+        joined = reassociation(groups)
+        expand = tensor.ExpandShapeOp(value, (), joined, shape, type)
         return self.emit.add(expand).result
 
 
@@ -219,10 +217,3 @@ def _grouping(large: Sequence[int], small: Sequence[int]) -> Groups | None:
     if groups:
         groups[-1].extend(range(index, len(large)))
     return groups
-
-
-def _reassociation(groups: Groups) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
-    return ArrayAttr(
-        ArrayAttr(IntegerAttr(dimension, i64) for dimension in group)
-        for group in groups
-    )
