@@ -25,7 +25,6 @@ from xdsl.traits import ConstantLike, IsTerminator
 from xdsl.utils.hints import isa
 
 from qlower.diagnostics import location_full_name, location_name
-from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import NAME
 from qlower.model.names import short_names
 from qlower.model.signature import Signature, main_function
@@ -218,9 +217,7 @@ def is_layer(op: Operation) -> bool:
 
 def is_constant(owner: Operation | Block) -> bool:
     """Whether a value's owner is a constant operation."""
-    return isinstance(owner, Operation) and (
-        owner.has_trait(ConstantLike) or isinstance(owner, qnn.ConstantOp)
-    )
+    return isinstance(owner, Operation) and owner.has_trait(ConstantLike)
 
 
 def layer_name(op: Operation) -> str | None:

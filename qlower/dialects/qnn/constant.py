@@ -13,9 +13,11 @@ from xdsl.irdl import (
     irdl_op_definition,
     prop_def,
     result_def,
+    traits_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
@@ -43,6 +45,7 @@ class ConstantOp(MovingOp):
 
     value = prop_def(DenseIntOrFPElementsAttr)
     result = result_def(Weight())
+    traits = traits_def(ConstantLike())
 
     def __init__(self, value: DenseIntOrFPElementsAttr, result_type: Attribute):
         super().__init__(result_types=[result_type], properties={"value": value})
