@@ -8,14 +8,16 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, BinaryIO, Protocol, TypeAlias, cast
+from typing import IO, Any, BinaryIO, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qlower.diagnostics import QlowerError
 
-Array: TypeAlias = NDArray[np.generic]
+Array: TypeAlias = NDArray[Any]
+"""A tensor or lanes; a model or a file says the element type, so Python's can't."""
+
 _Header: TypeAlias = tuple[tuple[int, ...], bool, np.dtype[np.generic]]
 
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
@@ -30,9 +29,7 @@ from xdsl.ir import Attribute
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.types import element_type
-
-Array: TypeAlias = NDArray[Any]
-"""Lanes or a tensor; the IR's type says the element type, so Python's can't."""
+from qlower.files.arrays import Array
 
 
 class InterpretationError(QlowerError):

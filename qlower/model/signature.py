@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,8 +26,7 @@ from xdsl.utils.hints import isa
 from qlower.diagnostics import QlowerError, location_name
 from qlower.dialects.qnn.attributes import NAME, TYPE
 from qlower.dialects.quant import QuantizedType
-
-Array: TypeAlias = NDArray[np.generic]
+from qlower.files.arrays import Array
 
 
 @dataclass(frozen=True)
