@@ -322,7 +322,7 @@ def load_compiled(directory: str | PathLike[str]) -> CompiledLibrary:
 
 
 def _sha256(model: Model) -> str:
-    """Of the model's file, or of its module if it came from none."""
+    """The SHA-256 in hex of the model's file, or of its module if it came from none."""
     if model.path is None:
         return fingerprint(model.module).hex()
     return hashlib.sha256(model.path.read_bytes()).hexdigest()

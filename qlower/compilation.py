@@ -61,7 +61,7 @@ class Compilation:
     """The compilation whose levels above the kernels this one shares."""
 
     def for_target(self, target: Target) -> Compilation:
-        """The same for another target, from this one's arith level on."""
+        """The compilation for another target, which shares this one's arith level."""
         return replace(self, target=target, above=self)
 
     @cached_property

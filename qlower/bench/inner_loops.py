@@ -51,7 +51,7 @@ class InnerLoop:
 
     @property
     def multiply_accumulates(self) -> int:
-        """Of one iteration."""
+        """The multiply-accumulates of one iteration of the loop."""
         return sum(map(_multiply_accumulates, self.instructions))
 
 
@@ -128,7 +128,7 @@ def _multiply_accumulates(instruction: str) -> int:
 
 
 def _independent(products: Iterable[str]) -> Iterator[str]:
-    """As many products of the same kinds, that add to no register of each other."""
+    """Yields as many products of the same kinds, no two adding to the same register."""
     kinds = Counter(re.split(r"\s", product)[0] for product in products)
     number = 0
     for kind, count in kinds.items():

@@ -29,8 +29,9 @@ _WARM_CALLS = 3
 """A turn begins with at least so many calls and so much time that isn't counted."""
 
 _THREADS_WARM_SECONDS = 0.03
-"""The same for several threads: one that wakes may run on the core of the one that woke
-it, and the system takes up to 20 milliseconds to move it to a core of its own."""
+"""Seconds that several threads run before a turn is measured: one that wakes may run
+on the core of the one that woke it, and the system takes up to 20 milliseconds to
+move it to a core of its own."""
 
 _THREADS_SETTLE_SECONDS = 0.02
 """After which the waiting threads of the contestant before no longer occupy a core."""

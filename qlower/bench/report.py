@@ -49,7 +49,7 @@ def as_text(report: Report, width: int | None = None) -> str:
 
 
 def as_markdown(report: Report) -> str:
-    """The same as a page's section."""
+    """The report as a section of a page in Markdown."""
     parts = [_machine(report), "", comparison_table(report).render("markdown")]
     for model, times in report.layers.items():
         table = profile_table(times, report.machine.peak)
@@ -58,7 +58,7 @@ def as_markdown(report: Report) -> str:
 
 
 def as_html(report: Report) -> str:
-    """The same as a fragment of a page."""
+    """The report as a fragment of an HTML page."""
     parts = [f"<p>{escape(_machine(report))}</p>"]
     parts.append(comparison_table(report).render("html"))
     for model, times in report.layers.items():

@@ -26,8 +26,8 @@ class Header:
 
 
 def contract_headers() -> list[Header]:
-    """Of the contracts that come with qlower, in alphabetical order, and of those that
-    other packages bring."""
+    """The headers of the contracts that come with qlower, in alphabetical order, and of
+    those that other packages bring."""
     shipped = files("qlower.contracts")
     found: dict[str, Traversable] = {
         name: shipped / f"{name}.mlir" for name in contract_names()

@@ -35,8 +35,11 @@ def pair_bounds(op: Contraction, product: str) -> tuple[Integers, Integers] | No
 
 
 def row_bounds(rows: Integers, least: int, most: int) -> tuple[Integers, Integers]:
-    """Of neighbouring weights along each of `rows` (channels x weights), for codes in
-    [least, most]; an odd last weight is alone."""
+    """The least and the greatest sum of two neighbouring products, [channel] each.
+
+    The weights are `rows` [channel, weight], the codes lie in [least, most]; an odd
+    last weight is alone.
+    """
     rows = np.pad(rows, ((0, 0), (0, rows.shape[1] % 2)))
     pairs = rows.reshape(len(rows), -1, 2)
     ends = np.stack([pairs * least, pairs * most])

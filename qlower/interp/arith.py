@@ -285,12 +285,12 @@ Conversion: TypeAlias = Callable[[Array, Attribute, Attribute], Array]
 
 
 def extend_signed(value: Array, source: Attribute, target: Attribute) -> Array:
-    """The same signed number."""
+    """Each signed number of type `source` as one of the wider type `target`."""
     return as_signed(value, source).astype(dtype_of(target))
 
 
 def extend_unsigned(value: Array, source: Attribute, target: Attribute) -> Array:
-    """The same unsigned number."""
+    """Each unsigned number of type `source` as one of the wider type `target`."""
     return as_unsigned(value, source).astype(dtype_of(target))
 
 
@@ -345,7 +345,7 @@ def convert_float(value: Array, source: Attribute, target: Attribute) -> Array:
 
 
 def bitcast(value: Array, source: Attribute, target: Attribute) -> Array:
-    """The same bits."""
+    """The bits of each number as those of a number of type `target`."""
     return value.view(dtype_of(target))
 
 

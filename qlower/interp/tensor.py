@@ -32,7 +32,7 @@ from .values import (
 
 
 def run_reshape(_entry: None, op: Operation, args: PythonValues) -> PythonValues:
-    """The same elements in row-major order."""
+    """A tensor of the result's shape with the elements in the same row-major order."""
     shape = static_shape(op.results[0].type)
     return (rearrange(args[0], lambda elements: elements.reshape(shape)),)
 

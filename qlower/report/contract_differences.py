@@ -39,7 +39,7 @@ class Subject:
 
 @dataclass
 class Difference:
-    """Of two contracts, over `count` outputs."""
+    """How far two contracts differ over `count` outputs."""
 
     count: int = 0
     differing: int = 0
@@ -71,7 +71,7 @@ class Kind:
     refusals: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     def difference(self, first: str, second: str) -> Difference:
-        """Of two contracts, in any order."""
+        """The difference of two contracts, named in either order."""
         if first == second:
             return Difference(self.outputs.get(first, 0))
         found = self.pairs.get((first, second)) or self.pairs.get((second, first))

@@ -178,7 +178,7 @@ def _sum(table: Table[Row], column: Column[Row]) -> str:
 
 
 def _widths(lines: Lines, limit: int | None = None) -> list[int]:
-    """Of each column; where there is a limit, its title may take several lines."""
+    """The characters of each column; with a limit, titles may take several lines."""
     return [
         max(
             *map(len, title.split() if limit is not None else [title]),

@@ -27,8 +27,8 @@ LIMIT = "QLOWER_CACHE_MEGABYTES"
 DEFAULT_MEGABYTES = 1024
 
 SUFFIXES = (".qo", ".tuned", ".tmp")
-"""Of the files that are the cache's: objects, measured schedules, and what is being
-written. Others in the folder are left alone."""
+"""The suffixes of the cache's files: objects, measured schedules, and what is being
+written. Other files in the folder are left alone."""
 
 _MAGIC = b"qlower cache 2\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size

@@ -308,7 +308,7 @@ class LocatingParser(Parser):
 
 
 def _sign_extended(dense: DenseIntOrFPElementsAttr) -> DenseIntOrFPElementsAttr:
-    """The same elements, stored as qlower does where bytes have bits to spare.
+    """The constant with its elements stored as qlower does where bytes have spare bits.
 
     Hexadecimal text has whole bytes; upstream's spare bits are zero. ValueError for
     bits that belong to no number of the type.

@@ -41,7 +41,7 @@ class Type:
         return scalar if self.lanes == 1 else f"v{self.lanes}{scalar}"
 
     def of(self, scalar: str) -> Type:
-        """The same lanes of another scalar."""
+        """The type with as many lanes of the scalar type `scalar`."""
         return replace(self, scalar=scalar)
 
 
@@ -103,7 +103,8 @@ def argument(type: Type, index: int) -> Value:
 
 
 _INLINE_BYTES = 64
-"""Of a block that is copied or filled by a few loads and stores."""
+"""Bytes of the largest block that is copied or filled by loads and stores in place of
+a call."""
 
 
 @dataclass

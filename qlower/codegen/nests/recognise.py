@@ -38,7 +38,7 @@ class Factor:
     offset: int | Operand
 
     def of(self, nest: Nest) -> Factor:
-        """The same factor of a nest that was placed or cut."""
+        """This factor in `nest`: its nest with addresses, or a part of that."""
         return replace(self, operand=nest.inputs[self.index])
 
 
@@ -63,7 +63,7 @@ class Contraction:
     pixels: tuple[int, ...]
 
     def on(self, nest: Nest) -> Contraction:
-        """The same roles in a nest that was placed or cut."""
+        """These roles in `nest`: theirs with addresses, or a part of that."""
         return replace(self, nest=nest, activation=self.activation.of(nest))
 
 
@@ -83,14 +83,14 @@ class DepthwiseProducts:
     lane: int
 
     def on(self, nest: Nest) -> DepthwiseProducts:
-        """The same roles in a nest that was placed or cut."""
+        """These roles in `nest`: theirs with addresses, or a part of that."""
         return replace(self, nest=nest, activation=self.activation.of(nest))
 
 
 Products: TypeAlias = Contraction | DepthwiseProducts
 
 PRODUCT_FAMILIES = (Contraction.family, DepthwiseProducts.family)
-"""Of nests that are sums of products with constant weights."""
+"""The families of nests that are sums of products with constant weights."""
 
 
 def family_of(op: NestOp) -> str:

@@ -126,7 +126,7 @@ class Plan:
         return tuple(step.kernel for step in self.steps.values())
 
     def scheduled(self, op: NestOp, schedule: Schedule) -> Plan:
-        """The same with another schedule of one nest, for one thread."""
+        """This plan with another schedule of the nest `op`, for one thread."""
         step = self.steps[op]
         assert isinstance(step, NestPlan)
         steps = {**self.steps, op: step.scheduled(schedule)}

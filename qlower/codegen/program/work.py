@@ -28,7 +28,7 @@ _CYCLES_PER_NANOSECOND = 3.0
 _BYTES_PER_NANOSECOND = 60.0
 
 _CYCLES_PER_OPERATION = 0.5
-"""Of an operation of a region, for each vector of 32-bit lanes."""
+"""Estimated cycles of an operation of a region, for each vector of 32-bit lanes."""
 
 
 @dataclass(frozen=True)

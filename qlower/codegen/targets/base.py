@@ -353,7 +353,7 @@ class Architecture:
 _NO_SYSTEM = ("elf", "none", "eabi", "eabihf", "unknown")
 
 _LIBRARIES = ("gnu", "musl")
-"""Of the C libraries for Linux, those that tests run programs with."""
+"""The C libraries for Linux that the tests run programs with."""
 
 
 def is_bare_metal(triple: str) -> bool:

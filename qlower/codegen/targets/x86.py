@@ -103,9 +103,9 @@ _FLOAT_CONTROL = FloatControl(
 """MXCSR: all exceptions are masked."""
 
 _FIRST_LEVEL_BYTES = 1 << 15
-"""Of cache. A load that widens takes an instruction more: where all weights did,
-networks took up to 14 % longer (35 % before SSE4.1); with those that fit the cache as
-s16, 5 % (8 %), and objects are a third smaller."""
+"""Bytes of the first level of cache. A load that widens takes an instruction more:
+where all weights did, networks took up to 14 % longer (35 % before SSE4.1); with those
+that fit the cache as s16, 5 % (8 %), and objects are a third smaller."""
 
 _BYTE_TABLES = ByteTables("llvm.x86.avx512.vpermi2var.qi.512", 2, 1, zero_beyond=False)
 

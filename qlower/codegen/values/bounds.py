@@ -62,7 +62,7 @@ def largest_magnitude(value: SSAValue, bounds: Mapping[SSAValue, float]) -> floa
 
 
 def _selected_magnitude(op: Operation, bounds: Mapping[SSAValue, float]) -> float:
-    """Of one of two values; or of one that is clamped between two constants.
+    """The greatest magnitude of one of two values, or of one clamped between constants.
 
     `select(x < most, x, most)` is at most that constant, whatever x is, NaN too.
     """

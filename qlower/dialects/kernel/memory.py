@@ -68,7 +68,7 @@ class UnstoredAttr(ParametrizedAttribute):
 
 @irdl_attr_definition
 class BoxAttr(ParametrizedAttribute):
-    """Of a nest's result that only a copy uses: where that puts it: `#kernel.box`."""
+    """No buffer: only a copy reads it, and has it in its own buffer: `#kernel.box`."""
 
     name = "kernel.box"
 

@@ -112,7 +112,7 @@ class TFLitePackage(Protocol):
 
 
 BUILTIN_CODE_PLACE = 10
-"""Of `OperatorCode.builtin_code`, the fourth field of its table, in the vtable."""
+"""The place in the vtable of `OperatorCode.builtin_code`, its table's fourth field."""
 
 
 def builtin_code(code: OperatorCodeTable) -> int:

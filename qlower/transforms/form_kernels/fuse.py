@@ -109,7 +109,7 @@ def _same_layer(producer: Operation, consumer: Operation) -> bool:
 
 
 def _merged_location(producer: NestOp, consumer: NestOp) -> LocationAttr:
-    """That of the reduction or else of the consumer, preferring one with a name."""
+    """The location of the reduction, else the consumer; one with a name comes first."""
     main = sorted((consumer, producer), key=lambda nest: not nest.reduction_bounds)
     named = [nest for nest in main if layer_name(nest) is not None]
     return (named or main)[0].location

@@ -157,7 +157,7 @@ class Lowering:
         return self.emit.add(pad).result
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """The same elements in the same order, in another shape."""
+        """A tensor of another shape with the elements of `value` in the same order."""
         source, target = shape_of(value), tuple(shape)
         if source == target:
             return value

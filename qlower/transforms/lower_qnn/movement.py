@@ -37,7 +37,7 @@ def lower_storage_cast(
 
 
 def lower_reshape(lowering: Lowering, op: qnn.ReshapeOp) -> Sequence[SSAValue]:
-    """The same elements in the same order."""
+    """A reshape keeps the stored elements, and their order."""
     return [lowering.reshape(lowering.value(op.input), shape_of(op.result))]
 
 

@@ -226,7 +226,7 @@ def _zero_code(op: Contraction) -> int:
 
 
 def _weight_zero_points(op: Contraction, channels: Sequence[int]) -> Array:
-    """Those of all output channels, in the shape of these."""
+    """The weights' zero points of all output channels, in the shape `channels`."""
     points = np.array(quantized_element(op.weight.type).zero_points, np.int64)
     count = int(np.prod(channels))
     return np.broadcast_to(points, count).reshape(tuple(channels))
@@ -258,7 +258,7 @@ def _pair_up(weights: Array) -> Array:
 
 
 def _split_into_pairs(lowering: Lowering, codes: SSAValue) -> SSAValue:
-    """The same of a tensor of the nest."""
+    """A tensor (..., n) as (..., ceil(n / 2), 2), with 0 after an odd number."""
     *outer, depth = shape_of(codes)
     none = [0] * len(outer)
     even = lowering.pad(codes, (*none, 0), (*none, depth % 2), 0)

@@ -65,7 +65,7 @@ class Proof:
 
     @property
     def proved(self) -> int:
-        """Of how many channels that is proved to be what the contract says."""
+        """The channels for which the form is proved to be what the contract says."""
         return 0 if self.form is None else self.channels
 
     def __str__(self) -> str:

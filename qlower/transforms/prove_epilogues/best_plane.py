@@ -8,10 +8,10 @@ from qlower.transforms.prove_epilogues.lines import Doubles
 from qlower.transforms.prove_epilogues.steps import Integers
 
 _BOX = 2.0**24
-"""Beyond any coefficient of a function between bytes."""
+"""A bound of the coefficients: those of functions between bytes are far smaller."""
 
 _ROUNDS = 200
-"""Of exchanging one case; about thirty are needed."""
+"""The most exchanges of one case by another; about thirty are needed."""
 
 _EXACT = 1e-9
 """Far below the distances that decide."""

@@ -88,7 +88,7 @@ def numbers_of(bits: Array, *, unsigned: bool) -> Integers:
 
 
 def byte_functions(block: Block) -> Iterator[ByteFunction]:
-    """Those in a region, in order.
+    """Yields the functions between bytes in a region, in order.
 
     Each may be replaced before the next one is asked for; what replaces it isn't given.
     """

@@ -25,7 +25,7 @@ from qlower.transforms.prove_epilogues.steps import Integers
 _EVERY_BYTE = np.arange(-128, 128, dtype=np.int8)
 
 _FEW = 1 << 15
-"""Beyond it products of two numbers aren't looked at."""
+"""The bound of the magnitude of factors that are looked at: products fit an i32."""
 
 
 def _constant_elements(value: SSAValue) -> Array | None:
@@ -129,7 +129,7 @@ def _products(nest: NestOp) -> tuple[Integers, Integers] | None:
 
 
 def _bytes(nest: NestOp) -> tuple[Integers, Integers] | None:
-    """The same for a number that is computed from a byte."""
+    """The ends of what is added in a step, where it is computed from a single byte."""
     body = nest.body.block
     *sources, accumulator = (argument for argument in body.args if argument.uses)
     terminator = body.last_op

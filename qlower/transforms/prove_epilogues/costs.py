@@ -15,7 +15,7 @@ EXCEPTION = 2
 
 
 def cost(ops: Iterable[Operation], *, rounds_fast: bool = False) -> int:
-    """Of all lanes that fill a vector with 32-bit numbers.
+    """The instructions for as many lanes as fill a vector with 32-bit numbers.
 
     With `rounds_fast` a rounding shift is an instruction, and so is the upper half of a
     doubled product: what makes it costs nothing more, and neither does narrowing, which

@@ -37,7 +37,7 @@ _BLOCK = 64
 """Channels that are looked at together: caches hold their points."""
 
 _LIMIT = 2.0**30
-"""Of the real number that is rounded to an i32, and then shifted a little."""
+"""The bound of the real number that is rounded to an i32, and then shifted a little."""
 
 _MOST_I32 = (1 << 31) - 1
 
@@ -45,7 +45,7 @@ _PARTS = np.array([[0.5], [0.25], [0.75], [0.0], [1.0]])
 """Where in the gap of the best scale an offset is tried."""
 
 _ROUNDS = 40
-"""Of looking for the best scale; about seven are needed."""
+"""The most rounds of looking for the best scale; about seven are needed."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Lines:
 
     @property
     def unlimited(self) -> Lines:
-        """The same lines beyond the least and the greatest value."""
+        """These lines, not limited to the least and the greatest value."""
         return replace(self, form=replace(self.form, least=-(1 << 31), most=_MOST_I32))
 
 

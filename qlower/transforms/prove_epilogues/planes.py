@@ -36,7 +36,7 @@ _MOST_NEAR = 1024
 """Such cases that neighbours are chosen by."""
 
 _NEIGHBOURS = np.array([0, 1, -1, 2, -2], np.float32)
-"""Of each factor and offset that are tried, in units of the last place."""
+"""Changes of each factor and offset that are tried, in units of the last place."""
 
 
 @dataclass(frozen=True)

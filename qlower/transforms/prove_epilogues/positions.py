@@ -19,7 +19,7 @@ from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
 from qlower.transforms.prove_epilogues.rewrite import erase_dead_code
 
 _MOST_POSITIONS = 1 << 22
-"""That are looked at."""
+"""The most positions of a nest's loops that are looked at; with more, none are."""
 
 
 def fold_positions(nest: NestOp) -> None:

@@ -26,7 +26,7 @@ _BLOCK = 1 << 15
 """Accumulators that are looked at together: caches hold so many."""
 
 _FEW_ACCUMULATORS = 1 << 17
-"""Of a single channel, so that all of them are looked at."""
+"""The most accumulators of a single channel that are all looked at."""
 
 _LEVELS = 256
 """What a stored byte can hold."""

@@ -15,7 +15,7 @@ Function: TypeAlias = Callable[[Integers, Integers], Integers]
 """`f(channels, x)`: the function of each channel at x, element by element."""
 
 _ROUNDS = 12
-"""Of looking at neighbours, before a function counts as no staircase of ours."""
+"""Rounds of looking at neighbours, before a function counts as no staircase of ours."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class VectorPlan:
 
     @property
     def channels(self) -> int:
-        """Those of a tile: what a part of the channels is a multiple of."""
+        """Channels of a tile; a thread's part of all channels is a multiple of them."""
         return self.tiling.width * self.dot.lanes
 
 
@@ -164,7 +164,7 @@ def _tilings(
 
 
 def whole_tiles(rows: int, height: int) -> tuple[Segment, ...]:
-    """As many tiles of `height` as there are, and one for the rest."""
+    """`rows` pixels as tiles of `height`, and one tile for the rest."""
     repeat, rest = divmod(rows, height)
     return _segments((repeat, height), (1, rest))
 
@@ -177,7 +177,7 @@ def even_tiles(rows: int, height: int) -> tuple[Segment, ...]:
 
 
 def _segments(*repeated: tuple[int, int]) -> tuple[Segment, ...]:
-    """Of steps and their width, those that hold anything, one after another."""
+    """Segments one after another from pairs of steps and width, without empty ones."""
     found: list[Segment] = []
     start = 0
     for repeat, width in repeated:

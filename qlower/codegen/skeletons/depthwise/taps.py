@@ -37,9 +37,10 @@ def tap_offset(
 def cut_at_edges(
     products: DepthwiseProducts, loop: int | None, segments: Sequence[Segment]
 ) -> list[tuple[Segment, bool]]:
-    """The same columns, and whether all their taps are inside along the columns.
+    """`segments` cut so that each is told if all its taps lie inside the image.
 
-    Steps that aren't, are segments of their own.
+    That is asked along the columns alone; steps with a tap outside are segments of
+    their own.
     """
     if loop is None:
         return [(segment, True) for segment in segments]

@@ -38,7 +38,8 @@ def _step_class(dot: Dot, lanes: int) -> type[VectorStep]:
 
 
 def wide_step(target: Target, channels: int, *, signed: bool) -> VectorStep:
-    """The same in several registers, so that narrow vectors are loaded by 16 bytes.
+    """The step of the target's vectors, in several registers where a vector is narrow:
+    its bytes are then loaded by 16.
 
     No lane is idle if there are as many channels as the vector has.
     """

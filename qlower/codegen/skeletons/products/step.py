@@ -22,7 +22,7 @@ from qlower.codegen.targets.resolve import Dot
 Integers = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 WORD_BYTES = 4
-"""Of activations that are loaded as one i32."""
+"""Bytes of activations that are loaded together, as one i32."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Step(WeightLayout, ABC):
     cost: ClassVar[StepCost]
 
     def holding(self, weights: Integers) -> Self:
-        """The same for these weights, if there is a way that saves memory."""
+        """This step with a layout of `weights` that saves memory, if there is one."""
         return self
 
     @property
@@ -148,7 +148,7 @@ class Step(WeightLayout, ABC):
         """`total` plus the products of a chunk."""
 
     def products(self, size: int, before: int) -> int:
-        """Of a chunk, up to the last that a run's `size` <= `depth` bytes take part in.
+        """The number of products of a chunk that `size` <= `depth` bytes take part in.
 
         `before` bytes of the run lie before them.
         """

@@ -234,7 +234,7 @@ class Singles(WordProducts):
 
 
 class Scalars(Singles):
-    """The same without vectors: bytes are loaded one by one."""
+    """Products of single numbers, without vectors: bytes are loaded one by one."""
 
     def broadcast(
         self, f: Function, address: Value, size: int, signed: bool

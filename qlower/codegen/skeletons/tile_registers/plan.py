@@ -28,7 +28,7 @@ PAIR = 2
 """Registers of pixels, and of channels, that are multiplied with each other."""
 
 _CONFIGURING_CYCLES = 250.0
-"""Of describing the registers' shapes, and of releasing them."""
+"""Estimated cycles of describing the registers' shapes and of releasing them."""
 
 
 UNROLLED_STEPS = 12
@@ -142,7 +142,8 @@ def _piece(length: int, most: int) -> int:
 
 
 def product_cycles(contraction: Contraction, plan: TilePlan) -> float:
-    """Of all products: as many as a register has rows, and at least ten."""
+    """Estimated cycles of all products: one takes a cycle for each row of a register,
+    and ten at least."""
     bounds = contraction.nest.bounds
     vectors = -(-bounds[contraction.lane] // LANES)
     last = contraction.pixels[-1]
@@ -153,9 +154,11 @@ def product_cycles(contraction: Contraction, plan: TilePlan) -> float:
 
 
 def _cycles_of_vectors(contraction: Contraction, length: int) -> float:
-    """The same by dot products of vectors: one and a half a cycle, and the loads of
-    four bytes of activations for up to eight vectors; bytes that are no four are loaded
-    one by one."""
+    """Estimated cycles by dot products of vectors: a cycle takes one and a half.
+
+    Four bytes of activations are loaded for up to eight vectors; bytes that are no four
+    are loaded one by one.
+    """
     bounds = contraction.nest.bounds
     vectors = -(-bounds[contraction.lane] // LANES)
     others = (*contraction.groups, *contraction.pixels, *contraction.taps)

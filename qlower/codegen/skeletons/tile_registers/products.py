@@ -31,7 +31,7 @@ from qlower.codegen.skeletons.tile_registers.plan import (
 from qlower.codegen.targets.resolve import TileRegisters
 
 ROW_BYTES = 4 * LANES
-"""Of sums, and of weights."""
+"""Bytes of a register's row of sums, or of weights."""
 
 _ACTIVATIONS, _WEIGHTS = 4, 6
 """The first registers of each; the sums have those before."""
