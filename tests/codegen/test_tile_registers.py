@@ -69,7 +69,6 @@ def test_windows():
         ("x86_64-linux-gnu", "icelake-server", "", False),
         ("x86_64-linux-gnu", "haswell", "+amx-int8", False),
         ("x86_64-none-elf", "sapphirerapids", "", False),
-        ("x86_64-apple-macosx", "sapphirerapids", "", False),
     ],
 )
 def test_who_has_tiles(triple: str, cpu: str, features: str, expected: bool):
