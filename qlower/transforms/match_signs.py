@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, i8
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, LocationAttr, ModuleOp, i8
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
 from xdsl.passes import ModulePass
@@ -30,6 +30,7 @@ from qlower.codegen.targets.set_target import target_of
 from qlower.dialects.kernel import CopyOp, NestOp
 from qlower.dialects.types import tensor_type
 from qlower.tally import Rewrites
+from qlower.transforms.operations import Operations, insert_at
 
 _HIGHEST_BIT = 128
 
@@ -182,13 +183,10 @@ def _flip_input(nest: NestOp, index: int, passed_on: set[SSAValue]) -> None:
             elif not is_passed_on or user is not region.block.last_op:
                 others.append(use)
         if others:
-            bit = arith.ConstantOp(IntegerAttr(-_HIGHEST_BIT, i8))
-            flipped = arith.XOrIOp(argument, bit)
-            for op in (bit, flipped):
-                op.location = nest.location
-            Rewriter.insert_op((bit, flipped), InsertPoint.at_start(region.block))
+            at_start = InsertPoint.at_start(region.block)
+            flipped = _flipped(argument, at_start, nest.location)
             for use in others:
-                use.operation.operands[use.index] = flipped.result
+                use.operation.operands[use.index] = flipped
 
 
 def _extend_otherwise(extension: arith.ExtSIOp | arith.ExtUIOp) -> None:
@@ -198,8 +196,7 @@ def _extend_otherwise(extension: arith.ExtSIOp | arith.ExtUIOp) -> None:
     type = extension.result.type
     distance = _HIGHEST_BIT if to_unsigned else -_HIGHEST_BIT
     new = other(extension.input, type)
-    new.location = extension.location
-    Rewriter.insert_op(new, InsertPoint.before(extension))
+    insert_at(InsertPoint.before(extension), (new,), extension.location)
     for use in tuple(extension.result.uses):
         user = use.operation
         zero_point = _zero_point(user) if use.index == 0 else None
@@ -216,12 +213,10 @@ def _minus(value: SSAValue, number: int, before: Operation) -> SSAValue:
     if number == 0:
         return value
     assert isa(value.type, IntegerType)
-    constant = arith.ConstantOp(IntegerAttr(number, value.type))
-    difference = arith.SubiOp(value, constant.result)
-    for op in (constant, difference):
-        op.location = before.location
-    Rewriter.insert_op((constant, difference), InsertPoint.before(before))
-    return difference.result
+    code = Operations()
+    difference = code.add(arith.SubiOp(value, code.integer(number, value.type)))
+    insert_at(InsertPoint.before(before), code.ops, before.location)
+    return difference
 
 
 def _zero_point(op: Operation) -> int | None:
@@ -238,12 +233,17 @@ def _flip_result(nest: NestOp, index: int) -> None:
     block = nest.epilogue.block
     terminator = block.last_op
     assert terminator is not None
-    bit = arith.ConstantOp(IntegerAttr(-_HIGHEST_BIT, i8))
-    flipped = arith.XOrIOp(terminator.operands[index], bit)
-    for op in (bit, flipped):
-        op.location = nest.location
-    Rewriter.insert_op((bit, flipped), InsertPoint.before(terminator))
-    terminator.operands[index] = flipped.result
+    before = InsertPoint.before(terminator)
+    flipped = _flipped(terminator.operands[index], before, nest.location)
+    terminator.operands[index] = flipped
+
+
+def _flipped(value: SSAValue, point: InsertPoint, location: LocationAttr) -> SSAValue:
+    """The byte `value` with its highest bit flipped, computed at `point`."""
+    code = Operations()
+    flipped = code.add(arith.XOrIOp(value, code.integer(-_HIGHEST_BIT, i8)))
+    insert_at(point, code.ops, location)
+    return flipped
 
 
 def _flip(byte: int) -> int:

@@ -19,10 +19,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerAttr, f32, i32
+from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from qlower.dialects.fixed import ConvertOp, RoundingMode
+from qlower.transforms.operations import Operations
 from qlower.transforms.prove_epilogues.costs import cost
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
 from qlower.transforms.prove_epilogues.steps import Integers, Steps
@@ -78,14 +79,8 @@ class Form:
         `exceptions`: accumulators and what is added there before the value is limited,
         in turn.
         """
-        ops: list[Operation] = []
-
-        def add(op: Operation) -> SSAValue:
-            ops.append(op)
-            return op.results[0]
-
-        def number(value: int) -> SSAValue:
-            return add(arith.ConstantOp(IntegerAttr(value, i32)))
+        code = Operations()
+        add, number = code.add, code.integer
 
         single = add(arith.SIToFPOp(accumulator, f32))
         if self.odd:
@@ -105,7 +100,7 @@ class Form:
             result = add(arith.AddiOp(result, step))
         result = add(arith.MaxSIOp(result, number(self.least)))
         add(arith.MinSIOp(result, number(self.most)))
-        return ops
+        return code.ops
 
     @property
     def cost(self) -> int:

@@ -17,11 +17,12 @@ from itertools import permutations
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i32
+from xdsl.dialects.builtin import FloatAttr, f32, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from qlower.dialects.fixed import ConvertOp, RoundingMode, SaturateOp
 from qlower.interp import Array
+from qlower.transforms.operations import Operations
 from qlower.transforms.prove_epilogues.best_plane import best_plane
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
 from qlower.transforms.prove_epilogues.costs import cost
@@ -89,14 +90,8 @@ class Plane:
         self, sources: Sequence[SSAValue], coefficients: Sequence[SSAValue]
     ) -> list[Operation]:
         """The result's bits, from those of the sources."""
-        ops: list[Operation] = []
-
-        def add(op: Operation) -> SSAValue:
-            ops.append(op)
-            return op.results[0]
-
-        def number(value: int) -> SSAValue:
-            return add(arith.ConstantOp(IntegerAttr(value, i32)))
+        code = Operations()
+        add, number = code.add, code.integer
 
         def single(index: int) -> SSAValue:
             unsigned = self.function.reads_unsigned(index)
@@ -131,7 +126,7 @@ class Plane:
         result = add(arith.MinSIOp(result, number(int(values.max()))))
         type = self.function.value.type
         add(SaturateOp(result, type, unsigned=self.function.is_unsigned))
-        return ops
+        return code.ops
 
     @cached_property
     def _code(self) -> Block:

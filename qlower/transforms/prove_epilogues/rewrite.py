@@ -25,6 +25,7 @@ from qlower.dialects.kernel import NestOp
 from qlower.dialects.types import tensor_type
 from qlower.interp import Array
 from qlower.transforms.form_kernels.simplify import simplify
+from qlower.transforms.operations import insert_at
 from qlower.transforms.prove_epilogues.byte_functions import (
     ByteFunction,
     byte_functions,
@@ -50,9 +51,7 @@ def replace_by_line(
         len(nest.bounds), 0, tuple(AffineExpr.dimension(loop) for loop in loops)
     )
     constants = [_constant(array, extents) for array in parameters]
-    for constant in constants:
-        constant.location = nest.location
-        Rewriter.insert_op(constant, InsertPoint.before(nest))
+    insert_at(InsertPoint.before(nest), constants, nest.location)
 
     inputs = tuple(nest.inputs)
     init, body, epilogue = (
@@ -67,9 +66,7 @@ def replace_by_line(
     accumulator = epilogue.block.args[-1]
     ops = _operations(lines.form, accumulator, added, value.type)
     assert isinstance(value.owner, Operation)
-    for op in ops:
-        op.location = value.owner.location
-    Rewriter.insert_op(ops, InsertPoint.after(value.owner))
+    insert_at(InsertPoint.after(value.owner), ops, value.owner.location)
     _replace(value, ops[-1].results[0])
 
     maps = [*nest.input_maps, *[channel_map] * len(constants), *nest.result_maps]
@@ -91,13 +88,10 @@ def replace_by_substitutes(
         owner = function.value.owner
         assert isinstance(owner, Operation)
         ops, table = substitute.ops, substitute.table
-        for op in ops:
-            op.location = owner.location
-        Rewriter.insert_op(ops, InsertPoint.after(owner))
+        insert_at(InsertPoint.after(owner), ops, owner.location)
         _replace(function.value, ops[-1].results[0] if ops else function.sources[0])
         if table is not None:
-            table.location = nest.location
-            Rewriter.insert_op(table, InsertPoint.before(nest))
+            insert_at(InsertPoint.before(nest), (table,), nest.location)
             tables.append(table)
     if is_same:
         return nest

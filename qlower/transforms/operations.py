@@ -1,0 +1,36 @@
+"""Operations that are made one after another and inserted together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, LocationAttr, i32
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+
+@dataclass
+class Operations:
+    """Scalar operations with one result each, in order and in no block yet."""
+
+    ops: list[Operation] = field(default_factory=list[Operation])
+
+    def add(self, op: Operation) -> SSAValue:
+        """Append `op`; its result."""
+        self.ops.append(op)
+        return op.results[0]
+
+    def integer(self, value: int, type: IntegerType = i32) -> SSAValue:
+        """Append a constant, whose signed number is `value`."""
+        return self.add(arith.ConstantOp(IntegerAttr(value, type)))
+
+
+def insert_at(
+    point: InsertPoint, ops: Sequence[Operation], location: LocationAttr
+) -> None:
+    """Insert `ops` in order, and give all of them a location."""
+    for op in ops:
+        op.location = location
+    Rewriter.insert_op(ops, point)
