@@ -3,6 +3,8 @@
 `Function` is a small typed builder: every value is a scalar or a vector of `lanes`
 scalars, loops are structured (`Function.loop`), addresses are bytes after a pointer.
 Writing text costs microseconds an instruction; LLVM parses and verifies it.
+
+The file is long because a builder is one class: a method for each kind of instruction.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 One table, from op name to builder, is all that native code knows of arithmetic. A value
 that is the same in all lanes stays a scalar until it meets one that is not.
+
+The file is long because the table is one: a short builder for each operation.
 """
 
 from __future__ import annotations
