@@ -20,7 +20,7 @@ def round_float(f: Function, target: Target, mode: str, x: Value) -> Value:
     `round` takes ties away from zero. The sign of a zero result is that of x.
     """
     if mode == "round":
-        return _round_half_away(f, target, x)
+        return round_float(f, target, "trunc", _away_from_zero(f, x))
     if target.rounds_in_hardware:
         return f.intrinsic(mode, x)
     # Adding and subtracting 2^52 (2^23) rounds to nearest even below that magnitude;
@@ -44,12 +44,16 @@ def round_float(f: Function, target: Target, mode: str, x: Value) -> Value:
     return f.select(small, f.intrinsic("copysign", rounded, x), x)
 
 
-def _round_half_away(f: Function, target: Target, x: Value) -> Value:
-    truncated = round_float(f, target, "trunc", x)
-    distance = f.intrinsic("fabs", f.binary("fsub", x, truncated))
-    away = f.compare("oge", distance, constant(x.type, 0.5))
-    step = f.select(away, constant(x.type, 1.0), constant(x.type, 0.0))
-    return f.binary("fadd", truncated, f.intrinsic("copysign", step, x))
+def _away_from_zero(f: Function, x: Value) -> Value:
+    """What truncates to `x` rounded to the nearest, ties away from zero.
+
+    It is the sum of x and the largest float below a half, with the sign of x. With a
+    half itself, the float just below 0.5 would give 1. A tie from 1.5 on still reaches
+    the next integer, because the sum is rounded. LLVM's x86 code for `round` does so.
+    """
+    half = 0.5 - 2.0**-25 if x.type.bits == 32 else 0.5 - 2.0**-54
+    step = f.intrinsic("copysign", constant(x.type, half), x)
+    return f.binary("fadd", x, step)
 
 
 def extreme(f: Function, target: Target, name: str, a: Value, b: Value) -> Value:
@@ -115,6 +119,8 @@ def convert_float(
     if is_safe and mode == "half_even" and target.converts_in_hardware:
         name = f"llvm.lrint.{result.mangled}.{x.type.mangled}"
         return f.call(name, result, [x])
+    if is_safe and mode == "half_away":
+        return f.cast("fptosi", _away_from_zero(f, x), scalar)
     integral = {
         "half_away": "round",
         "half_even": "roundeven",
