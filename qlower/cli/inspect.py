@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from qlower.cli.options import (
@@ -22,7 +24,7 @@ from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import CONTRACT, module_contract
-from qlower.model.layers import layer_names
+from qlower.model.layers import is_constant, layer_names
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -53,6 +55,12 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="show this layer only: its number or name as --stats has them, its full "
         "name, or a glob such as 'conv*' for several",
     )
+    parser.add_argument(
+        "--constants",
+        action="store_true",
+        help="print long constants in full, with --layer also those that it reads (at "
+        "the qnn, arith and kernel level)",
+    )
     add_full_names(parser)
     parser.add_argument(
         "--stats",
@@ -78,9 +86,12 @@ def run(options: argparse.Namespace) -> int:
 
         chosen = select_layers(compilation.model.module, options.layer)
     if options.stats:
-        print_table(_table(compilation, chosen, options.full_names), options)
+        table = _table(compilation, chosen, options.full_names)
+        given = shlex.quote(options.model)
+        hint = f"qlower lint {given} finds the layers whose sums can leave their width."
+        print_table(replace(table, notes=[*table.notes, hint]), options)
         return 0
-    text = _text(compilation, options.at, chosen)
+    text = _text(compilation, options.at, chosen, options.constants)
     clear_status()
     print(text.rstrip("\n"))
     return 0
@@ -105,16 +116,21 @@ def _table(
     return layer_table(rows, refused, full_names=full_names)
 
 
-def _text(compilation: Compilation, level: str, chosen: Sequence[str] | None) -> str:
+def _text(
+    compilation: Compilation,
+    level: str,
+    chosen: Sequence[str] | None,
+    constants: bool,
+) -> str:
     match level:
         case "qnn":
-            return _ir(_with_contract(compilation), chosen)
+            return _ir(_with_contract(compilation), chosen, constants)
         case "arith":
             name = compilation.contract or module_contract(compilation.qnn)
             lead = "" if name is None else f"// contract {name}\n"
-            return f"{lead}{_ir(compilation.arith, chosen)}"
+            return f"{lead}{_ir(compilation.arith, chosen, constants)}"
         case "kernel":
-            return _ir(compilation.kernels, chosen)
+            return _ir(compilation.kernels, chosen, constants)
         case _:
             return _native(compilation, level, chosen)
 
@@ -133,20 +149,21 @@ def _with_contract(compilation: Compilation) -> ModuleOp:
     return module
 
 
-def _ir(module: ModuleOp, chosen: Sequence[str] | None) -> str:
+def _ir(module: ModuleOp, chosen: Sequence[str] | None, constants: bool) -> str:
     from qlower.model.printing import readable_module, readable_operations
     from qlower.model.signature import main_function
 
     if chosen is None:
-        return readable_module(module)
-    ops = [
-        op
-        for op in main_function(module).body.block.ops
-        if not set(chosen).isdisjoint(layer_names(op))
-    ]
+        return readable_module(module, constants=constants)
+    body = list(main_function(module).body.block.ops)
+    ops = [op for op in body if not set(chosen).isdisjoint(layer_names(op))]
     if not ops:
         raise QlowerError(f"nothing is left of {_quoted(chosen)} at this level")
-    return readable_operations(ops)
+    if constants:
+        read = {operand.owner for op in ops for operand in op.operands}
+        shown = {*ops, *filter(is_constant, read)}
+        ops = [op for op in body if op in shown]
+    return readable_operations(ops, constants=constants)
 
 
 def _quoted(chosen: Sequence[str]) -> str:

@@ -6,14 +6,17 @@ What is to be read has constants elided, and long quantized types under short na
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 
 from xdsl.dialects.builtin import (
     AnyFloat,
+    ComplexType,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerType,
     ModuleOp,
     StringAttr,
 )
@@ -56,7 +59,11 @@ class ExactPrinter(Printer):
 
 @dataclass(eq=False, repr=False)
 class ElidingPrinter(ExactPrinter):
-    """A printer for people: the text is short and doesn't parse."""
+    """A printer for people: the text is short, but for `constants`, and doesn't
+    parse."""
+
+    constants: bool = False
+    """Whether long constants are printed in full."""
 
     aliases: dict[QuantizedType, str] = field(
         default_factory=dict[QuantizedType, str], init=False
@@ -76,10 +83,15 @@ class ElidingPrinter(ExactPrinter):
 
     def print_attribute(self, attribute: Attribute) -> None:
         match attribute:
-            case DenseIntOrFPElementsAttr() if _is_long(attribute):
+            case DenseIntOrFPElementsAttr() if self._elides(attribute):
                 self.print_string(f"dense<{_summary(attribute)}> : ")
                 self.print_attribute(attribute.get_type())
-            case DenseArrayBase() if len(attribute) > LONGEST_CONSTANT:
+            case DenseIntOrFPElementsAttr() if self._spells_out(attribute):
+                self.print_string("dense<")
+                self._print_nested(attribute, attribute.get_values(), 0)
+                self.print_string("> : ")
+                self.print_attribute(attribute.get_type())
+            case DenseArrayBase() if self._elides(attribute):
                 self.print_string(f"array<{len(attribute)} x {attribute.elt_type}>")
             case QuantizedType():
                 self.print_string(self._alias(attribute))
@@ -87,6 +99,52 @@ class ElidingPrinter(ExactPrinter):
                 self.print_string(f'"{attribute.data[:LONGEST_STRING]}..."')
             case _:
                 super().print_attribute(attribute)
+
+    def _elides(self, attribute: DenseIntOrFPElementsAttr | DenseArrayBase) -> bool:
+        """Whether a summary stands for a constant; equal elements are short anyway."""
+        if self.constants or len(attribute) <= LONGEST_CONSTANT:
+            return False
+        if isinstance(attribute, DenseArrayBase):
+            return True
+        data = attribute.data.data
+        size = attribute.type.element_type.compile_time_size
+        return data != data[:size] * len(attribute)
+
+    def _spells_out(self, attribute: DenseIntOrFPElementsAttr) -> bool:
+        """Whether a constant is printed in decimals that xDSL would print as bytes."""
+        is_real = not isinstance(attribute.get_element_type(), ComplexType)
+        is_plain = is_real and only_as_bytes(attribute) is None
+        return self.constants and is_plain and not attribute.is_splat()
+
+    def _print_nested(
+        self, attribute: DenseIntOrFPElementsAttr, values: Sequence[object], depth: int
+    ) -> None:
+        """Print the elements of one index of the outermost `depth` dimensions."""
+        shape, type = attribute.get_shape(), attribute.get_element_type()
+
+        def print_part(part: Sequence[object]) -> None:
+            self._print_nested(attribute, part, depth + 1)
+
+        def print_element(value: object) -> None:
+            if isinstance(type, AnyFloat):
+                assert isinstance(value, float)
+                self.print_float(value, type)
+            else:
+                assert isinstance(value, int)
+                assert isinstance(type, IntegerType | IndexType)
+                self.print_int(value, type)
+
+        if depth == len(shape):  # a tensor without dimensions
+            print_element(values[0])
+            return
+        self.print_string("[")
+        if depth == len(shape) - 1:
+            self.print_list(values, print_element)
+        else:
+            size = len(values) // max(shape[depth], 1)
+            parts = [values[size * i : size * (i + 1)] for i in range(shape[depth])]
+            self.print_list(parts, print_part)
+        self.print_string("]")
 
     def _alias(self, type: QuantizedType) -> str:
         if type not in self.aliases:
@@ -96,9 +154,10 @@ class ElidingPrinter(ExactPrinter):
         return self.aliases[type]
 
 
-def readable_module(module: ModuleOp) -> str:
-    """The whole module with constants elided and quantized types named above it."""
-    return _readable([module])
+def readable_module(module: ModuleOp, *, constants: bool = False) -> str:
+    """The whole module with quantized types named above it, and long constants elided,
+    unless `constants` are wanted."""
+    return readable_operations([module], constants=constants)
 
 
 def exact_module(module: ModuleOp) -> str:
@@ -118,19 +177,16 @@ def generic_module(module: ModuleOp) -> str:
     return stream.getvalue() + "\n"
 
 
-def readable_operations(ops: Iterable[Operation]) -> str:
+def readable_operations(ops: Iterable[Operation], *, constants: bool = False) -> str:
     """Some operations, one after the other, in the same form."""
-    return _readable(ops)
-
-
-def _readable(ops: Iterable[Operation]) -> str:
     stream = StringIO()
-    printer = ElidingPrinter(stream=stream)
+    printer = ElidingPrinter(stream=stream, constants=constants)
     for op in ops:
         printer.print_op(op)
         printer.print_string("\n")
     definitions = "".join(
-        f"{name} = {_shortened(type)}\n" for type, name in printer.aliases.items()
+        f"{name} = {type if constants else _shortened(type)}\n"
+        for type, name in printer.aliases.items()
     )
     return definitions + stream.getvalue()
 
@@ -144,14 +200,6 @@ def _shortened(type: QuantizedType) -> str:
     head, scales = text.split("{", 1)
     shown = ",".join(scales.split(",")[:LONGEST_SCALES])
     return f"{head}{{{shown}, ... {count} scales}}>"
-
-
-def _is_long(attribute: DenseIntOrFPElementsAttr) -> bool:
-    if len(attribute) <= LONGEST_CONSTANT:
-        return False
-    data = attribute.data.data
-    size = attribute.type.element_type.compile_time_size
-    return data != data[:size] * len(attribute)
 
 
 def _summary(attribute: DenseIntOrFPElementsAttr) -> str:

@@ -75,6 +75,21 @@ def test_import_in_generic_form(model: str, capsys: Capture):
     assert np.array_equal(qlower.interpret("generic.mlir", x), expected)
 
 
+def test_inspect_constants_in_full(model: str, capsys: Capture):
+    for level in ("qnn", "arith", "kernel"):
+        command = ("inspect", model, "--at", level)
+        assert "sha1" in output(capsys, *command)
+        assert "sha1" not in output(capsys, *command, "--constants")
+    digits = str(Path(qlower.__file__).parents[1] / "examples/digits/digits.mlir")
+    command = ("inspect", digits, "--layer", "logits", "--constants")
+    text = output(capsys, *command)
+    (line,) = (line for line in text.splitlines() if "dense<[[" in line)
+    shown = json.loads(line[line.index("dense<") + 6 : line.index("> :")])
+    assert np.shape(shown) == (10, 256)
+    exact = output(capsys, "import", digits)
+    assert np.array(shown, np.int8).tobytes().hex().upper() in exact
+
+
 def test_inspect_layer(model: str, capsys: Capture):
     layer = ["--layer", "scores"]
     qnn = output(capsys, "inspect", model, *layer)
@@ -135,7 +150,10 @@ def test_inspect_statistics(model: str, capsys: Capture):
     assert " 16 " in conv  # bits
     assert " 8 " in conv  # 4 positions, 2 channels
     assert "2/2" in conv  # channels whose requantization is proved
-    assert "3 layers" in lines[-3]
+    assert "3 layers" in lines[-4]
+    assert lines[-2] == (
+        "qlower lint model.mlir finds the layers whose sums can leave their width."
+    )
     assert lines[-1].startswith("fma: one multiply-add takes the place")
 
 
