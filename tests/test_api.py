@@ -68,7 +68,7 @@ def test_what_people_see_of_objects(path: Path, tmp_path: Path):
     assert rest == ports
     assert re.fullmatch(r"  [\d,]+ bytes of arena, [\d,]+ bytes of object file>", last)
     for thing in (model, qlower.jit(model), compiled):
-        page = thing._repr_html_()
+        page = thing._repr_html_()  # pyright: ignore[reportPrivateUsage]
         assert page.startswith("<table")
         assert page.count("<tr>") == 3
         assert ">0.0078125</td>" in page

@@ -11,8 +11,9 @@ import pytest
 import qlower
 
 FLOORS = (
-    ("diagnostics", "dialects", "extras", "lazy", "version"),
-    ("files", "interp"),
+    ("diagnostics", "dialects", "extras", "float_environment", "lazy", "version"),
+    ("files",),
+    ("interp",),
     ("report.table", "text"),
     ("contracts", "model"),
     ("frontends", "interp.qnn", "tally"),
