@@ -23,12 +23,6 @@ func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
 }
 }
 
-// X86-LABEL: level_1_nest_0_y:
-// X86: {{^}}	pmaddwd {{.*}}%xmm
-// X86-LABEL: level_2_nest_0_y:
-// X86: vpmaddwd {{.*}}%ymm
-// X86-LABEL: level_3_nest_0_y:
-// X86: vpdpbusd {{.*}}%zmm
 // X86-LABEL: levels_level:
 // X86: movl known.level(%rip), %eax
 // X86-NOT: {{%[yz]mm}}
@@ -39,18 +33,24 @@ func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
 // X86-DAG: callq level_1_qlower_main
 // X86-DAG: callq level_2_qlower_main
 // X86-DAG: callq level_3_qlower_main
+// X86-LABEL: level_1_nest_0_y:
+// X86: {{^}}	pmaddwd {{.*}}%xmm
+// X86-LABEL: level_2_nest_0_y:
+// X86: vpmaddwd {{.*}}%ymm
+// X86-LABEL: level_3_nest_0_y:
+// X86: vpdpbusd {{.*}}%zmm
 
-// ARM-LABEL: level_1_nest_0_y:
-// ARM-NOT: sdot
-// ARM: smlal
-// ARM-LABEL: level_2_nest_0_y:
-// ARM: sdot
 // ARM-LABEL: processor_words:
 // ARM: mov w0, #16
 // ARM: bl getauxval
 // ARM: mov w0, #26
 // ARM: bl getauxval
 // ARM-NOT: known.level
+// ARM-LABEL: level_1_nest_0_y:
+// ARM-NOT: sdot
+// ARM: smlal
+// ARM-LABEL: level_2_nest_0_y:
+// ARM: sdot
 
 // All x86-64 processors run the least level: there is nothing to ask.
 // LEAST-NOT: processor_words
