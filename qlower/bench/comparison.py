@@ -12,7 +12,7 @@ from qlower.bench.measure import Spread, interleave
 from qlower.bench.peers import Unavailable, peer_version, prepare_peer
 from qlower.compilation import Compilation
 from qlower.diagnostics import LOGGER
-from qlower.model.signature import Array, TensorSpec
+from qlower.model.random_inputs import random_input
 from qlower.runtime.profiling import Profile
 from qlower.version import __version__
 
@@ -73,7 +73,8 @@ def compare(model: Path, compilation: Compilation, options: Options) -> Comparis
     name, threads = model_name(model), compilation.flavour.threads
     LOGGER.info("bench %s with %d threads", name, threads)
     run = compilation.function()
-    inputs = [random_input(spec) for spec in run.inputs]
+    random = np.random.default_rng(0)
+    inputs = [random_input(spec, random) for spec in run.inputs]
     calls: dict[str, Callable[[], object]] = {OURS: run.bind(*inputs)}
     absent: dict[str, str] = {}
     for peer, file in options.against.items():
@@ -94,7 +95,8 @@ def compare(model: Path, compilation: Compilation, options: Options) -> Comparis
 def layer_times(compilation: Compilation, rounds: int) -> Profile:
     """The time of every nest and copy of a profiled compilation."""
     run = compilation.function()
-    inputs = [random_input(spec) for spec in run.inputs]
+    random = np.random.default_rng(0)
+    inputs = [random_input(spec, random) for spec in run.inputs]
     return run.profile(*inputs, calls=rounds)
 
 
@@ -106,16 +108,3 @@ def installed_versions(peers: Sequence[str]) -> dict[str, str]:
 def model_name(model: Path) -> str:
     """The file's stem, or the folder's name where all files are called `model`."""
     return model.resolve().parent.name if model.stem == "model" else model.stem
-
-
-def random_input(spec: TensorSpec) -> Array:
-    """Stored values: any integers of the type, or normally distributed reals."""
-    random = np.random.default_rng(0)
-    if spec.numpy_dtype.kind == "f":
-        return random.normal(size=spec.shape).astype(spec.numpy_dtype)
-    if spec.dtype == "bool":
-        return random.integers(0, 2, spec.shape).astype(spec.numpy_dtype)
-    limits = np.iinfo(spec.dtype)
-    return random.integers(
-        limits.min, limits.max, spec.shape, dtype=np.dtype(spec.dtype), endpoint=True
-    )

@@ -47,7 +47,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare on the first input of a set, then search."""
     from qlower.bisection import bisect
-    from qlower.cli.run import assign_inputs, read_inputs
+    from qlower.cli.inputs import assign_inputs, read_inputs
     from qlower.model.input_sets import input_set
 
     given = read_inputs(options.input)

@@ -92,7 +92,7 @@ def _values(
     compilation: Compilation, arguments: Sequence[str]
 ) -> list[Mapping[str, Array]]:
     """What inputs and layers are, for each of the inputs in the files."""
-    from qlower.cli.run import assign_inputs, read_inputs
+    from qlower.cli.inputs import assign_inputs, read_inputs
     from qlower.model.input_sets import input_set
 
     specs = compilation.model.inputs

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from qlower.cli.colour import complain
 from qlower.cli.options import (
     add_command,
     add_contract,
@@ -26,6 +27,7 @@ from qlower.cli.progress import clear_status, progress
 from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
+    from qlower.cli.inputs import Given
     from qlower.compilation import Compilation
     from qlower.model.signature import Array, TensorSpec
     from qlower.runtime.executors import Executor
@@ -45,8 +47,24 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[NAME=]FILE",
-        help="an .npy file, or an .npz file with one array, of stored values; one more "
-        "leading dimension than the model's input makes it a set, run in turn",
+        help="an .npy or .npz file of stored values (of several arrays the one that is "
+        "called like the input, or alone fits it); one more leading dimension than the "
+        "model's input makes it a set, run in turn",
+    )
+    parser.add_argument(
+        "--random",
+        type=int,
+        nargs="?",
+        const=0,
+        metavar="SEED",
+        help="draw one example instead: any stored integers, or normally distributed "
+        "real numbers (default SEED: 0)",
+    )
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="an .npy or .npz file with the right class of each example; tells how "
+        "many have it as the largest element of the model's only output",
     )
     parser.add_argument(
         "--output",
@@ -84,15 +102,24 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the model on every example, then write or show the outputs."""
+    from qlower.cli.inputs import read_inputs
+    from qlower.cli.labels import read_labels
     from qlower.model.input_sets import input_set
 
+    if options.random is not None and (options.input or options.random < 0):
+        raise QlowerError("--random takes a SEED of at least 0, and no --input")
     compilation = make_compilation(options)
     given = read_inputs(options.input)
+    labels = None if options.labels is None else read_labels(Path(options.labels))
     with ExitStack() as stack:
         output = _open(stack, options.output)
         layers_output = _open(stack, options.save_layers)
         executor = _make_executor(compilation, options)
-        inputs = input_set(executor.inputs, assign_inputs(executor.inputs, given))
+        inputs = input_set(
+            executor.inputs, _arrays(executor.inputs, given, options.random)
+        )
+        if labels is not None:
+            labels.check(executor.outputs, len(inputs.runs))
         results = [executor.run((), run) for run in progress(inputs.runs, "run")]
         if options.profile:
             print_table(_profile(executor, inputs.runs[0]).table, options)
@@ -111,7 +138,25 @@ def run(options: argparse.Namespace) -> int:
             _write(layers_output, layers)
     if output is None:
         _show(executor.outputs, [arrays for arrays, _ in results], options)
+    if labels is not None:
+        clear_status()
+        complain(f"note: {labels.judge([arrays[0] for arrays, _ in results])}")
     return 0
+
+
+def _arrays(
+    specs: Sequence[TensorSpec], given: Sequence[Given], seed: int | None
+) -> dict[str, Array]:
+    """The arrays from the files, or random ones."""
+    from qlower.cli.inputs import assign_inputs
+    from qlower.model.random_inputs import random_input
+
+    if seed is None:
+        return assign_inputs(specs, given)
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    return {spec.name: random_input(spec, random) for spec in specs}
 
 
 def _show(
@@ -149,45 +194,6 @@ def _make_executor(compilation: Compilation, options: argparse.Namespace) -> Exe
     if options.profile or options.tune or options.threads != 1:
         raise QlowerError("--profile, --tune and --threads are for --executor jit")
     return compilation.interpreter()
-
-
-def read_inputs(arguments: Sequence[str]) -> list[tuple[str | None, Array]]:
-    """The arrays of `--input`, each with the name that it was given."""
-    from qlower.files.arrays import read_array
-
-    arrays: list[tuple[str | None, Array]] = []
-    for argument in arguments:
-        name, separator, file = argument.rpartition("=")
-        if not separator or Path(argument).exists():
-            arrays.append((None, read_array(Path(argument))))
-        else:
-            arrays.append((name, read_array(Path(file))))
-    return arrays
-
-
-def assign_inputs(
-    specs: Sequence[TensorSpec], given: Sequence[tuple[str | None, Array]]
-) -> dict[str, Array]:
-    """Every input's array by name; those without a name fill the rest in order."""
-    known = [spec.name for spec in specs]
-    expected = f"its inputs are {', '.join(map(str, specs))}"
-    arrays: dict[str, Array] = {}
-    for name, array in given:
-        if name is None:
-            continue
-        if name not in known:
-            raise QlowerError(f"the model has no input {name!r}", help=expected)
-        if name in arrays:
-            raise QlowerError(f"input {name!r} is given twice")
-        arrays[name] = array
-    rest = [name for name in known if name not in arrays]
-    unnamed = [array for name, array in given if name is None]
-    if len(unnamed) != len(rest):
-        raise QlowerError(
-            f"the model takes {len(known)} inputs, {len(given)} are given",
-            help=f"{expected}; give each with --input NAME=FILE",
-        )
-    return {**arrays, **dict(zip(rest, unnamed, strict=True))}
 
 
 def _open(stack: ExitStack, path: str | None) -> BinaryIO | None:

@@ -38,15 +38,6 @@ class _NpyFormat(Protocol):
 _npy_format = cast(_NpyFormat, np.lib.format)
 
 
-def read_array(path: Path) -> Array:
-    """The array in an `.npy` file, or the only one in an `.npz` file."""
-    arrays = read_arrays(path)
-    if len(arrays) != 1:
-        names = ", ".join(arrays) or "none"
-        raise QlowerError(f"{path} holds {len(arrays)} arrays ({names}), 1 is needed")
-    return next(iter(arrays.values()))
-
-
 def read_arrays(path: Path) -> dict[str, Array]:
     """Every array of an `.npz` file by name; an `.npy` file has one, named by its stem.
 

@@ -69,6 +69,15 @@ def input_set(specs: Sequence[TensorSpec], arrays: Mapping[str, Array]) -> Input
     return InputSet(runs, True, all(batch.merged for batch in sets.values()))
 
 
+def fits(spec: TensorSpec, array: Array) -> bool:
+    """Whether an array has the shape and type of one example or of a set."""
+    try:
+        _split(spec, array)
+    except QlowerError:
+        return False
+    return True
+
+
 def _split(spec: TensorSpec, array: Array) -> Batch:
     shape = array.shape
     if array.dtype != spec.numpy_dtype or shape == spec.shape:

@@ -21,6 +21,7 @@ from qlower.dialects.qnn.attributes import module_contract
 from qlower.model import Model
 from qlower.model.input_sets import input_set
 from qlower.model.layers import detach_layers, layer_name, layers
+from qlower.model.random_inputs import random_input
 from qlower.model.signature import Array, TensorSpec
 from qlower.report.refusals import layer_refusals
 
@@ -141,10 +142,7 @@ def random_inputs(specs: Sequence[TensorSpec]) -> dict[str, Array]:
                 f"input {spec.name!r} holds {spec.dtype}, not codes to be drawn",
                 help="give arrays: MODEL=FILE",
             )
-        info = np.iinfo(spec.dtype)
-        shape = (RANDOM_EXAMPLES, *spec.shape)
-        codes = random.integers(info.min, info.max, shape, endpoint=True)
-        inputs[spec.name] = codes.astype(spec.numpy_dtype)
+        inputs[spec.name] = random_input(spec, random, RANDOM_EXAMPLES)
     return inputs
 
 

@@ -35,6 +35,7 @@ from qlower.dialects.kernel import (
     TileRegistersAttr,
 )
 from qlower.model.layers import layer_title
+from qlower.model.random_inputs import random_input
 from qlower.runtime.alone import alone
 from qlower.runtime.cache import cache_folder, find_entry, keep_entry
 from qlower.runtime.executable import Executable
@@ -141,16 +142,10 @@ def _fastest(module: ModuleOp, target: Target, candidates: list[Schedule]) -> Sc
 
 
 def _call(planned: Plan) -> Callable[[], None]:
-    """The code on arrays of random bytes."""
+    """The code on random arrays."""
     run = Executable(compile_plan(planned))
     random = np.random.default_rng(0)
-    inputs = [
-        np.frombuffer(
-            random.bytes(int(np.prod(spec.shape)) * spec.numpy_dtype.itemsize),
-            spec.numpy_dtype,
-        ).reshape(spec.shape)
-        for spec in run.signature.inputs
-    ]
+    inputs = [random_input(spec, random) for spec in run.signature.inputs]
     outputs = [np.empty(s.shape, s.numpy_dtype) for s in run.signature.outputs]
     return run.bind(inputs, outputs)
 

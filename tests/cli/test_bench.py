@@ -10,13 +10,14 @@ import pytest
 from support.random_layers import LAYERS
 
 import qlower
-from qlower.bench.comparison import Comparison, Machine, Report, random_input
+from qlower.bench.comparison import Comparison, Machine, Report
 from qlower.bench.measure import Spread, Timings, interleave
 from qlower.bench.peak import measured_peak
 from qlower.bench.peers import PEERS, Unavailable, prepare_peer
 from qlower.bench.report import as_markdown, as_text
 from qlower.cli import main
 from qlower.codegen.targets.resolve import host_target
+from qlower.model.random_inputs import random_input
 
 Capture = pytest.CaptureFixture[str]
 
@@ -92,7 +93,8 @@ def test_torch():
 
 def test_openvino(layer: Path):
     pytest.importorskip("openvino")
-    inputs = [random_input(spec) for spec in qlower.load(layer).inputs]
+    random = np.random.default_rng(0)
+    inputs = [random_input(spec, random) for spec in qlower.load(layer).inputs]
     prepare_peer("openvino", layer, None, inputs, 1)()
 
 

@@ -221,3 +221,55 @@ def test_refused_ways_to_run(
     model: str, image: str, capsys: Capture, options: list[str], message: str
 ):
     assert message in refused(capsys, model, "--input", image, *options)
+
+
+def test_random_inputs(model: str, capsys: Capture):
+    for seed in ("0", "1"):
+        command = ["run", model, "--random", seed, "--output", f"{seed}.npz"]
+        assert main(command) == 0
+    assert main(["run", model, "--output", "2.npz", "--random"]) == 0
+    first, second, again = (np.load(f"{seed}.npz")["scores"] for seed in range(3))
+    assert not np.array_equal(first, second)
+    np.testing.assert_array_equal(first, again)
+    for wrong in (["--random", "-1"], ["--random", "0", "--input", "x.npy"]):
+        assert "a SEED of at least 0, and no --input" in refused(capsys, model, *wrong)
+
+
+def test_labels(model: str, capsys: Capture):
+    images = np.random.default_rng(0).integers(-128, 128, (20, 2, 2, 1)).astype(np.int8)
+    found = qlower.jit(model)(images).argmax(axis=1)
+    labels = np.where(np.arange(20) < 7, (found + 1) % 3, found)
+    np.save("images.npy", images)
+    np.save("labels.npy", labels)
+    np.save("few.npy", labels[1:])
+    np.save("high.npy", labels + 2)
+    np.save("real.npy", labels.astype(np.float32))
+    command = [model, "--input", "images.npy", "--output", "y.npz", "--labels"]
+    for name, message in {
+        "few.npy": "few.npy holds [19] labels, one for each of 20 examples is needed",
+        "high.npy": "is no label, they are in [0, 3)",
+        "real.npy": "real.npy holds float32, labels are integers",
+    }.items():
+        assert message in refused(capsys, *command, name)
+    assert main(["run", *command, "labels.npy"]) == 0
+    assert capsys.readouterr().err == "note: 13 of 20 labels are met (65.00%)\n"
+
+
+def test_one_of_several_arrays(model: str, image: str, capsys: Capture):
+    x = np.load(image)
+    labels = np.arange(3)
+    np.savez("named.npz", image=x, labels=labels, other=x + np.int8(1))
+    np.savez("fits.npz", pixels=x, labels=labels)
+    np.savez("both.npz", pixels=x, other=x)
+    expected = qlower.jit(model)(x)
+    for name, note in {
+        "named.npz": "input 'image' is 'image'; not read: labels, other",
+        "fits.npz": "input 'image' is 'pixels'; not read: labels",
+    }.items():
+        assert main(["run", model, "--input", name, "--output", "y.npz"]) == 0
+        assert f"{name}: {note}" in capsys.readouterr().err
+        np.testing.assert_array_equal(np.load("y.npz")["scores"], expected)
+        Path("y.npz").unlink()
+    error = refused(capsys, model, "--input", "both.npz", "--output", "y.npz")
+    assert "both.npz holds 2 arrays (pixels, other), 1 is needed" in error
+    assert "help: 2 of them fit image: 1x2x2x1xint8" in error

@@ -1,0 +1,77 @@
+"""Arrays from files for a model's inputs, by `--input [NAME=]FILE`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from qlower.diagnostics import QlowerError, warn
+from qlower.files.arrays import read_arrays
+from qlower.model.input_sets import fits
+from qlower.model.signature import Array, TensorSpec
+
+
+@dataclass(frozen=True)
+class Given:
+    """A file of arrays, and the name of the input that it is for, if it was given."""
+
+    name: str | None
+    path: Path
+    arrays: Mapping[str, Array]
+
+    def array_for(self, spec: TensorSpec) -> Array:
+        """The only array, the one that is called like the input, or the only one whose
+        shape and type fit it. QlowerError where that leaves a choice."""
+        if len(self.arrays) == 1:
+            return next(iter(self.arrays.values()))
+        fitting = [name for name, array in self.arrays.items() if fits(spec, array)]
+        if spec.name in self.arrays:
+            fitting = [spec.name]
+        if len(fitting) != 1:
+            names = ", ".join(self.arrays) or "none"
+            raise QlowerError(
+                f"{self.path} holds {len(self.arrays)} arrays ({names}), 1 is needed",
+                help=f"{len(fitting)} of them fit {spec}; none is called {spec.name!r}",
+            )
+        others = ", ".join(name for name in self.arrays if name not in fitting)
+        warn(f"{self.path}: input {spec.name!r} is {fitting[0]!r}; not read: {others}")
+        return self.arrays[fitting[0]]
+
+
+def read_inputs(arguments: Sequence[str]) -> list[Given]:
+    """The files of `--input`, each with the name that it was given."""
+    found: list[Given] = []
+    for argument in arguments:
+        name, separator, file = argument.rpartition("=")
+        is_named = bool(separator) and not Path(argument).exists()
+        path = Path(file if is_named else argument)
+        found.append(Given(name if is_named else None, path, read_arrays(path)))
+    return found
+
+
+def assign_inputs(
+    specs: Sequence[TensorSpec], given: Sequence[Given]
+) -> dict[str, Array]:
+    """Every input's array by name; those without a name fill the rest in order."""
+    known = {spec.name: spec for spec in specs}
+    expected = f"its inputs are {', '.join(map(str, specs))}"
+    arrays: dict[str, Array] = {}
+    for file in given:
+        if file.name is None:
+            continue
+        if file.name not in known:
+            raise QlowerError(f"the model has no input {file.name!r}", help=expected)
+        if file.name in arrays:
+            raise QlowerError(f"input {file.name!r} is given twice")
+        arrays[file.name] = file.array_for(known[file.name])
+    rest = [spec for spec in specs if spec.name not in arrays]
+    unnamed = [file for file in given if file.name is None]
+    if len(unnamed) != len(rest):
+        raise QlowerError(
+            f"the model takes {len(known)} inputs, {len(given)} are given",
+            help=f"{expected}; give each with --input NAME=FILE",
+        )
+    for spec, file in zip(rest, unnamed, strict=True):
+        arrays[spec.name] = file.array_for(spec)
+    return arrays

@@ -1,0 +1,61 @@
+"""How many examples of a set get the class that they should, for `--labels`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qlower.diagnostics import QlowerError
+from qlower.files.arrays import read_arrays
+from qlower.model.signature import Array, TensorSpec
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The right class of each example, an integer in [0, classes)."""
+
+    path: Path
+    classes: NDArray[np.int64]
+
+    def check(self, outputs: Sequence[TensorSpec], examples: int) -> None:
+        """Refuse labels for a model with several outputs, or not of these examples."""
+        if len(outputs) != 1:
+            raise QlowerError(
+                f"--labels needs a model with 1 output, this one has {len(outputs)}"
+            )
+        if self.classes.shape != (examples,):
+            raise QlowerError(
+                f"{self.path} holds {list(self.classes.shape)} labels, one for each of "
+                f"{examples} examples is needed"
+            )
+        count = prod(outputs[0].shape)
+        wrong = self.classes[(self.classes < 0) | (self.classes >= count)]
+        if wrong.size:
+            raise QlowerError(
+                f"{self.path}: {wrong[0]} is no label, they are in [0, {count})"
+            )
+
+    def judge(self, results: Sequence[Array]) -> str:
+        """How many results have their largest element, the first of equal ones, at the
+        right index."""
+        found = np.array([result.argmax() for result in results])
+        right = int(np.count_nonzero(found == self.classes))
+        share = right / len(found)
+        return f"{right:,} of {len(found):,} labels are met ({share:.2%})"
+
+
+def read_labels(path: Path) -> Labels:
+    """The labels in a file with one array of integers; a column of them will do."""
+    arrays = read_arrays(path)
+    if len(arrays) != 1:
+        raise QlowerError(f"{path} holds {len(arrays)} arrays, 1 is needed")
+    (array,) = arrays.values()
+    if array.dtype.kind not in "iu":
+        raise QlowerError(f"{path} holds {array.dtype}, labels are integers")
+    labels = array.astype(np.int64)
+    return Labels(path, labels.reshape(-1) if labels.shape[1:] == (1,) else labels)
