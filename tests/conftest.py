@@ -25,6 +25,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: runs with --long only")
+    # Which the process that started this one may have: tables would be cut to it.
+    os.environ.pop("COLUMNS", None)
     if config.getoption("--long"):
         os.environ.update(dict.fromkeys(LONG_VARIABLES, "1"))
 
