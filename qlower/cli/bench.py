@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from qlower.cli.options import (
     add_command,
     add_contract,
+    add_import_options,
     add_machine,
     add_tune,
     layer_contracts,
+    model_of,
 )
 from qlower.cli.output import terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
@@ -35,6 +37,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "models", nargs="+", metavar="MODEL", help="a .tflite or .mlir file"
     )
+    add_import_options(parser)
     parser.add_argument(
         "--against",
         default="",
@@ -99,6 +102,8 @@ def run(options: argparse.Namespace) -> int:
     from qlower.files.replacing import write_text
     from qlower.frontends.load import check_model_path
 
+    if options.outputs and options.against:
+        raise QlowerError("--against and --outputs: peers run models as a whole")
     chosen = Options(_peers(options.against), options.rounds)
     threads = _counts(options.threads)
     if options.rounds < 1:
@@ -108,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
 
     def compilation(model: Path, flavour: Flavour) -> Compilation:
         return Compilation(
-            model,
+            model_of(str(model), options),
             options.contract,
             target,
             flavour,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode, UsageError
-from qlower.cli.options import add_command
+from qlower.cli.options import add_command, add_import_options, model_of
 from qlower.cli.output import add_format, print_table, terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.diagnostics import QlowerError
@@ -67,6 +67,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="a .tflite or .mlir file; the .npy or .npz file of its input, or of a set "
         "of inputs (default: random codes)",
     )
+    add_import_options(compare)
     compare.add_argument(
         "--contract",
         action="append",
@@ -152,7 +153,7 @@ def compare_contracts(options: argparse.Namespace) -> int:
 
     if options.examples is not None and options.examples < 1:
         raise QlowerError(f"--examples must be at least 1, not {options.examples}")
-    subjects = [_subject(argument) for argument in options.models]
+    subjects = [_subject(argument, options) for argument in options.models]
     contracts: list[str] = options.contract or contract_names()
     found = compare(subjects, contracts, options.examples, by_layer=options.layers)
     clear_status()
@@ -165,16 +166,16 @@ def compare_contracts(options: argparse.Namespace) -> int:
     return 0
 
 
-def _subject(argument: str) -> Subject:
+def _subject(argument: str, options: argparse.Namespace) -> Subject:
     """The model, and its inputs' arrays by name or the only one in the file."""
     from qlower.files.arrays import read_arrays
-    from qlower.frontends.load import load
+    from qlower.frontends.load import as_model
     from qlower.report.contract_differences import Subject, random_inputs
 
     path, separator, file = argument.rpartition("=")
     if not separator or Path(argument).exists():
         path, file = argument, ""
-    model = load(path)
+    model = as_model(model_of(path, options))
     name = Path(path).stem
     if name == "model":  # a folder a model
         name = Path(path).absolute().parent.name

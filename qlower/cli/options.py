@@ -42,15 +42,62 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="a .tflite or .mlir file, or - for MLIR text from standard input",
     )
+    add_import_options(parser)
+
+
+def add_import_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="NAME=SIZES",
+        help="the shape of an input that the file leaves open, such as x=8x224x224x3 "
+        "(repeatable; sizes that nobody gives are 1)",
+    )
+    parser.add_argument(
+        "--outputs",
+        type=_names,
+        default=[],
+        metavar="NAME,...",
+        help="cut the model at these tensors: they become its outputs, and what they "
+        "don't need isn't read",
+    )
+
+
+def _names(text: str) -> list[str]:
+    return text.split(",")
 
 
 def given_model(options: argparse.Namespace) -> ModelOrPath:
     """The file of `add_model`, or the model that standard input has."""
-    from qlower.frontends.load import check_model_path, load_text
+    from qlower.frontends.import_options import ImportOptions
+    from qlower.frontends.load import load_text
 
     if options.model == "-":
-        return load_text(sys.stdin.buffer.read(), "<stdin>")
-    return check_model_path(options.model)
+        given = ImportOptions.of(shapes(options.shape), options.outputs)
+        return load_text(sys.stdin.buffer.read(), "<stdin>", given)
+    return model_of(options.model, options)
+
+
+def model_of(path: str, options: argparse.Namespace) -> ModelOrPath:
+    """A model's file; read already where `add_import_options` says anything of it."""
+    from qlower.frontends.load import check_model_path, load
+
+    if not (options.shape or options.outputs):
+        return check_model_path(path)
+    return load(path, shapes=shapes(options.shape), outputs=options.outputs)
+
+
+def shapes(arguments: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """The shapes of `--shape` by the inputs' names."""
+    found: dict[str, tuple[int, ...]] = {}
+    for argument in arguments:
+        name, separator, text = argument.rpartition("=")
+        sizes = text.split("x")
+        if not (name and separator and all(size.isdecimal() for size in sizes)):
+            raise QlowerError(f"--shape {argument!r} is not NAME=SIZExSIZE...")
+        found[name] = tuple(map(int, sizes))
+    return found
 
 
 def add_contract(parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
@@ -10,9 +11,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qlower.diagnostics import QlowerError
 from qlower.model import Model
+from qlower.model.cut import computed_names, cut_module
 from qlower.model.layers import name_layers
 from qlower.model.signature import name_tensors
 from qlower.text.parsing import parse_file, parse_module, verify_module
+
+from .import_options import ImportOptions, unknown_output
 
 ModelOrPath: TypeAlias = Model | str | PathLike[str]
 
@@ -23,27 +27,35 @@ KNOWN_UNSUPPORTED = {
 }
 
 
-def load(path: str | PathLike[str]) -> Model:
+def load(
+    path: str | PathLike[str],
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    outputs: Sequence[str] = (),
+) -> Model:
     """Read a model from an `.mlir` or `.tflite` file.
+
+    `shapes` fixes inputs, by name, whose shapes the file leaves open; what isn't given
+    is 1. `outputs` cuts the model: it then returns these tensors, by their names in the
+    file or in tables, and what they don't depend on isn't read.
 
     Raises `QlowerError` for a file that can't be read, is malformed, or uses something
     that isn't supported; the error names the place.
     """
     file = check_model_path(path)
+    options = ImportOptions.of(shapes, outputs)
     if file.suffix == ".tflite":
         from qlower.frontends.tflite import import_tflite
 
-        module = import_tflite(file, name=str(file))
-    else:
-        module = parse_file(file)
-    return _named(module, file)
+        return _named(import_tflite(file, name=str(file), options=options), file)
+    return _with_options(_named(parse_file(file), file), options)
 
 
-def load_text(text: bytes, name: str) -> Model:
+def load_text(text: bytes, name: str, options: ImportOptions) -> Model:
     """Read a model from MLIR text; `name` stands for a file in locations."""
     module = parse_module(text, name)
     verify_module(module)
-    return _named(module, None)
+    return _with_options(_named(module, None), options)
 
 
 def as_model(model: ModelOrPath) -> Model:
@@ -72,3 +84,24 @@ def _named(module: ModuleOp, file: Path | None) -> Model:
     name_layers(module)
     name_tensors(module)
     return Model(module, file)
+
+
+def _with_options(model: Model, options: ImportOptions) -> Model:
+    """A model of MLIR text, whose shapes are all fixed, cut at the outputs."""
+    options.check_inputs(spec.name for spec in model.inputs)
+    for spec in model.inputs:
+        shape = options.shapes.get(spec.name, spec.shape)
+        if shape != spec.shape:
+            raise QlowerError(
+                f"input {spec.name!r} has the fixed shape {list(spec.shape)}, which"
+                f" can't become {list(shape)}"
+            )
+    if not options.outputs:
+        return model
+    by_full_name = {full: short for short, full in model.full_names.items()}
+    computed = computed_names(model.module)
+    outputs = [by_full_name.get(name, name) for name in options.outputs]
+    for name in outputs:
+        if name not in computed:
+            raise unknown_output(name, computed)
+    return Model(cut_module(model.module, outputs), model.path)

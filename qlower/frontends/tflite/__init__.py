@@ -15,16 +15,23 @@ from xdsl.dialects.builtin import ModuleOp
 from qlower.diagnostics import QlowerError
 from qlower.files.journal import read_file
 
+from ..import_options import ImportOptions
 from .graph import build_module
 from .reader import read_model
 
 __all__ = ["import_tflite"]
 
 
-def import_tflite(path_or_bytes: str | Path | bytes, *, name: str) -> ModuleOp:
+def import_tflite(
+    path_or_bytes: str | Path | bytes,
+    *,
+    name: str,
+    options: ImportOptions | None = None,
+) -> ModuleOp:
     """Read a quantized TFLite model into a module at the qnn level.
 
-    `name` is the file name of locations and messages. Raises `QlowerError` when the
+    `name` is the file name of locations and messages; `options` fixes shapes and cuts
+    the model. Raises `QlowerError` when the
     file can't be read, is damaged, or has something that is not supported; the message
     names operator, tensor, value and the legal range.
     """
@@ -37,4 +44,4 @@ def import_tflite(path_or_bytes: str | Path | bytes, *, name: str) -> ModuleOp:
             raise QlowerError(
                 f"cannot read {path_or_bytes}: {error.strerror}"
             ) from None
-    return build_module(read_model(data, name))
+    return build_module(read_model(data, name), options or ImportOptions())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePath
 
 from xdsl.dialects import arith, func
@@ -21,7 +23,9 @@ from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import CONTRACT, NAME
 from qlower.dialects.quant import QuantizedType
 
+from ..import_options import ImportOptions
 from .context import OperatorContext
+from .names import distinct, find_tensor, short_tensor_names, unique_names
 from .operators import IMPORTERS
 from .schema import Model, Operator, Tensor, default_options
 from .site import Site
@@ -42,22 +46,26 @@ LONGEST_HINT = 24
 """A longer tensor name makes the text harder to read, not easier."""
 
 
-def build_module(model: Model) -> ModuleOp:
+def build_module(model: Model, options: ImportOptions) -> ModuleOp:
     """The model as a module with one function, `main`."""
-    return _GraphImporter(model).build()
+    return _GraphImporter(model, options).build()
 
 
 class _GraphImporter:
     """The function under construction: the values of the tensors so far."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, options: ImportOptions) -> None:
         self.site = Site(model.filename, 0, "model")
         self.budget = max(model.size, SMALLEST_BUDGET)
         self.block = Block()
         self.computed: dict[int, SSAValue] = {}
         self.constants: dict[tuple[int, TensorType[Element]], SSAValue] = {}
-        self.names = _unique_names(model)
+        self.names = unique_names(model)
+        self.whole = model
+        self.model = self.cut(model, options.outputs)
+        options.check_inputs(
+            self.names[index] for index in model.inputs if index in self.names
+        )
 
     def build(self) -> ModuleOp:
         model = self.model
@@ -102,6 +110,33 @@ class _GraphImporter:
             },
         )
 
+    def cut(self, model: Model, outputs: Sequence[str]) -> Model:
+        """The model up to these tensors, without what they don't depend on."""
+        if not outputs:
+            return model
+        short = short_tensor_names(model, self.names)
+        returned = tuple(find_tensor(name, self.names, short) for name in outputs)
+        needed = set(returned)
+        operators: list[Operator] = []
+        for operator in reversed(model.operators):
+            if needed.intersection(operator.outputs):
+                needed.update(operator.inputs)
+                operators.append(operator)
+        return replace(
+            model,
+            operators=tuple(reversed(operators)),
+            inputs=tuple(index for index in model.inputs if index in needed),
+            outputs=returned,
+        )
+
+    def way_out(self, operator: Operator) -> str | None:
+        """How the model goes without an operator: cut at what this one takes."""
+        short = short_tensor_names(self.whole, self.names)
+        taken = [short[index] for index in operator.inputs if index in short]
+        if not taken:
+            return None
+        return f"--outputs {shlex.quote(','.join(taken))} cuts the model before it"
+
     def import_operator(self, operator: Operator) -> None:
         importer = IMPORTERS.get(operator.name)
         options = (
@@ -111,7 +146,9 @@ class _GraphImporter:
         )
         context = OperatorContext(self, self.model.filename, operator, options)
         if importer is None:
-            raise context.error("this operator is not supported")
+            raise context.error(
+                "this operator is not supported", help=self.way_out(operator)
+            )
         for index in operator.inputs:
             if index != -1:
                 quantization = self.tensor(index, context).quantization
@@ -233,34 +270,6 @@ def _name_attributes(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
     attributes: list[DictionaryAttr] = []
     for position, name in enumerate(names):
         # One tensor can be several results, which still need names of their own.
-        unique = _distinct(name, f"#result{position}", seen)
+        unique = distinct(name, f"#result{position}", seen)
         attributes.append(DictionaryAttr({NAME: StringAttr(unique)}))
     return ArrayAttr(attributes)
-
-
-def _unique_names(model: Model) -> dict[int, str]:
-    """A name of its own for every tensor, by index.
-
-    Of tensors with the same name the first computed one keeps it plain.
-    """
-    names: dict[int, str] = {}
-    taken: set[str] = set()
-    for index in _naming_order(model):
-        if index not in names and 0 <= index < len(model.tensors):
-            names[index] = _distinct(model.tensors[index].name, f"#{index}", taken)
-    return names
-
-
-def _distinct(name: str, suffix: str, taken: set[str]) -> str:
-    """`name`, with `suffix` if it is empty or taken already; takes it."""
-    while not name or name in taken:
-        name += suffix
-    taken.add(name)
-    return name
-
-
-def _naming_order(model: Model) -> Iterator[int]:
-    yield from model.inputs
-    for operator in model.operators:
-        yield from operator.outputs
-    yield from range(len(model.tensors))

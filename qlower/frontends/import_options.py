@@ -1,0 +1,62 @@
+"""What a user may say about a model when it is read, the same for every format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from qlower.diagnostics import QlowerError
+
+MOST_SUGGESTIONS = 3
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """The shapes of inputs by name, and the tensors to cut the model at.
+
+    A front end takes every dimension that it is not told, and that the file leaves
+    open, for 1. With `outputs`, only what these depend on is read: operations behind
+    them may be unsupported. They are named as in the file, or by short names.
+    """
+
+    shapes: Mapping[str, tuple[int, ...]] = field(
+        default_factory=dict[str, tuple[int, ...]]
+    )
+    outputs: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(
+        shapes: Mapping[str, Sequence[int]] | None, outputs: Sequence[str]
+    ) -> ImportOptions:
+        """The options of `load`; raises QlowerError for a size below 1."""
+        given = {name: tuple(shape) for name, shape in (shapes or {}).items()}
+        for name, shape in given.items():
+            if any(size < 1 for size in shape):
+                raise QlowerError(
+                    f"shape {list(shape)} of input {name!r}: sizes are at least 1"
+                )
+        return ImportOptions(given, tuple(outputs))
+
+    def check_inputs(self, known: Iterable[str]) -> None:
+        """Refuse a shape of an input that the model doesn't have."""
+        names = list(known)
+        for name in self.shapes:
+            if name not in names:
+                raise QlowerError(
+                    f"the model has no input {name!r}",
+                    help=f"its inputs are {', '.join(map(repr, names))}",
+                )
+
+
+def unknown_output(wanted: str, known: Sequence[str]) -> QlowerError:
+    """The error for a model that doesn't compute a tensor called `wanted`."""
+    text = wanted.lower()
+    close = [name for name in known if text in name.lower()] or get_close_matches(
+        wanted, known, MOST_SUGGESTIONS, cutoff=0.4
+    )
+    names = ", ".join(map(repr, close[:MOST_SUGGESTIONS]))
+    return QlowerError(
+        f"the model computes no tensor {wanted!r}",
+        help=f"did you mean {names}?" if close else None,
+    )
