@@ -14,7 +14,7 @@ from qlower.diagnostics import LOGGER, QlowerError
 from qlower.model.printing import exact_module
 from qlower.tally import Tally, tallied
 from qlower.text.context import make_context
-from qlower.text.parsing import verify_module
+from qlower.text.verification import verify_module
 
 
 class CompilerBug(Exception):

@@ -29,7 +29,8 @@ from qlower.model import Model
 from qlower.model.printing import exact_module
 from qlower.model.signature import TensorSpec, main_function
 from qlower.pipeline import lower_to_arith, lower_to_kernel
-from qlower.text.parsing import parse_module, verify_module
+from qlower.text.parsing import parse_module
+from qlower.text.verification import verify_module
 
 MUTANTS = int(os.environ.get("QLOWER_TEST_MUTANTS", "15"))
 SEED = os.environ.get("QLOWER_TEST_MUTANTS_SEED", "0")

@@ -18,7 +18,8 @@ from xdsl.ir import Operation
 
 from qlower.diagnostics import QlowerError
 from qlower.model.layers import layer_name
-from qlower.text.parsing import parse_file, parse_module, verify_module
+from qlower.text.parsing import parse_file, parse_module
+from qlower.text.verification import verify_module
 
 
 def parse(text: str | bytes) -> ModuleOp:

@@ -33,7 +33,7 @@ from xdsl.utils.hints import isa
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
-from qlower.text.parsing import verify_module
+from qlower.text.verification import verify_module
 
 Range: TypeAlias = tuple[float, float]
 

@@ -25,7 +25,7 @@ import qlower
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.model.printing import exact_module
-from qlower.text.parsing import verify_module
+from qlower.text.verification import verify_module
 
 FOLDER = Path(__file__).parent
 DIGITS = FOLDER.parent / "digits"

@@ -30,8 +30,9 @@ from qlower.diagnostics import QlowerError
 from qlower.model.printing import ExactPrinter, exact_module
 from qlower.passes import CompilerBug, pipeline_text
 from qlower.report.pass_table import pass_table
-from qlower.text.parsing import parse_module, verify_module
+from qlower.text.parsing import parse_module
 from qlower.text.pass_options import quote_options
+from qlower.text.verification import verify_module
 from qlower.universe import QLOWER_UNIVERSE
 from qlower.version import __version__
 

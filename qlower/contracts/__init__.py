@@ -34,7 +34,8 @@ from qlower.contracts.rules import FREELY_TYPED, RULES
 from qlower.diagnostics import QlowerError, make_file_location
 from qlower.files.journal import read_file
 from qlower.interp.values import Array
-from qlower.text.parsing import parse_module, verify_module
+from qlower.text.parsing import parse_module
+from qlower.text.verification import verify_module
 
 VALUE = "contract.value"
 """The argument attribute that names the value which an argument wants, where that isn't

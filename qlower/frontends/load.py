@@ -14,7 +14,8 @@ from qlower.model import Model
 from qlower.model.cut import computed_names, cut_module
 from qlower.model.layers import name_layers
 from qlower.model.signature import name_tensors
-from qlower.text.parsing import parse_file, parse_module, verify_module
+from qlower.text.parsing import parse_file, parse_module
+from qlower.text.verification import verify_module
 
 from .import_options import ImportOptions, unknown_output
 

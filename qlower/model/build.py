@@ -25,7 +25,7 @@ from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.layers import name_layers
 from qlower.model.signature import name_tensors
-from qlower.text.parsing import verify_module
+from qlower.text.verification import verify_module
 
 
 def quantized(

@@ -13,7 +13,6 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar, cast
@@ -35,10 +34,9 @@ from xdsl.dialects.builtin import (
     RankedStructure,
     UnknownLoc,
 )
-from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.parser import AttrParser, Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import (
-    MultipleSpansParseError,
     ParseError,
     VerifyException,
 )
@@ -49,7 +47,8 @@ from qlower.diagnostics import QlowerError, make_file_location
 from qlower.files.journal import read_file
 from qlower.text.context import make_context
 from qlower.text.floats import float_from_bits
-from qlower.text.upstream_checks import verify_as_upstream
+from qlower.text.source_errors import decode, first_line, line_of, located
+from qlower.text.verification import verify_module
 
 LARGEST_CONSTANT = 1 << 30
 """Bytes that one dense constant may occupy."""
@@ -334,7 +333,7 @@ def parse_module(
     implicit_module: bool = True,
 ) -> ModuleOp:
     """Parse MLIR text; errors point into `filename`. The result isn't verified yet."""
-    source = _decode(text, filename)
+    source = decode(text, filename)
     if not source.strip():
         raise QlowerError("there is no MLIR text", make_file_location(filename, 1, 1))
     parser: LocatingParser | None = None
@@ -347,7 +346,7 @@ def parse_module(
         )
         return parser.parse_module(implicit_module)
     except ParseError as error:
-        raise _located(error, source, line_offset) from error
+        raise located(error, source, line_offset) from error
     except RecursionError:
         raise QlowerError(
             "the text is nested too deeply to be parsed",
@@ -362,9 +361,9 @@ def parse_module(
             raise QlowerError(str(error), make_file_location(filename, 1, 1)) from error
         line, column = parser.line_and_column(parser.pos)
         raise QlowerError(
-            _first_line(error),
+            first_line(error),
             make_file_location(filename, line, column),
-            source_line=_line_of(source, line - line_offset),
+            source_line=line_of(source, line - line_offset),
         ) from error
 
 
@@ -380,117 +379,3 @@ def parse_file(path: Path) -> ModuleOp:
     module = parse_module(data, str(path))
     verify_module(module)
     return module
-
-
-def verify_module(module: ModuleOp) -> None:
-    """Check every operation, innermost first; the first mistake is a `QlowerError`."""
-    try:
-        _verify_operation(module)
-    except RecursionError:
-        raise QlowerError("regions are nested too deeply", module.location) from None
-
-
-def _verify_operation(op: Operation) -> None:
-    for region in op.regions:
-        _verify_region(region)
-    try:
-        op.verify(verify_nested_ops=False)
-        verify_as_upstream(op)
-        _verify_dominance(op)
-    except QlowerError:
-        raise
-    except Exception as error:
-        # Besides VerifyException: attribute accessors of operations whose attributes
-        # are missing or malformed raise whatever they like.
-        reason = _first_line(error)
-        subject = "" if op.name in reason else f"{op.name}: "
-        raise QlowerError(f"{subject}{reason}", op.location) from error
-
-
-def _verify_region(region: Region) -> None:
-    for block in region.blocks:
-        for op in block.ops:
-            _verify_operation(op)
-
-
-def _verify_dominance(op: Operation) -> None:
-    """Check that operands are defined before their use, which xDSL doesn't.
-
-    Uses across blocks of one region (control flow) are not looked at.
-    """
-    for operand in op.operands:
-        if not isinstance(operand, OpResult):
-            continue
-        block = operand.op.parent_block()
-        ancestor = None if block is None else block.find_ancestor_op_in_block(op)
-        if ancestor is operand.op or (
-            ancestor is not None and ancestor.is_before_in_block(operand.op)
-        ):
-            name = operand.name_hint or f"of {operand.op.name}"
-            raise QlowerError(
-                f"{op.name}: operand %{name} is used before it is defined", op.location
-            )
-
-
-def _decode(text: str | bytes, filename: str) -> str:
-    if isinstance(text, str):
-        return text
-    try:
-        return text.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = text.count(b"\n", 0, error.start) + 1
-        column = error.start - (text.rfind(b"\n", 0, error.start) + 1) + 1
-        raise QlowerError(
-            f"not MLIR text: byte 0x{text[error.start]:02x} is not UTF-8",
-            make_file_location(filename, line, column),
-            help="binary MLIR (.mlirbc) has to be printed as text by mlir-opt first"
-            if text.startswith(b"ML\xefR")
-            else None,
-        ) from None
-
-
-def _located(error: ParseError, source: str, line_offset: int) -> QlowerError:
-    """The `QlowerError` that says the same as a parser's error."""
-    span = replace(error.span, line_offset=line_offset)
-    place = span.get_location()
-    notes: list[str] = []
-    if isinstance(error, MultipleSpansParseError):
-        notes = [
-            f"{error.ref_text or 'see'} {reference.get_location()}"
-            for reference, _ in error.refs
-        ]
-    message = error.msg.rstrip("!.")
-    if message[:1] in ("", " "):  # xDSL says only where
-        what = "text" if error.span.start < len(source.rstrip()) else "end of text"
-        message = f"unexpected {what}{message}"
-    return QlowerError(
-        _lower_first(message),
-        make_file_location(place.file, place.line, place.col),
-        notes=notes,
-        source_line=_line_of(source, place.line - line_offset),
-    )
-
-
-def _line_of(source: str, number: int) -> str:
-    start = 0
-    for _ in range(number - 1):
-        start = source.find("\n", start) + 1
-    end = source.find("\n", start)
-    return source[start : len(source) if end < 0 else end]
-
-
-def _first_line(error: Exception) -> str:
-    """One sentence for any exception; asserts and lookups have none of their own."""
-    lines = str(error).strip().split("\n")
-    # xDSL says which operand does not verify in one line and why in the next.
-    text = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
-    if isinstance(error, KeyError | AssertionError | IndexError) or not text:
-        text = f"malformed text ({type(error).__name__}: {text})"
-    return _lower_first(text)
-
-
-def _lower_first(text: str) -> str:
-    """Lower the first letter of a sentence, unless it begins with an acronym."""
-    if len(text) > 1 and text[0].isupper() and not text[1].isupper():
-        return text[0].lower() + text[1:]
-    return text

@@ -10,7 +10,8 @@ import pytest
 from qlower.contracts.accumulator_range import AccumulatorRange, accumulator_range
 from qlower.dialects import qnn
 from qlower.report.layer_table import layer_statistics
-from qlower.text.parsing import parse_module, verify_module
+from qlower.text.parsing import parse_module
+from qlower.text.verification import verify_module
 
 LINEAR = """
 !x = !quant.uniform<i8<-3:4>:f32, 5.000000e-01:1>

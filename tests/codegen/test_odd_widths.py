@@ -21,7 +21,8 @@ from qlower.interp import run_function
 from qlower.interp.values import Array
 from qlower.model.build import make_module, quantized
 from qlower.pipeline import lower_to_kernel
-from qlower.text.parsing import parse_module, verify_module
+from qlower.text.parsing import parse_module
+from qlower.text.verification import verify_module
 
 WIDTHS = (1, 2, 3, 4, 7, 12, 24, 33, 48)
 LENGTH = 64 + 32 + 16 + 8 + 4 + 2 + 1

@@ -19,7 +19,8 @@ from qlower.cli import main
 from qlower.compilation import Compilation
 from qlower.model.layers import layers
 from qlower.model.printing import exact_module
-from qlower.text.parsing import parse_module, verify_module
+from qlower.text.parsing import parse_module
+from qlower.text.verification import verify_module
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 IMAGES = [np.load(DIGITS / "images" / f"{digit}.npy") for digit in range(10)]

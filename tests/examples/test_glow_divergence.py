@@ -13,7 +13,7 @@ import pytest
 
 import qlower
 from qlower.model.layers import layers
-from qlower.text.parsing import verify_module
+from qlower.text.verification import verify_module
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDER = EXAMPLES / "glow-divergence"

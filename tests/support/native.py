@@ -17,7 +17,8 @@ from qlower.codegen.targets.resolve import Target, host_target, resolve_target
 from qlower.dialects.kernel import NestOp
 from qlower.model.signature import Array
 from qlower.runtime.executable import Executable
-from qlower.text.parsing import parse_module, verify_module
+from qlower.text.parsing import parse_module
+from qlower.text.verification import verify_module
 from support.aarch64 import aarch64_levels
 from support.arm_m import ARM_M
 from support.elf import read_object

@@ -23,7 +23,8 @@ import numpy as np
 
 import qlower
 from qlower.model.signature import Array
-from qlower.text.parsing import parse_module, verify_module
+from qlower.text.parsing import parse_module
+from qlower.text.verification import verify_module
 from support.recordings import make_executors
 
 SEPARATOR = "// -----\n"

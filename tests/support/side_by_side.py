@@ -11,7 +11,7 @@ from xdsl.ir import Block, Region, SSAValue
 import qlower
 from qlower.model.layers import name_layers
 from qlower.model.signature import main_function
-from qlower.text.parsing import verify_module
+from qlower.text.verification import verify_module
 
 
 def side_by_side(models: Mapping[str, qlower.Model]) -> qlower.Model:

@@ -20,7 +20,8 @@ from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime.executable import Executable
 from qlower.runtime.executors import Level
 from qlower.text.context import make_context
-from qlower.text.parsing import parse_module, verify_module
+from qlower.text.parsing import parse_module
+from qlower.text.verification import verify_module
 from qlower.transforms.form_kernels import FormKernelsPass
 from qlower.transforms.prove_epilogues import Machine, Proof, prove_epilogues
 from qlower.transforms.prove_epilogues.best_plane import best_plane

@@ -15,7 +15,8 @@ from qlower.dialects.kernel import NestOp
 from qlower.interp.values import Array
 from qlower.runtime.executable import Executable
 from qlower.text.context import make_context
-from qlower.text.parsing import parse_module, verify_module
+from qlower.text.parsing import parse_module
+from qlower.text.verification import verify_module
 from qlower.transforms.plan_memory import PlanMemoryPass
 from qlower.transforms.prove_epilogues import Machine, Proof, prove_epilogues
 from qlower.transforms.prove_epilogues.channels import (

@@ -57,6 +57,7 @@ each other.
 from xdsl.ir import Dialect
 
 from .copy import CopyOp
+from .maps import linear_form
 from .memory import (
     ARENA_ALIGNMENT,
     ARENA_BYTES,
@@ -69,7 +70,7 @@ from .memory import (
     element_byte_size,
     integer_byte_size,
 )
-from .nest import IndexOp, NestOp, YieldOp, linear_form
+from .nest import IndexOp, NestOp, YieldOp
 from .schedule import Schedule, TileAttr, TileRegistersAttr
 
 __all__ = [

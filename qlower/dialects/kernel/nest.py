@@ -1,4 +1,7 @@
-"""The loop nest and what stands in its regions."""
+"""The loop nest and what stands in its regions.
+
+The file is long because the nest is one op: its text, its reference and its checks.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,6 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import AbstractYieldOperation
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
     AffineMap,
 )
 from xdsl.irdl import (
@@ -45,35 +43,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..types import element_type
 from .copy import CopyOp
+from .maps import verify_maps
 from .memory import BoxAttr, UnstoredAttr, verified_shape, verify_buffers
 from .schedule import verify_schedule
 from .text import parse_integers, parse_operands, parse_tail, print_tail
-
-
-def linear_form(expression: AffineExpr, dims: int) -> tuple[tuple[int, ...], int]:
-    """The coefficient of each of `dims` dimensions, and the constant term.
-
-    Raises ValueError when the expression is not linear in the dimensions.
-    """
-    match expression:
-        case AffineConstantExpr(value):
-            return (0,) * dims, value
-        case AffineDimExpr(position):
-            return tuple(int(d == position) for d in range(dims)), 0
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Add, lhs, rhs):
-            a, a0 = linear_form(lhs, dims)
-            b, b0 = linear_form(rhs, dims)
-            return tuple(x + y for x, y in zip(a, b, strict=True)), a0 + b0
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, lhs, rhs):
-            a, a0 = linear_form(lhs, dims)
-            b, b0 = linear_form(rhs, dims)
-            if not any(b):
-                return tuple(x * b0 for x in a), a0 * b0
-            if not any(a):
-                return tuple(a0 * x for x in b), a0 * b0
-        case _:
-            pass
-    raise ValueError(f"{expression} is not linear in its dimensions")
 
 
 @irdl_op_definition
@@ -325,78 +298,14 @@ class NestOp(IRDLOperation):
                 and users[0].takes_whole_source
             ):
                 raise VerifyException("no box: a lone copy must take the whole result")
-        self._verify_maps()
-        self._verify_regions()
-
-    def _verify_maps(self) -> None:
-        shaped = (*self.inputs, *self.res)
-        if len(self.indexing_maps) != len(shaped):
-            raise VerifyException(
-                f"{len(self.indexing_maps)} maps for {len(shaped)} inputs and results"
-            )
-        for index, (value, attr) in enumerate(
-            zip(shaped, self.indexing_maps, strict=True)
-        ):
-            shape = verified_shape(value)
-            map = attr.data
-            if map.num_dims != len(self.bounds) or map.num_symbols:
-                raise VerifyException(
-                    f"map #{index} is over {map.num_dims} dimensions and "
-                    f"{map.num_symbols} symbols, the nest has {len(self.bounds)} loops"
-                )
-            if len(map.results) != len(shape):
-                raise VerifyException(
-                    f"map #{index} gives {len(map.results)} indices for a tensor of "
-                    f"rank {len(shape)}"
-                )
-            for axis, (expression, size) in enumerate(
-                zip(map.results, shape, strict=True)
-            ):
-                low, high = self._range(expression, index)
-                if low < 0 or high >= size:
-                    raise VerifyException(
-                        f"map #{index} reaches indices {low} to {high} of axis {axis}, "
-                        f"legal are 0 to {size - 1}"
-                    )
-        for index, (value, map) in enumerate(
-            zip(self.res, self.result_maps, strict=True)
-        ):
-            self._verify_written_once(index, verified_shape(value), map)
-
-    def _range(self, expression: AffineExpr, index: int) -> tuple[int, int]:
-        """The least and the greatest value of an index over the whole nest."""
-        try:
-            coefficients, constant = linear_form(expression, len(self.bounds))
-        except ValueError as error:
-            raise VerifyException(f"map #{index}: {error}") from error
-        ends = [
-            coefficient * (bound - 1)
-            for coefficient, bound in zip(coefficients, self.bounds, strict=True)
-        ]
-        return (
-            constant + sum(end for end in ends if end < 0),
-            constant + sum(end for end in ends if end > 0),
+        verify_maps(
+            [verified_shape(value) for value in (*self.inputs, *self.res)],
+            [attr.data for attr in self.indexing_maps],
+            self.bounds,
+            len(self.parallel_bounds),
+            len(self.res),
         )
-
-    def _verify_written_once(
-        self, index: int, shape: Sequence[int], map: AffineMap
-    ) -> None:
-        named = {e.position for e in map.results if isinstance(e, AffineDimExpr)}
-        needed = {d for d, bound in enumerate(self.parallel_bounds) if bound > 1}
-        sizes = [
-            self.bounds[e.position] if isinstance(e, AffineDimExpr) else 1
-            for e in map.results
-        ]
-        loops = sum(isinstance(e, AffineDimExpr) for e in map.results)
-        if (
-            not needed <= named <= set(range(len(self.parallel_bounds)))
-            or loops != len(named)
-            or sizes != list(shape)
-        ):
-            raise VerifyException(
-                f"the map of result #{index}, {map}, must name each parallel loop "
-                f"once and cover the shape {list(shape)}"
-            )
+        self._verify_regions()
 
     def _verify_regions(self) -> None:
         scalars = tuple(element_type(value.type) for value in self.inputs)

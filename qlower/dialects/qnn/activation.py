@@ -11,15 +11,13 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from .base import (
+from .base import MovingOp, QnnOp, check_shape
+from .constraints import (
     Integer,
     Integral,
-    MovingOp,
     Number,
-    QnnOp,
     Quantized,
     Value,
-    check_shape,
     keyword,
     operand_of,
 )

@@ -21,13 +21,8 @@ from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from .base import (
-    MovingOp,
-    Weight,
-    check_shape,
-    parse_attributes,
-    print_attributes,
-)
+from .base import MovingOp, check_shape, parse_attributes, print_attributes
+from .constraints import Weight
 
 
 @irdl_op_definition

@@ -21,15 +21,14 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .base import (
-    ActivatedOp,
+from .base import ActivatedOp, check_shape
+from .constraints import (
     Bias,
     Integer,
     Integers,
     Quantized,
     Value,
     Weight,
-    check_shape,
     integers,
     keyword,
     operand_of,

@@ -9,16 +9,8 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from .base import (
-    ActivatedOp,
-    QnnOp,
-    Quantized,
-    Real,
-    Value,
-    check_shape,
-    keyword,
-    operand_of,
-)
+from .base import ActivatedOp, QnnOp, check_shape
+from .constraints import Quantized, Real, Value, keyword, operand_of
 
 
 class BinaryOp(ActivatedOp, ABC):

@@ -19,16 +19,12 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..types import integer_range
-from .base import (
+from .base import MovingOp, QnnOp, check_axis, check_same_quantization, check_shape
+from .constraints import (
     Integer,
     Integers,
-    MovingOp,
-    QnnOp,
     Quantized,
     Value,
-    check_axis,
-    check_same_quantization,
-    check_shape,
     integers,
     keyword,
     operand_of,

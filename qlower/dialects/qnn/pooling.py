@@ -10,15 +10,12 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from .base import (
+from .base import QnnOp, check_axis, check_same_quantization, check_shape
+from .constraints import (
     Boolean,
     Integers,
-    QnnOp,
     Quantized,
     Value,
-    check_axis,
-    check_same_quantization,
-    check_shape,
     integers,
     keyword,
     operand_of,

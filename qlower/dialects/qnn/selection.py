@@ -16,18 +16,14 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .base import (
+from .base import MovingOp, QnnOp, check_axis, check_same_quantization, check_shape
+from .constraints import (
     Boolean,
     Integer,
     Integral,
     Keyword,
-    MovingOp,
-    QnnOp,
     Quantized,
     Value,
-    check_axis,
-    check_same_quantization,
-    check_shape,
     keyword,
     operand_of,
 )

@@ -13,17 +13,8 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .base import (
-    Integers,
-    MovingOp,
-    QuantizedOrReal,
-    Value,
-    check_same_quantization,
-    check_shape,
-    integers,
-    keyword,
-    operand_of,
-)
+from .base import MovingOp, check_same_quantization, check_shape
+from .constraints import Integers, QuantizedOrReal, Value, integers, keyword, operand_of
 
 
 @irdl_op_definition

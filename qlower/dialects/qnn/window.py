@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from xdsl.irdl import prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from .base import ActivatedOp, Integers
+from .base import ActivatedOp
+from .constraints import Integers
 
 
 class WindowOp(ActivatedOp, ABC):

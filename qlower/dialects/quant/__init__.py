@@ -10,14 +10,8 @@ from xdsl.ir import Dialect
 
 from .ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from .parameters import Storage, format_float, to_float32
-from .types import (
-    AnyQuantizedType,
-    CalibratedType,
-    QuantileType,
-    Quantization,
-    QuantizedType,
-    quantized_element,
-)
+from .types import Quantization, QuantizedType, quantized_element
+from .unmapped import AnyQuantizedType, CalibratedType, QuantileType
 
 QUANT = Dialect(
     "quant",

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     IntegerType,
     f32,
-    f64,
 )
 from xdsl.ir import (
     Attribute,
@@ -331,81 +330,6 @@ def _checked(
     return QuantizedType(
         Quantization(storage, expressed, blocks, shape, checked_scales, zero_points)
     )
-
-
-@irdl_attr_definition
-class AnyQuantizedType(Data[tuple[Storage, AnyFloat | None]], TypeAttribute):
-    """
-    A storage type whose mapping to real numbers is not known. It is read and written;
-    no qnn op takes it.
-
-    ```mlir
-    !any = !quant.any<i8<-16:7>:f32>
-    ```
-    """
-
-    name = "quant.any"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[Storage, AnyFloat | None]:
-        with parser.in_angle_brackets():
-            storage = Storage.parse(parser)
-            has_expressed = parser.parse_optional_punctuation(":") is not None
-            return storage, parse_expressed_type(parser) if has_expressed else None
-
-    def print_parameter(self, printer: Printer) -> None:
-        storage, expressed = self.data
-        with printer.in_angle_brackets():
-            printer.print_string(str(storage))
-            printer.print_string("" if expressed is None else f":{expressed}")
-
-
-@irdl_attr_definition
-class CalibratedType(Data[tuple[AnyFloat, float, float]], TypeAttribute):
-    """
-    A real type with the range that was observed while calibrating. It is read and
-    written; no qnn op takes it.
-
-    ```mlir
-    !calibrated = !quant.calibrated<f32<-0.998:1.232100e+00>>
-    ```
-    """
-
-    name = "quant.calibrated"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[AnyFloat, float, float]:
-        with parser.in_angle_brackets():
-            expressed = parse_expressed_type(parser)
-            with parser.in_angle_brackets():
-                start = parser.pos
-                low = parse_float(parser)
-                parser.parse_punctuation(":")
-                high = parse_float(parser)
-            if not low < high:
-                parser.raise_error(f"illegal range: {low}:{high}", start)
-            return expressed, low, high
-
-    def print_parameter(self, printer: Printer) -> None:
-        expressed, low, high = self.data
-        low_text = format_float(low, f64)
-        high_text = format_float(high, f64)
-        with printer.in_angle_brackets():
-            printer.print_string(f"{expressed}<{low_text}:{high_text}>")
-
-
-@irdl_attr_definition
-class QuantileType(Data[None], TypeAttribute):
-    """Storage that indexes a table of quantiles (NF4): known, and refused by name."""
-
-    name = "quant.quantile"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> None:
-        parser.raise_error("!quant.quantile is not supported; use !quant.uniform")
-
-    def print_parameter(self, printer: Printer) -> None:
-        """There is nothing to print: no value of this type is ever parsed."""
 
 
 def quantized_element(type: Attribute) -> QuantizedType:

@@ -1,0 +1,288 @@
+"""Constraints on the types and properties of `qnn` ops, and fields declared by them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from typing_extensions import TypeVar
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    DenseArrayBase,
+    Float32Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    f32,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    AttrConstraint,
+    IntConstraint,
+    operand_def,
+    opt_operand_def,
+    var_operand_def,
+)
+from xdsl.irdl.constraints import VerificationContext
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+from ..quant import QuantizedType
+from ..types import integer_range
+
+MAX_ELEMENTS = 2**31 - 1
+"""The largest tensor: an element is reached by a signed 32-bit index."""
+
+QuantizedTensor: TypeAlias = TensorType[QuantizedType]
+
+Value: TypeAlias = SSAValue | Operation
+"""What constructors take for an operand."""
+
+_Attr = TypeVar("_Attr", bound=Attribute, covariant=True)
+
+
+@dataclass(frozen=True)
+class LeafConstraint(AttrConstraint[_Attr]):
+    """A constraint without type variables."""
+
+    def mapping_type_vars(
+        self, type_var_mapping: Mapping[TypeVar, AttrConstraint | IntConstraint]
+    ) -> AttrConstraint[_Attr]:
+        return self
+
+
+def operand_of(constraint: AttrConstraint[_Attr]) -> SSAValue[_Attr]:
+    """An operand that Python knows to have the constraint's type."""
+    return cast(SSAValue[_Attr], operand_def(constraint))
+
+
+def optional_operand_of(constraint: AttrConstraint[_Attr]) -> SSAValue[_Attr] | None:
+    return cast(SSAValue[_Attr] | None, opt_operand_def(constraint))
+
+
+def operands_of(constraint: AttrConstraint[_Attr]) -> tuple[SSAValue[_Attr], ...]:
+    return cast(tuple[SSAValue[_Attr], ...], var_operand_def(constraint))
+
+
+def check_static_tensor(type: Attribute, rank: int | None) -> Attribute:
+    """The element type of a ranked, static tensor of a size that can be addressed."""
+    if not isa(type, TensorType[Attribute]):
+        raise VerifyException(f"{type} is not a ranked tensor")
+    shape = type.get_shape()
+    if rank is not None and len(shape) != rank:
+        raise VerifyException(f"{type} has rank {len(shape)}, expected {rank}")
+    for index, size in enumerate(shape):
+        if size < 1:
+            raise VerifyException(
+                f"dimension {index} of {type} is not a fixed size of at least 1"
+            )
+    if (count := math.prod(shape)) > MAX_ELEMENTS:
+        raise VerifyException(
+            f"{type} has {count} elements, more than the {MAX_ELEMENTS} supported"
+        )
+    return type.element_type
+
+
+def check_quantization(element: Attribute, allow_axis: bool) -> QuantizedType:
+    """The quantization of 8-bit activations or, with `allow_axis`, weights."""
+    if not isinstance(element, QuantizedType):
+        raise VerifyException(f"element type {element} is not !quant.uniform")
+    if element.is_sub_channel:
+        raise VerifyException(
+            "sub-channel quantization is not supported: use per tensor or per axis"
+        )
+    if not allow_axis and not element.is_per_tensor:
+        raise VerifyException(
+            "per-axis quantization is only supported for weights: use per tensor"
+        )
+    storage = element.data.storage
+    if storage.width != 8:
+        raise VerifyException(f"storage {storage.name} is not supported yet: i8 or u8")
+    if not isinstance(element.expressed_type, Float32Type):
+        raise VerifyException(
+            f"expressed type {element.expressed_type} is not supported yet: f32"
+        )
+    low, high = integer_range(storage.width, storage.signed)
+    for zero_point in element.zero_points:
+        if not low <= zero_point <= high:
+            raise VerifyException(
+                f"zero point {zero_point} is outside [{low}, {high}] "
+                f"of its storage type {storage.name}"
+            )
+    return element
+
+
+@dataclass(frozen=True)
+class Quantized(LeafConstraint[QuantizedTensor]):
+    """A static tensor of 8-bit quantized values with one scale and zero point."""
+
+    rank: int | None = None
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        check_quantization(check_static_tensor(attr, self.rank), allow_axis=False)
+
+
+@dataclass(frozen=True)
+class Weight(LeafConstraint[QuantizedTensor]):
+    """
+    A static tensor of 8-bit quantized values with one scale and zero point, or, where
+    it has `axis`, one for each index of that dimension. Without `axis`, any dimension.
+    """
+
+    rank: int | None = None
+    axis: int | None = None
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        element = check_static_tensor(attr, self.rank)
+        quantization = check_quantization(element, allow_axis=True)
+        axis = quantization.axis
+        if axis is None:
+            return
+        assert isa(attr, QuantizedTensor)
+        shape = attr.get_shape()
+        if self.axis is not None and axis != self.axis:
+            raise VerifyException(
+                f"weights are quantized along dimension {axis}, expected {self.axis}"
+            )
+        if axis >= len(shape):
+            raise VerifyException(
+                f"quantized dimension {axis} is outside the rank {len(shape)}"
+            )
+        if (count := len(quantization.scales)) != shape[axis]:
+            raise VerifyException(
+                f"{count} scales do not match the size {shape[axis]} "
+                f"of quantized dimension {axis}"
+            )
+
+
+@dataclass(frozen=True)
+class QuantizedOrReal(LeafConstraint[TensorType[QuantizedType | Float32Type]]):
+    """A static tensor of f32 or of per-tensor quantized values."""
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        element = check_static_tensor(attr, None)
+        if not isinstance(element, Float32Type):
+            check_quantization(element, allow_axis=False)
+
+
+@dataclass(frozen=True)
+class Real(LeafConstraint[TensorType[Float32Type]]):
+    """A static tensor of f32."""
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if (element := check_static_tensor(attr, None)) != f32:
+            raise VerifyException(f"element type {element} is not f32")
+
+
+@dataclass(frozen=True)
+class Integral(LeafConstraint[TensorType[IntegerType]]):
+    """A static tensor of signless integers of one of the `widths`."""
+
+    widths: tuple[int, ...]
+    rank: int | None = None
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        element = check_static_tensor(attr, self.rank)
+        if element not in (legal := [IntegerType(width) for width in self.widths]):
+            raise VerifyException(
+                f"element type {element} is not {' or '.join(map(str, legal))}"
+            )
+
+
+@dataclass(frozen=True)
+class Bias(LeafConstraint[TensorType[IntegerType | Float32Type]]):
+    """One i32 or f32 for each output channel."""
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if (element := check_static_tensor(attr, 1)) not in (i32, f32):
+            raise VerifyException(f"element type {element} is not i32 or f32")
+
+
+@dataclass(frozen=True)
+class Integers(LeafConstraint[DenseArrayBase[IntegerType]]):
+    """A list-of-i64 property; `length` None leaves its length free."""
+
+    name: str
+    minimum: int
+    length: int | None = None
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not isa(attr, DenseArrayBase[IntegerType]) or attr.elt_type != i64:
+            raise VerifyException(f"{self.name} {attr} is not a list of integers")
+        values = attr.get_values()
+        if self.length is not None and len(values) != self.length:
+            raise VerifyException(
+                f"{self.name} {list(values)} has {len(values)} entries, "
+                f"expected {self.length}"
+            )
+        for value in values:
+            if not self.minimum <= value <= MAX_ELEMENTS:
+                raise VerifyException(
+                    f"{self.name} {list(values)}: {value} is outside "
+                    f"[{self.minimum}, {MAX_ELEMENTS}]"
+                )
+
+
+@dataclass(frozen=True)
+class Integer(LeafConstraint[IntegerAttr[IntegerType]]):
+    """An i64 property."""
+
+    name: str
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not isa(attr, IntegerAttr[IntegerType]) or attr.type != i64:
+            raise VerifyException(f"{self.name} {attr} is not an integer")
+
+
+@dataclass(frozen=True)
+class Number(LeafConstraint[FloatAttr[Float32Type]]):
+    """An f32 property, which is not NaN."""
+
+    name: str
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not isa(attr, FloatAttr[Float32Type]):
+            raise VerifyException(f"{self.name} {attr} is not an f32 number")
+        if math.isnan(attr.value.data):
+            raise VerifyException(f"{self.name} is not a number")
+
+
+@dataclass(frozen=True)
+class Boolean(LeafConstraint[BoolAttr]):
+    """A property that is true or false."""
+
+    name: str
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not isa(attr, BoolAttr):
+            raise VerifyException(f"{self.name} {attr} is not true or false")
+
+
+@dataclass(frozen=True)
+class Keyword(LeafConstraint[StringAttr]):
+    """A string property with a fixed set of values."""
+
+    name: str
+    values: tuple[str, ...]
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not isinstance(attr, StringAttr) or attr.data not in self.values:
+            raise VerifyException(
+                f"{self.name} {attr} is not one of {', '.join(self.values)}"
+            )
+
+
+def integers(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
+    """The property of a list of integers."""
+    return DenseArrayBase.from_list(i64, values)
+
+
+def keyword(value: str | None) -> StringAttr | None:
+    """The property of an optional string."""
+    return None if value is None else StringAttr(value)

@@ -1,0 +1,60 @@
+"""Checks of a whole module: each operation's own, upstream's, and order of use."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, OpResult, Region
+
+from qlower.diagnostics import QlowerError
+from qlower.text.source_errors import first_line
+from qlower.text.upstream_checks import verify_as_upstream
+
+
+def verify_module(module: ModuleOp) -> None:
+    """Check every operation, innermost first; the first mistake is a `QlowerError`."""
+    try:
+        _verify_operation(module)
+    except RecursionError:
+        raise QlowerError("regions are nested too deeply", module.location) from None
+
+
+def _verify_operation(op: Operation) -> None:
+    for region in op.regions:
+        _verify_region(region)
+    try:
+        op.verify(verify_nested_ops=False)
+        verify_as_upstream(op)
+        _verify_dominance(op)
+    except QlowerError:
+        raise
+    except Exception as error:
+        # Besides VerifyException: attribute accessors of operations whose attributes
+        # are missing or malformed raise whatever they like.
+        reason = first_line(error)
+        subject = "" if op.name in reason else f"{op.name}: "
+        raise QlowerError(f"{subject}{reason}", op.location) from error
+
+
+def _verify_region(region: Region) -> None:
+    for block in region.blocks:
+        for op in block.ops:
+            _verify_operation(op)
+
+
+def _verify_dominance(op: Operation) -> None:
+    """Check that operands are defined before their use, which xDSL doesn't.
+
+    Uses across blocks of one region (control flow) are not looked at.
+    """
+    for operand in op.operands:
+        if not isinstance(operand, OpResult):
+            continue
+        block = operand.op.parent_block()
+        ancestor = None if block is None else block.find_ancestor_op_in_block(op)
+        if ancestor is operand.op or (
+            ancestor is not None and ancestor.is_before_in_block(operand.op)
+        ):
+            name = operand.name_hint or f"of {operand.op.name}"
+            raise QlowerError(
+                f"{op.name}: operand %{name} is used before it is defined", op.location
+            )
