@@ -1,7 +1,7 @@
 """Mutated modules and contracts: refused at their place, or run alike everywhere.
 
 Native code runs between pages that can't be touched. $QLOWER_TEST_MUTANTS is how many
-mutants of each kind there are.
+mutants of each kind there are; another $QLOWER_TEST_MUTANTS_SEED draws others.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ KINDS = (
 )
 NETWORK = "network"
 
-OUTPUTS = 60_000
+OUTPUTS = 240_000
 """About how many numbers a layer gives: enough that its compilations cost little."""
 
 SMALL = 600
@@ -68,11 +68,13 @@ class Quarry:
 
 @dataclass
 class Tally:
-    """What a hunt has seen. `outputs` counts each number once for each comparison."""
+    """What a hunt has seen. `outputs` counts each number that a layer gives once,
+    `comparisons` once for each executor and system that it is compared with."""
 
     contract: str
     folder: Path
     outputs: int = 0
+    comparisons: int = 0
     layers: int = 0
     refused: int = 0
     mismatches: list[str] = field(default_factory=lambda: [])
@@ -86,7 +88,7 @@ class Tally:
                 self._report(quarry, executor, quarry.refusal or reason, found or ())
             return
         for result, wanted in zip(found, quarry.expected, strict=True):
-            self.outputs += wanted.size
+            self.comparisons += wanted.size
             wrong = int(np.count_nonzero(_bits(result) != _bits(wanted)))
             if result.dtype != wanted.dtype or wrong:
                 self._report(quarry, executor, f"{wrong} of {wanted.size}", found)
@@ -144,6 +146,7 @@ def compare_executors(quarry: Quarry, tally: Tally) -> None:
     """Every executor of this machine against the interpreter at the qnn level."""
     tally.layers += 1
     tally.refused += quarry.expected is None
+    tally.outputs += sum(array.size for array in quarry.expected or ())
     if quarry.kind == NETWORK or quarry.seed % 4 == 0:
         for level in ("arith", "kernel"):
             try:

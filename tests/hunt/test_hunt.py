@@ -2,8 +2,9 @@
 
     QLOWER_HUNT_OUTPUTS=100000000 QLOWER_HUNT_SEED=7 python -m pytest --long tests/hunt
 
-- `QLOWER_HUNT_OUTPUTS`: numbers to compare, over all contracts together (1,000,000).
-- `QLOWER_HUNT_SEED`: another number draws other layers (0).
+- `QLOWER_HUNT_OUTPUTS`: numbers to compare, over all contracts together (1,000,000);
+  each is compared some eight times.
+- `QLOWER_HUNT_SEED`: another number draws other layers (0), so that runs add up.
 - `QLOWER_HUNT_CONTRACTS`: names with commas between, instead of all contracts.
 - `QLOWER_HUNT_FOLDER`: where reproducers go (`hunt` in the working directory): a
   folder for each mismatch, with module, inputs and both answers.
@@ -42,7 +43,7 @@ def test_hunt(contract: str):
         assert tally.refused < tally.layers, f"{contract} refuses everything"
         tell(
             f"{contract}: {tally.outputs} outputs of {tally.layers} layers, "
-            f"{tally.refused} refused, {len(tally.mismatches)} mismatches, "
+            f"{tally.comparisons} comparisons, {tally.refused} refused, {len(tally.mismatches)} mismatches, "
             f"{monotonic() - start:.0f} s"
         )
         seed += BATCH
