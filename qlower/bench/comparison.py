@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from qlower.bench.measure import Spread, interleave
-from qlower.bench.peers import Unavailable, peer_version, prepare_peer
+from qlower.bench.peers import PEERS, Unavailable, peer_version, prepare_peer
 from qlower.compilation import Compilation
-from qlower.diagnostics import LOGGER
+from qlower.diagnostics import LOGGER, QlowerError
 from qlower.model.random_inputs import random_input
+from qlower.model.signature import Array
 from qlower.runtime.profiling import Profile
 from qlower.version import __version__
 
@@ -29,11 +30,24 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """How many of a model's `outputs` on one drawn input a peer computes otherwise:
+    than the code that is timed, and than `contract`, which has the peer's arithmetic,
+    where there is one that takes the model."""
+
+    outputs: int
+    differing: int
+    contract: str | None = None
+    differing_by_contract: int | None = None
+
+
+@dataclass(frozen=True)
 class Comparison:
     """A model with one number of threads.
 
     `times` are microseconds by contestant; `ratios` the peers' times over qlower's in
-    the same round, above 1 where qlower is faster; `absent` says why a peer is missing.
+    the same round, above 1 where qlower is faster; `differences` are of those peers
+    that run on qlower's inputs; `absent` says why a peer is missing.
     """
 
     model: str
@@ -41,6 +55,7 @@ class Comparison:
     times: Mapping[str, Spread]
     ratios: Mapping[str, Spread]
     absent: Mapping[str, str]
+    differences: Mapping[str, Difference] = field(default_factory=dict[str, Difference])
 
     def ratio_of_medians(self, peer: str) -> float:
         return self.times[peer].median / self.times[OURS].median
@@ -77,11 +92,18 @@ def compare(model: Path, compilation: Compilation, options: Options) -> Comparis
     inputs = [random_input(spec, random) for spec in run.inputs]
     calls: dict[str, Callable[[], object]] = {OURS: run.bind(*inputs)}
     absent: dict[str, str] = {}
+    differences: dict[str, Difference] = {}
     for peer, file in options.against.items():
         try:
-            calls[peer] = prepare_peer(peer, model, file, inputs, threads)
+            prepared = prepare_peer(peer, model, file, inputs, threads)
         except Unavailable as reason:
             absent[peer] = str(reason)
+            continue
+        calls[peer] = prepared.call
+        if prepared.outputs is not None:
+            contract = PEERS[peer].contract
+            found = prepared.outputs()
+            differences[peer] = _difference(found, compilation, contract, inputs)
     timings = interleave(calls, options.rounds, threads=threads)
     return Comparison(
         name,
@@ -89,6 +111,39 @@ def compare(model: Path, compilation: Compilation, options: Options) -> Comparis
         {contestant: timings.time(contestant) for contestant in calls},
         {peer: timings.ratio(peer, OURS) for peer in calls if peer != OURS},
         absent,
+        differences,
+    )
+
+
+def _difference(
+    found: Sequence[Array],
+    compilation: Compilation,
+    contract: str | None,
+    inputs: Sequence[Array],
+) -> Difference:
+    """A peer's outputs beside those of a compilation, and of the peer's contract."""
+    outputs = sum(array.size for array in found)
+    timed = _differing(found, compilation, inputs)
+    if contract is None:
+        return Difference(outputs, timed)
+    try:
+        own = replace(compilation, contract=contract, layer_contracts={})
+        return Difference(outputs, timed, contract, _differing(found, own, inputs))
+    except QlowerError as error:
+        LOGGER.info("%s", error)
+        return Difference(outputs, timed, contract)
+
+
+def _differing(
+    found: Sequence[Array], compilation: Compilation, inputs: Sequence[Array]
+) -> int:
+    """How many numbers differ; all of an output that has another shape or type."""
+    ours, _ = compilation.function().run(inputs, {})
+    return sum(
+        int(np.count_nonzero(theirs != own))
+        if (theirs.shape, theirs.dtype) == (own.shape, own.dtype)
+        else theirs.size
+        for theirs, own in zip(found, ours, strict=True)
     )
 
 

@@ -7,14 +7,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from html import escape
 
-from qlower.bench.comparison import OURS, Comparison, Report
+from qlower.bench.comparison import OURS, Comparison, Difference, Report
 from qlower.bench.measure import Spread
-from qlower.report.table import Column, Table, counted
+from qlower.bench.peers import PEERS
+from qlower.report.table import NOTHING, Column, Table, counted
 from qlower.runtime.profile_table import profile_table
 
 LEGEND = (
     "us: the median and the quartiles of all rounds. x: the peer's time over qlower's "
     "in the same round, above 1 where qlower is faster"
+)
+DIFFER_LEGEND = (
+    "differ: outputs of the peer, on one drawn input, that aren't those of the code "
+    "that is timed; by CONTRACT: that aren't qlower's under the peer's own contract"
 )
 
 
@@ -76,7 +81,11 @@ def comparison_table(report: Report) -> Table[Comparison]:
     ]
     for peer in _peers(report.comparisons):
         columns += [*_time_columns(peer), *_ratio_columns(peer)]
-    notes = [f"{LEGEND}.", *_means(report.comparisons)]
+        columns += _difference_columns(peer)
+    notes = [f"{LEGEND}."]
+    if any(comparison.differences for comparison in report.comparisons):
+        notes.append(f"{DIFFER_LEGEND}.")
+    notes += _means(report.comparisons)
     notes += [f"Without {text}" for text in _absent(report.comparisons)]
     return Table("time of one call", report.comparisons, columns, notes=notes)
 
@@ -93,6 +102,36 @@ def _ratio_columns(peer: str) -> list[Column[Comparison]]:
         return row.ratios.get(peer)
 
     return _spread_columns("x", f"{peer}_ratio", spread)
+
+
+def _difference_columns(peer: str) -> list[Column[Comparison]]:
+    """What the peer computes otherwise than the code that is timed, and than qlower by
+    the peer's own contract."""
+
+    def column(
+        title: str | None, key: str, take: Callable[[Difference], int | None]
+    ) -> Column[Comparison]:
+        def value(row: Comparison) -> int | None:
+            found = row.differences.get(peer)
+            return None if found is None else take(found)
+
+        def shown(row: Comparison) -> str:
+            count = value(row)
+            total = row.differences[peer].outputs if count is not None else 0
+            return NOTHING if count is None else f"{count:,} of {total:,}"
+
+        return Column(title, f"{peer}_{key}", value, shown)
+
+    columns = [
+        column(None, "outputs", lambda found: found.outputs),
+        column("differ", "differing", lambda found: found.differing),
+    ]
+    contract = PEERS[peer].contract
+    if contract is not None:
+        key = "differing_by_contract"
+        own = column(f"by {contract}", key, lambda found: found.differing_by_contract)
+        columns.append(own)
+    return columns
 
 
 def _spread_columns(

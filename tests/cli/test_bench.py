@@ -10,11 +10,11 @@ import pytest
 from support.random_layers import LAYERS
 
 import qlower
-from qlower.bench.comparison import Comparison, Machine, Report
+from qlower.bench.comparison import Comparison, Difference, Machine, Report
 from qlower.bench.measure import Spread, Timings, interleave
 from qlower.bench.peak import measured_peak
 from qlower.bench.peers import PEERS, Unavailable, prepare_peer
-from qlower.bench.report import as_markdown, as_text
+from qlower.bench.report import as_markdown, as_text, comparison_table
 from qlower.cli import main
 from qlower.codegen.targets.resolve import host_target
 from qlower.model.random_inputs import random_input
@@ -52,9 +52,11 @@ def test_beside_litert(layer: Path, capsys: Capture):
     assert main([*command, "--format", "markdown"]) == 0
     lines = capsys.readouterr().out.splitlines()
     head = next(line for line in lines if line.startswith("| model"))
-    titles = ["model", "threads", "qlower us", "litert us", "x"]
+    titles = ["model", "threads", "qlower us", "litert us", "x", "differ"]
+    titles.append("by tflite-xnnpack")
     assert [title.strip() for title in head.split("|")[1:-1]] == titles
-    assert sum(line.startswith("| layer |       1 | ") for line in lines) == 1
+    (row,) = (line for line in lines if line.startswith("| layer |       1 | "))
+    assert row.endswith(" of 560 |          0 of 560 |")
     assert "- Without torch for layer: no model file for this peer (layer.pt2)" in lines
 
 
@@ -81,21 +83,42 @@ def test_onnxruntime():
     onnx.save(
         onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10), "m.onnx"
     )
-    prepare_peer("onnxruntime", Path("m.tflite"), None, [], 1)()
+    prepare_peer("onnxruntime", Path("m.tflite"), None, [], 1).call()
 
 
 def test_torch():
     torch = pytest.importorskip("torch")
     program = torch.export.export(torch.nn.ReLU(), (torch.zeros(3),))
     torch.export.save(program, "m.pt2")
-    prepare_peer("torch", Path("m.tflite"), None, [], 1)()
+    prepare_peer("torch", Path("m.tflite"), None, [], 1).call()
 
 
 def test_openvino(layer: Path):
     pytest.importorskip("openvino")
     random = np.random.default_rng(0)
     inputs = [random_input(spec, random) for spec in qlower.load(layer).inputs]
-    prepare_peer("openvino", layer, None, inputs, 1)()
+    prepared = prepare_peer("openvino", layer, None, inputs, 1)
+    assert prepared.outputs is not None
+    assert [array.shape for array in prepared.outputs()] == [(1, 8, 7, 10)]
+
+
+def test_what_a_peer_computes_otherwise():
+    spread = Spread(1.0, 1.0, 1.0)
+    comparison = Comparison(
+        "a",
+        1,
+        {name: spread for name in ("qlower", "litert", "torch")},
+        {name: spread for name in ("litert", "torch")},
+        {},
+        {"litert": Difference(1000, 3, "tflite-xnnpack", 0)},
+    )
+    report = Report(Machine("cpu", 2, 0.5, None, {"qlower": "1"}), [comparison])
+    assert "  3 of 1,000         0 of 1,000  " in as_text(report)
+    (row,) = comparison_table(report).records()
+    assert row["litert_differing"] == 3
+    assert row["litert_outputs"] == 1000
+    assert row["litert_differing_by_contract"] == 0
+    assert row["torch_differing"] is None
 
 
 def test_a_file_that_a_peer_cannot_read():

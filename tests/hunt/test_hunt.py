@@ -43,8 +43,8 @@ def test_hunt(contract: str):
         assert tally.refused < tally.layers, f"{contract} refuses everything"
         tell(
             f"{contract}: {tally.outputs} outputs of {tally.layers} layers, "
-            f"{tally.comparisons} comparisons, {tally.refused} refused, {len(tally.mismatches)} mismatches, "
-            f"{monotonic() - start:.0f} s"
+            f"{tally.comparisons} comparisons, {tally.refused} refused, "
+            f"{len(tally.mismatches)} mismatches, {monotonic() - start:.0f} s"
         )
         seed += BATCH
     assert not tally.mismatches

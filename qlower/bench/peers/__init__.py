@@ -7,6 +7,7 @@ None of them is needed; one that isn't installed or can't run a model raises
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -17,33 +18,55 @@ from qlower.model.signature import Array
 
 Call: TypeAlias = Callable[[], object]
 
-Prepare: TypeAlias = Callable[[Path, Sequence[Array], int], Call]
-"""A model's file, inputs as qlower takes them and a number of threads, to a call that
-runs the model on inputs which lie ready."""
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model that is ready to run: `call` runs it on inputs which lie ready.
+
+    `outputs` runs it and gives what it computes of qlower's inputs; None where the peer
+    has inputs of its own.
+    """
+
+    call: Call
+    outputs: Callable[[], Sequence[Array]] | None = None
+
+
+Prepare: TypeAlias = Callable[[Path, Sequence[Array], int], Prepared]
+"""From a model's file, inputs as qlower takes them and a number of threads."""
 
 
 class Unavailable(Exception):
     """A peer can't be measured; the message says why."""
 
 
+@dataclass(frozen=True)
+class Peer:
+    """The package that a peer needs, the files it reads, and the contract that has the
+    arithmetic of what it does with them, where there is one."""
+
+    package: str
+    suffixes: Sequence[str]
+    contract: str | None = None
+
+
 PEERS = {
-    "litert": ("ai-edge-litert", (".tflite",)),
-    "onnxruntime": ("onnxruntime", (".onnx",)),
-    "openvino": ("openvino", (".tflite", ".onnx")),
-    "torch": ("torch", (".pt2",)),
+    "litert": Peer("ai-edge-litert", (".tflite",), "tflite-xnnpack"),
+    "onnxruntime": Peer("onnxruntime", (".onnx",)),
+    "openvino": Peer("openvino", (".tflite", ".onnx")),
+    "torch": Peer("torch", (".pt2",)),
 }
-"""Peers by name: the package they need, and the files they read."""
+"""Peers by name."""
 
 
 def prepare_peer(
     name: str, model: Path, file: Path | None, inputs: Sequence[Array], threads: int
-) -> Call:
-    """What runs a model on a peer.
+) -> Prepared:
+    """A model on a peer.
 
     `file` is the peer's form of the model; by default it is looked for beside `model`,
     with the same stem. Raises Unavailable.
     """
-    _, suffixes = PEERS[name]
+    suffixes = PEERS[name].suffixes
     candidates = [file] if file else [model.with_suffix(end) for end in suffixes]
     found = next((path for path in candidates if path.is_file()), None)
     if found is None:
@@ -59,7 +82,7 @@ def prepare_peer(
 
 def peer_version(name: str) -> str:
     """The version of a peer that is installed."""
-    return version(PEERS[name][0])
+    return version(PEERS[name].package)
 
 
 def import_peer(name: str, module: str) -> ModuleType:
@@ -67,5 +90,5 @@ def import_peer(name: str, module: str) -> ModuleType:
     try:
         return import_module(module)
     except ImportError as error:
-        package, _ = PEERS[name]
+        package = PEERS[name].package
         raise Unavailable(f"not installed (pip install {package})") from error

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, TypedDict, cast
 
-from qlower.bench.peers import Call, import_peer
+from qlower.bench.peers import Prepared, import_peer
 from qlower.model.signature import Array
 
 
@@ -17,11 +17,13 @@ class _Detail(TypedDict):
 class _Interpreter(Protocol):
     def allocate_tensors(self) -> None: ...
     def get_input_details(self) -> list[_Detail]: ...
+    def get_output_details(self) -> list[_Detail]: ...
+    def get_tensor(self, tensor_index: int) -> Array: ...
     def set_tensor(self, tensor_index: int, value: Array) -> None: ...
     def invoke(self) -> None: ...
 
 
-def prepare(model: Path, inputs: Sequence[Array], threads: int) -> Call:
+def prepare(model: Path, inputs: Sequence[Array], threads: int) -> Prepared:
     """`invoke` alone: inputs are set before, outputs not fetched."""
     module = import_peer("litert", "ai_edge_litert.interpreter")
     make = cast(Callable[..., _Interpreter], module.Interpreter)
@@ -29,4 +31,10 @@ def prepare(model: Path, inputs: Sequence[Array], threads: int) -> Call:
     interpreter.allocate_tensors()
     for detail, value in zip(interpreter.get_input_details(), inputs, strict=True):
         interpreter.set_tensor(detail["index"], value)
-    return interpreter.invoke
+
+    def outputs() -> list[Array]:
+        interpreter.invoke()
+        details = interpreter.get_output_details()
+        return [interpreter.get_tensor(detail["index"]) for detail in details]
+
+    return Prepared(interpreter.invoke, outputs)

@@ -9,7 +9,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from qlower.bench.peers import Call, import_peer
+from qlower.bench.peers import Prepared, import_peer
 from qlower.model.signature import Array
 
 
@@ -39,7 +39,7 @@ class _Session(Protocol):
 _DTYPES = {"tensor(float)": "float32"}
 
 
-def prepare(model: Path, inputs: Sequence[Array], threads: int) -> Call:
+def prepare(model: Path, inputs: Sequence[Array], threads: int) -> Prepared:
     """A run on bound inputs. They are drawn here: an ONNX model may take real numbers
     in another layout than the model that it is compared with."""
     module = import_peer("onnxruntime", "onnxruntime")
@@ -56,4 +56,4 @@ def prepare(model: Path, inputs: Sequence[Array], threads: int) -> Call:
         binding.bind_cpu_input(port.name, values.astype(dtype))
     for port in session.get_outputs():
         binding.bind_output(port.name)
-    return partial(session.run_with_iobinding, binding)
+    return Prepared(partial(session.run_with_iobinding, binding))

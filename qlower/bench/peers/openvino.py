@@ -8,7 +8,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from qlower.bench.peers import Call, import_peer
+from qlower.bench.peers import Prepared, import_peer
 from qlower.model.signature import Array
 
 
@@ -28,7 +28,14 @@ class _Model(Protocol):
     def reshape(self, shapes: Mapping[int, Sequence[int]]) -> None: ...
 
 
+class _Tensor(Protocol):
+    @property
+    def data(self) -> Array: ...
+
+
 class _Request(Protocol):
+    @property
+    def output_tensors(self) -> list[_Tensor]: ...
     def set_input_tensor(self, index: int, tensor: object) -> None: ...
     def infer(self) -> object: ...
 
@@ -44,13 +51,14 @@ class _Core(Protocol):
     ) -> _Compiled: ...
 
 
-def prepare(model: Path, inputs: Sequence[Array], threads: int) -> Call:
+def prepare(model: Path, inputs: Sequence[Array], threads: int) -> Prepared:
     """`infer` alone, with inputs set before. For a model in another form than qlower's
     they are drawn here."""
     module = import_peer("openvino", "openvino")
     core = cast(Callable[[], _Core], module.Core)()
     read = core.read_model(str(model))
-    if model.suffix == ".tflite":
+    has_our_inputs = model.suffix == ".tflite"
+    if has_our_inputs:
         # a batch that the file leaves open is the one that it was traced with
         read.reshape({index: array.shape for index, array in enumerate(inputs)})
         values = list(inputs)
@@ -64,7 +72,12 @@ def prepare(model: Path, inputs: Sequence[Array], threads: int) -> Call:
     request = core.compile_model(read, "CPU", options).create_infer_request()
     for index, value in enumerate(values):
         request.set_input_tensor(index, module.Tensor(value))
-    return request.infer
+
+    def outputs() -> list[Array]:
+        request.infer()
+        return [tensor.data.copy() for tensor in request.output_tensors]
+
+    return Prepared(request.infer, outputs if has_our_inputs else None)
 
 
 def _shape(port: _Port) -> list[int]:

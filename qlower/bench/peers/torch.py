@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
-from qlower.bench.peers import Call, import_peer
+from qlower.bench.peers import Prepared, import_peer
 from qlower.model.signature import Array
 
 
@@ -16,7 +16,7 @@ class _Program(Protocol):
     def module(self) -> Callable[..., object]: ...
 
 
-def prepare(model: Path, inputs: Sequence[Array], threads: int) -> Call:
+def prepare(model: Path, inputs: Sequence[Array], threads: int) -> Prepared:
     """The program as PyTorch runs it, on the example inputs that it was saved with."""
     torch = import_peer("torch", "torch")
     torch.set_num_threads(threads)
@@ -29,4 +29,4 @@ def prepare(model: Path, inputs: Sequence[Array], threads: int) -> Call:
         with torch.inference_mode():
             return run(*arguments, **named)
 
-    return call
+    return Prepared(call)
