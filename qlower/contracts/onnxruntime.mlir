@@ -1,8 +1,9 @@
 // The arithmetic of ONNX Runtime's CPU execution provider on x86 with VNNI (ONNX Runtime 1.31,
 // MLAS): the operators QLinearConv, QLinearMatMul, QGemm, QLinearAdd, QLinearMul,
-// QLinearGlobalAveragePool, QLinearConcat, QLinearLeakyRelu, QuantizeLinear and
-// DequantizeLinear, to which it fuses models in QDQ form at its default optimization level.
-// Neither threads nor layout matter.
+// QLinearGlobalAveragePool, QLinearAveragePool, QLinearConcat, QLinearLeakyRelu, QLinearSigmoid,
+// QLinearSoftmax, QuantizeLinear and DequantizeLinear, to which it fuses models in QDQ form at
+// its default optimization level. Neither threads nor layout matter to them; to a convolution
+// in float32 threads do.
 //
 // # Formula
 // F(...) is one float32 rounding, rne rounds half to even; clamping is to the storage type.
@@ -11,12 +12,17 @@
 //   with a and b exchanged where a is one number along the innermost dimension
 // - mul: `y = rne(F(F((a - z_a)(b - z_b) F(F(s_a s_b) / s_y)) + z))`
 // - mean over rows and columns (QLinearGlobalAveragePool), D = sum(x - z_x): `y = rne(F(D F(s_x / F(s_y n)))) + z`
+// - avg_pool2d: d = F(s_x (x - z_x)) of the taps inside the image are added in float32, row by row:
+//   `y = rne(F(F(F(sum / n) / s_y) + z))`
+// - sigmoid: `y = rne(F(f / s_y)) + z`, f MLAS's quotient of polynomials of F(s_x (x - z_x)), with FMAs
+// - softmax of rows of D: t(x) = F(exp((x - max + b) s_x)) with `b = max(0, log(F(FLT_MAX / D)) - 5) / s_x`
+//   in float64 but for log, the sum S of a row's t in float32, in order; `y = rne(F(F(t floor(F(1 / s_y))) / S)) + z`
 // - quantize: `y = rne(F(x / s_y)) + z`; dequantize: `F((x - z_x) s_x)`
 // - requantize, clamp, and concat and leaky_relu where they rescale: dequantize, then quantize
 //
 // # Ties
-// Half to even. The zero point is added after the rounding, but inside it in add and mul:
-// there its parity decides where a tie goes.
+// Half to even. The zero point is added after the rounding, but inside it in add, mul and
+// avg_pool2d: there its parity decides where a tie goes.
 //
 // # Operands
 // Scales combine in float32 and divide; nothing is fixed point. The bias is an int32 of the
@@ -27,26 +33,27 @@
 // - A sum of two tensors and their product round differently from a convolution: zero
 //   point inside and after.
 // - Before VNNI uint8 activations with int8 weights saturate: `onnxruntime-avx2`.
+// - A softmax of scale 1/255 has steps of 1/254, as floor(F(1 / s_y)) is 254: certainty is 254.
 // - Models in QDQ form are this arithmetic only where they fuse. At optimization levels below
 //   "extended", and convolutions of int8 activations at any level unless session.qdqisint8allowed
 //   is 1, run in float32 and differ in up to 14 % of outputs on ties.
 //
 // # Not matched
-// - QLinearAveragePool, refused: it adds dequantized float32 numbers in the order of the window,
-//   so that its sums have roundings which no integer accumulator shows.
-// - QLinearSigmoid and QLinearSoftmax, refused: MLAS approximates exp in its own way.
+// - A softmax whose result has so small a scale that its terms overflow, and a beta, are refused.
 // - Ratios s_x s_w / s_y of 2^8 and more, and below 2^-126, are refused.
 // - ARM: QLinearAdd and QLinearGlobalAveragePool are fixed point there, half away from zero.
 //
 // # Checked against
 // ONNX Runtime 1.31.1: 114,304 recorded outputs of layers and those of other operations, all equal;
-// live, over a million outputs of random layers, all equal.
+// live, over a million outputs of layers drawn at exact and near ties, all equal.
 //
 // # Sources
 // - microsoft/onnxruntime, onnxruntime/core/providers/cpu/quantization/qlinearconv.cc, ComputeOutputScale
 // - onnxruntime/core/mlas/lib/quantize.cpp, MlasRequantizeOutput, MlasQuantizeLinear
 // - onnxruntime/core/mlas/lib/qladd.cpp, qlmul.cpp, qlgavgpool.cpp
-// - onnxruntime/contrib_ops/cpu/quantization/qlinear_concat.cc, qlinear_lookup_table.cc
+// - onnxruntime/core/mlas/lib/logistic.cpp, MlasLogisticKernel
+// - onnxruntime/contrib_ops/cpu/quantization/qlinear_concat.cc, qlinear_lookup_table.cc,
+//   qlinear_pool.cc, qlinear_softmax.cc
 
 module attributes {
   contract.summary = "ONNX Runtime on x86 (VNNI): float32 ratio, half to even",
@@ -171,6 +178,27 @@ func.func @mean(
   return %result : i32
 }
 
+// ---------------------------------------------------------------- average
+
+// QLinearAveragePool dequantizes and adds in float32.
+func.func @avg_pool2d_addend(
+    %input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
+  %result = func.call @dequantize_linear(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  return %result : f32
+}
+
+func.func @avg_pool2d(
+    %sum: f32, %count: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
+    %output_max: i32) -> i32 {
+  %n = arith.sitofp %count : i32 to f32
+  %mean = arith.divf %sum, %n : f32
+  %steps = arith.divf %mean, %output_scale : f32
+  %z = arith.sitofp %output_zero_point : i32 to f32
+  %moved = arith.addf %steps, %z : f32
+  %result = func.call @store_with_zero_point_inside(%moved, %output_min, %output_max) : (f32, i32, i32) -> i32
+  return %result : i32
+}
+
 // ---------------------------------------------------------------- elementwise
 
 // MlasQLinearAddKernelAvx2Helper: all zero points become one float32, in which the compiler
@@ -277,6 +305,108 @@ func.func @leaky_relu(
   %not_negative = arith.cmpf oge, %real, %zero : f32
   %y = arith.select %not_negative, %real, %leak : f32
   %result = func.call @quantize_linear(%y, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// QLinearSigmoid, a table.
+func.func @sigmoid(
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %real = func.call @dequantize_linear(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %y = func.call @logistic(%real) : (f32) -> f32
+  %result = func.call @quantize_linear(%y, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// MlasLogisticKernel with FMA3: 1/2 and an odd polynomial over an even one.
+func.func private @logistic(%real: f32) -> f32 {
+  %lowest = arith.constant -18.0 : f32
+  %highest = arith.constant 18.0 : f32
+  %above = arith.maximumf %real, %lowest : f32
+  %x = arith.minimumf %above, %highest : f32
+  %square = arith.mulf %x, %x : f32
+  %p9 = arith.constant 4.37031012579801e-11 : f32
+  %p7 = arith.constant 1.15627324459942e-07 : f32
+  %p5 = arith.constant 6.08574864600143e-05 : f32
+  %p3 = arith.constant 8.51377133304701e-03 : f32
+  %p1 = arith.constant 2.48287947061529e-01 : f32
+  %p_7 = math.fma %square, %p9, %p7 : f32
+  %p_5 = math.fma %square, %p_7, %p5 : f32
+  %p_3 = math.fma %square, %p_5, %p3 : f32
+  %p_1 = math.fma %square, %p_3, %p1 : f32
+  %p = arith.mulf %p_1, %x : f32
+  %q10 = arith.constant 6.10247389755681e-13 : f32
+  %q8 = arith.constant 5.76102136993427e-09 : f32
+  %q6 = arith.constant 6.29106785017040e-06 : f32
+  %q4 = arith.constant 1.70198817374094e-03 : f32
+  %q2 = arith.constant 1.16817656904453e-01 : f32
+  %q0 = arith.constant 9.93151921023180e-01 : f32
+  %q_8 = math.fma %square, %q10, %q8 : f32
+  %q_6 = math.fma %square, %q_8, %q6 : f32
+  %q_4 = math.fma %square, %q_6, %q4 : f32
+  %q_2 = math.fma %square, %q_4, %q2 : f32
+  %q = math.fma %square, %q_2, %q0 : f32
+  %quotient = arith.divf %p, %q : f32
+  %half = arith.constant 0.5 : f32
+  %moved = arith.addf %quotient, %half : f32
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %not_negative = arith.maximumf %moved, %zero : f32
+  %result = arith.minimumf %not_negative, %one : f32
+  return %result : f32
+}
+
+// ---------------------------------------------------------------- softmax
+
+// BuildLookupTableIfFixed: the largest term of a row is as large as its sum allows.
+func.func @softmax_term(
+    %difference: i32, %beta: f32, %row_size: i32, %input_scale: f32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  %unscaled = arith.cmpf oeq, %beta, %one : f32
+  cf.assert %unscaled, "a softmax of ONNX Runtime has no beta"
+  %largest = func.call @largest_term(%row_size) : (i32) -> f32
+  %log = math.log %largest : f32
+  %wide = arith.extf %log : f32 to f64
+  %reserve = arith.constant 5.0 : f64
+  %rest = arith.subf %wide, %reserve : f64
+  %zero = arith.constant 0.0 : f64
+  %shift = arith.maximumf %rest, %zero : f64
+  %scale = arith.extf %input_scale : f32 to f64
+  %shift_steps = arith.divf %shift, %scale : f64
+  %steps = arith.sitofp %difference : i32 to f64
+  %shifted = arith.addf %steps, %shift_steps : f64
+  %real = arith.mulf %shifted, %scale : f64
+  %exponential = math.exp %real : f64
+  %result = arith.truncf %exponential : f64 to f32
+  return %result : f32
+}
+
+func.func private @largest_term(%row_size: i32) -> f32 {
+  %largest = arith.constant 3.40282347E+38 : f32
+  %size = arith.sitofp %row_size : i32 to f32
+  %result = arith.divf %largest, %size : f32
+  return %result : f32
+}
+
+func.func @softmax_addend(%term: f32) -> f32 {
+  return %term : f32
+}
+
+// QuantizeOutput: with the whole part of 1 / scale.
+func.func @softmax_output(
+    %term: f32, %sum: f32, %row_size: i32, %output_scale: f32, %output_zero_point: i32,
+    %output_min: i32, %output_max: i32) -> i32 {
+  %one = arith.constant 1.0 : f32
+  %inverse = arith.divf %one, %output_scale : f32
+  %codes = math.floor %inverse : f32
+  %size = arith.sitofp %row_size : i32 to f32
+  %most_of_one = arith.constant 148.0 : f32
+  %most = arith.mulf %most_of_one, %size : f32
+  %finite = arith.cmpf ole, %codes, %most : f32
+  cf.assert %finite, "ONNX Runtime's softmax overflows where 1 / output scale is more than 148 times a row's size"
+  %scaled = arith.mulf %term, %codes : f32
+  %steps = arith.divf %scaled, %sum : f32
+  %result = func.call @store(%steps, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
   return %result : i32
 }
 

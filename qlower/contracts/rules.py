@@ -173,8 +173,13 @@ RULES: Mapping[str, RuleSignature] = {
     # Between a bias in real numbers and one that can be added to an accumulator.
     "quantize_bias": RuleSignature({}, {"real_bias": f32, **_BIAS_SCALES}),
     "dequantize_bias": RuleSignature({}, {"bias": i32, **_BIAS_SCALES}, (f32,)),
+    # What a stored integer adds to `sum`, in a type of the contract's choice: 0 for the
+    # zero point. Only contracts have it whose avg_pool2d asks for `sum`.
+    "avg_pool2d_addend": RuleSignature({"input": i32}, _INPUT, None),
     "avg_pool2d": RuleSignature(
-        _SUM.runtime,
+        # Instead of the accumulator, the addends of the taps inside the image, added to
+        # 0 one after the other, row by row.
+        {**_SUM.runtime, "sum": i32},
         # The size of the whole window, of which `count` taps count.
         {**_SUM.constants, **_WINDOW, "window_size": i32, "count_include_pad": i1},
     ),
@@ -217,9 +222,13 @@ RULES: Mapping[str, RuleSignature] = {
     # The row maximum is taken from the stored integers; `difference` is at most 0 and
     # term and addend are tabulated. The type of terms and sums is the contract's
     # choice.
-    "softmax_term": RuleSignature({"difference": i32}, {"beta": f32, **_INPUT}, None),
+    "softmax_term": RuleSignature(
+        {"difference": i32}, {"beta": f32, "row_size": i32, **_INPUT}, None
+    ),
     "softmax_addend": RuleSignature({"term": i32}, {}, None),
-    "softmax_output": RuleSignature({"term": i32, "sum": i32}, _OUTPUT),
+    "softmax_output": RuleSignature(
+        {"term": i32, "sum": i32}, {"row_size": i32, **_OUTPUT}
+    ),
     # One axis at a time, when a model is compiled.
     "resize_nearest_position": RuleSignature({}, _RESIZE_POSITION),
     # Lower and upper neighbour, and the weight of the upper one.
@@ -232,6 +241,14 @@ RULES: Mapping[str, RuleSignature] = {
         {"y_weight": i32, "x_weight": i32, **_INPUT, **_OUTPUT},
     ),
 }
+
+AUXILIARY = frozenset(
+    {
+        *("conv2d_product", "depthwise_conv2d_product", "linear_product"),
+        "avg_pool2d_addend",
+    }
+)
+"""Rules that serve another rule of the same contract and are wanted only by some."""
 
 FREELY_TYPED = frozenset({"term", "sum"})
 """Values whose type a contract chooses."""

@@ -325,6 +325,16 @@ def rounding_values(op: Operation) -> Values:
     return {"double_round": np.array(mode.data == "DOUBLE_ROUND")}
 
 
+def softmax_values(contract: Contract, op: qnn.SoftmaxOp) -> Values:
+    """All that is constant about a softmax: the size of a row among it."""
+    return {
+        "beta": np.array(op.beta, np.float32),
+        "row_size": np.array(op.input.type.get_shape()[-1], np.int32),
+        **operand_values("input", op.input.type),
+        **output_values(contract, op.result.type),
+    }
+
+
 def mean_values(op: qnn.MeanOp) -> Values:
     """How many values a mean is of, and which of the source's dimensions."""
     type = op.input.type

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from qlower.contracts import Contract, Rule, contract_names, load_contract
 from qlower.contracts.products import EXACT
-from qlower.contracts.rules import RULES
+from qlower.contracts.rules import AUXILIARY, RULES
 
 SECTIONS = (
     "Formula",
@@ -204,8 +204,7 @@ def _rules_of(
 
 
 def _missing_lines(contract: Contract) -> Iterator[str]:
-    missing = [name for name in RULES if name not in contract.rules]
-    missing = [name for name in missing if not name.endswith("_product")]
+    missing = [name for name in RULES if name not in contract.rules.keys() | AUXILIARY]
     if missing:
         yield from _paragraph(f"Not defined, and refused by name: {_names(missing)}.")
         yield ""

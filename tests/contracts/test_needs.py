@@ -36,7 +36,7 @@ def test_every_missing_rule_is_named(tmp_path: Path):
 
 def test_one_missing_rule():
     with pytest.raises(QlowerError) as caught:
-        qlower.lower(DIGITS, "onnxruntime")
+        qlower.lower(DIGITS, "pytorch-x86")
     text = str(caught.value)
     assert "no rule softmax_output, softmax_term, softmax_addend, which" in text
     assert "note: in layer 'probabilities'" in text

@@ -28,7 +28,8 @@ pytestmark = [
 KINDS = {
     **dict.fromkeys(("conv2d", "depthwise_conv2d", "linear"), 14),
     **dict.fromkeys(("add", "mul", "mean", "concat"), 8),
-    **dict.fromkeys(("quantize", "dequantize", "leaky_relu"), 4),
+    **dict.fromkeys(("avg_pool2d", "softmax"), 8),
+    **dict.fromkeys(("quantize", "dequantize", "leaky_relu", "sigmoid"), 4),
     **dict.fromkeys(("relu", "relu6", "clamp"), 4),
 }
 """The operations and how many layers of each."""
@@ -48,6 +49,7 @@ def test_random_layers():
                 signed=seed % 4 > 1,
                 rescales_means=True,
                 rescales_bounds=True,
+                rescales_sigmoids=True,
                 broadcasts=True,
                 odd_pads=True,
             )

@@ -15,6 +15,7 @@ ONNX_RUNTIME = "onnxruntime"
 ONNX_KINDS = {
     *("conv2d", "depthwise_conv2d", "linear", "add", "mul", "concat", "mean"),
     *("quantize", "dequantize", "leaky_relu", "relu", "relu6", "clamp"),
+    *("avg_pool2d", "sigmoid"),
 }
 
 
@@ -35,6 +36,7 @@ def options_of(contract: str) -> Draw:
         asymmetric_weights=is_onnx,
         rescales_means=is_onnx,
         rescales_bounds=is_onnx,
+        rescales_sigmoids=is_onnx,
         broadcasts=True,
         odd_pads=True,
     )

@@ -131,17 +131,26 @@ def _run(graph: _Graph, op: Any, values: Sequence[Array]) -> Array:
             axis = {"axis": op.axis}
             return graph.run("QLinearConcat", inputs, _storage(y), MICROSOFT, axis)
         case qnn.MeanOp():
-            x, y = quantized_element(op.input.type), quantized_element(op.result.type)
-            inputs = [graph.input(values[0])]
-            inputs += [*graph.quantization(x), *graph.quantization(y)]
-            operator, layout = "QLinearGlobalAveragePool", {"channels_last": 1}
-            return graph.run(operator, inputs, _storage(y), MICROSOFT, layout)
+            layout = {"channels_last": 1}
+            return _unary(graph, "QLinearGlobalAveragePool", op, values[0], layout)
+        case qnn.AvgPool2DOp():
+            top, bottom, left, right = op.pad
+            window = {
+                "kernel_shape": list(op.kernel),
+                "strides": list(op.stride),
+                "pads": [top, left, bottom, right],
+                "count_include_pad": int(op.count_include_pad),
+                "channels_last": 1,
+            }
+            return _unary(graph, "QLinearAveragePool", op, values[0], window)
         case qnn.LeakyReluOp():
-            x, y = quantized_element(op.input.type), quantized_element(op.result.type)
-            inputs = [graph.input(values[0])]
-            inputs += [*graph.quantization(x), *graph.quantization(y)]
             alpha = {"alpha": op.alpha}
-            return graph.run("QLinearLeakyRelu", inputs, _storage(y), MICROSOFT, alpha)
+            return _unary(graph, "QLinearLeakyRelu", op, values[0], alpha)
+        case qnn.SigmoidOp():
+            return _unary(graph, "QLinearSigmoid", op, values[0], {})
+        case qnn.SoftmaxOp():
+            rows = {"axis": -1, "opset": 13}
+            return _unary(graph, "QLinearSoftmax", op, values[0], rows)
         case qnn.QuantizeOp():
             y = quantized_element(op.result.type)
             inputs = [graph.input(values[0]), *graph.quantization(y)]
@@ -159,6 +168,15 @@ def _run(graph: _Graph, op: Any, values: Sequence[Array]) -> Array:
             return _clip(graph, values[0], x, y, bounds)
         case _:
             raise NotImplementedError(str(op))
+
+
+def _unary(
+    graph: _Graph, operator: str, op: Any, value: Array, attributes: Mapping[str, Any]
+) -> Array:
+    """One of Microsoft's operators on one quantized tensor."""
+    x, y = quantized_element(op.input.type), quantized_element(op.result.type)
+    inputs = [graph.input(value), *graph.quantization(x), *graph.quantization(y)]
+    return graph.run(operator, inputs, _storage(y), MICROSOFT, attributes)
 
 
 def _clip(

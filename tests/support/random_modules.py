@@ -47,10 +47,10 @@ class Draw:
     else int32; weights may have a zero point if `asymmetric_weights`, one
     for each channel if `points_per_axis`. Activations are
     uint8 unless `signed`. Means have the input's scale unless `rescales_means`, lone
-    bounds unless `rescales_bounds`. Half of the operations that may have one have a
-    fused activation out of `activations`. Operands broadcast if `broadcasts`, and
-    `odd_pads` may differ at opposite sides. `even_groups` have as many input as output
-    channels.
+    bounds unless `rescales_bounds`; sigmoids have 1/256 unless `rescales_sigmoids`.
+    Half of the operations that may have one have a fused activation out of
+    `activations`. Operands broadcast if `broadcasts`, and `odd_pads` may differ at
+    opposite sides. `even_groups` have as many input as output channels.
     """
 
     seed: int
@@ -61,6 +61,7 @@ class Draw:
     signed: bool = False
     rescales_means: bool = False
     rescales_bounds: bool = False
+    rescales_sigmoids: bool = False
     activations: Sequence[str] = tuple(ACTIVATION_BOUNDS)
     broadcasts: bool = False
     odd_pads: bool = False
@@ -368,6 +369,9 @@ def avg_pool2d(draw: Draw) -> RandomLayer:
     shape = draw.image(channels, height, width, rows * columns * channels)
     x = draw.activation(shape)
     y = TensorType(x.element_type, (shape[0], rows, columns, channels))
+    if draw.rescales_means:
+        ratio = edge_values.ratio(draw.random, 0.1, 4)
+        y = draw.activation(y.get_shape(), edge_values.float32(_scale_of(x) * ratio))
     count_include_pad = bool(draw.pick(0, 1))
 
     def body(image: SSAValue) -> list[SSAValue]:
@@ -475,7 +479,7 @@ def _table(
         if scale is not None and draw.pick(0, 3):
             x_scale = edge_values.float32(2.0 ** draw.random.uniform(-20, 40))
         x, y = draw.activation(shape, x_scale), draw.activation(shape)
-        if scale is not None:
+        if scale is not None and not draw.rescales_sigmoids:
             y = quantized(shape, scale, zero_point, signed=False)
         module = _unary(x, lambda a: make(a, y))
         return RandomLayer(module, [draw.codes(shape)])
@@ -488,6 +492,18 @@ sigmoid = _table(lambda a, y: qnn.SigmoidOp(a, y).result, 1 / 256)
 tanh = _table(lambda a, y: qnn.TanhOp(a, y).result, 1 / 128, 128)
 hard_swish = _table(lambda a, y: qnn.HardSwishOp(a, y).result)
 elu = _table(lambda a, y: qnn.EluOp(a, y).result)
+
+
+def softmax(draw: Draw) -> RandomLayer:
+    """Of rows of 2 to 40; half of them to the quantization that holds [0, 1)."""
+    columns = draw.pick(2, 40)
+    shape = (max(1, draw.outputs // columns), columns)
+    x, y = draw.activation(shape), draw.activation(shape)
+    if draw.pick(0, 1):
+        lowest = int(np.iinfo(draw.dtype).min)
+        y = quantized(shape, 1 / draw.one_of(256, 255), lowest, signed=draw.signed)
+    module = _unary(x, lambda a: qnn.SoftmaxOp(a, y).result)
+    return RandomLayer(module, [draw.codes(shape)])
 
 
 def relu(draw: Draw) -> RandomLayer:

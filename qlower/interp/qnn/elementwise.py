@@ -18,6 +18,7 @@ from qlower.contracts.values import (
     binary_values,
     operand_values,
     output_values,
+    softmax_values,
 )
 from qlower.dialects import qnn, quant
 
@@ -192,9 +193,7 @@ class ElementwiseFunctions(RuleFunctions):
         stored = args[0].astype(np.int32)
         values = {
             "difference": stored - stored.max(axis=-1, keepdims=True),
-            "beta": np.array(op.beta, np.float32),
-            **operand_values("input", op.input.type),
-            **output_values(contract, op.result.type),
+            **softmax_values(contract, op),
         }
         (values["term"],) = contract.rule("softmax_term").evaluate(values)
         (addends,) = contract.rule("softmax_addend").evaluate(values)

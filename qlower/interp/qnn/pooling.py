@@ -35,25 +35,29 @@ class PoolingFunctions(RuleFunctions):
     def run_avg_pool2d(
         self, interpreter: Interpreter, op: qnn.AvgPool2DOp, args: PythonValues
     ) -> PythonValues:
-        image = args[0].astype(np.int64)
+        contract = self.contract(op)
+        image = args[0].astype(np.int32)
         # What counts: pixels of the image, and padding where it is included, as real 0.
-        counted = np.ones((1, *image.shape[1:3], 1), np.int64)
-        if op.count_include_pad:
-            zero_point = quantized_element(op.input.type).zero_point
-            image = padded(image, op.pad, zero_point)
-            counted = padded(counted, op.pad, 1)
-        else:
-            image, counted = padded(image, op.pad), padded(counted, op.pad)
+        counted = np.ones((1, *image.shape[1:3], 1), np.int32)
+        zero_point = quantized_element(op.input.type).zero_point
+        input = operand_values("input", op.input.type)
+        total = "accumulator"
+        if "sum" in contract.rule("avg_pool2d").values:
+            total, zero_point = "sum", 0
+            addend = contract.rule("avg_pool2d_addend")
+            (image,) = addend.evaluate({"input": image, **input})
+        image = padded(image, op.pad, zero_point if op.count_include_pad else 0)
+        counted = padded(counted, op.pad, int(op.count_include_pad))
         sums, counts = (
-            sum(view for _, _, view in taps(op, source, op.kernel))
+            np.asarray(sum(view for _, _, view in taps(op, source, op.kernel)))
             for source in (image, counted)
         )
         values = {
-            "accumulator": np.asarray(sums).astype(np.int32),
-            "count": np.asarray(counts).astype(np.int32),
+            total: sums,
+            "count": counts,
             **avg_pool_values(op),
-            **operand_values("input", op.input.type),
-            **activation_values(self.contract(op), op.result.type, op.activation),
+            **input,
+            **activation_values(contract, op.result.type, op.activation),
         }
         return self.finish(op, "avg_pool2d", values, op.result)
 

@@ -181,6 +181,15 @@ class Nest:
         results = combine(accumulators)
         return self._finish(results, inits, [range(self.parallel)] * len(inits))
 
+    def adding(self, value: SSAValue) -> Combine:
+        """The step that adds an integer or a float to one accumulator."""
+        add = arith.AddiOp if isa(value.type, IntegerType) else arith.AddfOp
+
+        def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+            return [self.add(add(accumulators[0], value)).result]
+
+        return combine
+
     def _output(self, init: SSAValue, element_type: Attribute) -> BlockArgument:
         return self._block.insert_arg(element_type, len(self._block.args))
 

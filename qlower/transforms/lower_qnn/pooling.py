@@ -25,7 +25,8 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
-from qlower.transforms.lower_qnn.emit import Combine, Nest, scalar_constant
+from qlower.transforms.lower_qnn.emit import Nest, scalar_constant
+from qlower.transforms.lower_qnn.inline_rule import inline_rule
 from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lower_qnn.table import extract, to_index
 from qlower.transforms.lower_qnn.window import pad_image, window_indices
@@ -35,8 +36,12 @@ def lower_avg_pool2d(lowering: Lowering, op: qnn.AvgPool2DOp) -> Sequence[SSAVal
     """Sums of stored integers, loops (n, y, x, c | kh, kw), then the rule.
 
     Padding that counts is real zero; padding that doesn't adds nothing to the sum.
+    Where the contract sums addends of its own, that is what real zero adds.
     """
-    padding = quantized_element(op.input.type).zero_point if op.count_include_pad else 0
+    input = operand_values("input", op.input.type)
+    sums_addends = "sum" in lowering.contract.rule("avg_pool2d").values
+    pads_zero = op.count_include_pad or sums_addends
+    padding = quantized_element(op.input.type).zero_point if pads_zero else 0
     result = shape_of(op.result)
     nest = Nest(lowering.emit, (*result, *op.kernel), reductions=2)
     nest.window((4, 5))
@@ -44,22 +49,24 @@ def lower_avg_pool2d(lowering: Lowering, op: qnn.AvgPool2DOp) -> Sequence[SSAVal
         pad_image(lowering, op, lowering.value(op.input), padding),
         (0, *window_indices(op, 4, 5), 3),
     )
-    wide = lowering.widen(nest, stored, quantized_element(op.input.type))
-    init = lowering.emit.filled(result, i32, 0)
-    (total,) = nest.reduce([init], _add(nest, wide))
+    addend = lowering.widen(nest, stored, quantized_element(op.input.type))
+    if sums_addends:
+        rule = lowering.contract.rule("avg_pool2d_addend")
+        (addend,) = inline_rule(rule, {"input": addend}, input, nest)
+    init = lowering.emit.filled(result, addend.type, 0)
+    (total,) = nest.reduce([init], nest.adding(addend))
     nest = Nest(lowering.emit, result)
     constants = {
-        **operand_values("input", op.input.type),
+        **input,
         **activation_values(lowering.contract, op.result.type, op.activation),
         **avg_pool_values(op),
         "count": _tap_counts(op),
     }
-    scalar = nest.input(total, range(4))
+    runtime = {
+        "sum" if sums_addends else "accumulator": nest.input(total, range(4)),
+    }
     type = quantized_element(op.result.type)
-    rule = "avg_pool2d"
-    return [
-        lowering.finish_with_rule(nest, rule, {"accumulator": scalar}, constants, type)
-    ]
+    return [lowering.finish_with_rule(nest, "avg_pool2d", runtime, constants, type)]
 
 
 def lower_adaptive_avg_pool2d(
@@ -83,7 +90,7 @@ def lower_adaptive_avg_pool2d(
             zero = nest.add(scalar_constant(0, i32)).result
             wide = nest.add(arith.SelectOp(place.inside, wide, zero)).result
     init = lowering.emit.filled(result, i32, 0)
-    (total,) = nest.reduce([init], _add(nest, wide))
+    (total,) = nest.reduce([init], nest.adding(wide))
     nest = Nest(lowering.emit, result)
     constants = {
         **operand_values("input", op.input.type),
@@ -166,7 +173,7 @@ def lower_mean(lowering: Lowering, op: qnn.MeanOp) -> Sequence[SSAValue]:
     indices = [order.index(axis) for axis in range(len(source))]
     wide = lowering.read(nest, op.input, indices)
     init = lowering.emit.filled(nest.output_shape, i32, 0)
-    (total,) = nest.reduce([init], _add(nest, wide))
+    (total,) = nest.reduce([init], nest.adding(wide))
     nest = Nest(lowering.emit, [source[axis] for axis in kept])
     constants = {
         **operand_values("input", op.input.type),
@@ -180,13 +187,6 @@ def lower_mean(lowering: Lowering, op: qnn.MeanOp) -> Sequence[SSAValue]:
         nest, "mean", {"accumulator": scalar}, constants, type
     )
     return [lowering.reshape(result, shape_of(op.result))]
-
-
-def _add(nest: Nest, value: SSAValue) -> Combine:
-    def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-        return [nest.add(arith.AddiOp(accumulators[0], value)).result]
-
-    return combine
 
 
 def _tap_counts(op: qnn.AvgPool2DOp) -> Array:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, i8, i32
+from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import BlockArgument, SSAValue
 
-from qlower.contracts.values import operand_values, output_values
+from qlower.contracts.values import softmax_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
@@ -30,15 +30,10 @@ def lower_softmax(lowering: Lowering, op: qnn.SoftmaxOp) -> Sequence[SSAValue]:
     contract = lowering.contract
     shape = shape_of(op.input)
     rows = shape[:-1]
+    constants = softmax_values(contract, op)
     differences = np.arange(SMALLEST_DIFFERENCE, 1, dtype=np.int32)
     term_rule = contract.rule("softmax_term")
-    (terms,) = term_rule.evaluate(
-        {
-            "difference": differences,
-            "beta": np.array(op.beta, np.float32),
-            **operand_values("input", op.input.type),
-        }
-    )
+    (terms,) = term_rule.evaluate({"difference": differences, **constants})
     addend_rule = contract.rule("softmax_addend")
     (addends,) = addend_rule.evaluate({"term": terms})
     (term_type,) = term_rule.function.function_type.outputs
@@ -59,14 +54,8 @@ def lower_softmax(lowering: Lowering, op: qnn.SoftmaxOp) -> Sequence[SSAValue]:
     sums_nest = Nest(lowering.emit, shape, reductions=1)
     position = _table_position(lowering, sums_nest, op, maxima)
     addend = extract(sums_nest, addend_table, [position])
-
-    def sum_up(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-        integral = isinstance(addend_type, IntegerType)
-        add = arith.AddiOp if integral else arith.AddfOp
-        return [sums_nest.add(add(accumulators[0], addend)).result]
-
     init = lowering.emit.filled(rows, addend_type, 0)
-    (sums,) = sums_nest.reduce([init], sum_up)
+    (sums,) = sums_nest.reduce([init], sums_nest.adding(addend))
 
     nest = Nest(lowering.emit, shape)
     position = _table_position(lowering, nest, op, maxima)
@@ -74,7 +63,6 @@ def lower_softmax(lowering: Lowering, op: qnn.SoftmaxOp) -> Sequence[SSAValue]:
         "term": extract(nest, term_table, [position]),
         "sum": nest.input(sums, loops[:-1]),
     }
-    constants = output_values(contract, op.result.type)
     type = quantized_element(op.result.type)
     rule = "softmax_output"
     return [lowering.finish_with_rule(nest, rule, runtime, constants, type)]
