@@ -17,6 +17,7 @@ from qlower.version import __version__
 if TYPE_CHECKING:
     from qlower.api import Compiled, compile, interpret, jit, load_compiled, lower
     from qlower.diagnostics import QlowerError
+    from qlower.explain.trace import Trace, trace
     from qlower.frontends.load import load
     from qlower.model import Model, build
     from qlower.model.signature import TensorSpec
@@ -30,6 +31,7 @@ __all__ = [
     "Model",
     "QlowerError",
     "TensorSpec",
+    "Trace",
     "__version__",
     "build",
     "compile",
@@ -38,6 +40,7 @@ __all__ = [
     "load",
     "load_compiled",
     "lower",
+    "trace",
 ]
 
 _NAMES = lazy_table(
@@ -48,6 +51,7 @@ _NAMES = lazy_table(
         "Model": "qlower.model:Model",
         "QlowerError": "qlower.diagnostics:QlowerError",
         "TensorSpec": "qlower.model.signature:TensorSpec",
+        "Trace": "qlower.explain.trace:Trace",
         "build": "qlower.model.build",
         "compile": "qlower.api:compile",
         "interpret": "qlower.api:interpret",
@@ -55,6 +59,7 @@ _NAMES = lazy_table(
         "load": "qlower.frontends.load:load",
         "load_compiled": "qlower.api:load_compiled",
         "lower": "qlower.api:lower",
+        "trace": "qlower.explain.trace:trace",
     }
 )
 """Where each name comes from; `import qlower` alone loads none of them."""

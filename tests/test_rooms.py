@@ -24,6 +24,7 @@ FLOORS = (
     ("compilation",),
     ("bisection", "report"),
     ("bench", "observers", "packages"),
+    ("explain",),
     ("api",),
     ("cli",),
     ("__init__", "__main__"),

@@ -59,6 +59,7 @@ def make_parser() -> ArgumentParser:
         lint,
         run,
         targets,
+        trace,
     )
 
     parser = ArgumentParser(
@@ -85,7 +86,7 @@ def make_parser() -> ArgumentParser:
     common.add_argument(
         "--debug", action="store_true", help="show a traceback for every error"
     )
-    work = (import_, inspect, lint, run, compile, bisect, bench)
+    work = (import_, inspect, lint, run, compile, trace, bisect, bench)
     for command in (*work, contracts, targets, cache):
         command.register(commands, common)
     for command in (completion, help):

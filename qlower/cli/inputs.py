@@ -1,7 +1,8 @@
-"""Arrays from files for a model's inputs, by `--input [NAME=]FILE`."""
+"""Arrays for a model's inputs, by `--input [NAME=]FILE` or `--random`."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,27 @@ from qlower.diagnostics import QlowerError, warn
 from qlower.files.arrays import read_arrays
 from qlower.model.input_sets import fits
 from qlower.model.signature import Array, TensorSpec
+
+
+def check_inputs(options: argparse.Namespace) -> None:
+    """Refuse options of `add_inputs` that contradict each other."""
+    if options.random is not None and (options.input or options.random < 0):
+        raise QlowerError("--random takes a SEED of at least 0, and no --input")
+
+
+def given_arrays(
+    specs: Sequence[TensorSpec], options: argparse.Namespace
+) -> dict[str, Array]:
+    """The arrays that the options of `add_inputs` name, or random ones."""
+    check_inputs(options)
+    if options.random is None:
+        return assign_inputs(specs, read_inputs(options.input))
+    import numpy as np
+
+    from qlower.model.random_inputs import random_input
+
+    random = np.random.default_rng(options.random)
+    return {spec.name: random_input(spec, random) for spec in specs}
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,28 @@ def add_contract(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_inputs(parser: argparse.ArgumentParser) -> None:
+    """The options that say what a model is run on."""
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE",
+        help="an .npy or .npz file of stored values (of several arrays the one that is "
+        "called like the input, or alone fits it); one more leading dimension than the "
+        "model's input makes it a set, run in turn",
+    )
+    parser.add_argument(
+        "--random",
+        type=int,
+        nargs="?",
+        const=0,
+        metavar="SEED",
+        help="draw one example instead: any stored integers, or normally distributed "
+        "real numbers (default SEED: 0)",
+    )
+
+
 def add_full_names(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--full-names",

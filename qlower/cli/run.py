@@ -13,6 +13,7 @@ from qlower.cli.options import (
     add_command,
     add_contract,
     add_full_names,
+    add_inputs,
     add_machine,
     add_model,
     add_observers,
@@ -27,7 +28,6 @@ from qlower.cli.progress import clear_status, progress
 from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
-    from qlower.cli.inputs import Given
     from qlower.compilation import Compilation
     from qlower.model.signature import Array, TensorSpec
     from qlower.runtime.executors import Executor
@@ -42,24 +42,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command to the parser."""
     parser = add_command(commands, common, "run", "run a model on arrays", EXAMPLE)
     add_model(parser)
-    parser.add_argument(
-        "--input",
-        action="append",
-        default=[],
-        metavar="[NAME=]FILE",
-        help="an .npy or .npz file of stored values (of several arrays the one that is "
-        "called like the input, or alone fits it); one more leading dimension than the "
-        "model's input makes it a set, run in turn",
-    )
-    parser.add_argument(
-        "--random",
-        type=int,
-        nargs="?",
-        const=0,
-        metavar="SEED",
-        help="draw one example instead: any stored integers, or normally distributed "
-        "real numbers (default SEED: 0)",
-    )
+    add_inputs(parser)
     parser.add_argument(
         "--labels",
         metavar="FILE",
@@ -102,22 +85,18 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the model on every example, then write or show the outputs."""
-    from qlower.cli.inputs import read_inputs
+    from qlower.cli.inputs import check_inputs, given_arrays
     from qlower.cli.labels import read_labels
     from qlower.model.input_sets import input_set
 
-    if options.random is not None and (options.input or options.random < 0):
-        raise QlowerError("--random takes a SEED of at least 0, and no --input")
+    check_inputs(options)
     compilation = make_compilation(options)
-    given = read_inputs(options.input)
     labels = None if options.labels is None else read_labels(Path(options.labels))
     with ExitStack() as stack:
         output = _open(stack, options.output)
         layers_output = _open(stack, options.save_layers)
         executor = _make_executor(compilation, options)
-        inputs = input_set(
-            executor.inputs, _arrays(executor.inputs, given, options.random)
-        )
+        inputs = input_set(executor.inputs, given_arrays(executor.inputs, options))
         if labels is not None:
             labels.check(executor.outputs, len(inputs.runs))
         results = [executor.run((), run) for run in progress(inputs.runs, "run")]
@@ -142,21 +121,6 @@ def run(options: argparse.Namespace) -> int:
         clear_status()
         complain(f"note: {labels.judge([arrays[0] for arrays, _ in results])}")
     return 0
-
-
-def _arrays(
-    specs: Sequence[TensorSpec], given: Sequence[Given], seed: int | None
-) -> dict[str, Array]:
-    """The arrays from the files, or random ones."""
-    from qlower.cli.inputs import assign_inputs
-    from qlower.model.random_inputs import random_input
-
-    if seed is None:
-        return assign_inputs(specs, given)
-    import numpy as np
-
-    random = np.random.default_rng(seed)
-    return {spec.name: random_input(spec, random) for spec in specs}
 
 
 def _show(

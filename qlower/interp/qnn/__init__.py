@@ -8,6 +8,7 @@ unsigned as its type says.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -15,6 +16,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter
 from xdsl.traits import SymbolTable
 
+from qlower.contracts import load_contract
+from qlower.contracts.values import LoadContract
 from qlower.dialects.types import shape_of
 
 from .. import InterpretationError, make_interpreter
@@ -41,19 +44,21 @@ def run_qnn_function(
     inputs: Sequence[Array],
     *,
     contract: str | None = None,
+    load: LoadContract = load_contract,
     listeners: Sequence[Interpreter.Listener] = (),
 ) -> tuple[Array, ...]:
     """The results of a function at the qnn level, in the storage types' numpy dtypes.
 
-    `contract` holds for every op that names none itself. Inputs must have the
-    arguments' shapes and storage types.
+    `contract` holds for every op that names none itself; `load` finds contracts by
+    name. Inputs must have the arguments' shapes and storage types.
     """
     function = SymbolTable.lookup_symbol(module, name)
     if not isinstance(function, FuncOp):
         raise InterpretationError(f"the module has no function @{name}")
     interpreter = make_interpreter(module, listeners=listeners)
+    cached = cache(load)
     for functions in QNN_FUNCTIONS:
-        interpreter.register_implementations(functions(contract))
+        interpreter.register_implementations(functions(contract, cached))
     arguments = function.body.block.args
     if len(inputs) != len(arguments):
         raise InterpretationError(

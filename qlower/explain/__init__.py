@@ -1,0 +1,1 @@
+"""Explanations: how one element came about, and where two systems part."""

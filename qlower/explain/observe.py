@@ -1,0 +1,199 @@
+"""One layer of a model by itself, at the qnn level, with every rule that it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from xdsl.dialects.builtin import FunctionType
+from xdsl.interpreter import Interpreter, PythonValues
+from xdsl.ir import Operation
+
+from qlower.contracts import Contract, Rule, load_contract
+from qlower.contracts.products import EXACT
+from qlower.contracts.rules import RULES
+from qlower.contracts.values import contract_of, product_of
+from qlower.dialects import qnn
+from qlower.dialects.qnn.attributes import module_contract
+from qlower.explain.chain import Chain, rule_chain
+from qlower.explain.place import Index
+from qlower.interp.qnn import run_qnn_function
+from qlower.interp.qnn.contraction import exact_sums
+from qlower.interp.values import Array
+from qlower.model import Model
+from qlower.model.layers import detach_layers, layer_name, layers
+from qlower.model.signature import main_function
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A rule of a contract and the values that it was given, which broadcast."""
+
+    rule: Rule
+    values: Mapping[str, Array]
+
+    def at(self, index: Index, shape: Index) -> dict[str, Array] | None:
+        """The values for one element of a result of `shape`; None if the rule isn't of
+        the result's elements."""
+        try:
+            whole = np.broadcast_shapes(shape, *(v.shape for v in self.values.values()))
+        except ValueError:
+            return None
+        if whole != shape:
+            return None
+        return {
+            name: np.broadcast_to(value, shape)[index]
+            for name, value in self.values.items()
+        }
+
+
+@dataclass(frozen=True)
+class _WatchedRule(Rule):
+    """A rule that keeps what it is evaluated with."""
+
+    seen: list[Evaluation] = field(default_factory=list[Evaluation])
+
+    def evaluate(self, values: Mapping[str, Array | np.generic]) -> tuple[Array, ...]:
+        wanted = {name: np.asarray(value) for name, value in values.items()}
+        self.seen.append(Evaluation(self, wanted))
+        return super().evaluate(values)
+
+
+@dataclass(frozen=True)
+class LayerRun:
+    """A layer that was run alone: its operation, what went in, and what came of it.
+
+    `arguments` has what the operands are, constants included, by their numbers;
+    `evaluations` are of the rules that make the result, in order.
+    """
+
+    op: Operation
+    contract: Contract
+    arguments: Sequence[Array]
+    result: Array
+    evaluations: tuple[Evaluation, ...]
+
+    def chains(self, index: Index) -> list[Chain]:
+        """What each rule did for one element of the result; the last stores it."""
+        chains: list[Chain] = []
+        for evaluation in self.evaluations:
+            values = evaluation.at(index, self.result.shape)
+            if values is not None:
+                meant = values | self._exact_sum(index)
+                chains.append(rule_chain(evaluation.rule, values, meant))
+        return chains
+
+    @property
+    def product(self) -> str:
+        """How a contraction multiplies (`products.py`); other layers do it exactly."""
+        op = self.op
+        return product_of(self.contract, op) if isinstance(op, CONTRACTIONS) else EXACT
+
+    @cached_property
+    def exact_sums(self) -> Array | None:
+        """The sums of products without wrapping or saturating; None for a layer that
+        isn't a contraction with weights."""
+        if not isinstance(self.op, CONTRACTIONS):
+            return None
+        return exact_sums(self.op, self.arguments[0], self.arguments[1]).astype(
+            np.int64
+        )
+
+    @property
+    def exact_accumulators(self) -> Array | None:
+        """The exact sums, and the bias if that is an integer."""
+        sums, bias = self.exact_sums, self.bias
+        if sums is None or bias is None or bias.dtype.kind == "f":
+            return sums
+        return sums + bias
+
+    @property
+    def bias(self) -> Array | None:
+        """The bias of a contraction as the model has it, int32 or float32."""
+        has_bias = isinstance(self.op, CONTRACTIONS) and self.op.bias is not None
+        return self.arguments[2] if has_bias else None
+
+    def _exact_sum(self, index: Index) -> dict[str, Array]:
+        """The values of a contraction's rule as the model means them."""
+        if self.exact_accumulators is None:
+            return {}
+        bias, zero = self.bias, np.zeros((), np.int32)
+        is_real = bias is not None and bias.dtype.kind == "f"
+        return {
+            "accumulator": self.exact_accumulators[index],
+            "bias": zero,
+            "real_bias": bias[index[-1]] if bias is not None and is_real else zero,
+        }
+
+
+CONTRACTIONS = (qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp)
+
+
+def run_layer(
+    model: Model, contract: str | None, layer: str, values: Mapping[str, Array]
+) -> LayerRun:
+    """Run one layer of a model on given values.
+
+    `values` has the model's inputs and layers' results by name, as `Executor.run` gives
+    them. `contract` is that of operations that name none themselves.
+    """
+    module, sources, _ = detach_layers(model.module, [layer])
+    (op,) = layers(module)
+    seen: list[Evaluation] = []
+    inner = _Operands(op)
+    default = contract or module_contract(module)
+
+    def load(name: str) -> Contract:
+        found = load_contract(name)
+        rules = {
+            rule.name: _WatchedRule(
+                rule.name, rule.function, rule.values, rule.products, seen
+            )
+            for rule in found.rules.values()
+        }
+        return replace(found, rules=rules)
+
+    name = main_function(module).sym_name.data
+    given = [values[source] for source in sources]
+    result, *_ = run_qnn_function(
+        module, name, given, contract=default, load=load, listeners=[inner]
+    )
+    of_elements = tuple(
+        evaluation for evaluation in seen if RULES[evaluation.rule.name].runtime
+    )
+    used = contract_of(op, default, load_contract)
+    return LayerRun(op, used, inner.values, result, of_elements)
+
+
+@dataclass
+class _Operands(Interpreter.Listener):
+    """Keeps what an op is given."""
+
+    op: Operation
+    values: PythonValues = ()
+
+    def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
+        if op is self.op:
+            self.values = args
+
+
+def model_up_to(model: Model, layer: str) -> Model:
+    """The model that ends with a layer: it returns what that gives, and computes no
+    more than that needs."""
+    module = model.module.clone()
+    function = main_function(module)
+    block = function.body.block
+    (op,) = (op for op in layers(module) if layer_name(op) == layer)
+    terminator = block.last_op
+    assert terminator is not None
+    terminator.operands = op.results
+    for other in reversed(list(block.ops)):
+        if other is not terminator and not any(value.uses for value in other.results):
+            block.erase_op(other)
+    types = [value.type for value in op.results]
+    inputs = list(function.function_type.inputs)
+    function.function_type = FunctionType.from_lists(inputs, types)
+    function.res_attrs = None
+    return Model(module)

@@ -1,0 +1,231 @@
+"""How one element of a model came about, by one contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from qlower.compilation import Compilation
+from qlower.contracts.products import EXACT
+from qlower.contracts.values import takes_bias
+from qlower.diagnostics import QlowerError
+from qlower.explain.chain import Chain
+from qlower.explain.observe import CONTRACTIONS, LayerRun, model_up_to, run_layer
+from qlower.explain.place import Index, parse_place, show
+from qlower.explain.products import Product, product_table, products_of
+from qlower.explain.rows import chain_table, ratio, rows_of, show_exact, show_value
+from qlower.float_environment import default_floats
+from qlower.frontends.load import ModelOrPath
+from qlower.interp.values import Array
+from qlower.report.table import counted
+
+
+@dataclass(frozen=True, repr=False)
+class Trace:
+    """One element of a layer's result, and each step on the way to it.
+
+    `chains` has one entry for each rule of the contract, the last of which stores the
+    result; none for layers that only move elements. `products` are those of a
+    contraction.
+    """
+
+    layer: str
+    kind: str
+    contract: str
+    index: Index
+    result: Array
+    chains: tuple[Chain, ...]
+    products: tuple[Product, ...]
+    sum: Sum | None
+    shows_products: bool = False
+    all_steps: bool = False
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The result without any rounding, in its own steps."""
+        return self.chains[-1].exact if self.chains else None
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def render(self, width: int | None = None) -> str:
+        """The text for a terminal that is so many characters wide."""
+        return "\n".join(self._lines(width))
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data: exact numbers are fractions as text, `75/2`."""
+        return {
+            "layer": self.layer,
+            "op": self.kind,
+            "contract": self.contract,
+            "index": list(self.index),
+            "result": self.result.item(),
+            "exact": ratio(self.exact),
+            "sum": None if self.sum is None else self.sum.to_dict(),
+            "products": product_table(list(self.products)).records(),
+            "rules": [
+                {
+                    "rule": chain.rule,
+                    "given": {
+                        step.name: step.value.item()
+                        for step in chain.steps
+                        if step.op is None
+                    },
+                    "steps": [row.to_dict() for row in rows_of(chain)],
+                }
+                for chain in self.chains
+            ],
+        }
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        parts = [f"<p>{escape(line)}</p>" for line in self._head()]
+        parts += [
+            chain_table(chain, all_steps=self.all_steps).render("html")
+            for chain in self.chains
+        ]
+        return "\n".join(parts)
+
+    def _head(self) -> list[str]:
+        place = f"{self.layer}{show(self.index)}"
+        lines = [f"{self.kind} {place} by {self.contract}: {show_value(self.result)}"]
+        if self.exact is not None:
+            lines[0] += f", exact {show_exact(self.exact)}"
+        if not self.chains:
+            lines.append(
+                "The contract has no part in it: elements are moved or compared."
+            )
+        if self.sum is not None:
+            lines.append(str(self.sum))
+        return lines
+
+    def _lines(self, width: int | None = None) -> list[str]:
+        lines = self._head()
+        if self.shows_products:
+            lines += ["", product_table(list(self.products)).render("plain", width)]
+        for chain in self.chains:
+            given = [
+                f"{step.name} {show_value(step.value)}"
+                for step in chain.steps
+                if step.op is None and not step.is_runtime
+            ]
+            lines += ["", f"rule {chain.rule}: {', '.join(given)}"]
+            table = chain_table(chain, all_steps=self.all_steps)
+            lines.append(table.render("plain", width))
+        return lines
+
+
+@dataclass(frozen=True)
+class Sum:
+    """What a contraction's accumulator is made of.
+
+    `exact` is the sum without wrapping or saturating, `held` what the contract's rule
+    is given. `bias` is the model's own, None if it has none; the rule may add it.
+    """
+
+    count: int
+    bias: Array | None
+    rule_adds_bias: bool
+    exact: int
+    held: int
+    product: str
+
+    def __str__(self) -> str:
+        text = f"accumulator {self.held}: the sum of {counted(self.count, 'product')}"
+        if self.bias is not None and not self.rule_adds_bias:
+            text += f" and the bias, {show_value(self.bias)}"
+        if self.held != self.exact:
+            text += f"; exactly it is {self.exact}"
+        if self.product != EXACT:
+            text += f" ({self.product.replace('_', ' ')})"
+        return text
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data."""
+        return {
+            "products": self.count,
+            "bias": None if self.bias is None else self.bias.item(),
+            "exact": self.exact,
+            "accumulator": self.held,
+            "product": self.product,
+        }
+
+
+@default_floats()
+def trace(
+    model: ModelOrPath,
+    *inputs: Array,
+    at: str,
+    contract: str | None = None,
+    layer_contracts: Mapping[str, str] | None = None,
+    products: bool = False,
+    all_steps: bool = False,
+    **named_inputs: Array,
+) -> Trace:
+    """How one element of a layer's result came about.
+
+    `at` is `LAYER[n,h,w,c]`: a layer by number, name or glob, and the index of an
+    element. Inputs, `contract` and `layer_contracts` are as in `interpret`; there must
+    be one input, not a set. The text shows the products of a contraction with
+    `products`, and with `all_steps` those steps that change nothing.
+    """
+    whole = Compilation(model, contract, layer_contracts=layer_contracts or {}).model
+    place = parse_place(whole.module, at)
+    if place.index is None:
+        raise QlowerError(
+            f"which element of {place.layer!r}?", help=f"write {place.layer}[0,...]"
+        )
+    needed = model_up_to(whole, place.layer)
+    arrays = whole.signature.bind(inputs, named_inputs)
+    compilation = Compilation(needed, contract, with_layers=True)
+    _, results = compilation.interpreter("qnn").run(arrays, {})
+    names = [spec.name for spec in whole.inputs]
+    values = {**dict(zip(names, arrays, strict=True)), **results}
+    run = run_layer(needed, contract, place.layer, values)
+    return trace_of(run, place.layer, place.index, products, all_steps)
+
+
+def trace_of(
+    run: LayerRun,
+    layer: str,
+    index: Index,
+    products: bool = False,
+    all_steps: bool = False,
+) -> Trace:
+    """The trace of one element of a layer that was run."""
+    found = tuple(products_of(run, index))
+    return Trace(
+        layer,
+        run.op.name.removeprefix("qnn."),
+        run.contract.name,
+        index,
+        run.result[index],
+        tuple(run.chains(index)),
+        found,
+        sum_of(run, index, len(found)),
+        products and bool(found),
+        all_steps,
+    )
+
+
+def sum_of(run: LayerRun, index: Index, count: int) -> Sum | None:
+    """The accumulator of a contraction with weights."""
+    if run.exact_accumulators is None or not isinstance(run.op, CONTRACTIONS):
+        return None
+    values = run.evaluations[-1].at(index, run.result.shape) or {}
+    rule_adds_bias = takes_bias(run.contract, run.op)
+    exact = run.exact_sums if rule_adds_bias else run.exact_accumulators
+    assert exact is not None
+    return Sum(
+        count,
+        None if run.bias is None else run.bias[index[-1]],
+        rule_adds_bias,
+        int(exact[index]),
+        int(values["accumulator"]),
+        run.product,
+    )

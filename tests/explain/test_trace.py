@@ -1,0 +1,114 @@
+"""Chains of steps: exact beside rounded numbers, and errors that add up."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.run_files import RUN_TESTS, RunTest
+
+import qlower
+from qlower.cli import main
+from qlower.diagnostics import QlowerError
+from qlower.frontends.load import load_text
+from qlower.model.layers import layer_name, layers
+from qlower.model.signature import Array
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RESIDUAL = EXAMPLES / "glow-divergence" / "residual.mlir"
+TESTS = [test for test in RUN_TESTS if test.path.parent.name == "qnn"]
+APPROXIMATE = {"hard_swish", "leaky_relu"}
+"""What the contract `exact` computes in tables of float64."""
+
+
+def traces(test: RunTest, contract: str) -> list[qlower.Trace]:
+    """Some elements of the last layer."""
+    model = load_text(test.text.encode(), str(test.path))
+    inputs = test.inputs(model)
+    *_, last = layers(model.module)
+    results: dict[str, Array] = {}
+    chosen = contract or None
+    qlower.interpret(model, *inputs, contract=chosen, at="qnn", layers=results)
+    name = layer_name(last) or ""
+    array = results[name]
+    places = [np.unravel_index(n, array.shape) for n in range(min(array.size, 2))]
+    found: list[qlower.Trace] = []
+    for place in places:
+        at = f"{name}[{','.join(map(str, place))}]"
+        found.append(qlower.trace(model, *inputs, at=at, contract=chosen))
+        assert found[-1].result == array[place]
+    return found
+
+
+@pytest.mark.parametrize("test", TESTS, ids=str)
+def test_errors_add_up_to_the_result(test: RunTest) -> None:
+    for contract in test.contracts[-1:]:
+        for trace in traces(test, contract):
+            for chain in trace.chains:
+                if None in chain.exact_values or not np.isfinite(chain.result):
+                    continue
+                errors = [error for error in chain.errors if error is not None]
+                start = chain.exact_values[-1]
+                assert start is not None
+                assert start + sum(errors) == Fraction(chain.result.item())
+                assert chain.so_far[-1] == Fraction(chain.result.item())
+            if trace.chains and trace.kind != "softmax":
+                assert trace.chains[-1].result == trace.result
+            assert json.dumps(trace.to_dict())
+            assert "<table>" in trace._repr_html_() or not trace.chains  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize(
+    "test", [test for test in TESTS if "exact" in test.contracts], ids=str
+)
+def test_the_exact_contract_rounds_what_is_exact(test: RunTest) -> None:
+    for trace in traces(test, "exact"):
+        if not trace.chains or trace.chains[-1].meant is None:
+            continue
+        exact, given = trace.exact, {s.name: s.value for s in trace.chains[-1].steps}
+        assert exact is not None
+        if trace.kind in ("dequantize", "dcast") or trace.kind in APPROXIMATE:
+            assert float(exact) == pytest.approx(float(trace.result), abs=1)
+            continue
+        low, high = int(given["output_min"]), int(given["output_max"])
+        zero = int(given["output_zero_point"])
+        rounded = zero + round(exact - zero)
+        assert min(max(rounded, low), high) == trace.result
+
+
+def test_what_glow_does_to_an_element(capsys: pytest.CaptureFixture[str]) -> None:
+    image = str(EXAMPLES / "digits" / "images" / "3.npy")
+    arguments = [str(RESIDUAL), "--input", image, "--contract", "glow-cpu"]
+    assert main(["trace", *arguments, "--at", "block1/conv1[0,2,3,4]"]) == 0
+    printed = capsys.readouterr().out
+    assert "conv2d block1/conv1[0,2,3,4] by glow-cpu:" in printed
+    assert "the sum of 72 products and the bias, -258" in printed
+    assert "fixed.convert 377.0001" in printed
+    assert "glow-cpu.mlir:" in printed
+    assert main(["trace", *arguments, "--at", "2[0,2,3,4]", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["products"]) == 72
+    total = sum(product["product"] for product in found["products"])
+    assert total + found["sum"]["bias"] == found["sum"]["accumulator"]
+    assert found["rules"][0]["steps"][-1]["value"] == found["result"]
+
+
+@pytest.mark.parametrize(
+    ("at", "message"),
+    [
+        ("block1/conv1[0,2,3]", "has no element [0,2,3]"),
+        ("block1/conv1[0,2,3,400]", "has no element [0,2,3,400]"),
+        ("block1/conv1[0,2,3,-1]", "has no element [0,2,3,-1]"),
+        ("block1/conv1", "which element of 'block1/conv1'?"),
+        ("block1/*[0,0,0,0]", "means 3 layers"),
+        ("conv17[0]", "the model has no layer 'conv17'"),
+    ],
+)
+def test_places_that_are_not_there(at: str, message: str) -> None:
+    image = np.zeros((1, 8, 8, 1), np.int8)
+    with pytest.raises(QlowerError) as error:
+        qlower.trace(RESIDUAL, image, at=at, contract="glow-cpu")
+    assert message in str(error.value)
