@@ -292,3 +292,21 @@ func.func @arg_max_shape(%0: tensor<2x3x!a>) {
   %x = qnn.arg_max %0 {axis = 1} : (tensor<2x3x!a>) -> tensor<2x1xi32>
   return
 }
+
+// -----
+
+func.func @pad_value_of_reals(%0: tensor<4xf32>) {
+  // CHECK: error: qnn.pad: value is for the padding of quantized tensors
+  %x = qnn.pad %0 {low = [1], high = [1], value = 1} : (tensor<4xf32>) -> tensor<6xf32>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @concat_real_with_quantized(%0: tensor<4x!a>, %1: tensor<4xf32>) {
+  // CHECK: error: qnn.concat: quantization f32 of input 1 differs from the !quant.uniform<i8:f32, 5.000000e-01> of input
+  %x = qnn.concat %0, %1 {axis = 0} : (tensor<4x!a>, tensor<4xf32>) -> tensor<8x!a>
+  return
+}

@@ -29,8 +29,19 @@ func.func @refused_by_the_rule(%x: tensor<4x!q>) -> tensor<4x!p> {
 // -----
 
 !q = !quant.uniform<i8:f32, 0.05:3>
-// CHECK: error: tensor.empty can't stand beside qnn operations
-func.func @mixed_levels(%x: tensor<4x!q>) -> tensor<4x!q> {
-  %e = tensor.empty() : tensor<4xi8>
+// CHECK: error: math.absf can't stand beside qnn operations
+func.func @mixed_levels(%x: tensor<4x!q>, %f: f32) -> tensor<4x!q> {
+  %e = math.absf %f : f32
   return %x : tensor<4x!q>
+}
+
+// -----
+
+!q = !quant.uniform<i8:f32, 0.05:3>
+module attributes {qnn.contract = "tflite"} {
+  // CHECK: error: tensor.expand_shape is not defined on tensor<4x!quant.uniform<i8:f32, 5.000000e-02:3>>
+  func.func @upstream_operation_on_quantized(%x: tensor<4x!q>) -> tensor<2x2x!q> {
+    %y = tensor.expand_shape %x [[0, 1]] output_shape [2, 2] : tensor<4x!q> into tensor<2x2x!q>
+    return %y : tensor<2x2x!q>
+  }
 }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     IntegerAttr,
+    f32,
     i64,
 )
 from xdsl.ir import Attribute
@@ -18,12 +19,13 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ..quant import QuantizedType
 from ..types import integer_range
 from .base import MovingOp, QnnOp, check_axis, check_same_quantization, check_shape
 from .constraints import (
     Integer,
     Integers,
-    Quantized,
+    QuantizedOrReal,
     Value,
     integers,
     keyword,
@@ -36,7 +38,7 @@ from .constraints import (
 class ConcatOp(QnnOp):
     """
     Operands one after the other along dimension `axis`; each is brought from its own
-    quantization to that of the result.
+    quantization to that of the result. All are real if the result is.
 
     ```mlir
     %y = qnn.concat %a, %b {axis = 1}
@@ -52,8 +54,8 @@ class ConcatOp(QnnOp):
         same = all(value.type.element_type == result for value in self.inputs)
         return () if same else (self.kind,)
 
-    inputs = operands_of(Quantized())
-    result = result_def(Quantized())
+    inputs = operands_of(QuantizedOrReal())
+    result = result_def(QuantizedOrReal())
 
     axis_attr = prop_def(Integer("axis"), prop_name="axis")
 
@@ -94,6 +96,8 @@ class ConcatOp(QnnOp):
                 )
             expected = (*result[:axis], shape[axis], *result[axis + 1 :])
             check_shape(f"input {index}", shape, expected)
+            if f32 in (value.type.element_type, self.result.type.element_type):
+                check_same_quantization(f"input {index}", value.type, self.result.type)
             total += shape[axis]
         check_shape("result", result, (*result[:axis], total, *result[axis + 1 :]))
 
@@ -102,7 +106,8 @@ class ConcatOp(QnnOp):
 class PadOp(MovingOp):
     """
     `low[d]` elements before and `high[d]` after each dimension d, filled with the
-    stored integer `value`, by default the zero point (real 0).
+    stored integer `value`, by default the zero point (real 0). Real tensors are filled
+    with 0.
 
     ```mlir
     %y = qnn.pad %x {low = [0, 1], high = [0, 2]}
@@ -112,8 +117,8 @@ class PadOp(MovingOp):
 
     name = "qnn.pad"
 
-    input = operand_of(Quantized())
-    result = result_def(Quantized())
+    input = operand_of(QuantizedOrReal())
+    result = result_def(QuantizedOrReal())
 
     low_attr = prop_def(Integers("low", 0), prop_name="low")
     high_attr = prop_def(Integers("high", 0), prop_name="high")
@@ -151,9 +156,10 @@ class PadOp(MovingOp):
     @property
     def value(self) -> int:
         """The stored integer that fills the padding."""
-        if self.value_attr is None:
-            return self.input.type.element_type.zero_point
-        return self.value_attr.value.data
+        if self.value_attr is not None:
+            return self.value_attr.value.data
+        element = self.input.type.element_type
+        return element.zero_point if isinstance(element, QuantizedType) else 0
 
     def verify_(self) -> None:
         check_same_quantization("result", self.result.type, self.input.type)
@@ -166,7 +172,12 @@ class PadOp(MovingOp):
                 )
         expected = [sum(s) for s in zip(self.low, input, self.high, strict=True)]
         check_shape("result", self.result.type.get_shape(), expected)
-        storage = self.input.type.element_type.data.storage
+        element = self.input.type.element_type
+        if not isinstance(element, QuantizedType):
+            if self.value_attr is not None:
+                raise VerifyException("value is for the padding of quantized tensors")
+            return
+        storage = element.data.storage
         low, high = integer_range(storage.width, storage.signed)
         if not low <= self.value <= high:
             raise VerifyException(
@@ -188,8 +199,8 @@ class SliceOp(MovingOp):
 
     name = "qnn.slice"
 
-    input = operand_of(Quantized())
-    result = result_def(Quantized())
+    input = operand_of(QuantizedOrReal())
+    result = result_def(QuantizedOrReal())
 
     offsets_attr = prop_def(Integers("offsets", 0), prop_name="offsets")
     sizes_attr = prop_def(Integers("sizes", 1), prop_name="sizes")
@@ -267,8 +278,8 @@ class SplitOp(MovingOp):
 
     name = "qnn.split"
 
-    input = operand_of(Quantized())
-    parts = var_result_def(Quantized())
+    input = operand_of(QuantizedOrReal())
+    parts = var_result_def(QuantizedOrReal())
 
     axis_attr = prop_def(Integer("axis"), prop_name="axis")
 

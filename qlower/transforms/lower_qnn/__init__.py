@@ -12,13 +12,14 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     FunctionType,
     ModuleOp,
 )
+from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -35,6 +36,7 @@ from qlower.transforms.lower_qnn import (
     contraction,
     elementwise,
     movement,
+    plain,
     pooling,
     softmax,
     table,
@@ -80,7 +82,15 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     quant.QuantizeCastOp: elementwise.lower_quantize,
     quant.DequantizeCastOp: elementwise.lower_dequantize,
     quant.StorageCastOp: movement.lower_storage_cast,
-    arith.ConstantOp: movement.lower_plain_constant,
+    arith.ConstantOp: plain.keep,
+    linalg.FillOp: plain.keep,
+    linalg.GenericOp: plain.keep,
+    tensor.CollapseShapeOp: plain.keep,
+    tensor.EmptyOp: plain.keep,
+    tensor.ExpandShapeOp: plain.keep,
+    tensor.ExtractSliceOp: plain.keep,
+    tensor.InsertSliceOp: plain.keep,
+    tensor.PadOp: plain.keep,
 }
 """What lowers each operation. The operation of a function is of its key's type."""
 

@@ -13,7 +13,7 @@ from qlower.contracts.values import Contraction, integer_bias, takes_bias
 from qlower.diagnostics import QlowerError
 from qlower.dialects.types import element_type
 from qlower.interp.values import Array
-from qlower.transforms.lower_qnn.emit import Nest
+from qlower.model.nests import Nest
 from qlower.transforms.lower_qnn.lowering import Lowering, constant_of
 
 

@@ -23,8 +23,8 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
+from qlower.model.nests import Combine, Index, Nest
 from qlower.transforms.lower_qnn.bias import constant_bias, initial_accumulator
-from qlower.transforms.lower_qnn.emit import Combine, Index, Nest
 from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lower_qnn.pairs import accumulate_pairs
 from qlower.transforms.lower_qnn.window import pad_image, window_indices

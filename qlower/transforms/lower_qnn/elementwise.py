@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.contracts.values import (
     ACTIVATION_BOUNDS,
@@ -16,7 +15,7 @@ from qlower.contracts.values import (
 from qlower.dialects import qnn, quant
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
-from qlower.transforms.lower_qnn.emit import Index, Nest
+from qlower.model.nests import Nest, broadcast_indices
 from qlower.transforms.lower_qnn.lowering import Lowering
 
 
@@ -27,7 +26,7 @@ def lower_binary(
     result = shape_of(op.result)
     nest = Nest(lowering.emit, result)
     runtime = {
-        name: lowering.read(nest, value, _broadcast(shape_of(value), result))
+        name: lowering.read(nest, value, broadcast_indices(shape_of(value), result))
         for name, value in (("lhs", op.lhs), ("rhs", op.rhs))
     }
     constants = binary_values(lowering.contract, op)
@@ -90,12 +89,3 @@ def lower_dequantize(
     constants = operand_values("input", op.input.type)
     result = lowering.apply_rule(nest, "dequantize", {"input": value}, constants)
     return nest.build([result])
-
-
-def _broadcast(shape: Sequence[int], result: Sequence[int]) -> list[Index]:
-    """The loops that index an operand of `shape` in a nest over `result`."""
-    offset = len(result) - len(shape)
-    return [
-        AffineConstantExpr(0) if size == 1 else offset + axis
-        for axis, size in enumerate(shape)
-    ]

@@ -22,7 +22,7 @@ from qlower.contracts import Rule
 from qlower.diagnostics import QlowerError
 from qlower.interp import make_interpreter
 from qlower.interp.values import Array
-from qlower.transforms.lower_qnn.emit import Nest
+from qlower.model.nests import Nest
 
 Value: TypeAlias = SSAValue | Array
 """A value of the rule: already in the nest, or known now."""

@@ -24,7 +24,7 @@ from qlower.dialects import fixed, qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, shape_of
 from qlower.interp.values import Array, dtype_of
-from qlower.transforms.lower_qnn.emit import (
+from qlower.model.nests import (
     Emitter,
     Index,
     Nest,
@@ -79,6 +79,10 @@ class Lowering:
         if lowered.name_hint is None:
             lowered.name_hint = source.name_hint
         self._values[source] = lowered
+
+    def __contains__(self, source: SSAValue) -> bool:
+        """Whether a value is one of the function's own, so that it has been lowered."""
+        return source in self._values
 
     def value(self, source: SSAValue) -> SSAValue:
         """The lowered form of a value."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
     TensorType,
     i32,
 )
@@ -19,8 +18,8 @@ from qlower.dialects import qnn, quant
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import element_type, shape_of
 from qlower.interp.values import Array
-from qlower.transforms.lower_qnn.emit import Nest
-from qlower.transforms.lower_qnn.lowering import Lowering
+from qlower.model.nests import Nest
+from qlower.transforms.lower_qnn.lowering import Lowering, storage_type
 from qlower.transforms.lower_qnn.table import extract, to_index
 
 
@@ -85,13 +84,13 @@ def _slice(
 
 def lower_concat(lowering: Lowering, op: qnn.ConcatOp) -> Sequence[SSAValue]:
     """The inputs side by side; those with other parameters go through the rule."""
-    type = quantized_element(op.result.type)
-    result = lowering.emit.empty(shape_of(op.result), type.storage_type)
+    type = op.result.type.element_type
+    result = lowering.emit.empty(shape_of(op.result), storage_type(type))
     offsets = [0] * len(shape_of(op.result))
     for source in op.inputs:
         value = lowering.value(source)
         sizes = shape_of(source)
-        if quantized_element(source.type) != type:
+        if source.type.element_type != type:
             nest = Nest(lowering.emit, sizes)
             stored = lowering.read(nest, source, range(nest.parallel))
             constants = {
@@ -99,7 +98,11 @@ def lower_concat(lowering: Lowering, op: qnn.ConcatOp) -> Sequence[SSAValue]:
                 **output_values(lowering.contract, op.result.type),
             }
             value = lowering.finish_with_rule(
-                nest, "concat", {"input": stored}, constants, type
+                nest,
+                "concat",
+                {"input": stored},
+                constants,
+                quantized_element(op.result.type),
             )
         insert = tensor.InsertSliceOp.from_static_parameters(
             value, result, offsets, sizes
@@ -198,11 +201,3 @@ def lower_arg_max(lowering: Lowering, op: qnn.ArgMaxOp) -> Sequence[SSAValue]:
     init = lowering.emit.filled(nest.output_shape, index_type, bounds[-1])
     (positions,) = nest.reduce([init], first)
     return [lowering.reshape(positions, shape_of(op.result))]
-
-
-def lower_plain_constant(
-    lowering: Lowering, op: arith.ConstantOp
-) -> Sequence[SSAValue]:
-    """A bias, a table: unchanged."""
-    assert isinstance(op.value, DenseIntOrFPElementsAttr)
-    return lowering.emit.add(op.clone()).results

@@ -25,7 +25,7 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
-from qlower.transforms.lower_qnn.emit import Nest, scalar_constant
+from qlower.model.nests import Nest, scalar_constant
 from qlower.transforms.lower_qnn.inline_rule import inline_rule
 from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lower_qnn.table import extract, to_index

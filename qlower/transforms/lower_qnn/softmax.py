@@ -13,7 +13,7 @@ from qlower.contracts.values import softmax_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
-from qlower.transforms.lower_qnn.emit import Nest
+from qlower.model.nests import Nest
 from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lower_qnn.table import extract, to_index
 

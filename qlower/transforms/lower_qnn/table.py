@@ -15,7 +15,7 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import element_type, shape_of
 from qlower.interp.values import Array
-from qlower.transforms.lower_qnn.emit import Nest
+from qlower.model.nests import Nest
 from qlower.transforms.lower_qnn.lowering import Lowering
 
 Tabulated: TypeAlias = (

@@ -1,4 +1,13 @@
-"""Building blocks of the lowered function: constants, buffers and loop nests."""
+"""Building blocks of functions on plain tensors: constants, buffers and loop nests.
+
+The lowering of quantized operations uses them, and front ends where a model computes in
+float32: `linalg` operations may stand between `qnn` ones.
+
+    nest = Nest(Emitter(block, location), (4, 8))
+    x = nest.input(image, (0, 1))
+    y = nest.input(row, broadcast_indices((8,), (4, 8)))
+    (total,) = nest.build([nest.add(arith.AddfOp(x, y)).result])
+"""
 
 from __future__ import annotations
 
@@ -24,7 +33,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.utils.hints import isa
 
 from qlower.dialects.types import tensor_type
@@ -220,6 +229,16 @@ class Nest:
             [init.type for init in inits],
         )
         return tuple(self.emitter.add(generic).res)
+
+
+def broadcast_indices(shape: Sequence[int], result: Sequence[int]) -> list[Index]:
+    """The loops of a nest over `result` that index a tensor of `shape`, which
+    broadcasts to it as in numpy."""
+    offset = len(result) - len(shape)
+    return [
+        AffineConstantExpr(0) if size == 1 else offset + axis
+        for axis, size in enumerate(shape)
+    ]
 
 
 def row_major_index(nest: Nest) -> SSAValue:
