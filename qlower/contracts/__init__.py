@@ -27,7 +27,13 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
-from qlower.contracts.calls import check_calls, check_functions
+from qlower.contracts.calls import (
+    VALUE,
+    check_calls,
+    check_functions,
+    complete_calls,
+    value_name,
+)
 from qlower.contracts.plugins import plugin_contracts
 from qlower.contracts.products import EXACT, PRODUCTS
 from qlower.contracts.rules import FREELY_TYPED, RULES
@@ -36,10 +42,6 @@ from qlower.files.journal import read_file
 from qlower.interp.values import Array
 from qlower.text.parsing import parse_module
 from qlower.text.verification import verify_module
-
-VALUE = "contract.value"
-"""The argument attribute that names the value which an argument wants, where that isn't
-the argument's own name."""
 
 SERVED = "contract.rules"
 """The attribute of a function that lists the rules which it serves. Without it, a
@@ -91,7 +93,8 @@ class Contract:
     """A named set of rules.
 
     `text` is its file's; `source` has that of its bases too, and is a part of every
-    cache key. `base` is None where the contract stands alone.
+    cache key. `base` is None where the contract stands alone. `module` has every
+    function, inherited ones too; in `written` calls still leave out arguments.
     """
 
     name: str
@@ -102,6 +105,7 @@ class Contract:
     base: Contract | None = field(repr=False)
     rules: Mapping[str, Rule] = field(repr=False)
     module: ModuleOp = field(repr=False)
+    written: ModuleOp = field(repr=False)
 
     def rule(self, name: str) -> Rule:
         """The rule of that name; a `QlowerError` if the contract doesn't define it."""
@@ -200,6 +204,8 @@ def parse_contract(
         base = _load_base(base_name, (*heirs, filename), _place_of_base(text, filename))
         _inherit(module, base)
     check_functions(module)
+    written = module.clone()
+    complete_calls(module)
     verify_module(module)
     check_calls(module)
     for op in module.body.ops:
@@ -217,6 +223,7 @@ def parse_contract(
         base,
         rules,
         module,
+        written,
     )
 
 
@@ -228,7 +235,7 @@ def _inherit(module: ModuleOp, base: Contract) -> None:
     left.
     """
     functions = [op for op in module.body.ops if isinstance(op, FuncOp)]
-    inherited = [op for op in base.module.body.ops if isinstance(op, FuncOp)]
+    inherited = [op for op in base.written.body.ops if isinstance(op, FuncOp)]
     served = {op.sym_name.data: served_rules(op) for op in inherited}
     own = {function.sym_name.data for function in functions}
     redefinitions = [
@@ -303,7 +310,7 @@ def _check_rule(name: str, function: FuncOp) -> Rule:
         )
     values: list[str] = []
     for index, type in enumerate(function.function_type.inputs):
-        value = _value_name(function, index)
+        value = value_name(function, index)
         if value is None:
             raise QlowerError(
                 f"argument {index} of rule {name} has neither a name nor the attribute "
@@ -349,15 +356,6 @@ def _products(name: str, function: FuncOp) -> tuple[str, ...]:
     if not names:
         raise QlowerError(f"{PRODUCT} of rule {name} is empty", function.location)
     return tuple(names)
-
-
-def _value_name(function: FuncOp, index: int) -> str | None:
-    """The value that an argument wants: by its attribute, else by its own name."""
-    if function.arg_attrs is not None and index < len(function.arg_attrs):
-        value = function.arg_attrs.data[index].data.get(VALUE)
-        if isinstance(value, StringAttr):
-            return value.data
-    return function.body.block.args[index].name_hint
 
 
 def _type_list(types: tuple[Attribute, ...]) -> str:

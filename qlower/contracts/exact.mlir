@@ -40,12 +40,13 @@ module attributes {
 // ---------------------------------------------------------------- rounding
 
 // What all rules end in. The value is clamped before it is rounded, so that it fits 32 bits.
-func.func private @store(%rounded: i32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
-  %low = arith.subi %min, %zero_point : i32
-  %high = arith.subi %max, %zero_point : i32
+func.func private @store(
+    %rounded: i32, %output_min: i32, %output_max: i32, %output_zero_point: i32) -> i32 {
+  %low = arith.subi %output_min, %output_zero_point : i32
+  %high = arith.subi %output_max, %output_zero_point : i32
   %above = arith.maxsi %rounded, %low : i32
   %clamped = arith.minsi %above, %high : i32
-  %result = arith.addi %clamped, %zero_point : i32
+  %result = arith.addi %clamped, %output_zero_point : i32
   return %result : i32
 }
 
@@ -55,9 +56,9 @@ func.func private @round_real(%real: f64) -> i32 {
   return %result : i32
 }
 
-func.func private @store_real(%real: f64, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @store_real(%real: f64) -> i32 {
   %rounded = func.call @round_real(%real) : (f64) -> i32
-  %result = func.call @store(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @store(%rounded) : (i32) -> i32
   return %result : i32
 }
 
@@ -90,10 +91,11 @@ func.func private @split_scale(%scale: f32) -> (i64, i64) {
 // both terms may need 81 bits, but their difference needs less: divided by 2c it is below
 // 2^-20, and 2c is at most the first term over the odd number, 2^80; so the difference is below
 // 2^61, and 64-bit arithmetic that wraps around gives it exactly.
-func.func private @round_ratio(%n: i32, %a: f32, %b: f32, %c: f32) -> i32 {
-  %a64 = arith.extf %a : f32 to f64
-  %b64 = arith.extf %b : f32 to f64
-  %c64 = arith.extf %c : f32 to f64
+func.func private @round_ratio(
+    %n: i32, %weight_scale: f32, %input_scale: f32, %output_scale: f32) -> i32 {
+  %a64 = arith.extf %input_scale : f32 to f64
+  %b64 = arith.extf %weight_scale : f32 to f64
+  %c64 = arith.extf %output_scale : f32 to f64
   %ab = arith.mulf %a64, %b64 : f64
   %real = arith.divf %ab, %c64 : f64
   %n_real = arith.sitofp %n : i32 to f64
@@ -114,9 +116,9 @@ func.func private @round_ratio(%n: i32, %a: f32, %b: f32, %c: f32) -> i32 {
   %is_near_tie = arith.cmpf olt, %distance, %close : f64
 
   // the integers: a * b / c = p / q
-  %a_mantissa, %a_exponent = func.call @split_scale(%a) : (f32) -> (i64, i64)
-  %b_mantissa, %b_exponent = func.call @split_scale(%b) : (f32) -> (i64, i64)
-  %c_mantissa, %c_exponent = func.call @split_scale(%c) : (f32) -> (i64, i64)
+  %a_mantissa, %a_exponent = func.call @split_scale(%input_scale) : (f32) -> (i64, i64)
+  %b_mantissa, %b_exponent = func.call @split_scale(%weight_scale) : (f32) -> (i64, i64)
+  %c_mantissa, %c_exponent = func.call @split_scale(%output_scale) : (f32) -> (i64, i64)
   %mantissas = arith.muli %a_mantissa, %b_mantissa : i64
   %ab_exponent = arith.addi %a_exponent, %b_exponent : i64
   %exponent = arith.subi %ab_exponent, %c_exponent : i64
@@ -163,28 +165,18 @@ func.func private @round_at_tie(%k: i32, %difference: i64) -> i32 {
 // n / d where both are exact in float64 and have at most 50 bits between the lowest bits that
 // are set in either and the highest: a quotient that isn't a tie is further from it, relative
 // to itself, than the error of the division.
-func.func private @store_quotient(%n: f64, %d: f64, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @store_quotient(%n: f64, %d: f64) -> i32 {
   %real = arith.divf %n, %d : f64
-  %result = func.call @store_real(%real, %zero_point, %min, %max) : (f64, i32, i32, i32) -> i32
+  %result = func.call @store_real(%real) : (f64) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- convolution, matmul
 
-func.func @conv2d(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
-  %rounded = func.call @round_ratio(%accumulator, %input_scale, %weight_scale, %output_scale) : (i32, f32, f32, f32) -> i32
-  %result = func.call @store(%rounded, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @matmul(
-    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %rounded = func.call @round_ratio(%accumulator, %lhs_scale, %rhs_scale, %output_scale) : (i32, f32, f32, f32) -> i32
-  %result = func.call @store(%rounded, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+func.func @conv2d(%accumulator: i32) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
+  %rounded = func.call @round_ratio(%accumulator) : (i32) -> i32
+  %result = func.call @store(%rounded) : (i32) -> i32
   return %result : i32
 }
 
@@ -214,8 +206,8 @@ func.func @dequantize_bias(%bias: i32, %input_scale: f32, %weight_scale: f32) ->
 // (sum - count * zero point) * scale has 24 bits more than the sum, count * output scale 24 more
 // than the count: exact for windows of up to 2^16.
 func.func private @mean_of(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32,
+    %output_scale: f32) -> i32
     attributes {contract.rules = ["avg_pool2d", "adaptive_avg_pool2d", "mean"]} {
   %limit = arith.constant 65536 : i32
   %legal = arith.cmpi sle, %count, %limit : i32
@@ -228,7 +220,7 @@ func.func private @mean_of(
   %count64 = arith.sitofp %count : i32 to f64
   %output64 = arith.extf %output_scale : f32 to f64
   %denominator = arith.mulf %count64, %output64 : f64
-  %result = func.call @store_quotient(%numerator, %denominator, %output_zero_point, %output_min, %output_max) : (f64, f64, i32, i32, i32) -> i32
+  %result = func.call @store_quotient(%numerator, %denominator) : (f64, f64) -> i32
   return %result : i32
 }
 
@@ -236,17 +228,18 @@ func.func private @mean_of(
 
 // An operand of a sum, in real numbers; the sum of two is exact if their scales are within
 // 2^12 of each other.
-func.func private @dequantize_exactly(%stored: i32, %zero_point: i32, %scale: f32) -> f64 {
-  %centred = arith.subi %stored, %zero_point : i32
+func.func private @dequantize_exactly(
+    %stored: i32, %input_zero_point: i32, %input_scale: f32) -> f64 {
+  %centred = arith.subi %stored, %input_zero_point : i32
   %integer = arith.sitofp %centred : i32 to f64
-  %scale64 = arith.extf %scale : f32 to f64
+  %scale64 = arith.extf %input_scale : f32 to f64
   %result = arith.mulf %integer, %scale64 : f64
   return %result : f64
 }
 
-func.func private @require_similar_scales(%a: f32, %b: f32) {
-  %larger = arith.maximumf %a, %b : f32
-  %smaller = arith.minimumf %a, %b : f32
+func.func private @require_similar_scales(%lhs_scale: f32, %rhs_scale: f32) {
+  %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
+  %smaller = arith.minimumf %lhs_scale, %rhs_scale : f32
   %ratio = arith.divf %larger, %smaller : f32
   %limit = arith.constant 4096.0 : f32
   %legal = arith.cmpf ole, %ratio, %limit : f32
@@ -256,139 +249,121 @@ func.func private @require_similar_scales(%a: f32, %b: f32) {
 
 func.func @add(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
-  func.call @require_similar_scales(%lhs_scale, %rhs_scale) : (f32, f32) -> ()
+    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
+  func.call @require_similar_scales() : () -> ()
   %a = func.call @dequantize_exactly(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> f64
   %b = func.call @dequantize_exactly(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> f64
   %sum = arith.addf %a, %b : f64
   %output64 = arith.extf %output_scale : f32 to f64
-  %result = func.call @store_quotient(%sum, %output64, %output_zero_point, %output_min, %output_max) : (f64, f64, i32, i32, i32) -> i32
+  %result = func.call @store_quotient(%sum, %output64) : (f64, f64) -> i32
   return %result : i32
 }
 
 func.func @sub(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
-  func.call @require_similar_scales(%lhs_scale, %rhs_scale) : (f32, f32) -> ()
+    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
+  func.call @require_similar_scales() : () -> ()
   %a = func.call @dequantize_exactly(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> f64
   %b = func.call @dequantize_exactly(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> f64
   %sum = arith.subf %a, %b : f64
   %output64 = arith.extf %output_scale : f32 to f64
-  %result = func.call @store_quotient(%sum, %output64, %output_zero_point, %output_min, %output_max) : (f64, f64, i32, i32, i32) -> i32
+  %result = func.call @store_quotient(%sum, %output64) : (f64, f64) -> i32
   return %result : i32
 }
 
-func.func @mul(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @mul(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
-  %rounded = func.call @round_ratio(%product, %lhs_scale, %rhs_scale, %output_scale) : (i32, f32, f32, f32) -> i32
-  %result = func.call @store(%rounded, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %rounded = func.call @round_ratio(%product) : (i32) -> i32
+  %result = func.call @store(%rounded) : (i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling
 
 // 24 bits over 24: the float64 quotient rounds as the exact one.
-func.func private @steps_of(%real: f32, %scale: f32) -> i32 {
+func.func private @steps_of(%real: f32, %output_scale: f32) -> i32 {
   %wide = arith.extf %real : f32 to f64
-  %scale64 = arith.extf %scale : f32 to f64
+  %scale64 = arith.extf %output_scale : f32 to f64
   %steps = arith.divf %wide, %scale64 : f64
   %result = func.call @round_real(%steps) : (f64) -> i32
   return %result : i32
 }
 
-func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
-  %steps = func.call @steps_of(%real, %output_scale) : (f32, f32) -> i32
+func.func @bound(%real: f32) -> i32 {
+  %steps = func.call @steps_of(%real) : (f32) -> i32
   // far outside of the storage range, but without overflow
   %low = arith.constant -65536 : i32
   %high = arith.constant 65536 : i32
-  %result = func.call @store(%steps, %output_zero_point, %low, %high) : (i32, i32, i32, i32) -> i32
+  %result = func.call @store(%steps, %low, %high) : (i32, i32, i32) -> i32
   return %result : i32
 }
 
 // NaN is taken for 0.
-func.func @quantize(
-    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @quantize(%input: f32) -> i32 {
   %is_number = arith.cmpf ord, %input, %input : f32
   %of_nan = arith.constant 0.0 : f32
   %number = arith.select %is_number, %input, %of_nan : f32
-  %steps = func.call @steps_of(%number, %output_scale) : (f32, f32) -> i32
-  %result = func.call @store(%steps, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %steps = func.call @steps_of(%number) : (f32) -> i32
+  %result = func.call @store(%steps) : (i32) -> i32
   return %result : i32
 }
 
-func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
-  %real = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
+func.func @dequantize(%input: i32) -> f32 {
+  %real = func.call @dequantize_exactly(%input) : (i32) -> f64
   %result = arith.truncf %real : f64 to f32
   return %result : f32
 }
 
-func.func private @rescale(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+func.func private @rescale(%input: i32, %output_scale: f32) -> i32
     attributes {contract.rules = ["requantize", "clamp", "concat"]} {
-  %real = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
+  %real = func.call @dequantize_exactly(%input) : (i32) -> f64
   %output64 = arith.extf %output_scale : f32 to f64
-  %result = func.call @store_quotient(%real, %output64, %output_zero_point, %output_min, %output_max) : (f64, f64, i32, i32, i32) -> i32
+  %result = func.call @store_quotient(%real, %output64) : (f64, f64) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- activations (tables)
 
 // A real number in steps of the output, stored.
-func.func private @store_function(
-    %real: f64, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
-  %scale64 = arith.extf %scale : f32 to f64
-  %result = func.call @store_quotient(%real, %scale64, %zero_point, %min, %max) : (f64, f64, i32, i32, i32) -> i32
+func.func private @store_function(%real: f64, %output_scale: f32) -> i32 {
+  %scale64 = arith.extf %output_scale : f32 to f64
+  %result = func.call @store_quotient(%real, %scale64) : (f64, f64) -> i32
   return %result : i32
 }
 
-func.func @sigmoid(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
+func.func @sigmoid(%input: i32) -> i32 {
+  %x = func.call @dequantize_exactly(%input) : (i32) -> f64
   %negated = arith.negf %x : f64
   %exponential = math.exp %negated : f64
   %one = arith.constant 1.0 : f64
   %denominator = arith.addf %one, %exponential : f64
   %real = arith.divf %one, %denominator : f64
-  %result = func.call @store_function(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f64, f32, i32, i32, i32) -> i32
+  %result = func.call @store_function(%real) : (f64) -> i32
   return %result : i32
 }
 
-func.func @tanh(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
+func.func @tanh(%input: i32) -> i32 {
+  %x = func.call @dequantize_exactly(%input) : (i32) -> f64
   %real = math.tanh %x : f64
-  %result = func.call @store_function(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f64, f32, i32, i32, i32) -> i32
+  %result = func.call @store_function(%real) : (f64) -> i32
   return %result : i32
 }
 
-func.func @elu(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
+func.func @elu(%input: i32) -> i32 {
+  %x = func.call @dequantize_exactly(%input) : (i32) -> f64
   %zero = arith.constant 0.0 : f64
   %negative = arith.cmpf olt, %x, %zero : f64
   %at_most_zero = arith.minimumf %x, %zero : f64
   %exponential = math.expm1 %at_most_zero : f64
   %real = arith.select %negative, %exponential, %x : f64
-  %result = func.call @store_function(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f64, f32, i32, i32, i32) -> i32
+  %result = func.call @store_function(%real) : (f64) -> i32
   return %result : i32
 }
 
-func.func @hard_swish(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @dequantize_exactly(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> f64
+func.func @hard_swish(%input: i32) -> i32 {
+  %x = func.call @dequantize_exactly(%input) : (i32) -> f64
   %zero = arith.constant 0.0 : f64
   %three = arith.constant 3.0 : f64
   %six = arith.constant 6.0 : f64
@@ -397,13 +372,11 @@ func.func @hard_swish(
   %relu6 = arith.minimumf %positive, %six : f64
   %product = arith.mulf %x, %relu6 : f64
   %real = arith.divf %product, %six : f64
-  %result = func.call @store_function(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f64, f32, i32, i32, i32) -> i32
+  %result = func.call @store_function(%real) : (f64) -> i32
   return %result : i32
 }
 
-func.func @leaky_relu(
-    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func @leaky_relu(%input: i32, %alpha: f32, %input_zero_point: i32) -> i32 {
   %x = arith.subi %input, %input_zero_point : i32
   %one = arith.constant 1.0 : f32
   %zero_f = arith.constant 0.0 : f32
@@ -412,13 +385,13 @@ func.func @leaky_relu(
   %falls = arith.cmpf olt, %alpha, %zero_f : f32
   %mirrored = arith.subi %zero, %x : i32
   %sloped_x = arith.select %falls, %mirrored, %x : i32
-  %identity = func.call @round_ratio(%x, %input_scale, %one, %output_scale) : (i32, f32, f32, f32) -> i32
-  %steep = func.call @round_ratio(%sloped_x, %input_scale, %magnitude, %output_scale) : (i32, f32, f32, f32) -> i32
+  %identity = func.call @round_ratio(%x, %one) : (i32, f32) -> i32
+  %steep = func.call @round_ratio(%sloped_x, %magnitude) : (i32, f32) -> i32
   %flat = arith.cmpf oeq, %alpha, %zero_f : f32
   %sloped = arith.select %flat, %zero, %steep : i32
   %non_negative = arith.cmpi sge, %x, %zero : i32
   %rounded = arith.select %non_negative, %identity, %sloped : i32
-  %result = func.call @store(%rounded, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @store(%rounded) : (i32) -> i32
   return %result : i32
 }
 
@@ -438,12 +411,10 @@ func.func @softmax_addend(%term: f64) -> f64 {
   return %term : f64
 }
 
-func.func @softmax_output(
-    %term: f64, %sum: f64, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @softmax_output(%term: f64, %sum: f64, %output_scale: f32) -> i32 {
   %output64 = arith.extf %output_scale : f32 to f64
   %denominator = arith.mulf %sum, %output64 : f64
-  %result = func.call @store_quotient(%term, %denominator, %output_zero_point, %output_min, %output_max) : (f64, f64, i32, i32, i32) -> i32
+  %result = func.call @store_quotient(%term, %denominator) : (f64, f64) -> i32
   return %result : i32
 }
 
@@ -514,11 +485,11 @@ func.func @resize_bilinear_position(
   return %lower, %upper, %weight : i32, i32, i32
 }
 
-func.func private @unpack_weight(%weight: i32) -> (i64, i64, i64) {
+func.func private @unpack_weight(%y_weight: i32) -> (i64, i64, i64) {
   %c16 = arith.constant 16 : i32
   %mask = arith.constant 65535 : i32
-  %numerator = arith.shrui %weight, %c16 : i32
-  %denominator = arith.andi %weight, %mask : i32
+  %numerator = arith.shrui %y_weight, %c16 : i32
+  %denominator = arith.andi %y_weight, %mask : i32
   %rest = arith.subi %denominator, %numerator : i32
   %upper = arith.extui %numerator : i32 to i64
   %lower = arith.extui %rest : i32 to i64
@@ -528,9 +499,9 @@ func.func private @unpack_weight(%weight: i32) -> (i64, i64, i64) {
 
 // The sum has 40 bits, the product of the denominators 30.
 func.func @resize_bilinear(
-    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
-    %x_weight: i32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %top_weight, %bottom_weight, %height = func.call @unpack_weight(%y_weight) : (i32) -> (i64, i64, i64)
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %x_weight: i32,
+    %output_zero_point: i32) -> i32 {
+  %top_weight, %bottom_weight, %height = func.call @unpack_weight() : () -> (i64, i64, i64)
   %left_weight, %right_weight, %width = func.call @unpack_weight(%x_weight) : (i32) -> (i64, i64, i64)
   %top = func.call @interpolate(%top_left, %top_right, %left_weight, %right_weight, %output_zero_point) : (i32, i32, i64, i64, i32) -> i64
   %bottom = func.call @interpolate(%bottom_left, %bottom_right, %left_weight, %right_weight, %output_zero_point) : (i32, i32, i64, i64, i32) -> i64
@@ -540,7 +511,7 @@ func.func @resize_bilinear(
   %area = arith.muli %height, %width : i64
   %numerator = arith.sitofp %sum : i64 to f64
   %denominator = arith.sitofp %area : i64 to f64
-  %result = func.call @store_quotient(%numerator, %denominator, %output_zero_point, %output_min, %output_max) : (f64, f64, i32, i32, i32) -> i32
+  %result = func.call @store_quotient(%numerator, %denominator) : (f64, f64) -> i32
   return %result : i32
 }
 

@@ -40,29 +40,20 @@ module attributes {
 } {
 
 func.func private @pipeline(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
   %product = arith.mulf %input_scale, %weight_scale : f32
   %ratio = arith.divf %product, %output_scale : f32
   %real = arith.extf %ratio : f32 to f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @matmul(
-    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %result = func.call @pipeline(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
 // doc/quantization_example.cc, Quantize: the zero point is inside the rounding, which is
 // half away from zero.
-func.func private @quantize_real(
-    %real: f32, %output_scale: f32,
-    %output_zero_point: i32) -> i32 attributes {contract.rules = ["bound"]} {
+func.func private @quantize_real(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
+    attributes {contract.rules = ["bound"]} {
   %quotient = arith.divf %real, %output_scale : f32
   %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %z, %quotient : f32
@@ -71,13 +62,11 @@ func.func private @quantize_real(
 }
 
 // NaN gives the largest code, as std::min in the example does.
-func.func @quantize(
-    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @quantize(%input: f32, %output_min: i32, %output_max: i32) -> i32 {
   %infinity = arith.constant 0x7F800000 : f32
   %below = arith.cmpf olt, %input, %infinity : f32
   %number = arith.select %below, %input, %infinity : f32
-  %stored = func.call @quantize_real(%number, %output_scale, %output_zero_point) : (f32, f32, i32) -> i32
+  %stored = func.call @quantize_real(%number) : (f32) -> i32
   %low = arith.maxsi %stored, %output_min : i32
   %result = arith.minsi %low, %output_max : i32
   return %result : i32

@@ -134,17 +134,17 @@ func.func private @scale(%x: i32, %ratio: f32) -> i32 {
   return %result : i32
 }
 
-func.func private @offset_and_clip(%x: i32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
-  %offset = arith.addi %x, %zero_point : i32
-  %low = arith.maxsi %offset, %min : i32
-  %result = arith.minsi %low, %max : i32
+func.func private @offset_and_clip(
+    %x: i32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %offset = arith.addi %x, %output_zero_point : i32
+  %low = arith.maxsi %offset, %output_min : i32
+  %result = arith.minsi %low, %output_max : i32
   return %result : i32
 }
 
-func.func private @scale_and_store(
-    %x: i32, %ratio: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @scale_and_store(%x: i32, %ratio: f32) -> i32 {
   %scaled = func.call @scale(%x, %ratio) : (i32, f32) -> i32
-  %result = func.call @offset_and_clip(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clip(%scaled) : (i32) -> i32
   return %result : i32
 }
 
@@ -153,21 +153,10 @@ func.func private @scale_and_store(
 // The bias has the scale of the product: its own S is that of 1, which changes nothing.
 // libjit_conv.cpp
 // libjit_matmul.cpp, libjit_fc_i8
-func.func @conv2d(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
-  %ratio = func.call @product_ratio(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
-  %result = func.call @scale_and_store(%accumulator, %ratio, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-// libjit_matmul.cpp, libjit_matmul_i8_outer
-func.func @matmul(
-    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
-  %result = func.call @scale_and_store(%accumulator, %ratio, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, i32) -> i32
+func.func @conv2d(%accumulator: i32) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
+  %ratio = func.call @product_ratio() : () -> f32
+  %result = func.call @scale_and_store(%accumulator, %ratio) : (i32, f32) -> i32
   return %result : i32
 }
 
@@ -188,45 +177,37 @@ func.func private @divide_round(%x: i32, %divisor: i32) -> i32 {
 
 // libjit.cpp, libjit_avg_pool_i8
 func.func @avg_pool2d(
-    %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1, %input_scale: f32,
-    %input_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+    %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1) -> i32 {
   %one = arith.constant 1 : i32
-  %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> i32
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %scale_divisor = arith.select %count_include_pad, %window_size, %one : i32
-  %ratio = func.call @mean_ratio(%input_scale, %output_scale, %scale_divisor) : (f32, f32, i32) -> f32
+  %ratio = func.call @mean_ratio(%scale_divisor) : (i32) -> f32
   %scaled = func.call @scale(%sum, %ratio) : (i32, f32) -> i32
   %some = arith.maxsi %count, %one : i32
   %divisor = arith.select %count_include_pad, %one, %some : i32
   %mean = func.call @divide_round(%scaled, %divisor) : (i32, i32) -> i32
-  %result = func.call @offset_and_clip(%mean, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clip(%mean) : (i32) -> i32
   return %result : i32
 }
 
-func.func private @global_mean(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %zero_point: i32, %min: i32, %max: i32) -> i32 {
-  %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> i32
-  %ratio = func.call @mean_ratio(%input_scale, %output_scale, %count) : (f32, f32, i32) -> f32
-  %result = func.call @scale_and_store(%sum, %ratio, %zero_point, %min, %max) : (i32, f32, i32, i32, i32) -> i32
+func.func private @global_mean(%accumulator: i32) -> i32 {
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
+  %ratio = func.call @mean_ratio() : () -> f32
+  %result = func.call @scale_and_store(%sum, %ratio) : (i32, f32) -> i32
   return %result : i32
 }
 
-func.func @adaptive_avg_pool2d(
-    %accumulator: i32, %count: i32, %output_size: i32, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func @adaptive_avg_pool2d(%accumulator: i32, %output_size: i32) -> i32 {
   %one = arith.constant 1 : i32
   %global = arith.cmpi eq, %output_size, %one : i32
   cf.assert %global, "adaptive_avg_pool2d: Glow's CPU back end has no int8 kernel for more than 1x1"
-  %result = func.call @global_mean(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = func.call @global_mean(%accumulator) : (i32) -> i32
   return %result : i32
 }
 
-func.func @mean(
-    %accumulator: i32, %count: i32, %over_image: i1, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func @mean(%accumulator: i32, %over_image: i1) -> i32 {
   cf.assert %over_image, "mean: Glow has an int8 kernel for rows and columns of an image only"
-  %result = func.call @global_mean(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = func.call @global_mean(%accumulator) : (i32) -> i32
   return %result : i32
 }
 
@@ -243,37 +224,32 @@ func.func private @scale_operand(
 // libjit.cpp, libjit_element_add_kernel_i8
 func.func @add(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
-  %a = func.call @scale_operand(%lhs, %lhs_zero_point, %lhs_scale, %output_scale) : (i32, i32, f32, f32) -> i32
-  %b = func.call @scale_operand(%rhs, %rhs_zero_point, %rhs_scale, %output_scale) : (i32, i32, f32, f32) -> i32
+    %rhs_zero_point: i32) -> i32 {
+  %a = func.call @scale_operand(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> i32
+  %b = func.call @scale_operand(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> i32
   %sum = arith.addi %a, %b : i32
-  %result = func.call @offset_and_clip(%sum, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clip(%sum) : (i32) -> i32
   return %result : i32
 }
 
 // libjit.cpp, libjit_element_sub_kernel_i8
 func.func @sub(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
-  %a = func.call @scale_operand(%lhs, %lhs_zero_point, %lhs_scale, %output_scale) : (i32, i32, f32, f32) -> i32
-  %b = func.call @scale_operand(%rhs, %rhs_zero_point, %rhs_scale, %output_scale) : (i32, i32, f32, f32) -> i32
+    %rhs_zero_point: i32) -> i32 {
+  %a = func.call @scale_operand(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> i32
+  %b = func.call @scale_operand(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> i32
   %difference = arith.subi %a, %b : i32
-  %result = func.call @offset_and_clip(%difference, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clip(%difference) : (i32) -> i32
   return %result : i32
 }
 
 // libjit.cpp, libjit_element_mul_kernel_i8
-func.func @mul(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @mul(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
-  %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
-  %result = func.call @scale_and_store(%product, %ratio, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, i32) -> i32
+  %ratio = func.call @product_ratio() : () -> f32
+  %result = func.call @scale_and_store(%product, %ratio) : (i32, f32) -> i32
   return %result : i32
 }
 
@@ -284,8 +260,8 @@ func.func @mul(
 func.func private @rescale(
     %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
     %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
-  %scaled = func.call @scale_operand(%input, %input_zero_point, %input_scale, %output_scale) : (i32, i32, f32, f32) -> i32
-  %result = func.call @offset_and_clip(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %scaled = func.call @scale_operand(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> i32
+  %result = func.call @offset_and_clip(%scaled) : (i32) -> i32
   return %result : i32
 }
 
@@ -293,38 +269,38 @@ func.func private @rescale(
 // For a bound at zero, or in one type, that is the same.
 func.func @clamp(
     %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
+    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
   %same_zero_point = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
   %same = arith.andi %same_scale, %same_zero_point : i1
   %signed_max = arith.constant 127 : i32
-  %lowering = func.call @lowering(%output_unsigned) : (i1) -> i32
+  %lowering = func.call @lowering() : () -> i32
   %storage_max = arith.addi %signed_max, %lowering : i32
   %no_upper = arith.cmpi eq, %output_max, %storage_max : i32
   %from_zero = arith.cmpi eq, %output_min, %output_zero_point : i32
   %is_relu = arith.andi %no_upper, %from_zero : i1
   %legal = arith.ori %same, %is_relu : i1
   cf.assert %legal, "clamp: Glow's CPU back end clips in steps of the input, which this contract isn't told: give input and output the same type"
-  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  %result = func.call @rescale(%input) : (i32) -> i32
   return %result : i32
 }
 
 // libjit.cpp, libjit_element_leaky_relu_i8
 func.func @leaky_relu(
-    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32,
+    %output_scale: f32) -> i32 {
   %none = arith.constant 0.0 : f32
   %legal = arith.cmpf ogt, %alpha, %none : f32
   cf.assert %legal, "leaky_relu: the slope isn't positive, it has no integer scale"
   %x = arith.subi %input, %input_zero_point : i32
   %ratio = arith.divf %input_scale, %output_scale : f32
-  %slope_ratio = func.call @product_ratio(%input_scale, %alpha, %output_scale) : (f32, f32, f32) -> f32
+  %slope_ratio = func.call @product_ratio(%alpha) : (f32) -> f32
   %identity = func.call @scale(%x, %ratio) : (i32, f32) -> i32
   %sloped = func.call @scale(%x, %slope_ratio) : (i32, f32) -> i32
   %zero = arith.constant 0 : i32
   %non_negative = arith.cmpi sge, %x, %zero : i32
   %scaled = arith.select %non_negative, %identity, %sloped : i32
-  %result = func.call @offset_and_clip(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clip(%scaled) : (i32) -> i32
   return %result : i32
 }
 

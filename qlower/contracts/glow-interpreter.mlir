@@ -70,27 +70,27 @@ module attributes {
 // ---------------------------------------------------------------- storing
 
 // By how much uint8 is lowered to be int8.
-func.func private @lowering(%unsigned: i1) -> i32 {
+func.func private @lowering(%output_unsigned: i1) -> i32 {
   %c128 = arith.constant 128 : i32
   %zero = arith.constant 0 : i32
-  %result = arith.select %unsigned, %c128, %zero : i32
+  %result = arith.select %output_unsigned, %c128, %zero : i32
   return %result : i32
 }
 
 // A real number of steps with the zero point of the int8 that Glow has.
-func.func private @add_zero_point(%steps: f32, %zero_point: i32, %unsigned: i1) -> f32 {
-  %lowering = func.call @lowering(%unsigned) : (i1) -> i32
-  %offset = arith.subi %zero_point, %lowering : i32
+func.func private @add_zero_point(%steps: f32, %output_zero_point: i32) -> f32 {
+  %lowering = func.call @lowering() : () -> i32
+  %offset = arith.subi %output_zero_point, %lowering : i32
   %z = arith.sitofp %offset : i32 to f32
   %result = arith.addf %steps, %z : f32
   return %result : f32
 }
 
 // Clamps before the lowering is undone: the rounded value may be any int32.
-func.func private @store(%rounded: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
-  %lowering = func.call @lowering(%unsigned) : (i1) -> i32
-  %low = arith.subi %min, %lowering : i32
-  %high = arith.subi %max, %lowering : i32
+func.func private @store(%rounded: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %lowering = func.call @lowering() : () -> i32
+  %low = arith.subi %output_min, %lowering : i32
+  %high = arith.subi %output_max, %lowering : i32
   %above = arith.maxsi %rounded, %low : i32
   %clamped = arith.minsi %above, %high : i32
   %result = arith.addi %clamped, %lowering : i32
@@ -98,22 +98,22 @@ func.func private @store(%rounded: i32, %min: i32, %max: i32, %unsigned: i1) -> 
 }
 
 // away(F(steps + z))
-func.func private @store_inside(
-    %steps: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
-  %moved = func.call @add_zero_point(%steps, %zero_point, %unsigned) : (f32, i32, i1) -> f32
+func.func private @store_inside(%steps: f32) -> i32 {
+  %moved = func.call @add_zero_point(%steps) : (f32) -> f32
   %rounded = fixed.convert %moved {rounding = half_away} : f32 to i32
-  %result = func.call @store(%rounded, %min, %max, %unsigned) : (i32, i32, i32, i1) -> i32
+  %result = func.call @store(%rounded) : (i32) -> i32
   return %result : i32
 }
 
 // away(steps) + z
-func.func private @store_outside(%steps: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @store_outside(
+    %steps: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
-  %low = arith.subi %min, %zero_point : i32
-  %high = arith.subi %max, %zero_point : i32
+  %low = arith.subi %output_min, %output_zero_point : i32
+  %high = arith.subi %output_max, %output_zero_point : i32
   %above = arith.maxsi %rounded, %low : i32
   %clamped = arith.minsi %above, %high : i32
-  %result = arith.addi %clamped, %zero_point : i32
+  %result = arith.addi %clamped, %output_zero_point : i32
   return %result : i32
 }
 
@@ -125,9 +125,9 @@ func.func private @to_steps(%x: i32, %ratio: f32) -> f32 {
 
 // ---------------------------------------------------------------- convolution, matmul
 
-func.func private @product_ratio(%a: f32, %b: f32, %output: f32) -> f32 {
-  %product = arith.mulf %a, %b : f32
-  %result = arith.divf %product, %output : f32
+func.func private @product_ratio(%weight_scale: f32, %input_scale: f32, %output_scale: f32) -> f32 {
+  %product = arith.mulf %input_scale, %weight_scale : f32
+  %result = arith.divf %product, %output_scale : f32
   return %result : f32
 }
 
@@ -142,39 +142,32 @@ func.func private @add_bias(%accumulator: i32, %bias: i32) -> i32 {
 
 // fwdConvolutionInstQuantizedImpl, fwdChannelwiseQuantizedConv2DInstImpl
 // A convolution of as many groups as channels.
-func.func @conv2d(
-    %accumulator: i32, %bias: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32
+func.func @conv2d(%accumulator: i32, %bias: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
   %sum = func.call @add_bias(%accumulator, %bias) : (i32, i32) -> i32
-  %ratio = func.call @product_ratio(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
+  %ratio = func.call @product_ratio() : () -> f32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
-  %result = func.call @store_inside(%steps, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_inside(%steps) : (f32) -> i32
   return %result : i32
 }
 
 // fwdFullyConnectedInstQuantizedImpl; with a scale a channel
 // fwdRowwiseQuantizedFullyConnectedInstImpl.
-func.func @linear(
-    %accumulator: i32, %bias: i32, %per_channel: i1, %input_scale: f32, %weight_scale: f32,
-    %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32,
-    %output_unsigned: i1) -> i32 {
+func.func @linear(%accumulator: i32, %bias: i32, %per_channel: i1) -> i32 {
   %sum = func.call @add_bias(%accumulator, %bias) : (i32, i32) -> i32
-  %ratio = func.call @product_ratio(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
+  %ratio = func.call @product_ratio() : () -> f32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
-  %inside = func.call @store_inside(%steps, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
-  %outside = func.call @store_outside(%steps, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
+  %inside = func.call @store_inside(%steps) : (f32) -> i32
+  %outside = func.call @store_outside(%steps) : (f32) -> i32
   %result = arith.select %per_channel, %inside, %outside : i32
   return %result : i32
 }
 
 // fwdMatMulInstQuantizedImpl
-func.func @matmul(
-    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
-  %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
+func.func @matmul(%accumulator: i32) -> i32 {
+  %ratio = func.call @product_ratio() : () -> f32
   %steps = func.call @to_steps(%accumulator, %ratio) : (i32, f32) -> f32
-  %result = func.call @store_inside(%steps, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_inside(%steps) : (f32) -> i32
   return %result : i32
 }
 
@@ -188,63 +181,56 @@ func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32)
 
 // ---------------------------------------------------------------- pooling, mean
 
-func.func private @centred_sum(%accumulator: i32, %count: i32, %zero_point: i32) -> i32 {
-  %offset = arith.muli %count, %zero_point : i32
+func.func private @centred_sum(%accumulator: i32, %count: i32, %input_zero_point: i32) -> i32 {
+  %offset = arith.muli %count, %input_zero_point : i32
   %result = arith.subi %accumulator, %offset : i32
   return %result : i32
 }
 
 // A window without a value in it gives the zero point.
-func.func private @mean_ratio(%input: f32, %output: f32, %count: i32) -> f32 {
+func.func private @mean_ratio(%count: i32, %input_scale: f32, %output_scale: f32) -> f32 {
   %one = arith.constant 1 : i32
   %some = arith.maxsi %count, %one : i32
   %n = arith.sitofp %some : i32 to f32
-  %ratio = arith.divf %input, %output : f32
+  %ratio = arith.divf %input_scale, %output_scale : f32
   %result = arith.divf %ratio, %n : f32
   return %result : f32
 }
 
 // fwdAvgPoolInstI8Impl
 func.func @avg_pool2d(
-    %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1, %input_scale: f32,
-    %input_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %output_unsigned: i1) -> i32 {
+    %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1) -> i32 {
   %divisor = arith.select %count_include_pad, %window_size, %count : i32
-  %ratio = func.call @mean_ratio(%input_scale, %output_scale, %divisor) : (f32, f32, i32) -> f32
-  %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> i32
+  %ratio = func.call @mean_ratio(%divisor) : (i32) -> f32
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
-  %result = func.call @store_inside(%steps, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_inside(%steps) : (f32) -> i32
   return %result : i32
 }
 
 // fwdAdaptiveAvgPoolInstI8Impl; to 1x1 it is lowered to an average pool.
 func.func @adaptive_avg_pool2d(
-    %accumulator: i32, %count: i32, %kernel_height: i32, %kernel_width: i32, %output_size: i32,
-    %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %output_zero_point: i32,
-    %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
+    %accumulator: i32, %kernel_height: i32, %kernel_width: i32, %output_size: i32) -> i32 {
   %one = arith.constant 1 : i32
   %global = arith.cmpi eq, %output_size, %one : i32
-  %global_ratio = func.call @mean_ratio(%input_scale, %output_scale, %count) : (f32, f32, i32) -> f32
-  %row_ratio = func.call @mean_ratio(%input_scale, %output_scale, %kernel_width) : (f32, f32, i32) -> f32
+  %global_ratio = func.call @mean_ratio() : () -> f32
+  %row_ratio = func.call @mean_ratio(%kernel_width) : (i32) -> f32
   %height = arith.sitofp %kernel_height : i32 to f32
   %window_ratio = arith.divf %row_ratio, %height : f32
   %ratio = arith.select %global, %global_ratio, %window_ratio : f32
-  %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> i32
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
-  %result = func.call @store_inside(%steps, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_inside(%steps) : (f32) -> i32
   return %result : i32
 }
 
 // The loaders turn a mean over rows and columns into an average pool.
-func.func @mean(
-    %accumulator: i32, %count: i32, %over_image: i1, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32,
-    %output_unsigned: i1) -> i32 {
+func.func @mean(%accumulator: i32, %over_image: i1) -> i32 {
   cf.assert %over_image, "mean: Glow has an int8 kernel for rows and columns of an image only"
-  %ratio = func.call @mean_ratio(%input_scale, %output_scale, %count) : (f32, f32, i32) -> f32
-  %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> i32
+  %ratio = func.call @mean_ratio() : () -> f32
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
-  %result = func.call @store_inside(%steps, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_inside(%steps) : (f32) -> i32
   return %result : i32
 }
 
@@ -263,15 +249,14 @@ func.func private @to_large_scale(%stored: i32, %zero_point: i32, %scale: f32) -
 // fwdElementAddInstI8Impl
 func.func @add(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %output_unsigned: i1) -> i32 {
+    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
   %a = func.call @to_large_scale(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> i32
   %b = func.call @to_large_scale(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> i32
   %sum = arith.addi %a, %b : i32
   %large = arith.constant 3.0517578125e-05 : f32
   %ratio = arith.divf %large, %output_scale : f32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
-  %result = func.call @store_inside(%steps, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_inside(%steps) : (f32) -> i32
   return %result : i32
 }
 
@@ -286,48 +271,42 @@ func.func private @operand_steps(
 // fwdElementSubInst
 func.func @sub(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %output_unsigned: i1) -> i32 {
-  %a = func.call @operand_steps(%lhs, %lhs_zero_point, %lhs_scale, %output_scale) : (i32, i32, f32, f32) -> f32
-  %b = func.call @operand_steps(%rhs, %rhs_zero_point, %rhs_scale, %output_scale) : (i32, i32, f32, f32) -> f32
+    %rhs_zero_point: i32) -> i32 {
+  %a = func.call @operand_steps(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> f32
+  %b = func.call @operand_steps(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> f32
   %difference = arith.subf %a, %b : f32
-  %result = func.call @store_inside(%difference, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_inside(%difference) : (f32) -> i32
   return %result : i32
 }
 
 // fwdElementMulInst
-func.func @mul(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @mul(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
-  %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
+  %ratio = func.call @product_ratio() : () -> f32
   %steps = func.call @to_steps(%product, %ratio) : (i32, f32) -> f32
-  %result = func.call @store_outside(%steps, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
+  %result = func.call @store_outside(%steps) : (f32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling
 
 // Base.h, quantize: even(F(F(real / scale) + z)). What isn't a number is outside int32.
-func.func private @quantize_real(%real: f32, %scale: f32, %zero_point: i32, %unsigned: i1) -> i32 {
-  %steps = arith.divf %real, %scale : f32
-  %moved = func.call @add_zero_point(%steps, %zero_point, %unsigned) : (f32, i32, i1) -> f32
+func.func private @quantize_real(%real: f32, %output_unsigned: i1, %output_scale: f32) -> i32 {
+  %steps = arith.divf %real, %output_scale : f32
+  %moved = func.call @add_zero_point(%steps) : (f32) -> f32
   %result = fixed.convert %moved {rounding = half_even} : f32 to i32
   return %result : i32
 }
 
 // NaN gives the smallest code, as x86 converts it.
-func.func @quantize(
-    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32,
-    %output_unsigned: i1) -> i32 {
+func.func @quantize(%input: f32) -> i32 {
   %infinity = arith.constant 0xFF800000 : f32
   %above = arith.cmpf ogt, %input, %infinity : f32
   %number = arith.select %above, %input, %infinity : f32
-  %rounded = func.call @quantize_real(%number, %output_scale, %output_zero_point, %output_unsigned) : (f32, f32, i32, i1) -> i32
-  %result = func.call @store(%rounded, %output_min, %output_max, %output_unsigned) : (i32, i32, i32, i1) -> i32
+  %rounded = func.call @quantize_real(%number) : (f32) -> i32
+  %result = func.call @store(%rounded) : (i32) -> i32
   return %result : i32
 }
 
@@ -340,9 +319,9 @@ func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) ->
 
 // The bounds of a clip are quantized as values are. Of a bound far outside nothing is left
 // but its side: the caller narrows the storage range by it.
-func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+func.func @bound(%real: f32) -> i32 {
   %signed = arith.constant false
-  %rounded = func.call @quantize_real(%real, %output_scale, %output_zero_point, %signed) : (f32, f32, i32, i1) -> i32
+  %rounded = func.call @quantize_real(%real, %signed) : (f32, i1) -> i32
   return %rounded : i32
 }
 
@@ -354,9 +333,9 @@ func.func private @rescale(
     %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
     %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32
     attributes {contract.rules = ["requantize", "clamp", "concat"]} {
-  %real = func.call @dequantize(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
-  %rounded = func.call @quantize_real(%real, %output_scale, %output_zero_point, %output_unsigned) : (f32, f32, i32, i1) -> i32
-  %result = func.call @store(%rounded, %output_min, %output_max, %output_unsigned) : (i32, i32, i32, i1) -> i32
+  %real = func.call @dequantize(%input) : (i32) -> f32
+  %rounded = func.call @quantize_real(%real) : (f32) -> i32
+  %result = func.call @store(%rounded) : (i32) -> i32
   return %result : i32
 }
 
@@ -364,12 +343,12 @@ func.func private @rescale(
 
 // From a type to another of int8 with a full range, where the tables are.
 func.func private @rescale_to_grid(
-    %input: i32, %scale: f32, %zero_point: i32, %grid_scale: f32) -> i32 {
+    %input: i32, %grid_scale: f32, %input_scale: f32, %input_zero_point: i32) -> i32 {
   %zero = arith.constant 0 : i32
   %min = arith.constant -128 : i32
   %max = arith.constant 127 : i32
   %signed = arith.constant false
-  %result = func.call @rescale(%input, %scale, %zero_point, %grid_scale, %zero, %min, %max, %signed) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %grid_scale, %zero, %min, %max, %signed) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
   return %result : i32
 }
 
@@ -381,11 +360,9 @@ func.func private @with_end(%entry: i32, %index: i32, %end: i32, %value: i32) ->
 }
 
 // createIntSigmoid: from [-6, 6] in steps of 12/255 to [0, 1] in steps of 1/255.
-func.func @sigmoid(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
+func.func @sigmoid(%input: i32) -> i32 {
   %grid_scale = arith.constant 0.047058823529411764 : f32
-  %index = func.call @rescale_to_grid(%input, %input_scale, %input_zero_point, %grid_scale) : (i32, f32, i32, f32) -> i32
+  %index = func.call @rescale_to_grid(%input, %grid_scale) : (i32, f32) -> i32
   %i = arith.sitofp %index : i32 to f64
   %step = arith.constant 0.047058823529411764 : f64
   %x = arith.mulf %i, %step : f64
@@ -403,17 +380,15 @@ func.func @sigmoid(
   %with_first = func.call @with_end(%rounded, %index, %first, %first) : (i32, i32, i32, i32) -> i32
   %entry = func.call @with_end(%with_first, %index, %last, %last) : (i32, i32, i32, i32) -> i32
   %table_scale = arith.constant 0.00392156862745098 : f32
-  %result = func.call @rescale(%entry, %table_scale, %first, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  %result = func.call @rescale(%entry, %table_scale, %first) : (i32, f32, i32) -> i32
   return %result : i32
 }
 
 // createIntTanh: from [-3, 3] in steps of 6/255, which the table has as 3/127, to [-1, 1] in
 // steps of 2/255, which it has as 1/127.
-func.func @tanh(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
+func.func @tanh(%input: i32) -> i32 {
   %grid_scale = arith.constant 0.023529411764705882 : f32
-  %index = func.call @rescale_to_grid(%input, %input_scale, %input_zero_point, %grid_scale) : (i32, f32, i32, f32) -> i32
+  %index = func.call @rescale_to_grid(%input, %grid_scale) : (i32, f32) -> i32
   %i = arith.sitofp %index : i32 to f64
   %three = arith.constant 3.0 : f64
   %c127 = arith.constant 127.0 : f64
@@ -430,7 +405,7 @@ func.func @tanh(
   %entry = func.call @with_end(%with_second, %index, %last, %last) : (i32, i32, i32, i32) -> i32
   %table_scale = arith.constant 0.00784313725490196 : f32
   %zero = arith.constant 0 : i32
-  %result = func.call @rescale(%entry, %table_scale, %zero, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+  %result = func.call @rescale(%entry, %table_scale, %zero) : (i32, f32, i32) -> i32
   return %result : i32
 }
 
@@ -450,12 +425,10 @@ func.func @softmax_addend(%term: f32) -> f32 {
   return %term : f32
 }
 
-func.func @softmax_output(
-    %term: f32, %sum: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %output_unsigned: i1) -> i32 {
+func.func @softmax_output(%term: f32, %sum: f32) -> i32 {
   %probability = arith.divf %term, %sum : f32
-  %rounded = func.call @quantize_real(%probability, %output_scale, %output_zero_point, %output_unsigned) : (f32, f32, i32, i1) -> i32
-  %result = func.call @store(%rounded, %output_min, %output_max, %output_unsigned) : (i32, i32, i32, i1) -> i32
+  %rounded = func.call @quantize_real(%probability) : (f32) -> i32
+  %result = func.call @store(%rounded) : (i32) -> i32
   return %result : i32
 }
 
@@ -463,7 +436,7 @@ func.func @softmax_output(
 
 // An index over F(output size / input size), in float32; pixels are counted from corners.
 func.func private @resize_position(
-    %index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
+    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
     %half_pixel_centers: i1) -> f32 {
   %true = arith.constant true
   %moved = arith.ori %align_corners, %half_pixel_centers : i1
@@ -472,16 +445,14 @@ func.func private @resize_position(
   %input = arith.sitofp %input_size : i32 to f32
   %output = arith.sitofp %output_size : i32 to f32
   %scale = arith.divf %output, %input : f32
-  %i = arith.sitofp %index : i32 to f32
+  %i = arith.sitofp %output_index : i32 to f32
   %result = arith.divf %i, %scale : f32
   return %result : f32
 }
 
 // fwdResizeNearestInstImpl
-func.func @resize_nearest_position(
-    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
-    %half_pixel_centers: i1) -> i32 {
-  %position = func.call @resize_position(%output_index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
+func.func @resize_nearest_position(%input_size: i32) -> i32 {
+  %position = func.call @resize_position() : () -> f32
   %floor = fixed.convert %position {rounding = toward_zero} : f32 to i32
   %one = arith.constant 1 : i32
   %last = arith.subi %input_size, %one : i32
@@ -490,10 +461,8 @@ func.func @resize_nearest_position(
 }
 
 // fwdResizeBilinearInstImpl; the weight of the upper neighbour as the bits of a float32.
-func.func @resize_bilinear_position(
-    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
-    %half_pixel_centers: i1) -> (i32, i32, i32) {
-  %position = func.call @resize_position(%output_index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
+func.func @resize_bilinear_position(%input_size: i32) -> (i32, i32, i32) {
+  %position = func.call @resize_position() : () -> f32
   %floor = fixed.convert %position {rounding = toward_zero} : f32 to i32
   %one = arith.constant 1 : i32
   %last = arith.subi %input_size, %one : i32
@@ -534,7 +503,7 @@ func.func @resize_bilinear(
   %right = func.call @interpolate(%v01, %v11, %y) : (f32, f32, f32) -> f32
   %real = func.call @interpolate(%left, %right, %x) : (f32, f32, f32) -> f32
   %whole = fixed.convert %real {rounding = toward_zero} : f32 to i32
-  %lowering = func.call @lowering(%output_unsigned) : (i1) -> i32
+  %lowering = func.call @lowering() : () -> i32
   %result = arith.addi %whole, %lowering : i32
   return %result : i32
 }

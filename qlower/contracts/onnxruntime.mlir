@@ -63,26 +63,28 @@ module attributes {
 // ---------------------------------------------------------------- steps
 
 // MLAS clamps before it rounds and adds the zero point; the order makes no difference.
-func.func private @store(%real: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @store(
+    %real: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
-  %low = arith.subi %min, %zero_point : i32
-  %high = arith.subi %max, %zero_point : i32
+  %low = arith.subi %output_min, %output_zero_point : i32
+  %high = arith.subi %output_max, %output_zero_point : i32
   %above = arith.maxsi %rounded, %low : i32
   %clamped = arith.minsi %above, %high : i32
-  %result = arith.addi %clamped, %zero_point : i32
+  %result = arith.addi %clamped, %output_zero_point : i32
   return %result : i32
 }
 
-func.func private @store_with_zero_point_inside(%real: f32, %min: i32, %max: i32) -> i32 {
+func.func private @store_with_zero_point_inside(
+    %real: f32, %output_min: i32, %output_max: i32) -> i32 {
   %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
-  %above = arith.maxsi %rounded, %min : i32
-  %result = arith.minsi %above, %max : i32
+  %above = arith.maxsi %rounded, %output_min : i32
+  %result = arith.minsi %above, %output_max : i32
   return %result : i32
 }
 
 func.func private @dequantize_linear(
-    %input: i32, %input_scale: f32,
-    %input_zero_point: i32) -> f32 attributes {contract.rules = ["dequantize"]} {
+    %input: i32, %input_scale: f32, %input_zero_point: i32) -> f32
+    attributes {contract.rules = ["dequantize"]} {
   %centred = arith.subi %input, %input_zero_point : i32
   %real = arith.sitofp %centred : i32 to f32
   %result = arith.mulf %real, %input_scale : f32
@@ -91,20 +93,18 @@ func.func private @dequantize_linear(
 
 // MlasQuantizeLinear.
 func.func private @quantize_linear(
-    %real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
-  %steps = arith.divf %real, %scale : f32
-  %result = func.call @store(%steps, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+    %real: f32, %output_min: i32, %output_max: i32, %output_scale: f32) -> i32 {
+  %steps = arith.divf %real, %output_scale : f32
+  %result = func.call @store(%steps) : (f32) -> i32
   return %result : i32
 }
 
 // A Clip or Relu between DequantizeLinear and QuantizeLinear.
 // DequantizeLinear, then QuantizeLinear.
-func.func private @rescale(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+func.func private @rescale(%input: i32) -> i32
     attributes {contract.rules = ["requantize", "clamp"]} {
-  %real = func.call @dequantize_linear(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
-  %result = func.call @quantize_linear(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %real = func.call @dequantize_linear(%input) : (i32) -> f32
+  %result = func.call @quantize_linear(%real) : (f32) -> i32
   return %result : i32
 }
 
@@ -123,29 +123,25 @@ func.func private @require_ratio(%ratio: f32) {
 
 // MlasRequantizeOutput.
 func.func private @requantize_output(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"], contract.product = ["exact", "saturating_pairs_flat"]} {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %multiplier = arith.divf %step, %output_scale : f32
   func.call @require_ratio(%multiplier) : (f32) -> ()
   %sum = arith.sitofp %accumulator : i32 to f32
   %scaled = arith.mulf %sum, %multiplier : f32
-  %result = func.call @store(%scaled, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
+  %result = func.call @store(%scaled) : (f32) -> i32
   return %result : i32
 }
 
 // QLinearMatMul.
-func.func @matmul(
-    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %result = func.call @requantize_output(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+func.func @matmul(%accumulator: i32) -> i32 {
+  %result = func.call @requantize_output(%accumulator) : (i32) -> i32
   return %result : i32
 }
 
 // With VNNI all products are exact.
-func.func @conv2d_product(
-    ) -> i32
+func.func @conv2d_product() -> i32
     attributes {contract.rules = ["conv2d_product", "depthwise_conv2d_product", "linear_product"]} {
   %exact = arith.constant 0 : i32
   return %exact : i32
@@ -164,7 +160,7 @@ func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32)
 // MlasQLinearGlobalAveragePool: over rows and columns.
 func.func @mean(
     %accumulator: i32, %count: i32, %over_image: i1, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+    %output_scale: f32) -> i32 {
   cf.assert %over_image, "ONNX Runtime takes the mean over other dimensions than rows and columns in float32"
   %zeros = arith.muli %count, %input_zero_point : i32
   %sum = arith.subi %accumulator, %zeros : i32
@@ -174,7 +170,7 @@ func.func @mean(
   %multiplier = arith.divf %input_scale, %total_scale : f32
   func.call @require_finite(%multiplier) : (f32) -> ()
   %scaled = arith.mulf %real, %multiplier : f32
-  %result = func.call @store(%scaled, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
+  %result = func.call @store(%scaled) : (f32) -> i32
   return %result : i32
 }
 
@@ -206,10 +202,9 @@ func.func @avg_pool2d(
 // scalar.
 func.func @add(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %lhs_is_scalar: i1) -> i32 {
-  %in_order = func.call @add_in_order(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
-  %out_of_order = func.call @add_in_order(%rhs, %rhs_scale, %rhs_zero_point, %lhs, %lhs_scale, %lhs_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+    %rhs_zero_point: i32, %lhs_is_scalar: i1) -> i32 {
+  %in_order = func.call @add_in_order(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32, i32, f32, i32) -> i32
+  %out_of_order = func.call @add_in_order(%rhs, %rhs_scale, %rhs_zero_point, %lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32, i32, f32, i32) -> i32
   %result = arith.select %lhs_is_scalar, %out_of_order, %in_order : i32
   return %result : i32
 }
@@ -224,7 +219,7 @@ func.func private @require_finite(%ratio: f32) {
 
 func.func private @add_in_order(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32) -> i32 {
   %lhs_ratio = arith.divf %lhs_scale, %output_scale : f32
   %rhs_ratio = arith.divf %rhs_scale, %output_scale : f32
   %both = arith.maximumf %lhs_ratio, %rhs_ratio : f32
@@ -233,21 +228,20 @@ func.func private @add_in_order(
   %rhs_zero = arith.sitofp %rhs_zero_point : i32 to f32
   %rhs_offset = arith.mulf %rhs_ratio, %rhs_zero : f32
   %offsets = math.fma %lhs_zero, %lhs_ratio, %rhs_offset : f32
-  %z = arith.sitofp %zero_point : i32 to f32
+  %z = arith.sitofp %output_zero_point : i32 to f32
   %fixed = arith.subf %z, %offsets : f32
   %a = arith.sitofp %lhs : i32 to f32
   %b = arith.sitofp %rhs : i32 to f32
   %moved = math.fma %b, %rhs_ratio, %fixed : f32
   %sum = math.fma %a, %lhs_ratio, %moved : f32
-  %result = func.call @store_with_zero_point_inside(%sum, %min, %max) : (f32, i32, i32) -> i32
+  %result = func.call @store_with_zero_point_inside(%sum) : (f32) -> i32
   return %result : i32
 }
 
 // MlasQLinearMul.
 func.func @mul(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
@@ -258,36 +252,34 @@ func.func @mul(
   %scaled = arith.mulf %real, %multiplier : f32
   %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %scaled, %z : f32
-  %result = func.call @store_with_zero_point_inside(%moved, %output_min, %output_max) : (f32, i32, i32) -> i32
+  %result = func.call @store_with_zero_point_inside(%moved) : (f32) -> i32
   return %result : i32
 }
 
 // The stored integer of a bound, as QuantizeLinear gives it.
-func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+func.func @bound(%real: f32) -> i32 {
   %low = arith.constant -65536 : i32
   %high = arith.constant 65536 : i32
-  %result = func.call @quantize_linear(%real, %output_scale, %output_zero_point, %low, %high) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_linear(%real, %low, %high) : (f32, i32, i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling
 
 // NaN gives the smallest code.
-func.func @quantize(
-    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @quantize(%input: f32) -> i32 {
   %infinity = arith.constant 0xFF800000 : f32
   %above = arith.cmpf ogt, %input, %infinity : f32
   %number = arith.select %above, %input, %infinity : f32
-  %result = func.call @quantize_linear(%number, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_linear(%number) : (f32) -> i32
   return %result : i32
 }
 
 // QLinearConcat: an input whose scale and zero point are the output's is copied.
 func.func @concat(
     %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %rescaled = func.call @rescale(%input, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+    %output_zero_point: i32) -> i32 {
+  %rescaled = func.call @rescale(%input) : (i32) -> i32
   %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
   %same_zero = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
   %same = arith.andi %same_scale, %same_zero : i1
@@ -296,15 +288,13 @@ func.func @concat(
 }
 
 // QLinearLeakyRelu, a table.
-func.func @leaky_relu(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %alpha: f32) -> i32 {
-  %real = func.call @dequantize_linear(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+func.func @leaky_relu(%input: i32, %alpha: f32) -> i32 {
+  %real = func.call @dequantize_linear(%input) : (i32) -> f32
   %leak = arith.mulf %real, %alpha : f32
   %zero = arith.constant 0.0 : f32
   %not_negative = arith.cmpf oge, %real, %zero : f32
   %y = arith.select %not_negative, %real, %leak : f32
-  %result = func.call @quantize_linear(%y, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_linear(%y) : (f32) -> i32
   return %result : i32
 }
 

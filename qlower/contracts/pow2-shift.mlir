@@ -64,10 +64,10 @@ func.func private @nearest_exponent(%real: f64) -> i64 {
   return %result : i64
 }
 
-func.func private @ratio_exponent(%a: f32, %b: f32, %c: f32) -> i64 {
-  %a64 = arith.extf %a : f32 to f64
+func.func private @ratio_exponent(%b: f32, %input_scale: f32, %output_scale: f32) -> i64 {
+  %a64 = arith.extf %input_scale : f32 to f64
   %b64 = arith.extf %b : f32 to f64
-  %c64 = arith.extf %c : f32 to f64
+  %c64 = arith.extf %output_scale : f32 to f64
   %product = arith.mulf %a64, %b64 : f64
   %real = arith.divf %product, %c64 : f64
   %result = func.call @nearest_exponent(%real) : (f64) -> i64
@@ -100,32 +100,19 @@ func.func private @shift(%x: i32, %exponent: i64) -> i32 {
 
 // ---------------------------------------------------------------- convolution, matmul
 
-func.func @conv2d(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %exponent = func.call @ratio_exponent(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> i64
+func.func @conv2d(%accumulator: i32, %weight_scale: f32) -> i32 {
+  %exponent = func.call @ratio_exponent(%weight_scale) : (f32) -> i64
   %shifted = func.call @shift(%accumulator, %exponent) : (i32, i64) -> i32
-  %result = func.call @store(%shifted, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @matmul(
-    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %exponent = func.call @ratio_exponent(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> i64
-  %shifted = func.call @shift(%accumulator, %exponent) : (i32, i64) -> i32
-  %result = func.call @store(%shifted, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @store(%shifted) : (i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- pooling, mean
 
 // floor(sum * 2^exponent / count + 1/2), for exponents in [-24, 24]
-func.func private @mean_of(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func private @mean_of(%accumulator: i32, %count: i32, %input_zero_point: i32) -> i32 {
   %one_f = arith.constant 1.0 : f32
-  %exponent = func.call @ratio_exponent(%input_scale, %one_f, %output_scale) : (f32, f32, f32) -> i64
+  %exponent = func.call @ratio_exponent(%one_f) : (f32) -> i64
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   func.call @require_similar(%exponent) : (i64) -> ()
@@ -148,7 +135,7 @@ func.func private @mean_of(
   %step = arith.extsi %below : i1 to i64
   %floor = arith.addi %quotient, %step : i64
   %mean = fixed.saturate %floor : i64 to i32
-  %result = func.call @store(%mean, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @store(%mean) : (i32) -> i32
   return %result : i32
 }
 
@@ -164,11 +151,10 @@ func.func private @require_similar(%exponent: i64) {
 
 // The exponents of both operands' ratios, and by how many places the finer grid is below the
 // output's.
-func.func private @sum_shifts(
-    %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32) -> (i64, i64, i64) {
+func.func private @sum_shifts(%lhs_scale: f32, %rhs_scale: f32) -> (i64, i64, i64) {
   %one = arith.constant 1.0 : f32
-  %lhs = func.call @ratio_exponent(%lhs_scale, %one, %output_scale) : (f32, f32, f32) -> i64
-  %rhs = func.call @ratio_exponent(%rhs_scale, %one, %output_scale) : (f32, f32, f32) -> i64
+  %lhs = func.call @ratio_exponent(%one, %lhs_scale) : (f32, f32) -> i64
+  %rhs = func.call @ratio_exponent(%one, %rhs_scale) : (f32, f32) -> i64
   func.call @require_similar(%lhs) : (i64) -> ()
   func.call @require_similar(%rhs) : (i64) -> ()
   %finer = arith.minsi %lhs, %rhs : i64
@@ -187,80 +173,67 @@ func.func private @align(%stored: i32, %zero_point: i32, %shift: i64) -> i64 {
   return %result : i64
 }
 
-func.func private @store_sum(
-    %sum: i64, %places: i64, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @store_sum(%sum: i64, %places: i64) -> i32 {
   %shifted = fixed.shift_right %sum, %places {rounding = half_up} : i64
   %narrow = fixed.saturate %shifted : i64 to i32
-  %result = func.call @store(%narrow, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @store(%narrow) : (i32) -> i32
   return %result : i32
 }
 
-func.func @add(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
-  %lhs_shift, %rhs_shift, %places = func.call @sum_shifts(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> (i64, i64, i64)
+func.func @add(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
+  %lhs_shift, %rhs_shift, %places = func.call @sum_shifts() : () -> (i64, i64, i64)
   %a = func.call @align(%lhs, %lhs_zero_point, %lhs_shift) : (i32, i32, i64) -> i64
   %b = func.call @align(%rhs, %rhs_zero_point, %rhs_shift) : (i32, i32, i64) -> i64
   %sum = arith.addi %a, %b : i64
-  %result = func.call @store_sum(%sum, %places, %output_zero_point, %output_min, %output_max) : (i64, i64, i32, i32, i32) -> i32
+  %result = func.call @store_sum(%sum, %places) : (i64, i64) -> i32
   return %result : i32
 }
 
-func.func @sub(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
-  %lhs_shift, %rhs_shift, %places = func.call @sum_shifts(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> (i64, i64, i64)
+func.func @sub(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
+  %lhs_shift, %rhs_shift, %places = func.call @sum_shifts() : () -> (i64, i64, i64)
   %a = func.call @align(%lhs, %lhs_zero_point, %lhs_shift) : (i32, i32, i64) -> i64
   %b = func.call @align(%rhs, %rhs_zero_point, %rhs_shift) : (i32, i32, i64) -> i64
   %sum = arith.subi %a, %b : i64
-  %result = func.call @store_sum(%sum, %places, %output_zero_point, %output_min, %output_max) : (i64, i64, i32, i32, i32) -> i32
+  %result = func.call @store_sum(%sum, %places) : (i64, i64) -> i32
   return %result : i32
 }
 
 func.func @mul(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+    %lhs: i32, %lhs_zero_point: i32, %rhs: i32, %weight_scale: f32, %rhs_zero_point: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
-  %exponent = func.call @ratio_exponent(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> i64
+  %exponent = func.call @ratio_exponent(%weight_scale) : (f32) -> i64
   %shifted = func.call @shift(%product, %exponent) : (i32, i64) -> i32
-  %result = func.call @store(%shifted, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @store(%shifted) : (i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- rescaling
 
-func.func private @rescale(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func private @rescale(%input: i32, %input_zero_point: i32) -> i32 {
   %one = arith.constant 1.0 : f32
-  %exponent = func.call @ratio_exponent(%input_scale, %one, %output_scale) : (f32, f32, f32) -> i64
+  %exponent = func.call @ratio_exponent(%one) : (f32) -> i64
   %centred = arith.subi %input, %input_zero_point : i32
   %shifted = func.call @shift(%centred, %exponent) : (i32, i64) -> i32
-  %result = func.call @store(%shifted, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @store(%shifted) : (i32) -> i32
   return %result : i32
 }
 
-func.func @leaky_relu(
-    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func @leaky_relu(%input: i32, %alpha: f32, %input_zero_point: i32) -> i32 {
   %none = arith.constant 0.0 : f32
   %legal = arith.cmpf ogt, %alpha, %none : f32
   cf.assert %legal, "leaky_relu: alpha is not positive, it has no nearest power of two"
   %one = arith.constant 1.0 : f32
   %x = arith.subi %input, %input_zero_point : i32
-  %exponent = func.call @ratio_exponent(%input_scale, %one, %output_scale) : (f32, f32, f32) -> i64
-  %alpha_exponent = func.call @ratio_exponent(%input_scale, %alpha, %output_scale) : (f32, f32, f32) -> i64
+  %exponent = func.call @ratio_exponent(%one) : (f32) -> i64
+  %alpha_exponent = func.call @ratio_exponent(%alpha) : (f32) -> i64
   %identity = func.call @shift(%x, %exponent) : (i32, i64) -> i32
   %sloped = func.call @shift(%x, %alpha_exponent) : (i32, i64) -> i32
   %zero = arith.constant 0 : i32
   %non_negative = arith.cmpi sge, %x, %zero : i32
   %shifted = arith.select %non_negative, %identity, %sloped : i32
-  %result = func.call @store(%shifted, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @store(%shifted) : (i32) -> i32
   return %result : i32
 }
 

@@ -36,8 +36,7 @@ module attributes {
   contract.base = "pytorch-fbgemm"
 } {
 
-func.func @conv2d_product(
-    ) -> i32
+func.func @conv2d_product() -> i32
     attributes {contract.rules = ["conv2d_product", "depthwise_conv2d_product", "linear_product"]} {
   %saturating_pairs = arith.constant 1 : i32
   return %saturating_pairs : i32

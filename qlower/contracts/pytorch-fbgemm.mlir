@@ -62,20 +62,22 @@ module attributes {
 
 // Clamping before the zero point is added keeps the sum within 32 bits; FBGEMM saturates at
 // 16 bits here instead, which gives the same.
-func.func private @store(%real: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @store(
+    %real: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
-  %low = arith.subi %min, %zero_point : i32
-  %high = arith.subi %max, %zero_point : i32
+  %low = arith.subi %output_min, %output_zero_point : i32
+  %high = arith.subi %output_max, %output_zero_point : i32
   %above = arith.maxsi %rounded, %low : i32
   %clamped = arith.minsi %above, %high : i32
-  %result = arith.addi %clamped, %zero_point : i32
+  %result = arith.addi %clamped, %output_zero_point : i32
   return %result : i32
 }
 
-func.func private @store_with_zero_point_inside(%real: f32, %min: i32, %max: i32) -> i32 {
+func.func private @store_with_zero_point_inside(
+    %real: f32, %output_min: i32, %output_max: i32) -> i32 {
   %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
-  %above = arith.maxsi %rounded, %min : i32
-  %result = arith.minsi %above, %max : i32
+  %above = arith.maxsi %rounded, %output_min : i32
+  %result = arith.minsi %above, %output_max : i32
   return %result : i32
 }
 
@@ -89,20 +91,21 @@ func.func private @reciprocal(%x: f32) -> f32 {
 }
 
 // Vec256/Vec512 of quantized integers, dequantize: one FMA.
-func.func private @dequantize_fused(%stored: i32, %scale: f32, %zero_point: i32) -> f32 {
+func.func private @dequantize_fused(
+    %stored: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
   %zero = arith.constant 0 : i32
-  %negated = arith.subi %zero, %zero_point : i32
+  %negated = arith.subi %zero, %input_zero_point : i32
   %offset = arith.sitofp %negated : i32 to f32
-  %scaled_offset = arith.mulf %scale, %offset : f32
+  %scaled_offset = arith.mulf %input_scale, %offset : f32
   %real = arith.sitofp %stored : i32 to f32
-  %result = math.fma %scale, %real, %scaled_offset : f32
+  %result = math.fma %input_scale, %real, %scaled_offset : f32
   return %result : f32
 }
 
 // dequantize_val: of one element.
 func.func private @dequantize_exactly(
-    %input: i32, %input_scale: f32,
-    %input_zero_point: i32) -> f32 attributes {contract.rules = ["dequantize"]} {
+    %input: i32, %input_scale: f32, %input_zero_point: i32) -> f32
+    attributes {contract.rules = ["dequantize"]} {
   %centred = arith.subi %input, %input_zero_point : i32
   %real = arith.sitofp %centred : i32 to f32
   %result = arith.mulf %real, %input_scale : f32
@@ -110,12 +113,11 @@ func.func private @dequantize_exactly(
 }
 
 // fbgemm::QuantizeAvx2 and quantize_val, legacy order: the zero point inside an FMA.
-func.func private @quantize_fused(
-    %real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
-  %inverse = func.call @reciprocal(%scale) : (f32) -> f32
-  %z = arith.sitofp %zero_point : i32 to f32
+func.func private @quantize_fused(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+  %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
+  %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = math.fma %real, %inverse, %z : f32
-  %result = func.call @store_with_zero_point_inside(%moved, %min, %max) : (f32, i32, i32) -> i32
+  %result = func.call @store_with_zero_point_inside(%moved) : (f32) -> i32
   return %result : i32
 }
 
@@ -134,9 +136,9 @@ func.func private @is_in_body(%position: i32, %count: i32, %lanes: i32) -> i1 {
 }
 
 func.func private @require_equal_quantization(
-    %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32) {
+    %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %output_zero_point: i32) {
   %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
-  %same_zero = arith.cmpi eq, %input_zero_point, %zero_point : i32
+  %same_zero = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
   %legal = arith.andi %same_scale, %same_zero : i1
   cf.assert %legal, "input and output differ in scale or zero point, PyTorch gives the output those of the input"
   return
@@ -158,7 +160,7 @@ func.func private @require_ratio(%ratio: f32) {
 // ReQuantizeOutput with a float bias.
 func.func private @contraction(
     %accumulator: i32, %real_bias: f32, %per_channel: i1, %input_scale: f32, %weight_scale: f32,
-    %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+    %output_scale: f32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"], contract.product = ["exact", "saturating_pairs_flat"]} {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %multiplier = arith.divf %step, %output_scale : f32
@@ -170,7 +172,7 @@ func.func private @contraction(
   %divided = arith.addf %sum, %bias_steps : f32
   %biased = arith.select %per_channel, %divided, %fused : f32
   %scaled = arith.mulf %biased, %multiplier : f32
-  %result = func.call @store(%scaled, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
+  %result = func.call @store(%scaled) : (f32) -> i32
   return %result : i32
 }
 
@@ -184,20 +186,20 @@ func.func @dequantize_bias(%bias: i32, %input_scale: f32, %weight_scale: f32) ->
 
 // src/FbgemmConv.cc, takeDepthWiseFastPath.
 func.func private @is_fast_depthwise(
-    %channels: i32, %outputs: i32, %kernel_height: i32, %kernel_width: i32, %stride_height: i32,
-    %stride_width: i32, %dilation_height: i32, %dilation_width: i32, %pad_top: i32,
-    %pad_bottom: i32, %pad_left: i32, %pad_right: i32) -> i1 {
+    %input_channels: i32, %channel_count: i32, %kernel_height: i32, %kernel_width: i32,
+    %stride_height: i32, %stride_width: i32, %dilation_height: i32, %dilation_width: i32,
+    %pad_top: i32, %pad_bottom: i32, %pad_left: i32, %pad_right: i32) -> i1 {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %c2 = arith.constant 2 : i32
   %c3 = arith.constant 3 : i32
   %c5 = arith.constant 5 : i32
   %c8 = arith.constant 8 : i32
-  %twice = arith.muli %channels, %c2 : i32
-  %once = arith.cmpi eq, %outputs, %channels : i32
-  %doubled = arith.cmpi eq, %outputs, %twice : i32
+  %twice = arith.muli %input_channels, %c2 : i32
+  %once = arith.cmpi eq, %channel_count, %input_channels : i32
+  %doubled = arith.cmpi eq, %channel_count, %twice : i32
   %multiplier = arith.ori %once, %doubled : i1
-  %tail = arith.remsi %channels, %c8 : i32
+  %tail = arith.remsi %input_channels, %c8 : i32
   %whole = arith.cmpi eq, %tail, %c0 : i32
   %square = arith.cmpi eq, %kernel_height, %kernel_width : i32
   %three = arith.cmpi eq, %kernel_height, %c3 : i32
@@ -227,22 +229,16 @@ func.func private @is_fast_depthwise(
 }
 
 // Grouped convolutions of one channel a group are depthwise.
-func.func @conv2d_product(
-    %groups: i32, %input_channels: i32, %channel_count: i32, %kernel_height: i32,
-    %kernel_width: i32, %stride_height: i32, %stride_width: i32, %dilation_height: i32,
-    %dilation_width: i32, %pad_top: i32, %pad_bottom: i32, %pad_left: i32, %pad_right: i32) -> i32 {
-  %fast = func.call @is_fast_depthwise(%input_channels, %channel_count, %kernel_height, %kernel_width, %stride_height, %stride_width, %dilation_height, %dilation_width, %pad_top, %pad_bottom, %pad_left, %pad_right) : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> i1
+func.func @conv2d_product(%groups: i32, %input_channels: i32) -> i32 {
+  %fast = func.call @is_fast_depthwise() : () -> i1
   %depthwise = arith.cmpi eq, %groups, %input_channels : i32
   %saturates = arith.andi %depthwise, %fast : i1
   %result = arith.extui %saturates : i1 to i32
   return %result : i32
 }
 
-func.func @depthwise_conv2d_product(
-    %input_channels: i32, %channel_count: i32, %kernel_height: i32, %kernel_width: i32,
-    %stride_height: i32, %stride_width: i32, %dilation_height: i32, %dilation_width: i32,
-    %pad_top: i32, %pad_bottom: i32, %pad_left: i32, %pad_right: i32) -> i32 {
-  %fast = func.call @is_fast_depthwise(%input_channels, %channel_count, %kernel_height, %kernel_width, %stride_height, %stride_width, %dilation_height, %dilation_width, %pad_top, %pad_bottom, %pad_left, %pad_right) : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> i1
+func.func @depthwise_conv2d_product() -> i32 {
+  %fast = func.call @is_fast_depthwise() : () -> i1
   %result = arith.extui %fast : i1 to i32
   return %result : i32
 }
@@ -258,14 +254,13 @@ func.func @linear_product() -> i32 {
 // qavg_pool2d_nhwc_kernel: blocks of channels, then one by one. PyTorch gives the output the
 // input's scale and zero point.
 func.func @avg_pool2d(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %window_size: i32,
-    %count_include_pad: i1, %channel: i32, %channel_count: i32) -> i32 {
-  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %output_zero_point) : (f32, i32, f32, i32) -> ()
+    %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1, %channel: i32,
+    %channel_count: i32) -> i32 {
+  func.call @require_equal_quantization() : () -> ()
   %divisor = arith.select %count_include_pad, %window_size, %count : i32
-  %mean = func.call @mean_of(%accumulator, %count, %divisor, %input_zero_point) : (i32, i32, i32, i32) -> f32
-  %body = func.call @store(%mean, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
-  %tail = func.call @store_sum(%mean, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
+  %mean = func.call @mean_of(%accumulator, %divisor) : (i32, i32) -> f32
+  %body = func.call @store(%mean) : (f32) -> i32
+  %tail = func.call @store_sum(%mean) : (f32) -> i32
   %lanes = func.call @pool_lanes() : () -> i32
   %in_body = func.call @is_in_body(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
   %result = arith.select %in_body, %body, %tail : i32
@@ -274,43 +269,42 @@ func.func @avg_pool2d(
 
 // qadaptive_avg_pool2d_nhwc_kernel: blocks of 8 channels in an FMA, then one by one.
 func.func @adaptive_avg_pool2d(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %channel: i32,
-    %channel_count: i32) -> i32 {
-  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %output_zero_point) : (f32, i32, f32, i32) -> ()
-  %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> f32
+    %accumulator: i32, %count: i32, %channel: i32, %channel_count: i32,
+    %output_zero_point: i32) -> i32 {
+  func.call @require_equal_quantization() : () -> ()
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> f32
   %n = arith.sitofp %count : i32 to f32
   %inverse = func.call @reciprocal(%n) : (f32) -> f32
   %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = math.fma %sum, %inverse, %z : f32
-  %body = func.call @store_with_zero_point_inside(%moved, %output_min, %output_max) : (f32, i32, i32) -> i32
+  %body = func.call @store_with_zero_point_inside(%moved) : (f32) -> i32
   %mean = arith.mulf %sum, %inverse : f32
-  %tail = func.call @store_sum(%mean, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
+  %tail = func.call @store_sum(%mean) : (f32) -> i32
   %lanes = arith.constant 8 : i32
   %in_body = func.call @is_in_body(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
   %result = arith.select %in_body, %body, %tail : i32
   return %result : i32
 }
 
-func.func private @centred_sum(%accumulator: i32, %count: i32, %zero_point: i32) -> f32 {
-  %zeros = arith.muli %count, %zero_point : i32
+func.func private @centred_sum(%accumulator: i32, %count: i32, %input_zero_point: i32) -> f32 {
+  %zeros = arith.muli %count, %input_zero_point : i32
   %sum = arith.subi %accumulator, %zeros : i32
   %result = arith.sitofp %sum : i32 to f32
   return %result : f32
 }
 
-func.func private @mean_of(%accumulator: i32, %count: i32, %divisor: i32, %zero_point: i32) -> f32 {
-  %sum = func.call @centred_sum(%accumulator, %count, %zero_point) : (i32, i32, i32) -> f32
+func.func private @mean_of(%accumulator: i32, %divisor: i32) -> f32 {
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> f32
   %n = arith.sitofp %divisor : i32 to f32
   %inverse = func.call @reciprocal(%n) : (f32) -> f32
   %result = arith.mulf %sum, %inverse : f32
   return %result : f32
 }
 
-func.func private @store_sum(%real: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
-  %z = arith.sitofp %zero_point : i32 to f32
+func.func private @store_sum(%real: f32, %output_zero_point: i32) -> i32 {
+  %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %real, %z : f32
-  %result = func.call @store_with_zero_point_inside(%moved, %min, %max) : (f32, i32, i32) -> i32
+  %result = func.call @store_with_zero_point_inside(%moved) : (f32) -> i32
   return %result : i32
 }
 
@@ -318,20 +312,19 @@ func.func private @store_sum(%real: f32, %zero_point: i32, %min: i32, %max: i32)
 
 // qadd_kernel: two vectors of AVX2 or one of AVX-512 at a time.
 func.func @add(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %element: i32, %element_count: i32) -> i32 {
+    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %element: i32, %element_count: i32, %output_scale: f32) -> i32 {
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %a = func.call @dequantize_fused(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
   %b = func.call @dequantize_fused(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
   %sum = arith.addf %a, %b : f32
   %scaled = arith.mulf %sum, %inverse : f32
-  %body = func.call @store(%scaled, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
+  %body = func.call @store(%scaled) : (f32) -> i32
   %tail_a = func.call @dequantize_exactly(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
   %tail_b = func.call @dequantize_exactly(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
   %tail_sum = arith.addf %tail_a, %tail_b : f32
   %tail_scaled = arith.mulf %tail_sum, %inverse : f32
-  %tail = func.call @store_sum(%tail_scaled, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
+  %tail = func.call @store_sum(%tail_scaled) : (f32) -> i32
   %lanes = arith.constant 64 : i32
   %in_body = func.call @is_in_body(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
   %result = arith.select %in_body, %body, %tail : i32
@@ -341,8 +334,7 @@ func.func @add(
 // qmul_kernel.
 func.func @mul(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
@@ -351,7 +343,7 @@ func.func @mul(
   %multiplier = arith.mulf %scales, %inverse : f32
   %real = arith.sitofp %product : i32 to f32
   %scaled = arith.mulf %real, %multiplier : f32
-  %result = func.call @store(%scaled, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
+  %result = func.call @store(%scaled) : (f32) -> i32
   return %result : i32
 }
 
@@ -367,10 +359,8 @@ func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
 }
 
 // qrelu_kernel, qclamp_kernel: of the stored integers.
-func.func @clamp(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %output_zero_point) : (f32, i32, f32, i32) -> ()
+func.func @clamp(%input: i32, %output_min: i32, %output_max: i32) -> i32 {
+  func.call @require_equal_quantization() : () -> ()
   %above = arith.maxsi %input, %output_min : i32
   %result = arith.minsi %above, %output_max : i32
   return %result : i32
@@ -379,34 +369,29 @@ func.func @clamp(
 // ---------------------------------------------------------------- activations (tables)
 
 // Vectorized::quantize: by the reciprocal of the scale, the zero point after the rounding.
-func.func private @quantize_table(
-    %real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
-  %inverse = func.call @reciprocal(%scale) : (f32) -> f32
+func.func private @quantize_table(%real: f32, %output_scale: f32) -> i32 {
+  %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %steps = arith.mulf %real, %inverse : f32
-  %result = func.call @store(%steps, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  %result = func.call @store(%steps) : (f32) -> i32
   return %result : i32
 }
 
 // For tanh and hard_swish, which QNNPACK tabulates without an FMA.
-func.func private @dequantize_lookup(
-    %stored: i32, %scale: f32, %zero_point: i32, %unsigned: i1) -> f32 {
-  %result = func.call @dequantize_fused(%stored, %scale, %zero_point) : (i32, f32, i32) -> f32
+func.func private @dequantize_lookup(%stored: i32) -> f32 {
+  %result = func.call @dequantize_fused(%stored) : (i32) -> f32
   return %result : f32
 }
 
 // For hard_swish, which QNNPACK stores in a way of its own.
-func.func private @quantize_lookup(
-    %real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
-  %result = func.call @quantize_table(%real, %scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
+func.func private @quantize_lookup(%real: f32) -> i32 {
+  %result = func.call @quantize_table(%real) : (f32) -> i32
   return %result : i32
 }
 
 // qsigmoid_kernel: 1 / (1 + exp(-x)), without an FMA in x, so that the zero point is 0 at any
 // scale; torch.sigmoid has an output scale of 1/256.
-func.func @sigmoid(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @dequantize_exactly(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+func.func @sigmoid(%input: i32) -> i32 {
+  %x = func.call @dequantize_exactly(%input) : (i32) -> f32
   %wide = arith.extf %x : f32 to f64
   %negated = arith.negf %wide : f64
   %exponential = math.exp %negated : f64
@@ -414,27 +399,23 @@ func.func @sigmoid(
   %sum = arith.addf %one, %exponential : f64
   %real = arith.divf %one, %sum : f64
   %y = arith.truncf %real : f64 to f32
-  %result = func.call @quantize_table(%y, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_table(%y) : (f32) -> i32
   return %result : i32
 }
 
 // qtanh_kernel; torch.tanh has an output scale of 1/128.
-func.func @tanh(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
-  %x = func.call @dequantize_lookup(%input, %input_scale, %input_zero_point, %output_unsigned) : (i32, f32, i32, i1) -> f32
+func.func @tanh(%input: i32) -> i32 {
+  %x = func.call @dequantize_lookup(%input) : (i32) -> f32
   %wide = arith.extf %x : f32 to f64
   %real = math.tanh %wide : f64
   %y = arith.truncf %real : f64 to f32
-  %result = func.call @quantize_table(%y, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_table(%y) : (f32) -> i32
   return %result : i32
 }
 
 // qhardswish_kernel: x * min(max(x + 3, 0), 6) / 6.
-func.func @hard_swish(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
-  %x = func.call @dequantize_lookup(%input, %input_scale, %input_zero_point, %output_unsigned) : (i32, f32, i32, i1) -> f32
+func.func @hard_swish(%input: i32) -> i32 {
+  %x = func.call @dequantize_lookup(%input) : (i32) -> f32
   %three = arith.constant 3.0 : f32
   %six = arith.constant 6.0 : f32
   %zero = arith.constant 0.0 : f32
@@ -443,35 +424,31 @@ func.func @hard_swish(
   %gate = arith.minimumf %above, %six : f32
   %product = arith.mulf %x, %gate : f32
   %y = arith.divf %product, %six : f32
-  %result = func.call @quantize_lookup(%y, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (f32, f32, i32, i32, i32, i1) -> i32
+  %result = func.call @quantize_lookup(%y) : (f32) -> i32
   return %result : i32
 }
 
 // qelu_kernel.
-func.func @elu(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @dequantize_fused(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+func.func @elu(%input: i32) -> i32 {
+  %x = func.call @dequantize_fused(%input) : (i32) -> f32
   %wide = arith.extf %x : f32 to f64
   %real = math.expm1 %wide : f64
   %negative = arith.truncf %real : f64 to f32
   %zero = arith.constant 0.0 : f32
   %not_negative = arith.cmpf oge, %x, %zero : f32
   %y = arith.select %not_negative, %x, %negative : f32
-  %result = func.call @quantize_table(%y, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_table(%y) : (f32) -> i32
   return %result : i32
 }
 
 // leaky_qrelu_out_kernel.
-func.func @leaky_relu(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %alpha: f32) -> i32 {
-  %x = func.call @dequantize_fused(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+func.func @leaky_relu(%input: i32, %alpha: f32) -> i32 {
+  %x = func.call @dequantize_fused(%input) : (i32) -> f32
   %leak = arith.mulf %x, %alpha : f32
   %zero = arith.constant 0.0 : f32
   %positive = arith.cmpf ogt, %x, %zero : f32
   %y = arith.select %positive, %x, %leak : f32
-  %result = func.call @quantize_table(%y, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_table(%y) : (f32) -> i32
   return %result : i32
 }
 
@@ -479,31 +456,27 @@ func.func @leaky_relu(
 
 // quantize_per_tensor.
 // NaN gives the largest code.
-func.func @quantize(
-    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @quantize(%input: f32) -> i32 {
   %infinity = arith.constant 0x7F800000 : f32
   %below = arith.cmpf olt, %input, %infinity : f32
   %number = arith.select %below, %input, %infinity : f32
-  %result = func.call @quantize_fused(%number, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_fused(%number) : (f32) -> i32
   return %result : i32
 }
 
 // PyTorch has no such operation: what `dequantize` and `quantize_per_tensor` give.
-func.func @requantize(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %real = func.call @dequantize_exactly(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
-  %result = func.call @quantize_fused(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+func.func @requantize(%input: i32) -> i32 {
+  %real = func.call @dequantize_exactly(%input) : (i32) -> f32
+  %result = func.call @quantize_fused(%real) : (f32) -> i32
   return %result : i32
 }
 
 // qcat: an input whose scale and zero point are the output's is copied.
 func.func @concat(
     %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %real = func.call @dequantize_exactly(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
-  %rescaled = func.call @quantize_fused(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+    %output_zero_point: i32) -> i32 {
+  %real = func.call @dequantize_exactly(%input) : (i32) -> f32
+  %rescaled = func.call @quantize_fused(%real) : (f32) -> i32
   %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
   %same_zero = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
   %same = arith.andi %same_scale, %same_zero : i1

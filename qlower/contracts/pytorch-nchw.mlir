@@ -38,30 +38,25 @@ module attributes {
 
 // avg_pool2d_out_frame.
 func.func @avg_pool2d(
-    %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1, %input_scale: f32,
-    %input_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
-  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %output_zero_point) : (f32, i32, f32, i32) -> ()
+    %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1) -> i32 {
+  func.call @require_equal_quantization() : () -> ()
   %divisor = arith.select %count_include_pad, %window_size, %count : i32
-  %mean = func.call @mean_of(%accumulator, %count, %divisor, %input_zero_point) : (i32, i32, i32, i32) -> f32
-  %result = func.call @store_sum(%mean, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
+  %mean = func.call @mean_of(%accumulator, %divisor) : (i32, i32) -> f32
+  %result = func.call @store_sum(%mean) : (f32) -> i32
   return %result : i32
 }
 
 // adaptive_avg_pool_single_out_frame: of the stored integers, zero points and all; the
 // reciprocal of the window's size is rounded twice.
-func.func @adaptive_avg_pool2d(
-    %accumulator: i32, %kernel_height: i32, %kernel_width: i32, %input_scale: f32,
-    %input_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
-  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %output_zero_point) : (f32, i32, f32, i32) -> ()
+func.func @adaptive_avg_pool2d(%accumulator: i32, %kernel_height: i32, %kernel_width: i32) -> i32 {
+  func.call @require_equal_quantization() : () -> ()
   %height = arith.sitofp %kernel_height : i32 to f32
   %width = arith.sitofp %kernel_width : i32 to f32
   %row = func.call @reciprocal(%height) : (f32) -> f32
   %multiplier = arith.divf %row, %width : f32
   %sum = arith.sitofp %accumulator : i32 to f32
   %mean = arith.mulf %sum, %multiplier : f32
-  %result = func.call @store_with_zero_point_inside(%mean, %output_min, %output_max) : (f32, i32, i32) -> i32
+  %result = func.call @store_with_zero_point_inside(%mean) : (f32) -> i32
   return %result : i32
 }
 

@@ -64,8 +64,8 @@ func.func private @has_kernel(%groups: i32, %input_channels: i32, %channel_count
 
 // src/cpu/ref_convolution_int8.cpp: one scale after the other, and a division.
 func.func private @store_by_reference(
-    %accumulator: i32, %bias: f32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+    %accumulator: i32, %bias: f32, %input_scale: f32, %weight_scale: f32,
+    %output_scale: f32) -> i32 {
   %x = func.call @through_reciprocal(%input_scale) : (f32) -> f32
   %sum = arith.sitofp %accumulator : i32 to f32
   %half_scaled = arith.mulf %sum, %x : f32
@@ -73,39 +73,33 @@ func.func private @store_by_reference(
   %biased = arith.addf %scaled, %bias : f32
   %output = func.call @through_reciprocal(%output_scale) : (f32) -> f32
   %real = arith.divf %biased, %output : f32
-  %result = func.call @store_code(%real, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_code(%real) : (f32) -> i32
   return %result : i32
 }
 
-func.func @conv2d(
-    %accumulator: i32, %real_bias: f32, %weights_symmetric: i1, %input_channels: i32,
-    %channel_count: i32, %groups: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32
+func.func @conv2d(%accumulator: i32, %real_bias: f32) -> i32
     attributes {contract.product = ["exact", "saturating_pairs_pixel"]} {
-  func.call @require_symmetric_weights(%weights_symmetric) : (i1) -> ()
-  %jit = func.call @store_contraction(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
-  %reference = func.call @store_by_reference(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
-  %has_kernel = func.call @has_kernel(%groups, %input_channels, %channel_count) : (i32, i32, i32) -> i1
+  func.call @require_symmetric_weights() : () -> ()
+  %jit = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
+  %reference = func.call @store_by_reference(%accumulator, %real_bias) : (i32, f32) -> i32
+  %has_kernel = func.call @has_kernel() : () -> i1
   %result = arith.select %has_kernel, %jit, %reference : i32
   return %result : i32
 }
 
-func.func @depthwise_conv2d(
-    %accumulator: i32, %real_bias: f32, %weights_symmetric: i1, %input_channels: i32,
-    %channel_count: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32,
-    %output_unsigned: i1) -> i32 attributes {contract.product = "exact"} {
-  func.call @require_symmetric_weights(%weights_symmetric) : (i1) -> ()
-  %jit = func.call @store_contraction(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
-  %reference = func.call @store_by_reference(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
-  %has_kernel = func.call @has_kernel(%input_channels, %input_channels, %channel_count) : (i32, i32, i32) -> i1
+func.func @depthwise_conv2d(%accumulator: i32, %real_bias: f32, %input_channels: i32) -> i32
+    attributes {contract.product = "exact"} {
+  func.call @require_symmetric_weights() : () -> ()
+  %jit = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
+  %reference = func.call @store_by_reference(%accumulator, %real_bias) : (i32, f32) -> i32
+  %has_kernel = func.call @has_kernel(%input_channels) : (i32) -> i1
   %result = arith.select %has_kernel, %jit, %reference : i32
   return %result : i32
 }
 
 // Saturating pairs, but for the reference and one channel a group.
-func.func @conv2d_product(%groups: i32, %input_channels: i32, %channel_count: i32) -> i32 {
-  %has_kernel = func.call @has_kernel(%groups, %input_channels, %channel_count) : (i32, i32, i32) -> i1
+func.func @conv2d_product() -> i32 {
+  %has_kernel = func.call @has_kernel() : () -> i1
   %result = arith.extui %has_kernel : i1 to i32
   return %result : i32
 }

@@ -53,71 +53,64 @@ func.func private @scale_accumulator(
 }
 
 func.func private @store_contraction(
-    %accumulator: i32, %bias: f32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+    %accumulator: i32, %bias: f32, %weight_scale: f32, %input_scale: f32,
+    %output_scale: f32) -> i32 {
   %x = func.call @through_reciprocal(%input_scale) : (f32) -> f32
   %sum = arith.sitofp %accumulator : i32 to f32
   %step = arith.mulf %x, %weight_scale : f32
   %ratio = arith.divf %step, %output_scale : f32
   func.call @require_ratio(%ratio) : (f32) -> ()
-  %scaled = func.call @scale_accumulator(%sum, %x, %weight_scale) : (f32, f32, f32) -> f32
+  %scaled = func.call @scale_accumulator(%sum, %x) : (f32, f32) -> f32
   %biased = arith.addf %scaled, %bias : f32
   %output = func.call @through_reciprocal(%output_scale) : (f32) -> f32
   %inverse = func.call @reciprocal(%output) : (f32) -> f32
   %real = arith.mulf %biased, %inverse : f32
-  %result = func.call @store_code(%real, %zero_point, %min, %max, %unsigned) : (f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_code(%real) : (f32) -> i32
   return %result : i32
 }
 
 // The rounding sees the zero point, so codes of int8 are rounded as those of uint8.
 func.func private @store_code(
-    %real: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
+    %real: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32,
+    %output_unsigned: i1) -> i32 {
   %c0 = arith.constant 0 : i32
   %c128 = arith.constant 128 : i32
-  %shift = arith.select %unsigned, %c0, %c128 : i32
-  %code = arith.addi %zero_point, %shift : i32
+  %shift = arith.select %output_unsigned, %c0, %c128 : i32
+  %code = arith.addi %output_zero_point, %shift : i32
   %z = arith.sitofp %code : i32 to f32
   %moved = arith.addf %real, %z : f32
-  %low = arith.addi %min, %shift : i32
-  %high = arith.addi %max, %shift : i32
+  %low = arith.addi %output_min, %shift : i32
+  %high = arith.addi %output_max, %shift : i32
   %stored = func.call @store_with_zero_point_inside(%moved, %low, %high) : (f32, i32, i32) -> i32
   %result = arith.subi %stored, %shift : i32
   return %result : i32
 }
 
 // qconv_prepack, qlinear_prepack.
-func.func private @require_symmetric_weights(%symmetric: i1) {
-  cf.assert %symmetric, "weights have a zero point other than 0, which PyTorch's engine onednn refuses"
+func.func private @require_symmetric_weights(%weights_symmetric: i1) {
+  cf.assert %weights_symmetric, "weights have a zero point other than 0, which PyTorch's engine onednn refuses"
   return
 }
 
-func.func @conv2d(
-    %accumulator: i32, %real_bias: f32, %weights_symmetric: i1, %input_scale: f32,
-    %weight_scale: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %output_unsigned: i1) -> i32
+func.func @conv2d(%accumulator: i32, %real_bias: f32) -> i32
     attributes {contract.product = ["exact", "saturating_pairs_pixel"]} {
-  func.call @require_symmetric_weights(%weights_symmetric) : (i1) -> ()
-  %result = func.call @store_contraction(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
+  func.call @require_symmetric_weights() : () -> ()
+  %result = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
   return %result : i32
 }
 
-func.func @depthwise_conv2d(
-    %accumulator: i32, %real_bias: f32, %weights_symmetric: i1, %input_scale: f32,
-    %weight_scale: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %output_unsigned: i1) -> i32 attributes {contract.product = "exact"} {
-  func.call @require_symmetric_weights(%weights_symmetric) : (i1) -> ()
-  %result = func.call @store_contraction(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
+func.func @depthwise_conv2d(%accumulator: i32, %real_bias: f32) -> i32
+    attributes {contract.product = "exact"} {
+  func.call @require_symmetric_weights() : () -> ()
+  %result = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
   return %result : i32
 }
 
-func.func @linear(
-    %accumulator: i32, %real_bias: f32, %weights_symmetric: i1, %input_scale: f32,
-    %weight_scale: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %output_unsigned: i1) -> i32
+func.func @linear(%accumulator: i32, %real_bias: f32, %weight_scale: f32) -> i32
     attributes {contract.product = ["exact", "saturating_pairs_pixel"]} {
-  func.call @require_symmetric_weights(%weights_symmetric) : (i1) -> ()
+  func.call @require_symmetric_weights() : () -> ()
   %w = func.call @through_reciprocal(%weight_scale) : (f32) -> f32
-  %result = func.call @store_contraction(%accumulator, %real_bias, %input_scale, %w, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
+  %result = func.call @store_contraction(%accumulator, %real_bias, %w) : (i32, f32, f32) -> i32
   return %result : i32
 }
 

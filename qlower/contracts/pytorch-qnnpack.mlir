@@ -46,8 +46,7 @@ module attributes {
 // ---------------------------------------------------------------- convolution, linear
 
 func.func private @requantize_float32(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
@@ -55,7 +54,7 @@ func.func private @requantize_float32(
   func.call @require_ratio(%multiplier) : (f32) -> ()
   %sum = arith.sitofp %accumulator : i32 to f32
   %scaled = arith.mulf %sum, %multiplier : f32
-  %result = func.call @store(%scaled, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
+  %result = func.call @store(%scaled) : (f32) -> i32
   return %result : i32
 }
 
@@ -94,7 +93,7 @@ func.func private @is_supported_ratio(%ratio: f32) -> i1 {
 func.func @add(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
     %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %output_unsigned: i1, %element: i32, %element_count: i32) -> i32 {
+    %output_max: i32, %output_unsigned: i1) -> i32 {
   %lhs_ratio = arith.divf %lhs_scale, %output_scale : f32
   %rhs_ratio = arith.divf %rhs_scale, %output_scale : f32
   %lhs_supported = func.call @is_supported_ratio(%lhs_ratio) : (f32) -> i1
@@ -126,7 +125,7 @@ func.func @add(
   %moved = arith.addi %rounded, %output_zero_point : i32
   %above = arith.maxsi %moved, %output_min : i32
   %qnnpack = arith.minsi %above, %output_max : i32
-  %aten = func.call @"pytorch-fbgemm.add"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %output_zero_point, %output_min, %output_max, %element, %element_count) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32, i32, i32) -> i32
+  %aten = func.call @"pytorch-fbgemm.add"(%lhs, %rhs) : (i32, i32) -> i32
   %result = arith.select %output_unsigned, %qnnpack, %aten : i32
   return %result : i32
 }
@@ -134,22 +133,20 @@ func.func @add(
 // ---------------------------------------------------------------- activations (tables)
 
 // qnnpack/src/hardswish.c, tanh.c: a code is centred before it is scaled.
-func.func private @dequantize_lookup(
-    %stored: i32, %scale: f32, %zero_point: i32, %unsigned: i1) -> f32 {
-  %qnnpack = func.call @dequantize_exactly(%stored, %scale, %zero_point) : (i32, f32, i32) -> f32
-  %aten = func.call @dequantize_fused(%stored, %scale, %zero_point) : (i32, f32, i32) -> f32
-  %result = arith.select %unsigned, %qnnpack, %aten : f32
+func.func private @dequantize_lookup(%stored: i32, %output_unsigned: i1) -> f32 {
+  %qnnpack = func.call @dequantize_exactly(%stored) : (i32) -> f32
+  %aten = func.call @dequantize_fused(%stored) : (i32) -> f32
+  %result = arith.select %output_unsigned, %qnnpack, %aten : f32
   return %result : f32
 }
 
 // qnnpack/src/hardswish.c: the zero point inside the rounding.
-func.func private @quantize_lookup(
-    %real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32, %unsigned: i1) -> i32 {
-  %inverse = func.call @reciprocal(%scale) : (f32) -> f32
+func.func private @quantize_lookup(%real: f32, %output_scale: f32, %output_unsigned: i1) -> i32 {
+  %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %steps = arith.mulf %real, %inverse : f32
-  %qnnpack = func.call @store_sum(%steps, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
-  %aten = func.call @quantize_table(%real, %scale, %zero_point, %min, %max) : (f32, f32, i32, i32, i32) -> i32
-  %result = arith.select %unsigned, %qnnpack, %aten : i32
+  %qnnpack = func.call @store_sum(%steps) : (f32) -> i32
+  %aten = func.call @quantize_table(%real) : (f32) -> i32
+  %result = arith.select %output_unsigned, %qnnpack, %aten : i32
   return %result : i32
 }
 
@@ -157,50 +154,42 @@ func.func private @quantize_lookup(
 
 // pytorch_qnnp_compute_avgpool_quantization_params.
 func.func private @pool(
-    %accumulator: i32, %count: i32, %divisor: i32, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
-  %sum = func.call @centred_sum(%accumulator, %count, %input_zero_point) : (i32, i32, i32) -> f32
+    %accumulator: i32, %divisor: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> f32
   %n = arith.sitofp %divisor : i32 to f32
   %total_scale = arith.mulf %output_scale, %n : f32
   %multiplier = arith.divf %input_scale, %total_scale : f32
   %scaled = arith.mulf %sum, %multiplier : f32
-  %result = func.call @store(%scaled, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  %result = func.call @store(%scaled) : (f32) -> i32
   return %result : i32
 }
 
-func.func @avg_pool2d(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %window_size: i32,
-    %count_include_pad: i1, %channel: i32, %channel_count: i32, %output_unsigned: i1) -> i32 {
+func.func @avg_pool2d(%accumulator: i32, %window_size: i32, %output_unsigned: i1) -> i32 {
   %c1 = arith.constant 1 : i32
   %several = arith.cmpi sgt, %window_size, %c1 : i32
   %true = arith.constant true
   %signed = arith.xori %output_unsigned, %true : i1
   %legal = arith.ori %several, %signed : i1
   cf.assert %legal, "a pool of one element, which QNNPACK refuses"
-  %qnnpack = func.call @pool(%accumulator, %count, %window_size, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
-  %aten = func.call @"pytorch-fbgemm.avg_pool2d"(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max, %window_size, %count_include_pad, %channel, %channel_count) : (i32, i32, f32, i32, f32, i32, i32, i32, i32, i1, i32, i32) -> i32
+  %qnnpack = func.call @pool(%accumulator, %window_size) : (i32, i32) -> i32
+  %aten = func.call @"pytorch-fbgemm.avg_pool2d"(%accumulator) : (i32) -> i32
   %result = arith.select %output_unsigned, %qnnpack, %aten : i32
   return %result : i32
 }
 
 func.func @adaptive_avg_pool2d(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %channel: i32, %channel_count: i32,
-    %even_windows: i1, %output_unsigned: i1) -> i32 {
-  %qnnpack = func.call @pool(%accumulator, %count, %count, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
-  %aten = func.call @"pytorch-fbgemm.adaptive_avg_pool2d"(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max, %channel, %channel_count) : (i32, i32, f32, i32, f32, i32, i32, i32, i32, i32) -> i32
+    %accumulator: i32, %count: i32, %even_windows: i1, %output_unsigned: i1) -> i32 {
+  %qnnpack = func.call @pool(%accumulator, %count) : (i32, i32) -> i32
+  %aten = func.call @"pytorch-fbgemm.adaptive_avg_pool2d"(%accumulator) : (i32) -> i32
   %taken = arith.andi %output_unsigned, %even_windows : i1
   %result = arith.select %taken, %qnnpack, %aten : i32
   return %result : i32
 }
 
 // Over rows and columns: QNNPACK's global average pool.
-func.func @mean(
-    %accumulator: i32, %count: i32, %over_image: i1, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func @mean(%accumulator: i32, %count: i32, %over_image: i1) -> i32 {
   cf.assert %over_image, "PyTorch takes the mean over other dimensions than rows and columns in float32, in an order of its own"
-  %result = func.call @pool(%accumulator, %count, %count, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = func.call @pool(%accumulator, %count) : (i32, i32) -> i32
   return %result : i32
 }
 

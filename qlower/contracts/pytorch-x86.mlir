@@ -36,65 +36,50 @@ module attributes {
 } {
 
 // OnednnUtils.h, should_use_onednn_quant.
-func.func private @uses_onednn(%groups: i32, %symmetric: i1) -> i1 {
+func.func private @uses_onednn(%groups: i32, %weights_symmetric: i1) -> i1 {
   %limit = arith.constant 100 : i32
   %few = arith.cmpi sle, %groups, %limit : i32
-  %result = arith.andi %few, %symmetric : i1
+  %result = arith.andi %few, %weights_symmetric : i1
   return %result : i1
 }
 
-func.func @conv2d(
-    %accumulator: i32, %real_bias: f32, %per_channel: i1, %weights_symmetric: i1, %groups: i32,
-    %input_scale: f32, %weight_scale: f32, %output_scale: f32, %output_zero_point: i32,
-    %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32
+func.func @conv2d(%accumulator: i32, %real_bias: f32) -> i32
     attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
-  %fbgemm = func.call @contraction(%accumulator, %real_bias, %per_channel, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i1, f32, f32, f32, i32, i32, i32) -> i32
-  %onednn = func.call @store_contraction(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
-  %uses_onednn = func.call @uses_onednn(%groups, %weights_symmetric) : (i32, i1) -> i1
+  %fbgemm = func.call @contraction(%accumulator, %real_bias) : (i32, f32) -> i32
+  %onednn = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
+  %uses_onednn = func.call @uses_onednn() : () -> i1
   %result = arith.select %uses_onednn, %onednn, %fbgemm : i32
   return %result : i32
 }
 
-func.func @depthwise_conv2d(
-    %accumulator: i32, %real_bias: f32, %per_channel: i1, %weights_symmetric: i1,
-    %input_channels: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32
+func.func @depthwise_conv2d(%accumulator: i32, %real_bias: f32, %input_channels: i32) -> i32
     attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
-  %fbgemm = func.call @contraction(%accumulator, %real_bias, %per_channel, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i1, f32, f32, f32, i32, i32, i32) -> i32
-  %onednn = func.call @store_contraction(%accumulator, %real_bias, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %output_unsigned) : (i32, f32, f32, f32, f32, i32, i32, i32, i1) -> i32
-  %uses_onednn = func.call @uses_onednn(%input_channels, %weights_symmetric) : (i32, i1) -> i1
+  %fbgemm = func.call @contraction(%accumulator, %real_bias) : (i32, f32) -> i32
+  %onednn = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
+  %uses_onednn = func.call @uses_onednn(%input_channels) : (i32) -> i1
   %result = arith.select %uses_onednn, %onednn, %fbgemm : i32
   return %result : i32
 }
 
-func.func @linear(
-    %accumulator: i32, %real_bias: f32, %per_channel: i1, %input_scale: f32, %weight_scale: f32,
-    %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %result = func.call @contraction(%accumulator, %real_bias, %per_channel, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i1, f32, f32, f32, i32, i32, i32) -> i32
+func.func @linear(%accumulator: i32, %real_bias: f32) -> i32 {
+  %result = func.call @contraction(%accumulator, %real_bias) : (i32, f32) -> i32
   return %result : i32
 }
 
-func.func @conv2d_product(
-    %weights_symmetric: i1, %groups: i32, %input_channels: i32, %channel_count: i32,
-    %kernel_height: i32, %kernel_width: i32, %stride_height: i32, %stride_width: i32,
-    %dilation_height: i32, %dilation_width: i32, %pad_top: i32, %pad_bottom: i32, %pad_left: i32,
-    %pad_right: i32) -> i32 {
-  %fast = func.call @is_fast_depthwise(%input_channels, %channel_count, %kernel_height, %kernel_width, %stride_height, %stride_width, %dilation_height, %dilation_width, %pad_top, %pad_bottom, %pad_left, %pad_right) : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> i1
+func.func @conv2d_product(%groups: i32, %input_channels: i32) -> i32 {
+  %fast = func.call @is_fast_depthwise() : () -> i1
   %depthwise = arith.cmpi eq, %groups, %input_channels : i32
   %fast_depthwise = arith.andi %depthwise, %fast : i1
-  %uses_onednn = func.call @uses_onednn(%groups, %weights_symmetric) : (i32, i1) -> i1
+  %uses_onednn = func.call @uses_onednn() : () -> i1
   %false = arith.constant false
   %saturates = arith.select %uses_onednn, %false, %fast_depthwise : i1
   %result = arith.extui %saturates : i1 to i32
   return %result : i32
 }
 
-func.func @depthwise_conv2d_product(
-    %weights_symmetric: i1, %input_channels: i32, %channel_count: i32, %kernel_height: i32,
-    %kernel_width: i32, %stride_height: i32, %stride_width: i32, %dilation_height: i32,
-    %dilation_width: i32, %pad_top: i32, %pad_bottom: i32, %pad_left: i32, %pad_right: i32) -> i32 {
-  %fast = func.call @is_fast_depthwise(%input_channels, %channel_count, %kernel_height, %kernel_width, %stride_height, %stride_width, %dilation_height, %dilation_width, %pad_top, %pad_bottom, %pad_left, %pad_right) : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> i1
-  %uses_onednn = func.call @uses_onednn(%input_channels, %weights_symmetric) : (i32, i1) -> i1
+func.func @depthwise_conv2d_product(%input_channels: i32) -> i32 {
+  %fast = func.call @is_fast_depthwise() : () -> i1
+  %uses_onednn = func.call @uses_onednn(%input_channels) : (i32) -> i1
   %false = arith.constant false
   %saturates = arith.select %uses_onednn, %false, %fast : i1
   %result = arith.extui %saturates : i1 to i32

@@ -2,7 +2,8 @@
 
 A function of a contract file serves the rule of its name, or those that it lists. Its
 arguments are called like the values they want, or name them with the attribute
-`contract.value`; this table says which values exist, with their types.
+`contract.value`; those that only its helpers want it may leave out (`calls.py`). This
+table says which values exist, with their types.
 *Run-time* values change with the input; *constants* are known when a model is compiled
 (scales, zero points, shapes) and may differ from channel to channel. Stored integers
 arrive widened to i32, by their own signedness; a rule returns an i32 that the storage
@@ -82,6 +83,15 @@ def _inlined(
     )
 
 
+_FACTORS = {
+    **_operand("lhs"),
+    **_operand("rhs"),
+    # The same as those of a contraction: the lhs is its input, the rhs its weight.
+    **_operand("input"),
+    **_operand("weight"),
+    # False: each of them has one scale.
+    "per_channel": i1,
+}
 _TABULATED = RuleSignature({"input": i32}, {**_INPUT, **_OUTPUT})
 _UNARY = _inlined(_TABULATED.runtime, _TABULATED.constants)
 _BINARY = _inlined(
@@ -168,7 +178,7 @@ RULES: Mapping[str, RuleSignature] = {
     "linear_product": _LINEAR_PRODUCT,
     "matmul": _inlined(
         {"accumulator": i32},
-        {**_ACCUMULATOR_RANGE, **_operand("lhs"), **_operand("rhs"), **_OUTPUT},
+        {**_ACCUMULATOR_RANGE, **_FACTORS, **_OUTPUT},
     ),
     # Between a bias in real numbers and one that can be added to an accumulator.
     "quantize_bias": RuleSignature({}, {"real_bias": f32, **_BIAS_SCALES}),
@@ -202,7 +212,7 @@ RULES: Mapping[str, RuleSignature] = {
     ),
     "add": _BINARY,
     "sub": _BINARY,
-    "mul": _BINARY,
+    "mul": RuleSignature(_BINARY.runtime, {**_BINARY.constants, **_FACTORS}),
     # The stored integer of a real bound of a fused activation.
     "bound": RuleSignature(
         {}, {"real": f32, "output_scale": f32, "output_zero_point": i32}

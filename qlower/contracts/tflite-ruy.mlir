@@ -95,45 +95,38 @@ func.func private @is_in_tail(%index: i32, %count: i32, %lanes: i32) -> i1 {
 
 // internal/optimized/integer_ops/conv.h and optimized_ops.h, Conv: GEMM by ruy. conv.cc
 // gives grouped convolutions to the reference kernel.
-func.func @conv2d(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %input_unsigned: i1,
-    %groups: i32) -> i32 {
+func.func @conv2d(%accumulator: i32, %input_unsigned: i1, %groups: i32) -> i32 {
   %one = arith.constant 1 : i32
   %away = arith.cmpi ne, %groups, %one : i32
-  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %input_unsigned) : (f32, f32, f32, i1) -> f64
+  %real = func.call @convolution_scale(%input_unsigned) : (i1) -> f64
   %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, %away) : (i32, f64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
 // internal/optimized/optimized_ops.h, Quantize, called by integer_ops/depthwise_conv.h:
 // vectors of 8 channels. uint8 (depthwiseconv_uint8.h) rounds as the reference.
 func.func @depthwise_conv2d(
-    %accumulator: i32, %channel: i32, %channel_count: i32, %input_scale: f32, %weight_scale: f32,
-    %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32,
-    %input_unsigned: i1) -> i32 {
+    %accumulator: i32, %channel: i32, %channel_count: i32, %input_unsigned: i1) -> i32 {
   %lanes = arith.constant 8 : i32
   %tail = func.call @is_in_tail(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
   %away = arith.ori %tail, %input_unsigned : i1
-  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %input_unsigned) : (f32, f32, f32, i1) -> f64
+  %real = func.call @convolution_scale(%input_unsigned) : (i1) -> f64
   %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, %away) : (i32, f64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
 // internal/optimized/integer_ops/fully_connected.h: GEMM by ruy. With one weight scale for
 // all outputs the input scale is multiplied to it in float32 (kernel_util.cc,
 // GetQuantizedConvolutionMultipler).
-func.func @linear(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %per_channel: i1, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func @linear(%accumulator: i32, %output_min: i32, %output_max: i32, %per_channel: i1) -> i32 {
   %true = arith.constant true
   %away = arith.constant false
   %narrow = arith.xori %per_channel, %true : i1
-  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %narrow) : (f32, f32, f32, i1) -> f64
+  %real = func.call @convolution_scale(%narrow) : (i1) -> f64
   %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, %away) : (i32, f64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
@@ -146,8 +139,8 @@ func.func @linear(
 func.func @mean(
     %accumulator: i32, %count: i32, %over_image: i1, %keep_dims: i1, %channel: i32,
     %channel_count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %reference = func.call @tflite.mean(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+    %output_zero_point: i32) -> i32 {
+  %reference = func.call @tflite.mean(%accumulator) : (i32) -> i32
 
   %z = arith.sitofp %input_zero_point : i32 to f32
   %z_scaled = arith.mulf %z, %input_scale : f32
@@ -161,7 +154,7 @@ func.func @mean(
   %lanes = arith.constant 16 : i32
   %tail = func.call @is_in_tail(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
   %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, %tail) : (i32, f64, i1) -> i32
-  %image_mean = func.call @offset_and_clamp(%scaled, %bias, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %image_mean = func.call @offset_and_clamp(%scaled, %bias) : (i32, i32) -> i32
 
   %is_image_mean = arith.andi %over_image, %keep_dims : i1
   %result = arith.select %is_image_mean, %image_mean, %reference : i32
@@ -190,17 +183,17 @@ func.func private @add_half_and_truncate(%x: f32) -> i32 {
 // kernel; here the position is that in the whole result, so such a sum may differ from
 // LiteRT's by 1, in up to 2 % of the results where the scales make ties.
 func.func @add(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %output_unsigned: i1, %element: i32, %element_count: i32) -> i32 {
+    %lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32, %lhs_scale: f32, %lhs_zero_point: i32,
+    %rhs_scale: f32, %rhs_zero_point: i32, %element: i32, %element_count: i32, %output_scale: f32,
+    %output_zero_point: i32, %output_unsigned: i1) -> i32 {
   %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
   %larger64 = arith.extf %larger : f32 to f64
   %two = arith.constant 2.0 : f64
   %twice = arith.mulf %larger64, %two : f64
   %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
   %rhs_centred = arith.subi %rhs, %rhs_zero_point : i32
-  %lhs_body, %lhs_tail = func.call @add_operand(%lhs_centred, %lhs_scale, %twice, %output_unsigned) : (i32, f32, f64, i1) -> (i32, i32)
-  %rhs_body, %rhs_tail = func.call @add_operand(%rhs_centred, %rhs_scale, %twice, %output_unsigned) : (i32, f32, f64, i1) -> (i32, i32)
+  %lhs_body, %lhs_tail = func.call @add_operand(%lhs_centred, %lhs_scale, %twice) : (i32, f32, f64) -> (i32, i32)
+  %rhs_body, %rhs_tail = func.call @add_operand(%rhs_centred, %rhs_scale, %twice) : (i32, f32, f64) -> (i32, i32)
   %body = arith.addi %lhs_body, %rhs_body : i32
   %tail = arith.addi %lhs_tail, %rhs_tail : i32
   %c16 = arith.constant 16 : i32
@@ -208,9 +201,9 @@ func.func @add(
   %lanes = arith.select %output_unsigned, %c8, %c16 : i32
   %in_tail = func.call @is_in_tail(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
   %sum = arith.select %in_tail, %tail, %body : i32
-  %plain = func.call @add_output(%sum, %twice, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f64, f32, i32, i32, i32) -> i32
+  %plain = func.call @add_output(%sum, %twice) : (i32, f64) -> i32
   // vectors have 16 bits for the result: it wraps, if it can be so large
-  %scaled = func.call @scale_sum(%sum, %twice, %output_scale) : (i32, f64, f32) -> i32
+  %scaled = func.call @scale_sum(%sum, %twice) : (i32, f64) -> i32
   %narrow = arith.trunci %scaled : i32 to i16
   %wrapped = arith.extsi %narrow : i16 to i32
   %moved = arith.addi %wrapped, %output_zero_point : i32
@@ -233,8 +226,7 @@ func.func @add(
 // result. Where that may not be enough, the operation is refused.
 func.func @mul(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %storage_min: i32, %storage_max: i32) -> i32 {
+    %rhs_zero_point: i32, %output_scale: f32, %storage_min: i32, %storage_max: i32) -> i32 {
   %a = func.call @largest_difference(%lhs_zero_point, %storage_min, %storage_max) : (i32, i32, i32) -> f32
   %b = func.call @largest_difference(%rhs_zero_point, %storage_min, %storage_max) : (i32, i32, i32) -> f32
   %lhs_reach = arith.mulf %a, %lhs_scale : f32
@@ -245,7 +237,7 @@ func.func @mul(
   %limit = arith.constant 32512.0 : f32
   %legal = arith.cmpf olt, %steps, %limit : f32
   cf.assert %legal, "a product may be 2^15 steps of the result or more, which LiteRT's vectors of 16 bits can't hold"
-  %result = func.call @tflite.mul(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = func.call @tflite.mul(%lhs, %rhs) : (i32, i32) -> i32
   return %result : i32
 }
 
@@ -260,7 +252,7 @@ func.func private @largest_difference(%zero_point: i32, %min: i32, %max: i32) ->
 
 // An operand of an addition in the common scale, in the vector body and in the tail.
 func.func private @add_operand(
-    %centred: i32, %scale: f32, %twice: f64, %unsigned: i1) -> (i32, i32) {
+    %centred: i32, %scale: f32, %twice: f64, %output_unsigned: i1) -> (i32, i32) {
   %scale64 = arith.extf %scale : f32 to f64
   %real = arith.divf %scale64, %twice : f64
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
@@ -279,7 +271,7 @@ func.func private @add_operand(
   %merged_up = arith.shli %centred, %merged_left : i32
   %merged_centred = arith.shrsi %merged_up, %merged_right : i32
   %merged = func.call @saturating_rounding_doubling_high_mul(%merged_centred, %multiplier) : (i32, i32) -> i32
-  %body = arith.select %unsigned, %dropped, %merged : i32
+  %body = arith.select %output_unsigned, %dropped, %merged : i32
   return %body, %tail : i32, i32
 }
 
@@ -288,19 +280,17 @@ func.func private @add_operand(
 // internal/optimized/optimized_ops.h, AffineQuantize: vectors of 8 multiply by the float32
 // reciprocal of the scale and round half to even; the rest divides in float64 and rounds
 // half away from zero.
-func.func @quantize(
-    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32,
-    %element: i32, %element_count: i32) -> i32 {
+func.func @quantize(%input: f32, %output_scale: f32, %element: i32, %element_count: i32) -> i32 {
   %one = arith.constant 1.0 : f32
   %reciprocal = arith.divf %one, %output_scale : f32
   %product = arith.mulf %input, %reciprocal : f32
-  %number = func.call @convertible(%product, %output_zero_point) : (f32, i32) -> f32
+  %number = func.call @convertible(%product) : (f32) -> f32
   %body = fixed.convert %number {rounding = half_even} : f32 to i32
   %input64 = arith.extf %input : f32 to f64
   %scale64 = arith.extf %output_scale : f32 to f64
   %quotient = arith.divf %input64, %scale64 : f64
   %quotient32 = arith.truncf %quotient : f64 to f32
-  %fit = func.call @convertible(%quotient32, %output_zero_point) : (f32, i32) -> f32
+  %fit = func.call @convertible(%quotient32) : (f32) -> f32
   %fit64 = arith.extf %fit : f32 to f64
   %few = arith.constant 1048576.0 : f64
   %magnitude = math.absf %quotient : f64
@@ -310,7 +300,7 @@ func.func @quantize(
   %lanes = arith.constant 8 : i32
   %in_tail = func.call @is_in_tail(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
   %rounded = arith.select %in_tail, %tail, %body : i32
-  %result = func.call @offset_and_clamp(%rounded, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%rounded) : (i32) -> i32
   return %result : i32
 }
 
@@ -325,7 +315,7 @@ func.func @dequantize(
   %z_negated = arith.negf %z : f32
   %z_scaled = arith.mulf %z_negated, %input_scale : f32
   %body = arith.addf %z_scaled, %scaled : f32
-  %tail = func.call @tflite.dequantize(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+  %tail = func.call @tflite.dequantize(%input) : (i32) -> f32
   %lanes = arith.constant 8 : i32
   %in_tail = func.call @is_in_tail(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
   %result = arith.select %in_tail, %tail, %body : f32
@@ -334,9 +324,8 @@ func.func @dequantize(
 
 // internal/optimized/optimized_ops.h, Requantize: vectors of 16.
 func.func @requantize(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %element: i32,
-    %element_count: i32) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %element: i32, %element_count: i32,
+    %output_scale: f32) -> i32 {
   %input64 = arith.extf %input_scale : f32 to f64
   %output64 = arith.extf %output_scale : f32 to f64
   %real = arith.divf %input64, %output64 : f64
@@ -344,7 +333,7 @@ func.func @requantize(
   %lanes = arith.constant 16 : i32
   %tail = func.call @is_in_tail(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
   %scaled = func.call @multiply_by_real_half_up(%centred, %real, %tail) : (i32, f64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
@@ -366,7 +355,7 @@ func.func @softmax_addend(%term: f32) -> f32 {
 
 func.func @softmax_output(
     %term: f32, %sum: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %output_unsigned: i1) -> i32 {
+    %output_unsigned: i1) -> i32 {
   %step = arith.constant 0.00390625 : f32
   %right_scale = arith.cmpf oeq, %output_scale, %step : f32
   cf.assert %right_scale, "softmax: the output scale must be 1/256, LiteRT refuses others"
@@ -382,7 +371,7 @@ func.func @softmax_output(
   %unsigned_steps = fixed.convert %above {rounding = floor} : f32 to i32
   %signed_steps = fixed.convert %probability {rounding = half_away} : f32 to i32
   %steps = arith.select %output_unsigned, %unsigned_steps, %signed_steps : i32
-  %result = func.call @offset_and_clamp(%steps, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%steps) : (i32) -> i32
   return %result : i32
 }
 

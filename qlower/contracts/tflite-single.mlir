@@ -54,14 +54,12 @@ func.func private @multiply_by_quantized_multiplier(
 
 // internal/optimized/integer_ops/fully_connected.h: fixed point by ruy. With one weight scale
 // for all outputs the input scale is multiplied to it in float32.
-func.func @linear(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %per_channel: i1, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func @linear(%accumulator: i32, %per_channel: i1) -> i32 {
   %true = arith.constant true
   %narrow = arith.xori %per_channel, %true : i1
-  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %narrow) : (f32, f32, f32, i1) -> f64
+  %real = func.call @convolution_scale(%narrow) : (i1) -> f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 

@@ -68,49 +68,47 @@ module attributes {
 
 // src/xnnpack/requantization.h, xnn_qs8_requantize_fp32: one float32 product, half to
 // even. The kernels clamp before they add the zero point.
-func.func private @requantize_float32(
-    %x: i32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @requantize_float32(%x: i32, %scale: f32) -> i32 {
   %float = arith.sitofp %x : i32 to f32
   %product = arith.mulf %float, %scale : f32
-  %result = func.call @round_to_stored(%product, %zero_point, %min, %max) : (f32, i32, i32, i32) -> i32
+  %result = func.call @round_to_stored(%product) : (f32) -> i32
   return %result : i32
 }
 
-func.func private @round_to_stored(%real: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
-  %low = arith.subi %min, %zero_point : i32
-  %high = arith.subi %max, %zero_point : i32
+func.func private @round_to_stored(
+    %real: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %low = arith.subi %output_min, %output_zero_point : i32
+  %high = arith.subi %output_max, %output_zero_point : i32
   %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
   %above = arith.maxsi %rounded, %low : i32
   %clamped = arith.minsi %above, %high : i32
-  %result = arith.addi %clamped, %zero_point : i32
+  %result = arith.addi %clamped, %output_zero_point : i32
   return %result : i32
 }
 
 // src/operators/convolution-nhwc.c: the scales combine in float32.
-func.func private @float32_scale(%input: f32, %weight: f32, %output: f32) -> f32 {
-  %product = arith.mulf %input, %weight : f32
-  %scale = arith.divf %product, %output : f32
+func.func private @float32_scale(%input_scale: f32, %weight_scale: f32, %output_scale: f32) -> f32 {
+  %product = arith.mulf %input_scale, %weight_scale : f32
+  %scale = arith.divf %product, %output_scale : f32
   return %scale : f32
 }
 
 // The delegate leaves a uint8 layer to the built-in kernel if the file gives the weights a
 // quantized dimension other than 0, though they have one scale only. Such a layer is taken
 // here as if the dimension were 0, as it is by default.
-func.func private @contraction(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+func.func private @contraction(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
-  %scale = func.call @float32_scale(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
+  %scale = func.call @float32_scale() : () -> f32
   %limit = arith.constant 256.0 : f32
   %legal = arith.cmpf olt, %scale, %limit : f32
   cf.assert %legal, "the input scale times the weight scale is 256 times the output scale or more, which XNNPACK refuses"
-  %result = func.call @requantize_float32(%accumulator, %scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, i32) -> i32
+  %result = func.call @requantize_float32(%accumulator, %scale) : (i32, f32) -> i32
   return %result : i32
 }
 
 // Whether the ratio of two scales lies in [low, high].
 func.func private @is_supported_ratio(
-    %scale: f32, %output_scale: f32, %low: f32, %high: f32) -> i1 {
+    %scale: f32, %low: f32, %high: f32, %output_scale: f32) -> i1 {
   %ratio = arith.divf %scale, %output_scale : f32
   %not_small = arith.cmpf oge, %ratio, %low : f32
   %not_large = arith.cmpf ole, %ratio, %high : f32
@@ -133,25 +131,19 @@ func.func private @to_fixed_point(%x: f32, %places: i32) -> i32 {
 // ---------------------------------------------------------------- convolution, linear
 
 // The delegate leaves int8 weights that have a zero point to the built-in kernel.
-func.func @linear(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %weights_symmetric: i1,
-    %weight_unsigned: i1, %per_channel: i1, %output_scale: f32, %output_zero_point: i32,
-    %output_min: i32, %output_max: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
-    %activation_max: f32) -> i32 {
-  %delegated = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
-  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %output_zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
-  %builtin = func.call @"tflite-ruy.linear"(%accumulator, %input_scale, %weight_scale, %per_channel, %output_scale, %output_zero_point, %builtin_min, %builtin_max) : (i32, f32, f32, i1, f32, i32, i32, i32) -> i32
+func.func @linear(%accumulator: i32, %weights_symmetric: i1, %weight_unsigned: i1) -> i32 {
+  %delegated = func.call @contraction(%accumulator) : (i32) -> i32
+  %builtin_min, %builtin_max = func.call @activation_range() : () -> (i32, i32)
+  %builtin = func.call @"tflite-ruy.linear"(%accumulator, %builtin_min, %builtin_max) : (i32, i32, i32) -> i32
   %taken = arith.ori %weights_symmetric, %weight_unsigned : i1
   %result = arith.select %taken, %delegated, %builtin : i32
   return %result : i32
 }
 
 // The delegate takes products whose right-hand side has zero point 0.
-func.func @matmul(
-    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %rhs_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %builtin = func.call @"tflite-ruy.matmul"(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
-  %delegated = func.call @contraction(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+func.func @matmul(%accumulator: i32, %rhs_zero_point: i32) -> i32 {
+  %builtin = func.call @"tflite-ruy.matmul"(%accumulator) : (i32) -> i32
+  %delegated = func.call @contraction(%accumulator) : (i32) -> i32
   %zero = arith.constant 0 : i32
   %symmetric = arith.cmpi eq, %rhs_zero_point, %zero : i32
   %result = arith.select %symmetric, %delegated, %builtin : i32
@@ -186,9 +178,8 @@ func.func @mean(
 // src/microparams-init.c, xnn_init_qs8_add_minmax_params: integer multipliers of about 20
 // bits, one rounding half up. The delegate takes ratios in [2^-10, 2^8).
 func.func private @weighted_sum(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %rhs_sign: i32, %output_scale: f32, %zero_point: i32, %min: i32,
-    %max: i32) -> i32 {
+    %lhs: i32, %rhs: i32, %rhs_sign: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
   %lhs_ratio = arith.divf %lhs_scale, %output_scale : f32
   %rhs_ratio = arith.divf %rhs_scale, %output_scale : f32
   %larger = arith.maximumf %lhs_ratio, %rhs_ratio : f32
@@ -213,44 +204,36 @@ func.func private @weighted_sum(
   %at_least_1 = arith.maxsi %places, %c1 : i32
   %shift = arith.minsi %at_least_1, %c31 : i32
   %scaled = fixed.shift_right %sum, %shift {rounding = half_up} : i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
-func.func private @are_supported_terms(%lhs_scale: f32, %rhs_scale: f32, %output_scale: f32) -> i1 {
+func.func private @are_supported_terms(%lhs_scale: f32, %rhs_scale: f32) -> i1 {
   %low = arith.constant 0.0009765625 : f32
   // the largest float32 below 256
   %high = arith.constant 255.999985 : f32
-  %lhs = func.call @is_supported_ratio(%lhs_scale, %output_scale, %low, %high) : (f32, f32, f32, f32) -> i1
-  %rhs = func.call @is_supported_ratio(%rhs_scale, %output_scale, %low, %high) : (f32, f32, f32, f32) -> i1
+  %lhs = func.call @is_supported_ratio(%lhs_scale, %low, %high) : (f32, f32, f32) -> i1
+  %rhs = func.call @is_supported_ratio(%rhs_scale, %low, %high) : (f32, f32, f32) -> i1
   %result = arith.andi %lhs, %rhs : i1
   return %result : i1
 }
 
-func.func @add(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
-    %activation_max: f32, %output_unsigned: i1, %element: i32, %element_count: i32) -> i32 {
+func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %plus = arith.constant 1 : i32
-  %delegated = func.call @weighted_sum(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %plus, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, f32, i32, i32, f32, i32, i32, i32) -> i32
-  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %output_zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
-  %builtin = func.call @"tflite-ruy.add"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %output_zero_point, %builtin_min, %builtin_max, %output_unsigned, %element, %element_count) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32, i1, i32, i32) -> i32
-  %supported = func.call @are_supported_terms(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> i1
+  %delegated = func.call @weighted_sum(%lhs, %rhs, %plus) : (i32, i32, i32) -> i32
+  %builtin_min, %builtin_max = func.call @activation_range() : () -> (i32, i32)
+  %builtin = func.call @"tflite-ruy.add"(%lhs, %rhs, %builtin_min, %builtin_max) : (i32, i32, i32, i32) -> i32
+  %supported = func.call @are_supported_terms() : () -> i1
   %result = arith.select %supported, %delegated, %builtin : i32
   return %result : i32
 }
 
-func.func @sub(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
-    %activation_max: f32) -> i32 {
+func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
   %minus = arith.constant -1 : i32
-  %delegated = func.call @weighted_sum(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %minus, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, f32, i32, i32, f32, i32, i32, i32) -> i32
-  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %output_zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
-  %builtin = func.call @"tflite-ruy.sub"(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %output_zero_point, %builtin_min, %builtin_max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
-  %supported = func.call @are_supported_terms(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> i1
+  %delegated = func.call @weighted_sum(%lhs, %rhs, %minus) : (i32, i32, i32) -> i32
+  %builtin_min, %builtin_max = func.call @activation_range() : () -> (i32, i32)
+  %builtin = func.call @"tflite-ruy.sub"(%lhs, %rhs, %builtin_min, %builtin_max) : (i32, i32, i32, i32) -> i32
+  %supported = func.call @are_supported_terms() : () -> i1
   %result = arith.select %supported, %delegated, %builtin : i32
   return %result : i32
 }
@@ -258,21 +241,19 @@ func.func @sub(
 // src/qs8-vmul: float32. The delegate takes scale products in [2^-16, 2^8) of the output's.
 func.func @mul(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
-    %activation_max: f32) -> i32 {
+    %rhs_zero_point: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
-  %scale = func.call @float32_scale(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
-  %delegated = func.call @requantize_float32(%product, %scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, i32) -> i32
-  %builtin_min, %builtin_max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %output_zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
-  %builtin = func.call @tflite.mul(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point, %output_scale, %output_zero_point, %builtin_min, %builtin_max) : (i32, f32, i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %scale = func.call @float32_scale(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
+  %delegated = func.call @requantize_float32(%product, %scale) : (i32, f32) -> i32
+  %builtin_min, %builtin_max = func.call @activation_range() : () -> (i32, i32)
+  %builtin = func.call @tflite.mul(%lhs, %rhs, %builtin_min, %builtin_max) : (i32, i32, i32, i32) -> i32
   %scales = arith.mulf %lhs_scale, %rhs_scale : f32
   %low = arith.constant 1.52587890625e-05 : f32
   // the largest float32 below 256
   %high = arith.constant 255.999985 : f32
-  %supported = func.call @is_supported_ratio(%scales, %output_scale, %low, %high) : (f32, f32, f32, f32) -> i1
+  %supported = func.call @is_supported_ratio(%scales, %low, %high) : (f32, f32, f32) -> i1
   %legal = arith.cmpf ole, %scale, %high : f32
   cf.assert %legal, "the product of the scales is 256 times that of the result or more: the delegate declines that, and vectors of 16 bits in the built-in kernel can't hold the result"
   %result = arith.select %supported, %delegated, %builtin : i32
@@ -283,21 +264,19 @@ func.func @mul(
 
 // src/f32-qs8-vcvt: multiplies by the reciprocal, in float32. Results saturate, that of NaN at
 // the largest code, as the minimum of x86 gives its second operand.
-func.func @quantize(
-    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @quantize(%input: f32, %output_scale: f32) -> i32 {
   %one = arith.constant 1.0 : f32
   %reciprocal = arith.divf %one, %output_scale : f32
   %product = arith.mulf %input, %reciprocal : f32
   %number = func.call @few_steps(%product) : (f32) -> f32
-  %result = func.call @round_to_stored(%number, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
+  %result = func.call @round_to_stored(%number) : (f32) -> i32
   return %result : i32
 }
 
 // src/qs8-f32-vcvt: the product of scale and centred integer rounds once, as in the
 // reference.
-func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
-  %result = func.call @tflite.dequantize(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+func.func @dequantize(%input: i32) -> f32 {
+  %result = func.call @tflite.dequantize(%input) : (i32) -> f32
   return %result : f32
 }
 
@@ -305,19 +284,18 @@ func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) ->
 // The delegate takes ratios in [2^-8, 2^7] between tensors of one signedness.
 func.func @requantize(
     %input: i32, %input_scale: f32, %input_zero_point: i32, %input_unsigned: i1, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1,
-    %element: i32, %element_count: i32) -> i32 {
+    %output_unsigned: i1) -> i32 {
   %c8 = arith.constant 8 : i32
   %centred = arith.subi %input, %input_zero_point : i32
   %ratio = arith.divf %input_scale, %output_scale : f32
   %multiplier = func.call @to_fixed_point(%ratio, %c8) : (f32, i32) -> i32
   %product = arith.muli %centred, %multiplier : i32
   %scaled = fixed.shift_right %product, %c8 {rounding = half_up} : i32
-  %delegated = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
-  %builtin = func.call @"tflite-ruy.requantize"(%input, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max, %element, %element_count) : (i32, f32, i32, f32, i32, i32, i32, i32, i32) -> i32
+  %delegated = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %builtin = func.call @"tflite-ruy.requantize"(%input) : (i32) -> i32
   %low = arith.constant 0.00390625 : f32
   %high = arith.constant 128.0 : f32
-  %in_range = func.call @is_supported_ratio(%input_scale, %output_scale, %low, %high) : (f32, f32, f32, f32) -> i1
+  %in_range = func.call @is_supported_ratio(%input_scale, %low, %high) : (f32, f32, f32) -> i1
   %same_sign = arith.cmpi eq, %input_unsigned, %output_unsigned : i1
   %supported = arith.andi %in_range, %same_sign : i1
   %result = arith.select %supported, %delegated, %builtin : i32
@@ -326,57 +304,49 @@ func.func @requantize(
 
 // src/xnnpack/quantization.h, xnn_qs8_quantize: the bounds of activations that the delegate
 // takes. The zero point is inside the rounding.
-func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+func.func @bound(%real: f32, %output_scale: f32) -> i32 {
   %quotient = arith.divf %real, %output_scale : f32
-  %result = func.call @add_and_round(%quotient, %output_zero_point) : (f32, i32) -> i32
+  %result = func.call @add_and_round(%quotient) : (f32) -> i32
   return %result : i32
 }
 
-func.func private @add_and_round(%steps: f32, %zero_point: i32) -> i32 {
-  %z = arith.sitofp %zero_point : i32 to f32
+func.func private @add_and_round(%steps: f32, %output_zero_point: i32) -> i32 {
+  %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %steps, %z : f32
   %result = fixed.convert %moved {rounding = half_even} : f32 to i32
   return %result : i32
 }
 
 // Averages and lone RELUs are built-in kernels', with their bounds.
-func.func @avg_pool2d(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
-    %activation_max: f32) -> i32 {
-  %min, %max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %output_zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
-  %result = func.call @"tflite-ruy.avg_pool2d"(%accumulator, %count, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %min, %max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+func.func @avg_pool2d(%accumulator: i32) -> i32 {
+  %min, %max = func.call @activation_range() : () -> (i32, i32)
+  %result = func.call @"tflite-ruy.avg_pool2d"(%accumulator, %min, %max) : (i32, i32, i32) -> i32
   return %result : i32
 }
 
-func.func @clamp(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
-    %activation_max: f32) -> i32 {
-  %min, %max = func.call @activation_range(%storage_min, %storage_max, %activation_min, %activation_max, %output_scale, %output_zero_point) : (i32, i32, f32, f32, f32, i32) -> (i32, i32)
-  %result = func.call @"tflite-ruy.clamp"(%input, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %min, %max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+func.func @clamp(%input: i32) -> i32 {
+  %min, %max = func.call @activation_range() : () -> (i32, i32)
+  %result = func.call @"tflite-ruy.clamp"(%input, %min, %max) : (i32, i32, i32) -> i32
   return %result : i32
 }
 
 // src/reference/unary-elementwise.cc: sigmoid, tanh and elu as the built-in tables, but the
 // zero point is inside a rounding half to even.
 func.func private @table_output(
-    %real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+    %real: f32, %output_scale: f32, %output_min: i32, %output_max: i32) -> i32 {
   %one = arith.constant 1.0 : f32
-  %inverse = arith.divf %one, %scale : f32
+  %inverse = arith.divf %one, %output_scale : f32
   %scaled = arith.mulf %real, %inverse : f32
-  %rounded = func.call @add_and_round(%scaled, %zero_point) : (f32, i32) -> i32
-  %low = arith.maxsi %rounded, %min : i32
-  %result = arith.minsi %low, %max : i32
+  %rounded = func.call @add_and_round(%scaled) : (f32) -> i32
+  %low = arith.maxsi %rounded, %output_min : i32
+  %result = arith.minsi %low, %output_max : i32
   return %result : i32
 }
 
 // src/reference/unary-elementwise.cc, SigmoidOp: in float64, cut to float32; 0 and 1 beyond
 // -100 and 100.
-func.func @sigmoid(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @table_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+func.func @sigmoid(%input: i32) -> i32 {
+  %x = func.call @table_input(%input) : (i32) -> f32
   %hundred = arith.constant 100.0 : f32
   %minus_hundred = arith.constant -100.0 : f32
   %at_most = arith.minimumf %x, %hundred : f32
@@ -387,7 +357,7 @@ func.func @sigmoid(
   %denominator = arith.addf %one, %exponential : f64
   %quotient = arith.divf %exponential, %denominator : f64
   %real = arith.truncf %quotient : f64 to f32
-  %result = func.call @table_output(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @table_output(%real) : (f32) -> i32
   return %result : i32
 }
 
@@ -395,8 +365,8 @@ func.func @sigmoid(
 // multiplier for negative values. The delegate takes ratios whose magnitude is in
 // [2^-8, 2^7].
 func.func @leaky_relu(
-    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32,
+    %output_scale: f32) -> i32 {
   %c8 = arith.constant 8 : i32
   %zero = arith.constant 0 : i32
   %x = arith.subi %input, %input_zero_point : i32
@@ -408,14 +378,14 @@ func.func @leaky_relu(
   %factor = arith.select %non_negative, %multiplier, %alpha_multiplier : i32
   %product = arith.muli %x, %factor : i32
   %scaled = fixed.shift_right %product, %c8 {rounding = half_up} : i32
-  %delegated = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
-  %builtin = func.call @"tflite-ruy.leaky_relu"(%input, %alpha, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, i32, f32, i32, i32, i32) -> i32
+  %delegated = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %builtin = func.call @"tflite-ruy.leaky_relu"(%input, %alpha) : (i32, f32) -> i32
   %low = arith.constant 0.00390625 : f32
   %high = arith.constant 128.0 : f32
   %magnitude = math.absf %alpha : f32
   %alpha_scale = arith.mulf %input_scale, %magnitude : f32
-  %rising = func.call @is_supported_ratio(%input_scale, %output_scale, %low, %high) : (f32, f32, f32, f32) -> i1
-  %sloped = func.call @is_supported_ratio(%alpha_scale, %output_scale, %low, %high) : (f32, f32, f32, f32) -> i1
+  %rising = func.call @is_supported_ratio(%input_scale, %low, %high) : (f32, f32, f32) -> i1
+  %sloped = func.call @is_supported_ratio(%alpha_scale, %low, %high) : (f32, f32, f32) -> i1
   %supported = arith.andi %rising, %sloped : i1
   %result = arith.select %supported, %delegated, %builtin : i32
   return %result : i32

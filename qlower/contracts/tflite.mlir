@@ -152,10 +152,11 @@ func.func private @multiply_by_real(%x: i32, %real: f64) -> i32 {
   return %result : i32
 }
 
-func.func private @offset_and_clamp(%x: i32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
-  %offset = arith.addi %x, %zero_point : i32
-  %low = arith.maxsi %offset, %min : i32
-  %result = arith.minsi %low, %max : i32
+func.func private @offset_and_clamp(
+    %x: i32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %offset = arith.addi %x, %output_zero_point : i32
+  %low = arith.maxsi %offset, %output_min : i32
+  %result = arith.minsi %low, %output_max : i32
   return %result : i32
 }
 
@@ -164,52 +165,46 @@ func.func private @offset_and_clamp(%x: i32, %zero_point: i32, %min: i32, %max: 
 // kernel_util.cc, PopulateConvolutionQuantizationParams: the scales combine in float64.
 // For uint8 GetQuantizedConvolutionMultipler multiplies input and weight scale in float32.
 func.func private @convolution_scale(
-    %input: f32, %weight: f32, %output: f32, %float32_product: i1) -> f64 {
-  %input64 = arith.extf %input : f32 to f64
-  %weight64 = arith.extf %weight : f32 to f64
+    %float32_product: i1, %weight_scale: f32, %input_scale: f32, %output_scale: f32) -> f64 {
+  %input64 = arith.extf %input_scale : f32 to f64
+  %weight64 = arith.extf %weight_scale : f32 to f64
   %wide = arith.mulf %input64, %weight64 : f64
-  %product = arith.mulf %input, %weight : f32
+  %product = arith.mulf %input_scale, %weight_scale : f32
   %narrow = arith.extf %product : f32 to f64
   %scale = arith.select %float32_product, %narrow, %wide : f64
-  %output64 = arith.extf %output : f32 to f64
+  %output64 = arith.extf %output_scale : f32 to f64
   %real = arith.divf %scale, %output64 : f64
   return %real : f64
 }
 
 // internal/reference/integer_ops/conv.h and conv.h
 // internal/reference/integer_ops/depthwise_conv.h and depthwiseconv_uint8.h (kAwayFromZero)
-func.func @conv2d(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %input_unsigned: i1) -> i32
+func.func @conv2d(%accumulator: i32, %input_unsigned: i1) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
-  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %input_unsigned) : (f32, f32, f32, i1) -> f64
+  %real = func.call @convolution_scale(%input_unsigned) : (i1) -> f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
 // internal/reference/integer_ops/fully_connected.h and fully_connected.h: multiplies in
 // float64 and rounds once, half away from zero (LiteRT since April 2025).
-func.func @linear(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func @linear(%accumulator: i32) -> i32 {
   %wide = arith.constant false
-  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
+  %real = func.call @convolution_scale(%wide) : (i1) -> f64
   %accumulator64 = arith.sitofp %accumulator : i32 to f64
   %product = arith.mulf %accumulator64, %real : f64
   %scaled = fixed.convert %product {rounding = half_away} : f64 to i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
 // batch_matmul.cc and internal/reference/batch_matmul.h
-func.func @matmul(
-    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func @matmul(%accumulator: i32) -> i32 {
   %narrow = arith.constant true
-  %real = func.call @convolution_scale(%lhs_scale, %rhs_scale, %output_scale, %narrow) : (f32, f32, f32, i1) -> f64
+  %real = func.call @convolution_scale(%narrow) : (i1) -> f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
@@ -237,12 +232,12 @@ func.func @dequantize_bias(%bias: i32, %input_scale: f32, %weight_scale: f32) ->
 
 // pooling.cc, Prepare: scales may differ by 10^-6.
 func.func private @require_equal_quantization(
-    %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %zero_point: i32) {
+    %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %output_zero_point: i32) {
   %difference = arith.subf %input_scale, %output_scale : f32
   %distance = math.absf %difference : f32
   %limit = arith.constant 1.0e-06 : f32
   %same_scale = arith.cmpf ole, %distance, %limit : f32
-  %same_zero = arith.cmpi eq, %input_zero_point, %zero_point : i32
+  %same_zero = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
   %legal = arith.andi %same_scale, %same_zero : i1
   cf.assert %legal, "input and output of an average differ in scale or zero point, which TensorFlow Lite doesn't provide for"
   return
@@ -250,10 +245,8 @@ func.func private @require_equal_quantization(
 
 // internal/reference/integer_ops/pooling.h: the mean of the *stored* integers, ties away
 // from zero; the zero point is not subtracted.
-func.func @avg_pool2d(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  func.call @require_equal_quantization(%input_scale, %input_zero_point, %output_scale, %output_zero_point) : (f32, i32, f32, i32) -> ()
+func.func @avg_pool2d(%accumulator: i32, %output_min: i32, %output_max: i32, %count: i32) -> i32 {
+  func.call @require_equal_quantization() : () -> ()
   %two = arith.constant 2 : i32
   %half = arith.divsi %count, %two : i32
   %zero = arith.constant 0 : i32
@@ -290,16 +283,16 @@ func.func private @mean_multiplier(%real: f64, %count: i32) -> (i32, i32) {
 }
 
 func.func @mean(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32,
+    %output_scale: f32) -> i32 {
   %input64 = arith.extf %input_scale : f32 to f64
   %output64 = arith.extf %output_scale : f32 to f64
   %real = arith.divf %input64, %output64 : f64
-  %mean_multiplier, %mean_exponent = func.call @mean_multiplier(%real, %count) : (f64, i32) -> (i32, i32)
+  %mean_multiplier, %mean_exponent = func.call @mean_multiplier(%real) : (f64) -> (i32, i32)
   %offset = arith.muli %input_zero_point, %count : i32
   %sum = arith.subi %accumulator, %offset : i32
   %scaled = func.call @multiply_by_quantized_multiplier(%sum, %mean_multiplier, %mean_exponent) : (i32, i32, i32) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
@@ -308,7 +301,7 @@ func.func @mean(
 // add.cc, PrepareGeneralAddOrSub; internal/reference/add.h: both operands are brought to
 // a common scale with 20 more bits, added, and scaled to the output.
 func.func private @add_operands(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
     %rhs_zero_point: i32) -> (i32, i32, f64) {
   %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
   %larger64 = arith.extf %larger : f32 to f64
@@ -328,10 +321,9 @@ func.func private @add_operands(
   return %lhs_scaled, %rhs_scaled, %twice : i32, i32, f64
 }
 
-func.func private @add_output(
-    %sum: i32, %twice: f64, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
-  %scaled = func.call @scale_sum(%sum, %twice, %output_scale) : (i32, f64, f32) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+func.func private @add_output(%sum: i32, %twice: f64) -> i32 {
+  %scaled = func.call @scale_sum(%sum, %twice) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
@@ -348,31 +340,24 @@ func.func private @scale_sum(%sum: i32, %twice: f64, %output_scale: f32) -> i32 
   return %scaled : i32
 }
 
-func.func @add(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
-  %a, %b, %twice = func.call @add_operands(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32, i32, f32, i32) -> (i32, i32, f64)
+func.func @add(%lhs: i32, %rhs: i32) -> i32 {
+  %a, %b, %twice = func.call @add_operands(%lhs, %rhs) : (i32, i32) -> (i32, i32, f64)
   %sum = arith.addi %a, %b : i32
-  %result = func.call @add_output(%sum, %twice, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f64, f32, i32, i32, i32) -> i32
+  %result = func.call @add_output(%sum, %twice) : (i32, f64) -> i32
   return %result : i32
 }
 
-func.func @sub(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
-  %a, %b, %twice = func.call @add_operands(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32, i32, f32, i32) -> (i32, i32, f64)
+func.func @sub(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %a, %b, %twice = func.call @add_operands(%lhs, %rhs) : (i32, i32) -> (i32, i32, f64)
   %difference = arith.subi %a, %b : i32
-  %result = func.call @add_output(%difference, %twice, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f64, f32, i32, i32, i32) -> i32
+  %result = func.call @add_output(%difference, %twice) : (i32, f64) -> i32
   return %result : i32
 }
 
 // mul.cc: the scales combine in float32. internal/reference/integer_ops/mul.h
 func.func @mul(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+    %lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32, %lhs_scale: f32, %lhs_zero_point: i32,
+    %rhs_scale: f32, %rhs_zero_point: i32, %output_scale: f32) -> i32 {
   %scale = arith.mulf %lhs_scale, %rhs_scale : f32
   %ratio = arith.divf %scale, %output_scale : f32
   %real = arith.extf %ratio : f32 to f64
@@ -380,7 +365,7 @@ func.func @mul(
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
   %scaled = func.call @multiply_by_real(%product, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
@@ -402,10 +387,9 @@ func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
 // kernel_util.cc, CalculateActivationRangeQuantized: the storage range within the bounds of an
 // activation, of which an infinite one is none. For contracts whose `bound` is another.
 func.func private @activation_range(
-    %storage_min: i32, %storage_max: i32, %low: f32, %high: f32, %output_scale: f32,
-    %zero_point: i32) -> (i32, i32) {
-  %min = func.call @activation_bound(%low, %storage_min, %output_scale, %zero_point) : (f32, i32, f32, i32) -> i32
-  %max = func.call @activation_bound(%high, %storage_max, %output_scale, %zero_point) : (f32, i32, f32, i32) -> i32
+    %storage_min: i32, %storage_max: i32, %activation_max: f32) -> (i32, i32) {
+  %min = func.call @activation_bound() : () -> i32
+  %max = func.call @activation_bound(%activation_max, %storage_max) : (f32, i32) -> i32
   %above = arith.maxsi %min, %storage_min : i32
   %low_result = arith.minsi %above, %storage_max : i32
   %below = arith.minsi %max, %storage_max : i32
@@ -413,15 +397,14 @@ func.func private @activation_range(
   return %low_result, %high_result : i32, i32
 }
 
-func.func private @activation_bound(
-    %real: f32, %none: i32, %output_scale: f32, %zero_point: i32) -> i32 {
-  %magnitude = math.absf %real : f32
+func.func private @activation_bound(%activation_min: f32, %storage_min: i32) -> i32 {
+  %magnitude = math.absf %activation_min : f32
   %infinity = arith.constant 0x7F800000 : f32
   %finite = arith.cmpf olt, %magnitude, %infinity : f32
   %zero = arith.constant 0.0 : f32
-  %number = arith.select %finite, %real, %zero : f32
-  %code = func.call @bound(%number, %output_scale, %zero_point) : (f32, f32, i32) -> i32
-  %result = arith.select %finite, %code, %none : i32
+  %number = arith.select %finite, %activation_min, %zero : f32
+  %code = func.call @bound(%number) : (f32) -> i32
+  %result = arith.select %finite, %code, %storage_min : i32
   return %result : i32
 }
 
@@ -440,15 +423,15 @@ func.func private @few_steps(%x: f32) -> f32 {
 // Steps to be rounded, so that they give the stored integer which x86 does where C++ leaves it
 // undefined: what int32 can't hold, NaN too, is converted to -2^31, and adding the zero point
 // wraps.
-func.func private @convertible(%steps: f32, %zero_point: i32) -> f32 {
+func.func private @convertible(%steps: f32, %output_zero_point: i32) -> f32 {
   %zero = arith.constant 0 : i32
   %most = arith.constant 1048576.0 : f32
   %least = arith.constant -1048576.0 : f32
-  %negative = arith.cmpi slt, %zero_point, %zero : i32
+  %negative = arith.cmpi slt, %output_zero_point, %zero : i32
   %wrapped = arith.select %negative, %most, %least : f32
   // the largest float32 below 2^31 is 2^31 - 128
   %c128 = arith.constant 128 : i32
-  %large = arith.cmpi sge, %zero_point, %c128 : i32
+  %large = arith.cmpi sge, %output_zero_point, %c128 : i32
   %largest = arith.constant 2147483520.0 : f32
   %two_to_31 = arith.constant 2147483648.0 : f32
   %limit = arith.select %large, %largest, %two_to_31 : f32
@@ -460,13 +443,11 @@ func.func private @convertible(%steps: f32, %zero_point: i32) -> f32 {
 }
 
 // internal/reference/quantize.h, AffineQuantize: float32 division, half away from zero.
-func.func @quantize(
-    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @quantize(%input: f32, %output_scale: f32) -> i32 {
   %quotient = arith.divf %input, %output_scale : f32
-  %number = func.call @convertible(%quotient, %output_zero_point) : (f32, i32) -> f32
+  %number = func.call @convertible(%quotient) : (f32) -> f32
   %rounded = fixed.convert %number {rounding = half_away} : f32 to i32
-  %result = func.call @offset_and_clamp(%rounded, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%rounded) : (i32) -> i32
   return %result : i32
 }
 
@@ -482,27 +463,26 @@ func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) ->
 
 // internal/reference/requantize.h
 func.func @requantize(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32) -> i32 {
   %input64 = arith.extf %input_scale : f32 to f64
   %output64 = arith.extf %output_scale : f32 to f64
   %real = arith.divf %input64, %output64 : f64
   %centred = arith.subi %input, %input_zero_point : i32
   %scaled = func.call @multiply_by_real(%centred, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
 // activations.cc, QuantizedReluX: RELU, RELU6 and RELU_N1_TO_1 on their own. The scales are
 // divided in float32; output_min and output_max carry the activation's bounds.
 func.func @clamp(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+    %input: i32, %output_min: i32, %output_max: i32, %input_scale: f32, %input_zero_point: i32,
+    %output_scale: f32) -> i32 {
   %ratio = arith.divf %input_scale, %output_scale : f32
   %real = arith.extf %ratio : f32 to f64
   %centred = arith.subi %input, %input_zero_point : i32
   %scaled = func.call @multiply_by_real(%centred, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
@@ -510,7 +490,7 @@ func.func @clamp(
 // uint8 is rescaled in float32 (ConcatenationWithScaling).
 func.func @concat(
     %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %input_unsigned: i1) -> i32 {
+    %output_zero_point: i32, %input_unsigned: i1) -> i32 {
   %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
   %same_zero_point = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
   %same = arith.andi %same_scale, %same_zero_point : i1
@@ -526,7 +506,7 @@ func.func @concat(
   %product = arith.mulf %value, %ratio : f32
   %sum = arith.addf %product, %bias : f32
   %rounded = fixed.convert %sum {rounding = half_away} : f32 to i32
-  %rescaled = func.call @offset_and_clamp(%rounded, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %rescaled = func.call @offset_and_clamp(%rounded) : (i32) -> i32
   %result = arith.select %same, %input, %rescaled : i32
   return %result : i32
 }
@@ -535,65 +515,56 @@ func.func @concat(
 
 // internal/common.h, LUTPopulateInt8: float32 throughout, reciprocal of the output scale,
 // half away from zero.
-func.func private @table_input(%input: i32, %scale: f32, %zero_point: i32) -> f32 {
-  %centred = arith.subi %input, %zero_point : i32
+func.func private @table_input(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
+  %centred = arith.subi %input, %input_zero_point : i32
   %integer = arith.sitofp %centred : i32 to f32
-  %real = arith.mulf %scale, %integer : f32
+  %real = arith.mulf %input_scale, %integer : f32
   return %real : f32
 }
 
-func.func private @table_output(
-    %real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @table_output(%real: f32, %output_scale: f32) -> i32 {
   %one = arith.constant 1.0 : f32
-  %inverse = arith.divf %one, %scale : f32
+  %inverse = arith.divf %one, %output_scale : f32
   %scaled = arith.mulf %real, %inverse : f32
   %rounded = fixed.convert %scaled {rounding = half_away} : f32 to i32
-  %result = func.call @offset_and_clamp(%rounded, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%rounded) : (i32) -> i32
   return %result : i32
 }
 
-func.func @sigmoid(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @table_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+func.func @sigmoid(%input: i32) -> i32 {
+  %x = func.call @table_input(%input) : (i32) -> f32
   %negated = arith.negf %x : f32
   %exponential = math.exp %negated : f32
   %one = arith.constant 1.0 : f32
   %denominator = arith.addf %one, %exponential : f32
   %real = arith.divf %one, %denominator : f32
-  %result = func.call @table_output(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @table_output(%real) : (f32) -> i32
   return %result : i32
 }
 
-func.func @tanh(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @table_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+func.func @tanh(%input: i32) -> i32 {
+  %x = func.call @table_input(%input) : (i32) -> f32
   %real = math.tanh %x : f32
-  %result = func.call @table_output(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @table_output(%real) : (f32) -> i32
   return %result : i32
 }
 
-func.func @elu(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @table_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+func.func @elu(%input: i32) -> i32 {
+  %x = func.call @table_input(%input) : (i32) -> f32
   %zero = arith.constant 0.0 : f32
   %negative = arith.cmpf olt, %x, %zero : f32
   %at_most_zero = arith.minimumf %x, %zero : f32
   %exponential = math.expm1 %at_most_zero : f32
   %real = arith.select %negative, %exponential, %x : f32
-  %result = func.call @table_output(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @table_output(%real) : (f32) -> i32
   return %result : i32
 }
 
 // internal/reference/leaky_relu.h: one multiplier for each sign, derived in float32. Where
 // alpha is negative, LiteRT's answers are those of |alpha| with the sign changed after the
 // roundings.
-func.func @leaky_relu(
-    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %identity_real, %alpha_real = func.call @leaky_ratios(%alpha, %input_scale, %output_scale) : (f32, f32, f32) -> (f64, f64)
+func.func @leaky_relu(%input: i32, %alpha: f32, %input_zero_point: i32) -> i32 {
+  %identity_real, %alpha_real = func.call @leaky_ratios(%alpha) : (f32) -> (f64, f64)
   %x = arith.subi %input, %input_zero_point : i32
   %zero = arith.constant 0 : i32
   %identity = func.call @multiply_by_real(%x, %identity_real) : (i32, f64) -> i32
@@ -605,7 +576,7 @@ func.func @leaky_relu(
   %sloped = arith.select %falling, %mirrored, %steep : i32
   %non_negative = arith.cmpi sge, %x, %zero : i32
   %scaled = arith.select %non_negative, %identity, %sloped : i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
@@ -642,8 +613,7 @@ func.func private @reduce_multiplier_to_16_bits(%multiplier: i32) -> i32 {
 }
 
 func.func @hard_swish(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32) -> i32 {
   %fine_step = arith.constant 0.0078125 : f32
   %fine_scale = arith.mulf %fine_step, %input_scale : f32
   %output_ratio = arith.divf %fine_scale, %output_scale : f32
@@ -696,7 +666,7 @@ func.func @hard_swish(
   %representable = arith.cmpi sle, %output_exponent, %zero : i32
   cf.assert %representable, "hard_swish: the output scale is less than 1/128 of the input scale, which LiteRT refuses"
   %scaled = fixed.shift_right %swish, %output_right {rounding = half_away} : i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
@@ -864,8 +834,7 @@ func.func private @saturating_shift_left(%x: i32, %shift: i64) -> i32 {
 // than 31 places, undefined in the kernel; here it is done in 64 bits. The sum is never 0,
 // as it has the term of the largest element; that it is at least 1 is said for the compiler.
 func.func @softmax_output(
-    %term: i32, %sum: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+    %term: i32, %sum: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32) -> i32 {
   %step = arith.constant 0.00390625 : f32
   %right_scale = arith.cmpf oeq, %output_scale, %step : f32
   cf.assert %right_scale, "softmax: the output scale must be 1/256, LiteRT refuses others"
@@ -885,7 +854,7 @@ func.func @softmax_output(
   %product64 = arith.extsi %product : i32 to i64
   %rounded = fixed.shift_right %product64, %places64 {rounding = half_away} : i64
   %probability = arith.trunci %rounded : i64 to i32
-  %result = func.call @offset_and_clamp(%probability, %output_min, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%probability, %output_min) : (i32, i32) -> i32
   return %result : i32
 }
 
@@ -924,8 +893,8 @@ func.func @resize_nearest_position(
 // has positions with 10 fractional bits (ComputeInterpolationValuesInteger); uint8 has float32
 // ones, whose weights are handed on by their bits.
 func.func @resize_bilinear_position(
-    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
-    %half_pixel_centers: i1, %input_unsigned: i1) -> (i32, i32, i32) {
+    %input_size: i32, %output_size: i32, %align_corners: i1,
+    %input_unsigned: i1) -> (i32, i32, i32) {
   %one = arith.constant 1 : i32
   %several = arith.cmpi sgt, %output_size, %one : i32
   %aligned = arith.andi %align_corners, %several : i1
@@ -933,8 +902,8 @@ func.func @resize_bilinear_position(
   %output_less_1 = arith.subi %output_size, %one : i32
   %numerator = arith.select %aligned, %input_less_1, %input_size : i32
   %denominator = arith.select %aligned, %output_less_1, %output_size : i32
-  %lower, %upper, %weight = func.call @fixed_point_position(%output_index, %numerator, %denominator, %half_pixel_centers, %input_less_1) : (i32, i32, i32, i1, i32) -> (i32, i32, i32)
-  %lower_f, %upper_f, %weight_f = func.call @float32_position(%output_index, %numerator, %denominator, %half_pixel_centers, %input_less_1) : (i32, i32, i32, i1, i32) -> (i32, i32, i32)
+  %lower, %upper, %weight = func.call @fixed_point_position(%numerator, %denominator, %input_less_1) : (i32, i32, i32) -> (i32, i32, i32)
+  %lower_f, %upper_f, %weight_f = func.call @float32_position(%numerator, %denominator, %input_less_1) : (i32, i32, i32) -> (i32, i32, i32)
   %lower_result = arith.select %input_unsigned, %lower_f, %lower : i32
   %upper_result = arith.select %input_unsigned, %upper_f, %upper : i32
   %weight_result = arith.select %input_unsigned, %weight_f, %weight : i32
@@ -942,8 +911,8 @@ func.func @resize_bilinear_position(
 }
 
 func.func private @fixed_point_position(
-    %index: i32, %numerator: i32, %denominator: i32, %half_pixel_centers: i1,
-    %last: i32) -> (i32, i32, i32) {
+    %numerator: i32, %denominator: i32, %last: i32, %output_index: i32,
+    %half_pixel_centers: i1) -> (i32, i32, i32) {
   %zero = arith.constant 0 : i32
   %two = arith.constant 2 : i32
   %c10 = arith.constant 10 : i32
@@ -954,7 +923,7 @@ func.func private @fixed_point_position(
   %half_denominator = arith.divsi %denominator, %two : i32
   %nudged = arith.addi %shifted, %half_denominator : i32
   %scale = arith.divsi %nudged, %denominator : i32
-  %corner = arith.muli %index, %scale : i32
+  %corner = arith.muli %output_index, %scale : i32
   %half_scale = arith.divsi %scale, %two : i32
   %moved = arith.addi %corner, %half_scale : i32
   %centred = arith.subi %moved, %c512 : i32
@@ -971,13 +940,13 @@ func.func private @fixed_point_position(
 
 // ComputeInterpolationValues
 func.func private @float32_position(
-    %index: i32, %numerator: i32, %denominator: i32, %half_pixel_centers: i1,
-    %last: i32) -> (i32, i32, i32) {
+    %numerator: i32, %denominator: i32, %last: i32, %output_index: i32,
+    %half_pixel_centers: i1) -> (i32, i32, i32) {
   %numerator_f = arith.sitofp %numerator : i32 to f32
   %denominator_f = arith.sitofp %denominator : i32 to f32
   %scale = arith.divf %numerator_f, %denominator_f : f32
   %half = arith.constant 0.5 : f32
-  %index_f = arith.sitofp %index : i32 to f32
+  %index_f = arith.sitofp %output_index : i32 to f32
   %corner = arith.mulf %index_f, %scale : f32
   %moved = arith.addf %index_f, %half : f32
   %moved_scaled = arith.mulf %moved, %scale : f32
@@ -998,7 +967,7 @@ func.func private @float32_position(
 func.func @resize_bilinear(
     %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
     %x_weight: i32, %input_unsigned: i1) -> i32 {
-  %integer = func.call @interpolate_fixed_point(%top_left, %top_right, %bottom_left, %bottom_right, %y_weight, %x_weight) : (i32, i32, i32, i32, i32, i32) -> i32
+  %integer = func.call @interpolate_fixed_point(%top_left, %top_right, %bottom_left, %bottom_right) : (i32, i32, i32, i32) -> i32
   %zero = arith.constant 0 : i32
   %y_bits = arith.select %input_unsigned, %y_weight, %zero : i32
   %x_bits = arith.select %input_unsigned, %x_weight, %zero : i32

@@ -44,37 +44,24 @@ module attributes {
   contract.base = "tflite"
 } {
 
-// micro/kernels/batch_matmul_common.cc
-func.func @matmul(
-    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %result = func.call @scale_product(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
 // A product, or sum of products, times the ratio of the scales: all in float64.
 // micro/kernels/fully_connected_common.cc: fixed point, where LiteRT multiplies in float64.
 // The scales combine in float64 whatever their number.
-func.func private @scale_product(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 attributes {contract.rules = ["linear"]} {
+func.func private @scale_product(%accumulator: i32) -> i32
+    attributes {contract.rules = ["linear", "matmul"]} {
   %wide = arith.constant false
-  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
+  %real = func.call @convolution_scale(%wide) : (i1) -> f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
 // micro/kernels/mul_common.cc: LiteRT combines the scales in float32.
-func.func @mul(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @mul(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
-  %result = func.call @scale_product(%product, %lhs_scale, %rhs_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  %result = func.call @scale_product(%product) : (i32) -> i32
   return %result : i32
 }
 
@@ -83,10 +70,9 @@ func.func @mul(
 // micro/kernels/activations_common.cc: RELU rescales by a ratio in float64. RELU6 clamps the
 // input's codes at the input's zero point and 6, and takes them for the output's.
 func.func @clamp(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %input_unsigned: i1, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %storage_max: i32,
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %storage_max: i32,
     %activation_min: f32, %activation_max: f32) -> i32 {
-  func.call @refuse_unsigned(%input_unsigned) : (i1) -> ()
+  func.call @refuse_unsigned() : () -> ()
   %none = arith.constant 0.0 : f32
   %six = arith.constant 6.0 : f32
   %infinity = arith.constant 0x7F800000 : f32
@@ -103,17 +89,17 @@ func.func @clamp(
   %clamped = arith.minsi %above, %last_code : i32
   // a ratio that isn't used is no reason to refuse
   %used_scale = arith.select %to_6, %output_scale, %input_scale : f32
-  %rescaled = func.call @requantize(%input, %used_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  %rescaled = func.call @requantize(%input, %used_scale) : (i32, f32) -> i32
   %result = arith.select %to_6, %clamped, %rescaled : i32
   return %result : i32
 }
 
 // micro/kernels/leaky_relu_common.cc: as LiteRT's, but the scales combine in float64.
-func.func private @leaky_ratios(%alpha: f32, %input_scale: f32, %output_scale: f32) -> (f64, f64) {
+func.func private @leaky_ratios(%alpha: f32) -> (f64, f64) {
   %one = arith.constant 1.0 : f32
   %wide = arith.constant false
-  %identity = func.call @convolution_scale(%input_scale, %one, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
-  %sloped = func.call @convolution_scale(%input_scale, %alpha, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
+  %identity = func.call @convolution_scale(%wide, %one) : (i1, f32) -> f64
+  %sloped = func.call @convolution_scale(%wide, %alpha) : (i1, f32) -> f64
   return %identity, %sloped : f64, f64
 }
 
@@ -121,12 +107,13 @@ func.func private @leaky_ratios(%alpha: f32, %input_scale: f32, %output_scale: f
 
 // micro/kernels/logistic_common.cc and tanh.cc: the input in Q4.27, and the radius from which
 // on the function is saturated: floor(15 * 2^27 / 2^left).
-func.func private @activation_input(%input: i32, %scale: f32, %zero_point: i32) -> (i32, i1, i1) {
-  %wide = arith.extf %scale : f32 to f64
+func.func private @activation_input(
+    %input: i32, %input_scale: f32, %input_zero_point: i32) -> (i32, i1, i1) {
+  %wide = arith.extf %input_scale : f32 to f64
   %two_to_27 = arith.constant 134217728.0 : f64
   %real = arith.mulf %wide, %two_to_27 : f64
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
-  %x = arith.subi %input, %zero_point : i32
+  %x = arith.subi %input, %input_zero_point : i32
   %fixed_point = func.call @multiply_by_quantized_multiplier(%x, %multiplier, %exponent) : (i32, i32, i32) -> i32
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
@@ -152,10 +139,9 @@ func.func private @activation_output(%value: i32, %low: i1, %high: i1) -> i32 {
 
 // kernels/internal/reference/integer_ops/logistic.h; gemmlowp fixedpoint.h, logistic. The output
 // is 1/256 a step from -128, whatever its quantization says.
-func.func @sigmoid(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %input_unsigned: i1) -> i32 {
-  func.call @refuse_unsigned(%input_unsigned) : (i1) -> ()
-  %x, %low, %high = func.call @activation_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> (i32, i1, i1)
+func.func @sigmoid(%input: i32) -> i32 {
+  func.call @refuse_unsigned() : () -> ()
+  %x, %low, %high = func.call @activation_input(%input) : (i32) -> (i32, i1, i1)
   %zero = arith.constant 0 : i32
   %negated = arith.subi %zero, %x : i32
   %at_most_0 = arith.minsi %x, %negated : i32
@@ -180,10 +166,9 @@ func.func @sigmoid(
 // kernels/internal/reference/integer_ops/tanh.h; gemmlowp fixedpoint.h, tanh:
 // (1 - e^2x) / (1 + e^2x) for x below 0. Doubling Q4.27 is reading it as Q5.26. The output is
 // 1/128 a step about 0, whatever its quantization says.
-func.func @tanh(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %input_unsigned: i1) -> i32 {
-  func.call @refuse_unsigned(%input_unsigned) : (i1) -> ()
-  %x, %low, %high = func.call @activation_input(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> (i32, i1, i1)
+func.func @tanh(%input: i32) -> i32 {
+  func.call @refuse_unsigned() : () -> ()
+  %x, %low, %high = func.call @activation_input(%input) : (i32) -> (i32, i1, i1)
   %zero = arith.constant 0 : i32
   %negated = arith.subi %zero, %x : i32
   %at_most_0 = arith.minsi %x, %negated : i32
@@ -205,9 +190,9 @@ func.func @tanh(
   return %result : i32
 }
 
-func.func private @refuse_unsigned(%unsigned: i1) {
+func.func private @refuse_unsigned(%input_unsigned: i1) {
   %true = arith.constant true
-  %signed = arith.xori %unsigned, %true : i1
+  %signed = arith.xori %input_unsigned, %true : i1
   cf.assert %signed, "TFLite Micro has this operation for int8 only"
   return
 }

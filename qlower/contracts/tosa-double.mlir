@@ -38,19 +38,17 @@ module attributes {
   contract.base = "tosa"
 } {
 
-func.func private @rounds_twice(%double_round: i1) -> i1 {
+func.func private @rounds_twice() -> i1 {
   %true = arith.constant true
   return %true : i1
 }
 
 // Lone RELUs are the exception: the converter gives them SINGLE_ROUND.
 func.func @clamp(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
-    %activation_max: f32) -> i32 {
-  %min = func.call @lone_bound(%activation_min, %output_scale, %output_zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
-  %max = func.call @lone_bound(%activation_max, %output_scale, %output_zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
-  %real = func.call @ratio(%input_scale, %output_scale) : (f32, f32) -> f64
+    %input: i32, %input_zero_point: i32, %output_zero_point: i32, %activation_max: f32) -> i32 {
+  %min = func.call @lone_bound() : () -> i32
+  %max = func.call @lone_bound(%activation_max) : (f32) -> i32
+  %real = func.call @ratio() : () -> f64
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   %c31 = arith.constant 31 : i32
   %places = arith.subi %c31, %exponent : i32
@@ -64,11 +62,9 @@ func.func @clamp(
 
 // The converter gives AVG_POOL2D zero points of 0, so that it averages stored integers as
 // TFLite does.
-func.func @avg_pool2d(
-    %accumulator: i32, %count: i32, %input_scale: f32, %output_scale: f32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @avg_pool2d(%accumulator: i32) -> i32 {
   %zero = arith.constant 0 : i32
-  %result = func.call @tosa.avg_pool2d(%accumulator, %count, %input_scale, %zero, %output_scale, %zero, %output_min, %output_max) : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = func.call @tosa.avg_pool2d(%accumulator, %zero, %zero) : (i32, i32, i32) -> i32
   return %result : i32
 }
 

@@ -103,13 +103,12 @@ func.func private @apply_scale_32(
 func.func private @rescale(
     %x: i32, %real: f64, %smallest: i64, %largest: i64, %double_round: i1) -> i32 {
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
-  %result = func.call @rescale_predictably(%x, %multiplier, %exponent, %smallest, %largest, %double_round) : (i32, i32, i32, i64, i64, i1) -> i32
+  %result = func.call @rescale_predictably(%x, %multiplier, %exponent, %smallest, %largest) : (i32, i32, i32, i64, i64) -> i32
   return %result : i32
 }
 
 func.func private @rescale_predictably(
-    %x: i32, %multiplier: i32, %exponent: i32, %smallest: i64, %largest: i64,
-    %double_round: i1) -> i32 {
+    %x: i32, %multiplier: i32, %exponent: i32, %smallest: i64, %largest: i64) -> i32 {
   %c31 = arith.constant 31 : i64
   %exponent64 = arith.extsi %exponent : i32 to i64
   %shift = arith.subi %c31, %exponent64 : i64
@@ -129,13 +128,13 @@ func.func private @rescale_predictably(
   %fits_high = arith.cmpi sle, %largest, %int_max : i64
   %fits = arith.andi %fits_low, %fits_high : i1
   cf.assert %fits, "the 32-bit accumulator may overflow, which TOSA calls unpredictable"
-  %twice = func.call @rounds_twice(%double_round) : (i1) -> i1
+  %twice = func.call @rounds_twice() : () -> i1
   %result = func.call @apply_scale_32(%x, %multiplier, %shift, %twice) : (i32, i32, i64, i1) -> i32
   return %result : i32
 }
 
-func.func private @ratio(%scale: f32, %output_scale: f32) -> f64 {
-  %wide = arith.extf %scale : f32 to f64
+func.func private @ratio(%input_scale: f32, %output_scale: f32) -> f64 {
+  %wide = arith.extf %input_scale : f32 to f64
   %output = arith.extf %output_scale : f32 to f64
   %result = arith.divf %wide, %output : f64
   return %result : f64
@@ -145,22 +144,12 @@ func.func private @ratio(%scale: f32, %output_scale: f32) -> f64 {
 
 // The converter writes a 1x1 convolution.
 func.func private @contraction(
-    %accumulator: i32, %accumulator_min: i64, %accumulator_max: i64, %input_scale: f32,
-    %weight_scale: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %double_round: i1) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
+    %accumulator: i32, %accumulator_min: i64, %accumulator_max: i64) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
   %wide = arith.constant false
-  %real = func.call @convolution_scale(%input_scale, %weight_scale, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
-  %scaled = func.call @rescale(%accumulator, %real, %accumulator_min, %accumulator_max, %double_round) : (i32, f64, i64, i64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @matmul(
-    %accumulator: i32, %accumulator_min: i64, %accumulator_max: i64, %lhs_scale: f32,
-    %rhs_scale: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %double_round: i1) -> i32 {
-  %result = func.call @contraction(%accumulator, %accumulator_min, %accumulator_max, %lhs_scale, %rhs_scale, %output_scale, %output_zero_point, %output_min, %output_max, %double_round) : (i32, i64, i64, f32, f32, f32, i32, i32, i32, i1) -> i32
+  %real = func.call @convolution_scale(%wide) : (i1) -> f64
+  %scaled = func.call @rescale(%accumulator, %real, %accumulator_min, %accumulator_max) : (i32, f64, i64, i64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
@@ -170,8 +159,8 @@ func.func @matmul(
 // subtracted, and the division is a RESCALE in mode SINGLE_ROUND by a multiplier that is a
 // little more than 1/count, so that ties go away from zero.
 func.func @avg_pool2d(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+    %accumulator: i32, %input_zero_point: i32, %output_zero_point: i32, %count: i32,
+    %input_scale: f32, %output_scale: f32) -> i32 {
   %same = arith.cmpf oeq, %input_scale, %output_scale : f32
   cf.assert %same, "input and output of an average differ in scale, which AVG_POOL2D doesn't provide for"
   %one = arith.constant 1 : i32
@@ -191,32 +180,30 @@ func.func @avg_pool2d(
   %sum = arith.subi %accumulator, %offset : i32
   %once = arith.constant false
   %scaled = func.call @apply_scale_32(%sum, %multiplier, %shift, %once) : (i32, i32, i64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
 // REDUCE_SUM, then one RESCALE by the ratio of the scales over the count.
-func.func @mean(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %double_round: i1) -> i32 {
+func.func @mean(%accumulator: i32, %count: i32, %input_zero_point: i32) -> i32 {
   %offset = arith.muli %input_zero_point, %count : i32
   %sum = arith.subi %accumulator, %offset : i32
-  %ratio = func.call @ratio(%input_scale, %output_scale) : (f32, f32) -> f64
-  %multiplier, %exponent = func.call @mean_multiplier(%ratio, %count) : (f64, i32) -> (i32, i32)
+  %ratio = func.call @ratio() : () -> f64
+  %multiplier, %exponent = func.call @mean_multiplier(%ratio) : (f64) -> (i32, i32)
   %c255 = arith.constant 255 : i64
   %zero = arith.constant 0 : i64
   %count64 = arith.extsi %count : i32 to i64
   %largest = arith.muli %count64, %c255 : i64
   %smallest = arith.subi %zero, %largest : i64
-  %scaled = func.call @rescale_predictably(%sum, %multiplier, %exponent, %smallest, %largest, %double_round) : (i32, i32, i32, i64, i64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %scaled = func.call @rescale_predictably(%sum, %multiplier, %exponent, %smallest, %largest) : (i32, i32, i32, i64, i64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- elementwise
 
 // Each operand is rescaled to int32 with 20 more bits, and the sum to the output.
-func.func private @add_operand(%centred: i32, %scale: f32, %twice: f64, %double_round: i1) -> i32 {
+func.func private @add_operand(%centred: i32, %scale: f32, %twice: f64) -> i32 {
   %scale64 = arith.extf %scale : f32 to f64
   %real = arith.divf %scale64, %twice : f64
   %c20 = arith.constant 20 : i32
@@ -224,7 +211,7 @@ func.func private @add_operand(%centred: i32, %scale: f32, %twice: f64, %double_
   // 255 * 2^20
   %largest = arith.constant 267386880 : i64
   %smallest = arith.constant -267386880 : i64
-  %result = func.call @rescale(%shifted, %real, %smallest, %largest, %double_round) : (i32, f64, i64, i64, i1) -> i32
+  %result = func.call @rescale(%shifted, %real, %smallest, %largest) : (i32, f64, i64, i64) -> i32
   return %result : i32
 }
 
@@ -236,9 +223,7 @@ func.func private @twice_the_larger(%lhs_scale: f32, %rhs_scale: f32) -> f64 {
   return %twice : f64
 }
 
-func.func private @rescale_sum(
-    %sum: i32, %twice: f64, %output_scale: f32, %zero_point: i32, %min: i32, %max: i32,
-    %double_round: i1) -> i32 {
+func.func private @rescale_sum(%sum: i32, %twice: f64, %output_scale: f32) -> i32 {
   %two_to_20 = arith.constant 1048576.0 : f64
   %output64 = arith.extf %output_scale : f32 to f64
   %shifted_scale = arith.mulf %output64, %two_to_20 : f64
@@ -246,44 +231,41 @@ func.func private @rescale_sum(
   // two operands of at most 255 * 2^19 each
   %largest = arith.constant 267386880 : i64
   %smallest = arith.constant -267386880 : i64
-  %scaled = func.call @rescale(%sum, %real, %smallest, %largest, %double_round) : (i32, f64, i64, i64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %scaled = func.call @rescale(%sum, %real, %smallest, %largest) : (i32, f64, i64, i64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
 func.func @add(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %double_round: i1) -> i32 {
-  %twice = func.call @twice_the_larger(%lhs_scale, %rhs_scale) : (f32, f32) -> f64
+    %rhs_zero_point: i32) -> i32 {
+  %twice = func.call @twice_the_larger() : () -> f64
   %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
-  %a = func.call @add_operand(%lhs_centred, %lhs_scale, %twice, %double_round) : (i32, f32, f64, i1) -> i32
+  %a = func.call @add_operand(%lhs_centred, %lhs_scale, %twice) : (i32, f32, f64) -> i32
   %rhs_centred = arith.subi %rhs, %rhs_zero_point : i32
-  %b = func.call @add_operand(%rhs_centred, %rhs_scale, %twice, %double_round) : (i32, f32, f64, i1) -> i32
+  %b = func.call @add_operand(%rhs_centred, %rhs_scale, %twice) : (i32, f32, f64) -> i32
   %sum = arith.addi %a, %b : i32
-  %result = func.call @rescale_sum(%sum, %twice, %output_scale, %output_zero_point, %output_min, %output_max, %double_round) : (i32, f64, f32, i32, i32, i32, i1) -> i32
+  %result = func.call @rescale_sum(%sum, %twice) : (i32, f64) -> i32
   return %result : i32
 }
 
 func.func @sub(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %double_round: i1) -> i32 {
-  %twice = func.call @twice_the_larger(%lhs_scale, %rhs_scale) : (f32, f32) -> f64
+    %rhs_zero_point: i32) -> i32 {
+  %twice = func.call @twice_the_larger() : () -> f64
   %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
-  %a = func.call @add_operand(%lhs_centred, %lhs_scale, %twice, %double_round) : (i32, f32, f64, i1) -> i32
+  %a = func.call @add_operand(%lhs_centred, %lhs_scale, %twice) : (i32, f32, f64) -> i32
   %rhs_centred = arith.subi %rhs, %rhs_zero_point : i32
-  %b = func.call @add_operand(%rhs_centred, %rhs_scale, %twice, %double_round) : (i32, f32, f64, i1) -> i32
+  %b = func.call @add_operand(%rhs_centred, %rhs_scale, %twice) : (i32, f32, f64) -> i32
   %sum = arith.subi %a, %b : i32
-  %result = func.call @rescale_sum(%sum, %twice, %output_scale, %output_zero_point, %output_min, %output_max, %double_round) : (i32, f64, f32, i32, i32, i32, i1) -> i32
+  %result = func.call @rescale_sum(%sum, %twice) : (i32, f64) -> i32
   return %result : i32
 }
 
 // The scales combine in float32, as in TFLite's kernel.
 func.func @mul(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %double_round: i1) -> i32 {
+    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
   %scale = arith.mulf %lhs_scale, %rhs_scale : f32
   %ratio = arith.divf %scale, %output_scale : f32
   %real = arith.extf %ratio : f32 to f64
@@ -293,39 +275,35 @@ func.func @mul(
   // 255 * 255
   %largest = arith.constant 65025 : i64
   %smallest = arith.constant -65025 : i64
-  %scaled = func.call @rescale(%product, %real, %smallest, %largest, %double_round) : (i32, f64, i64, i64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %scaled = func.call @rescale(%product, %real, %smallest, %largest) : (i32, f64, i64, i64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling
 
 func.func private @rescale_stored(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32,
-    %double_round: i1) -> i32 attributes {contract.rules = ["requantize"]} {
-  %real = func.call @ratio(%input_scale, %output_scale) : (f32, f32) -> f64
+    %input: i32, %output_min: i32, %output_max: i32, %input_zero_point: i32) -> i32
+    attributes {contract.rules = ["requantize"]} {
+  %real = func.call @ratio() : () -> f64
   %largest = arith.constant 255 : i64
   %smallest = arith.constant -255 : i64
   %centred = arith.subi %input, %input_zero_point : i32
-  %scaled = func.call @rescale(%centred, %real, %smallest, %largest, %double_round) : (i32, f64, i64, i64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %scaled = func.call @rescale(%centred, %real, %smallest, %largest) : (i32, f64, i64, i64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
-func.func @clamp(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
-    %activation_max: f32, %double_round: i1) -> i32 {
-  %min = func.call @lone_bound(%activation_min, %output_scale, %output_zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
-  %max = func.call @lone_bound(%activation_max, %output_scale, %output_zero_point, %storage_min, %storage_max) : (f32, f32, i32, i32, i32) -> i32
-  %result = func.call @rescale_stored(%input, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %min, %max, %double_round) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
+func.func @clamp(%input: i32, %activation_max: f32) -> i32 {
+  %min = func.call @lone_bound() : () -> i32
+  %max = func.call @lone_bound(%activation_max) : (f32) -> i32
+  %result = func.call @rescale_stored(%input, %min, %max) : (i32, i32, i32) -> i32
   return %result : i32
 }
 
 // CLAMP after a fused activation: float64, the zero point inside a rounding half away from zero.
-func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
-  %steps = func.call @ratio(%real, %output_scale) : (f32, f32) -> f64
+func.func @bound(%real: f32, %output_zero_point: i32) -> i32 {
+  %steps = func.call @ratio(%real) : (f32) -> f64
   %z = arith.sitofp %output_zero_point : i32 to f64
   %moved = arith.addf %steps, %z : f64
   %result = fixed.convert %moved {rounding = half_away} : f64 to i32
@@ -334,14 +312,14 @@ func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
 
 // Of an activation on its own: the zero point outside. An infinite bound is none.
 func.func private @lone_bound(
-    %real: f32, %output_scale: f32, %zero_point: i32, %storage_min: i32, %storage_max: i32) -> i32 {
-  %steps = func.call @ratio(%real, %output_scale) : (f32, f32) -> f64
+    %activation_min: f32, %storage_min: i32, %storage_max: i32, %output_zero_point: i32) -> i32 {
+  %steps = func.call @ratio(%activation_min) : (f32) -> f64
   %rounded = fixed.convert %steps {rounding = half_away} : f64 to i32
-  %low = arith.subi %storage_min, %zero_point : i32
-  %high = arith.subi %storage_max, %zero_point : i32
+  %low = arith.subi %storage_min, %output_zero_point : i32
+  %high = arith.subi %storage_max, %output_zero_point : i32
   %above = arith.maxsi %rounded, %low : i32
   %inside = arith.minsi %above, %high : i32
-  %result = arith.addi %inside, %zero_point : i32
+  %result = arith.addi %inside, %output_zero_point : i32
   return %result : i32
 }
 
@@ -374,13 +352,11 @@ func.func @quantize(
 // ---------------------------------------------------------------- activations, resizing
 
 // One RESCALE for each sign. RESCALE has no negative multipliers.
-func.func @leaky_relu(
-    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func @leaky_relu(%input: i32, %alpha: f32, %input_zero_point: i32) -> i32 {
   %none = arith.constant 0.0 : f32
   %legal = arith.cmpf oge, %alpha, %none : f32
   cf.assert %legal, "leaky_relu: alpha is negative, but TOSA's RESCALE has no negative multiplier"
-  %identity_real, %alpha_real = func.call @leaky_ratios(%alpha, %input_scale, %output_scale) : (f32, f32, f32) -> (f64, f64)
+  %identity_real, %alpha_real = func.call @leaky_ratios(%alpha) : (f32) -> (f64, f64)
   %largest = arith.constant 255 : i64
   %smallest = arith.constant -255 : i64
   %single_round = arith.constant false
@@ -390,48 +366,44 @@ func.func @leaky_relu(
   %zero = arith.constant 0 : i32
   %non_negative = arith.cmpi sge, %x, %zero : i32
   %scaled = arith.select %non_negative, %identity, %sloped : i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
-func.func private @leaky_ratios(%alpha: f32, %input_scale: f32, %output_scale: f32) -> (f64, f64) {
+func.func private @leaky_ratios(%alpha: f32) -> (f64, f64) {
   %one = arith.constant 1.0 : f32
   %wide = arith.constant false
-  %identity = func.call @convolution_scale(%input_scale, %one, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
-  %sloped = func.call @convolution_scale(%input_scale, %alpha, %output_scale, %wide) : (f32, f32, f32, i1) -> f64
+  %identity = func.call @convolution_scale(%wide, %one) : (i1, f32) -> f64
+  %sloped = func.call @convolution_scale(%wide, %alpha) : (i1, f32) -> f64
   return %identity, %sloped : f64, f64
 }
 
 // TABLEs of the converter: the function in float64, cut to float32, then as TFLite.
-func.func private @table_input_64(%input: i32, %scale: f32, %zero_point: i32) -> f64 {
-  %centred = arith.subi %input, %zero_point : i32
+func.func private @table_input_64(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f64 {
+  %centred = arith.subi %input, %input_zero_point : i32
   %integer = arith.sitofp %centred : i32 to f64
-  %wide = arith.extf %scale : f32 to f64
+  %wide = arith.extf %input_scale : f32 to f64
   %real = arith.mulf %wide, %integer : f64
   return %real : f64
 }
 
-func.func @sigmoid(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @table_input_64(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f64
+func.func @sigmoid(%input: i32) -> i32 {
+  %x = func.call @table_input_64(%input) : (i32) -> f64
   %negated = arith.negf %x : f64
   %exponential = math.exp %negated : f64
   %one = arith.constant 1.0 : f64
   %denominator = arith.addf %one, %exponential : f64
   %real = arith.divf %one, %denominator : f64
   %narrow = arith.truncf %real : f64 to f32
-  %result = func.call @table_output(%narrow, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @table_output(%narrow) : (f32) -> i32
   return %result : i32
 }
 
-func.func @tanh(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @table_input_64(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f64
+func.func @tanh(%input: i32) -> i32 {
+  %x = func.call @table_input_64(%input) : (i32) -> f64
   %real = math.tanh %x : f64
   %narrow = arith.truncf %real : f64 to f32
-  %result = func.call @table_output(%narrow, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @table_output(%narrow) : (f32) -> i32
   return %result : i32
 }
 

@@ -41,12 +41,13 @@ func.func private @multiply_and_round(%x: i32, %input_scale: f32, %output_scale:
 // relay/quantize/realize.cc of TVM 0.5, QuantizeRealize. TVM clips before it converts, so
 // that nothing overflows.
 func.func private @requantize_to_i32(
-    %x: i32, %input_scale: f32, %output_scale: f32, %per_channel: i1, %zero_point: i32) -> i32 {
-  %rounded = func.call @multiply_and_round(%x, %input_scale, %output_scale) : (i32, f32, f32) -> i32
+    %x: i32, %input_scale: f32, %per_channel: i1, %output_scale: f32,
+    %output_zero_point: i32) -> i32 {
+  %rounded = func.call @multiply_and_round(%x) : (i32) -> i32
   %equal = arith.cmpf oeq, %input_scale, %output_scale : f32
   %scaled = arith.select %equal, %x, %rounded : i32
   %limited = func.call @limit(%scaled) : (i32) -> i32
-  %result = arith.addi %limited, %zero_point : i32
+  %result = arith.addi %limited, %output_zero_point : i32
   return %result : i32
 }
 

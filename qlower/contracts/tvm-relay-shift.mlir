@@ -44,7 +44,8 @@ module attributes {
 // is an integer a shift, after a 32-bit addition that wraps around; between others the
 // multiplication of qnn.requantize, with a factor of 24 bits.
 func.func private @requantize_to_i32(
-    %x: i32, %input_scale: f32, %output_scale: f32, %per_channel: i1, %zero_point: i32) -> i32 {
+    %x: i32, %input_scale: f32, %per_channel: i1, %output_scale: f32,
+    %output_zero_point: i32) -> i32 {
   %ratio = arith.divf %output_scale, %input_scale : f32
   %logarithm = math.log2 %ratio : f32
   %places = fixed.convert %logarithm {rounding = toward_zero} : f32 to i32
@@ -74,15 +75,15 @@ func.func private @requantize_to_i32(
   %shifted_right = arith.shrsi %nudged, %right : i32
   %shifted = arith.shli %shifted_right, %left : i32
 
-  %multiplied = func.call @fixed_point_multiply(%x, %input_scale, %output_scale, %shifts) : (i32, f32, f32, i1) -> i32
+  %multiplied = func.call @fixed_point_multiply(%x, %shifts) : (i32, i1) -> i32
   %scaled = arith.select %shifts, %shifted, %multiplied : i32
-  %result = arith.addi %scaled, %zero_point : i32
+  %result = arith.addi %scaled, %output_zero_point : i32
   return %result : i32
 }
 
 // By the float32 quotient of two scales; 1 if it is not needed.
 func.func private @fixed_point_multiply(
-    %x: i32, %input_scale: f32, %output_scale: f32, %unneeded: i1) -> i32 {
+    %x: i32, %unneeded: i1, %input_scale: f32, %output_scale: f32) -> i32 {
   %factor = arith.divf %input_scale, %output_scale : f32
   %real = arith.extf %factor : f32 to f64
   %multiplier, %shift = func.call @multiplier_and_shift(%real) : (f64) -> (i32, i32)
@@ -95,14 +96,15 @@ func.func private @fixed_point_multiply(
 
 // quantize/quantize.py: int8 is [-127, 127]. There are no zero points; with one the whole
 // storage range is used, as it is of uint8, which isn't there either.
-func.func private @clip(%x: i32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @clip(
+    %x: i32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %zero = arith.constant 0 : i32
-  %symmetric = arith.cmpi eq, %zero_point, %zero : i32
+  %symmetric = arith.cmpi eq, %output_zero_point, %zero : i32
   %smallest = arith.constant -127 : i32
-  %raised = arith.maxsi %min, %smallest : i32
-  %low = arith.select %symmetric, %raised, %min : i32
+  %raised = arith.maxsi %output_min, %smallest : i32
+  %low = arith.select %symmetric, %raised, %output_min : i32
   %above = arith.maxsi %x, %low : i32
-  %result = arith.minsi %above, %max : i32
+  %result = arith.minsi %above, %output_max : i32
   return %result : i32
 }
 
@@ -111,7 +113,7 @@ func.func private @clip(%x: i32, %zero_point: i32, %min: i32, %max: i32) -> i32 
 func.func private @align(%stored: i32, %scale: f32, %zero_point: i32, %finer: f32) -> i32 {
   %centred = arith.subi %stored, %zero_point : i32
   %same = arith.cmpf oeq, %scale, %finer : f32
-  %multiplied = func.call @fixed_point_multiply(%centred, %scale, %finer, %same) : (i32, f32, f32, i1) -> i32
+  %multiplied = func.call @fixed_point_multiply(%centred, %same, %scale, %finer) : (i32, i1, f32, f32) -> i32
   %result = arith.select %same, %centred, %multiplied : i32
   return %result : i32
 }
@@ -119,15 +121,14 @@ func.func private @align(%stored: i32, %scale: f32, %zero_point: i32, %finer: f3
 // AddRealize: int32 on the finer operand's grid, then one requantization.
 func.func @add(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+    %rhs_zero_point: i32) -> i32 {
   %finer = arith.minimumf %lhs_scale, %rhs_scale : f32
   %a = func.call @align(%lhs, %lhs_scale, %lhs_zero_point, %finer) : (i32, f32, i32, f32) -> i32
   %b = func.call @align(%rhs, %rhs_scale, %rhs_zero_point, %finer) : (i32, f32, i32, f32) -> i32
   %sum = arith.addi %a, %b : i32
   %per_channel = arith.constant false
-  %stored = func.call @requantize_to_i32(%sum, %finer, %output_scale, %per_channel, %output_zero_point) : (i32, f32, f32, i1, i32) -> i32
-  %result = func.call @clip(%stored, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %stored = func.call @requantize_to_i32(%sum, %finer, %per_channel) : (i32, f32, i1) -> i32
+  %result = func.call @clip(%stored) : (i32) -> i32
   return %result : i32
 }
 

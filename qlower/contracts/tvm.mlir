@@ -154,7 +154,8 @@ func.func private @q_multiply_shift(
 // relay/qnn/op/requantize.cc, RequantizeLowerInt: an integer less its zero point, from one
 // scale to another; nothing is multiplied where they are equal. Without the clip.
 func.func private @requantize_to_i32(
-    %x: i32, %input_scale: f32, %output_scale: f32, %per_channel: i1, %zero_point: i32) -> i32 {
+    %x: i32, %input_scale: f32, %per_channel: i1, %output_scale: f32,
+    %output_zero_point: i32) -> i32 {
   %input64 = arith.extf %input_scale : f32 to f64
   %output64 = arith.extf %output_scale : f32 to f64
   %real = arith.divf %input64, %output64 : f64
@@ -165,13 +166,13 @@ func.func private @requantize_to_i32(
   %used_shift = arith.select %equal, %zero, %shift : i32
   %multiplied = func.call @q_multiply_shift(%x, %multiplier, %used_shift, %per_channel) : (i32, i32, i32, i1) -> i32
   %scaled = arith.select %equal, %x, %multiplied : i32
-  %result = arith.addi %scaled, %zero_point : i32
+  %result = arith.addi %scaled, %output_zero_point : i32
   return %result : i32
 }
 
-func.func private @clip(%x: i32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
-  %low = arith.maxsi %x, %min : i32
-  %result = arith.minsi %low, %max : i32
+func.func private @clip(%x: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %low = arith.maxsi %x, %output_min : i32
+  %result = arith.minsi %low, %output_max : i32
   return %result : i32
 }
 
@@ -180,20 +181,11 @@ func.func private @clip(%x: i32, %zero_point: i32, %min: i32, %max: i32) -> i32 
 // relay/frontend/tflite.py, convert_conv and convert_fully_connected: the scale of the
 // accumulator is a float32 product.
 func.func private @contraction(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32, %per_channel: i1,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
+    %accumulator: i32, %per_channel: i1, %input_scale: f32, %weight_scale: f32) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
   %scale = arith.mulf %input_scale, %weight_scale : f32
-  %stored = func.call @requantize_to_i32(%accumulator, %scale, %output_scale, %per_channel, %output_zero_point) : (i32, f32, f32, i1, i32) -> i32
-  %result = func.call @clip(%stored, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func @matmul(
-    %accumulator: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %per_channel = arith.constant false
-  %result = func.call @contraction(%accumulator, %lhs_scale, %rhs_scale, %output_scale, %per_channel, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i1, i32, i32, i32) -> i32
+  %stored = func.call @requantize_to_i32(%accumulator, %scale, %per_channel) : (i32, f32, i1) -> i32
+  %result = func.call @clip(%stored) : (i32) -> i32
   return %result : i32
 }
 
@@ -210,73 +202,64 @@ func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32)
 // topi/nn/pooling.h: the sum of the *stored* integers as int32, divided toward zero.
 func.func private @average(
     %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+    %output_zero_point: i32) -> i32
     attributes {contract.rules = ["avg_pool2d", "adaptive_avg_pool2d"]} {
   %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
   %same_zero_point = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
   %same = arith.andi %same_scale, %same_zero_point : i1
   cf.assert %same, "TVM averages the stored integers: the pool's input and output must have one scale and one zero point"
   %mean = arith.divsi %accumulator, %count : i32
-  %result = func.call @clip(%mean, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @clip(%mean) : (i32) -> i32
   return %result : i32
 }
 
 // relay/frontend/tflite.py, _convert_reduce: the truncated mean, then qnn.requantize.
-func.func @mean(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func @mean(%accumulator: i32, %count: i32) -> i32 {
   %mean = arith.divsi %accumulator, %count : i32
-  %result = func.call @rescale(%mean, %input_scale, %input_zero_point, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, f32, i32, i32, i32) -> i32
+  %result = func.call @rescale(%mean) : (i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- elementwise
 
 // relay/qnn/op/op_common.h, RequantizeOrUpcast: an operand on the output's grid, as int32.
-func.func private @operand(
-    %stored: i32, %scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %zero_point: i32) -> i32 {
+func.func private @operand(%stored: i32, %scale: f32, %input_zero_point: i32) -> i32 {
   %per_channel = arith.constant false
   %centred = arith.subi %stored, %input_zero_point : i32
-  %result = func.call @requantize_to_i32(%centred, %scale, %output_scale, %per_channel, %zero_point) : (i32, f32, f32, i1, i32) -> i32
+  %result = func.call @requantize_to_i32(%centred, %scale, %per_channel) : (i32, f32, i1) -> i32
   return %result : i32
 }
 
 // relay/qnn/op/add.cc, subtract.cc: each operand is rounded by itself.
 func.func @add(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
-  %a = func.call @operand(%lhs, %lhs_scale, %lhs_zero_point, %output_scale, %output_zero_point) : (i32, f32, i32, f32, i32) -> i32
-  %b = func.call @operand(%rhs, %rhs_scale, %rhs_zero_point, %output_scale, %output_zero_point) : (i32, f32, i32, f32, i32) -> i32
+    %rhs_zero_point: i32, %output_zero_point: i32) -> i32 {
+  %a = func.call @operand(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> i32
+  %b = func.call @operand(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> i32
   %both = arith.addi %a, %b : i32
   %stored = arith.subi %both, %output_zero_point : i32
-  %result = func.call @clip(%stored, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @clip(%stored) : (i32) -> i32
   return %result : i32
 }
 
 func.func @sub(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
-  %a = func.call @operand(%lhs, %lhs_scale, %lhs_zero_point, %output_scale, %output_zero_point) : (i32, f32, i32, f32, i32) -> i32
-  %b = func.call @operand(%rhs, %rhs_scale, %rhs_zero_point, %output_scale, %output_zero_point) : (i32, f32, i32, f32, i32) -> i32
+    %rhs_zero_point: i32, %output_zero_point: i32) -> i32 {
+  %a = func.call @operand(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> i32
+  %b = func.call @operand(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> i32
   %both = arith.subi %a, %b : i32
   %stored = arith.addi %both, %output_zero_point : i32
-  %result = func.call @clip(%stored, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @clip(%stored) : (i32) -> i32
   return %result : i32
 }
 
 // relay/qnn/op/mul.cc
-func.func @mul(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @mul(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
   %per_channel = arith.constant false
-  %result = func.call @contraction(%product, %lhs_scale, %rhs_scale, %output_scale, %per_channel, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i1, i32, i32, i32) -> i32
+  %result = func.call @contraction(%product, %per_channel) : (i32, i1) -> i32
   return %result : i32
 }
 
@@ -305,22 +288,21 @@ func.func private @limit(%x: i32) -> i32 {
 
 // relay/qnn/op/quantize.cc. The scale is a constant, and the division by it becomes a
 // multiplication by its reciprocal (arith/rewrite_simplify.cc).
-func.func private @quantize_real(
-    %real: f32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+func.func private @quantize_real(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
   %one = arith.constant 1.0 : f32
-  %reciprocal = arith.divf %one, %scale : f32
+  %reciprocal = arith.divf %one, %output_scale : f32
   %steps = arith.mulf %real, %reciprocal : f32
   %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
   %limited = func.call @limit(%rounded) : (i32) -> i32
-  %stored = arith.addi %limited, %zero_point : i32
-  %result = func.call @clip(%stored, %zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %stored = arith.addi %limited, %output_zero_point : i32
+  %result = func.call @clip(%stored) : (i32) -> i32
   return %result : i32
 }
 
 // relay/qnn/op/dequantize.cc
 func.func private @dequantize_stored(
-    %input: i32, %input_scale: f32,
-    %input_zero_point: i32) -> f32 attributes {contract.rules = ["dequantize"]} {
+    %input: i32, %input_scale: f32, %input_zero_point: i32) -> f32
+    attributes {contract.rules = ["dequantize"]} {
   %centred = arith.subi %input, %input_zero_point : i32
   %steps = arith.sitofp %centred : i32 to f32
   %result = arith.mulf %steps, %input_scale : f32
@@ -328,49 +310,41 @@ func.func private @dequantize_stored(
 }
 
 // NaN gives the smallest code, as x86 converts it.
-func.func @quantize(
-    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @quantize(%input: f32) -> i32 {
   %infinity = arith.constant 0xFF800000 : f32
   %above = arith.cmpf ogt, %input, %infinity : f32
   %number = arith.select %above, %input, %infinity : f32
-  %result = func.call @quantize_real(%number, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_real(%number) : (f32) -> i32
   return %result : i32
 }
 
 // relay/qnn/op/concatenate.cc
-func.func private @rescale(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32
+func.func private @rescale(%input: i32, %input_scale: f32, %input_zero_point: i32) -> i32
     attributes {contract.rules = ["requantize", "clamp", "concat"]} {
   %per_channel = arith.constant false
   %centred = arith.subi %input, %input_zero_point : i32
-  %stored = func.call @requantize_to_i32(%centred, %input_scale, %output_scale, %per_channel, %output_zero_point) : (i32, f32, f32, i1, i32) -> i32
-  %result = func.call @clip(%stored, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %stored = func.call @requantize_to_i32(%centred, %input_scale, %per_channel) : (i32, f32, i1) -> i32
+  %result = func.call @clip(%stored) : (i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- activations (tables)
 
 // relay/frontend/tflite.py dequantizes, computes in float32 and quantizes again.
-func.func @sigmoid(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @dequantize_stored(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+func.func @sigmoid(%input: i32) -> i32 {
+  %x = func.call @dequantize_stored(%input) : (i32) -> f32
   %one = arith.constant 1.0 : f32
   %negated = arith.negf %x : f32
   %exponential = math.exp %negated : f32
   %denominator = arith.addf %one, %exponential : f32
   %real = arith.divf %one, %denominator : f32
-  %result = func.call @quantize_real(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_real(%real) : (f32) -> i32
   return %result : i32
 }
 
 // target/llvm/intrin_rule_llvm.cc, tir.tanh: (1 - exp(-2x)) / (1 + exp(-2x)), mirrored.
-func.func @tanh(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @dequantize_stored(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+func.func @tanh(%input: i32) -> i32 {
+  %x = func.call @dequantize_stored(%input) : (i32) -> f32
   %one = arith.constant 1.0 : f32
   %minus_two = arith.constant -2.0 : f32
   %zero = arith.constant 0.0 : f32
@@ -383,14 +357,12 @@ func.func @tanh(
   %negative = arith.negf %positive : f32
   %below = arith.cmpf olt, %x, %zero : f32
   %real = arith.select %below, %negative, %positive : f32
-  %result = func.call @quantize_real(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_real(%real) : (f32) -> i32
   return %result : i32
 }
 
-func.func @hard_swish(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @dequantize_stored(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+func.func @hard_swish(%input: i32) -> i32 {
+  %x = func.call @dequantize_stored(%input) : (i32) -> f32
   %zero = arith.constant 0.0 : f32
   %three = arith.constant 3.0 : f32
   %six = arith.constant 6.0 : f32
@@ -402,19 +374,17 @@ func.func @hard_swish(
   // a division by a constant, again
   %sixth = arith.divf %one, %six : f32
   %real = arith.mulf %product, %sixth : f32
-  %result = func.call @quantize_real(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_real(%real) : (f32) -> i32
   return %result : i32
 }
 
-func.func @leaky_relu(
-    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %x = func.call @dequantize_stored(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+func.func @leaky_relu(%input: i32, %alpha: f32) -> i32 {
+  %x = func.call @dequantize_stored(%input) : (i32) -> f32
   %zero = arith.constant 0.0 : f32
   %sloped = arith.mulf %x, %alpha : f32
   %positive = arith.cmpf ogt, %x, %zero : f32
   %real = arith.select %positive, %x, %sloped : f32
-  %result = func.call @quantize_real(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_real(%real) : (f32) -> i32
   return %result : i32
 }
 
@@ -434,11 +404,9 @@ func.func @softmax_addend(%term: f32) -> f32 {
   return %term : f32
 }
 
-func.func @softmax_output(
-    %term: f32, %sum: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @softmax_output(%term: f32, %sum: f32) -> i32 {
   %real = arith.divf %term, %sum : f32
-  %result = func.call @quantize_real(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_real(%real) : (f32) -> i32
   return %result : i32
 }
 
@@ -446,11 +414,11 @@ func.func @softmax_output(
 
 // topi/image/resize.py, get_inx: the position in the input, in float32.
 func.func private @input_position(
-    %index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
+    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
     %half_pixel_centers: i1) -> f32 {
   %one = arith.constant 1 : i32
   %half = arith.constant 0.5 : f32
-  %i = arith.sitofp %index : i32 to f32
+  %i = arith.sitofp %output_index : i32 to f32
   %input_real = arith.sitofp %input_size : i32 to f32
   %output_real = arith.sitofp %output_size : i32 to f32
   %ratio = arith.divf %input_real, %output_real : f32
@@ -471,10 +439,10 @@ func.func private @input_position(
   return %result : f32
 }
 
-func.func private @inside(%index: i32, %size: i32) -> i32 {
+func.func private @inside(%index: i32, %input_size: i32) -> i32 {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
-  %last = arith.subi %size, %one : i32
+  %last = arith.subi %input_size, %one : i32
   %below = arith.minsi %index, %last : i32
   %result = arith.maxsi %below, %zero : i32
   return %result : i32
@@ -483,10 +451,8 @@ func.func private @inside(%index: i32, %size: i32) -> i32 {
 // get_closest_index: half up with half-pixel centres, half away from zero (of positions
 // that are not negative) with aligned corners, else the floor of slightly more. An output
 // that is a multiple of the input is divided in integers, which the nudge gives too.
-func.func @resize_nearest_position(
-    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
-    %half_pixel_centers: i1) -> i32 {
-  %position = func.call @input_position(%output_index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
+func.func @resize_nearest_position(%align_corners: i1, %half_pixel_centers: i1) -> i32 {
+  %position = func.call @input_position() : () -> f32
   %half = arith.constant 0.5 : f32
   %epsilon = arith.constant 0.00001 : f32
   %rounds = arith.ori %align_corners, %half_pixel_centers : i1
@@ -496,23 +462,21 @@ func.func @resize_nearest_position(
   %rounded = fixed.convert %position {rounding = half_away} : f32 to i32
   %away = arith.select %half_pixel_centers, %floor, %rounded : i32
   %closest = arith.select %align_corners, %away, %floor : i32
-  %result = func.call @inside(%closest, %input_size) : (i32, i32) -> i32
+  %result = func.call @inside(%closest) : (i32) -> i32
   return %result : i32
 }
 
 // The weight is a float32, as bits.
-func.func @resize_bilinear_position(
-    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
-    %half_pixel_centers: i1) -> (i32, i32, i32) {
-  %position = func.call @input_position(%output_index, %input_size, %output_size, %align_corners, %half_pixel_centers) : (i32, i32, i32, i1, i1) -> f32
+func.func @resize_bilinear_position() -> (i32, i32, i32) {
+  %position = func.call @input_position() : () -> f32
   %floor = fixed.convert %position {rounding = floor} : f32 to i32
   %floor_real = arith.sitofp %floor : i32 to f32
   %fraction = arith.subf %position, %floor_real : f32
   %weight = arith.bitcast %fraction : f32 to i32
   %one = arith.constant 1 : i32
   %next = arith.addi %floor, %one : i32
-  %lower = func.call @inside(%floor, %input_size) : (i32, i32) -> i32
-  %upper = func.call @inside(%next, %input_size) : (i32, i32) -> i32
+  %lower = func.call @inside(%floor) : (i32) -> i32
+  %upper = func.call @inside(%next) : (i32) -> i32
   return %lower, %upper, %weight : i32, i32, i32
 }
 
@@ -529,16 +493,15 @@ func.func private @interpolate(%a: f32, %b: f32, %weight: i32) -> f32 {
 // Of dequantized values, quantized again: relay/frontend/tflite.py, _convert_resize.
 func.func @resize_bilinear(
     %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
-    %x_weight: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %tl = func.call @dequantize_stored(%top_left, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
-  %tr = func.call @dequantize_stored(%top_right, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
-  %bl = func.call @dequantize_stored(%bottom_left, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
-  %br = func.call @dequantize_stored(%bottom_right, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+    %x_weight: i32) -> i32 {
+  %tl = func.call @dequantize_stored(%top_left) : (i32) -> f32
+  %tr = func.call @dequantize_stored(%top_right) : (i32) -> f32
+  %bl = func.call @dequantize_stored(%bottom_left) : (i32) -> f32
+  %br = func.call @dequantize_stored(%bottom_right) : (i32) -> f32
   %top = func.call @interpolate(%tl, %tr, %x_weight) : (f32, f32, i32) -> f32
   %bottom = func.call @interpolate(%bl, %br, %x_weight) : (f32, f32, i32) -> f32
   %real = func.call @interpolate(%top, %bottom, %y_weight) : (f32, f32, i32) -> f32
-  %result = func.call @quantize_real(%real, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_real(%real) : (f32) -> i32
   return %result : i32
 }
 

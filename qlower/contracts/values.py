@@ -254,11 +254,21 @@ def matmul_values(contract: Contract, op: qnn.MatMulOp) -> Values:
     reach = accumulator_range(op)
     assert reach is not None
     return {
-        **operand_values("lhs", op.lhs.type),
-        **operand_values("rhs", op.rhs.type),
+        **_factor_values(op),
         **activation_values(contract, op.result.type, op.activation),
         "accumulator_min": np.array(reach.minimum, np.int64),
         "accumulator_max": np.array(reach.maximum, np.int64),
+    }
+
+
+def _factor_values(op: qnn.MatMulOp | qnn.BinaryOp) -> Values:
+    """Both operands, which a product also calls input and weight."""
+    return {
+        **operand_values("lhs", op.lhs.type),
+        **operand_values("rhs", op.rhs.type),
+        **operand_values("input", op.lhs.type),
+        **operand_values("weight", op.rhs.type),
+        "per_channel": np.array(False),
     }
 
 
@@ -269,8 +279,7 @@ def binary_values(contract: Contract, op: qnn.BinaryOp) -> Values:
     inner = next((n for n, size in enumerate(reversed(result)) if size > 1), None)
     is_scalar = inner is None or inner >= len(lhs) or lhs[-1 - inner] == 1
     return {
-        **operand_values("lhs", op.lhs.type),
-        **operand_values("rhs", op.rhs.type),
+        **_factor_values(op),
         **activation_values(contract, op.result.type, op.activation),
         "lhs_is_scalar": np.array(is_scalar),
     }

@@ -39,7 +39,7 @@ module attributes {
 // src/xnnpack/requantization.h, xnn_qu8_requantize_rndnu: scale = mantissa * 2^-shift.
 // The product is exact in 64 bits. NEON kernels saturate what doesn't fit 32 bits.
 func.func private @requantize_rndnu(
-    %x: i32, %scale: f32, %zero_point: i32, %min: i32, %max: i32) -> i32 {
+    %x: i32, %scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %bits = arith.bitcast %scale : f32 to i32
   %fraction_mask = arith.constant 8388607 : i32
   %fraction = arith.andi %bits, %fraction_mask : i32
@@ -61,47 +61,38 @@ func.func private @requantize_rndnu(
   %product = arith.muli %x64, %mantissa64 : i64
   %rounded = fixed.shift_right %product, %shift64 {rounding = half_up} : i64
   %scaled = fixed.saturate %rounded : i64 to i32
-  %low = arith.subi %min, %zero_point : i32
-  %high = arith.subi %max, %zero_point : i32
+  %low = arith.subi %output_min, %output_zero_point : i32
+  %high = arith.subi %output_max, %output_zero_point : i32
   %above = arith.maxsi %scaled, %low : i32
   %clamped = arith.minsi %above, %high : i32
-  %result = arith.addi %clamped, %zero_point : i32
+  %result = arith.addi %clamped, %output_zero_point : i32
   return %result : i32
 }
 
 // src/configs/gemm-config.c: rndnu for qu8, fp32 for qs8.
-func.func private @contraction_on_arm(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %input_unsigned: i1) -> i32
+func.func private @contraction_on_arm(%accumulator: i32, %input_unsigned: i1) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
-  %scale = func.call @float32_scale(%input_scale, %weight_scale, %output_scale) : (f32, f32, f32) -> f32
-  %unsigned_result = func.call @requantize_rndnu(%accumulator, %scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, i32) -> i32
-  %signed_result = func.call @contraction(%accumulator, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max) : (i32, f32, f32, f32, i32, i32, i32) -> i32
+  %scale = func.call @float32_scale() : () -> f32
+  %unsigned_result = func.call @requantize_rndnu(%accumulator, %scale) : (i32, f32) -> i32
+  %signed_result = func.call @contraction(%accumulator) : (i32) -> i32
   %result = arith.select %input_unsigned, %unsigned_result, %signed_result : i32
   return %result : i32
 }
 
-func.func @linear(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %weights_symmetric: i1,
-    %weight_unsigned: i1, %per_channel: i1, %output_scale: f32, %output_zero_point: i32,
-    %output_min: i32, %output_max: i32, %storage_min: i32, %storage_max: i32, %activation_min: f32,
-    %activation_max: f32, %input_unsigned: i1) -> i32 {
-  %unsigned_result = func.call @contraction_on_arm(%accumulator, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max, %input_unsigned) : (i32, f32, f32, f32, i32, i32, i32, i1) -> i32
-  %signed_result = func.call @"tflite-xnnpack.linear"(%accumulator, %input_scale, %weight_scale, %weights_symmetric, %weight_unsigned, %per_channel, %output_scale, %output_zero_point, %output_min, %output_max, %storage_min, %storage_max, %activation_min, %activation_max) : (i32, f32, f32, i1, i1, i1, f32, i32, i32, i32, i32, i32, f32, f32) -> i32
+func.func @linear(%accumulator: i32, %input_unsigned: i1) -> i32 {
+  %unsigned_result = func.call @contraction_on_arm(%accumulator) : (i32) -> i32
+  %signed_result = func.call @"tflite-xnnpack.linear"(%accumulator) : (i32) -> i32
   %result = arith.select %input_unsigned, %unsigned_result, %signed_result : i32
   return %result : i32
 }
 
 // src/configs/binary-elementwise-config.c: rndnu for qs8 and qu8.
-func.func @mul(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @mul(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %product = arith.muli %a, %b : i32
-  %scale = func.call @float32_scale(%lhs_scale, %rhs_scale, %output_scale) : (f32, f32, f32) -> f32
-  %result = func.call @requantize_rndnu(%product, %scale, %output_zero_point, %output_min, %output_max) : (i32, f32, i32, i32, i32) -> i32
+  %scale = func.call @float32_scale() : () -> f32
+  %result = func.call @requantize_rndnu(%product, %scale) : (i32, f32) -> i32
   return %result : i32
 }
 

@@ -155,6 +155,61 @@ func.func @concat(%input: i32) -> i32 {{
     assert result_of(contract, "concat", 12) == 3
 
 
+STORED = """\
+module {
+func.func private @store(%x: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %low = arith.maxsi %x, %output_min : i32
+  %result = arith.minsi %low, %output_max : i32
+  return %result : i32
+}
+func.func private @double(%x: i32) -> i32 {
+  %twice = arith.addi %x, %x : i32
+  %result = func.call @store(%twice) : (i32) -> i32
+  return %result : i32
+}
+func.func @requantize(%input: i32, %most: i32 {contract.value = "output_max"}) -> i32 {
+  %result = func.call @double(%input) : (i32) -> i32
+  return %result : i32
+}
+func.func @clamp(%input: i32) -> i32 {
+  %zero = arith.constant 0 : i32
+  %result = func.call @store(%input, %zero) : (i32, i32) -> i32
+  return %result : i32
+}
+}
+"""
+
+
+def test_a_call_may_leave_out_values(tmp_path: Path):
+    contract = parse(STORED)
+    requantize, clamp = contract.rule("requantize"), contract.rule("clamp")
+    assert requantize.values == ("input", "output_max", "output_min")
+    assert clamp.values == ("input", "output_max")
+    values = {
+        "input": np.array([-9, 3, 9], np.int32),
+        "output_min": np.array(-4, np.int32),
+        "output_max": np.array(7, np.int32),
+    }
+    assert requantize.evaluate(values)[0].tolist() == [-4, 6, 7]
+    assert clamp.evaluate(values)[0].tolist() == [0, 3, 7]
+    # A helper that is replaced may want other values.
+    path = tmp_path / "stored.mlir"
+    path.write_text(STORED)
+    derived = parse(f"""\
+module attributes {{contract.base = "{path}"}} {{
+func.func private @store(%x: i32, %output_zero_point: i32) -> i32 {{
+  %result = arith.subi %x, %output_zero_point : i32
+  return %result : i32
+}}
+}}
+""")
+    assert set(derived.rule("requantize").values) == {
+        "input",
+        "output_max",
+        "output_zero_point",
+    }
+
+
 def test_tflite_defines_every_rule():
     assert "tflite" in contract_names()
     others = {"adaptive_avg_pool2d", *AUXILIARY}
@@ -173,14 +228,11 @@ def test_what_a_contract_replaces_can_be_called():
 module attributes {contract.base = "tflite"} {
 func.func @avg_pool2d(
     %accumulator: i32 {contract.value = "accumulator"},
-    %count: i32 {contract.value = "count"},
-    %scale: f32 {contract.value = "output_scale"},
-    %point: i32 {contract.value = "output_zero_point"},
     %min: i32 {contract.value = "output_min"},
-    %max: i32 {contract.value = "output_max"}) -> i32 {
-  %mean = func.call @tflite.avg_pool2d(
-    %accumulator, %count, %scale, %point, %scale, %point, %min, %max)
-    : (i32, i32, f32, i32, f32, i32, i32, i32) -> i32
+    %max: i32 {contract.value = "output_max"},
+    %n: i32 {contract.value = "count"}) -> i32 {
+  %mean = func.call @tflite.avg_pool2d(%accumulator, %min, %max, %n)
+    : (i32, i32, i32, i32) -> i32
   %zero = arith.constant 0 : i32
   %result = arith.subi %zero, %mean : i32
   return %result : i32
@@ -192,6 +244,8 @@ func.func @avg_pool2d(
     values = {
         "accumulator": np.array([7, -7], np.int32),
         "count": np.array(2, np.int32),
+        "input_scale": np.array(0.5, np.float32),
+        "input_zero_point": np.array(0, np.int32),
         "output_scale": np.array(0.5, np.float32),
         "output_zero_point": np.array(0, np.int32),
         "output_min": np.array(-128, np.int32),
@@ -244,6 +298,30 @@ func.func @avg_pool2d(
             "%y = arith.shrsi %x, %one : i32",
             "%y = func.call @requantize(%x) : (i32) -> i32",
             "function requantize calls itself",
+        ),
+        (
+            "%y = arith.shrsi %x, %one : i32\n  return %y : i32\n}",
+            "%y = func.call @f(%x) : (i32) -> i32\n  return %y : i32\n}\n"
+            "func.func private @f(%a: i32, %b: i32) -> i32 { return %a : i32 }",
+            "mine.mlir:4:8: error: function f is called without its argument 1, b",
+        ),
+        (
+            "%y = arith.shrsi %x, %one : i32\n  return %y : i32\n}",
+            "%y = func.call @f(%x) : (i32) -> i32\n  return %y : i32\n}\n"
+            "func.func private @f(%a: i32, %input: f32) -> i32 { return %a : i32 }",
+            "mine.mlir:4:8: error: function f wants input as f32, its caller has it as "
+            "i32",
+        ),
+        (
+            "%y = arith.shrsi %x, %one : i32\n  return %y : i32\n}",
+            "%y = func.call @f(%x) : (i32) -> i32\n  return %y : i32\n}\n"
+            "func.func private @f(%a: i32, %count: i32) -> i32 { return %a : i32 }",
+            "rule requantize is not given a value 'count'",
+        ),
+        (
+            "%y = arith.shrsi %x, %one : i32",
+            '%y = "func.call"(%x) : (i32) -> i32',
+            "mine.mlir:4:8: error: property 'callee' expected",
         ),
         (
             "-> i32 {\n",
