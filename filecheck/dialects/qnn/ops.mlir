@@ -138,7 +138,7 @@ func.func @movement(%x: tensor<2x4x!a>, %y: tensor<2x3x!b>, %r: tensor<2x4xf32>,
   // CHECK-NEXT: qnn.transpose %r {perm = [1, 0]} : (tensor<2x4xf32>) -> tensor<4x2xf32>
   %6 = qnn.transpose %r {perm = [1, 0]} : (tensor<2x4xf32>) -> tensor<4x2xf32>
   // CHECK-NEXT: qnn.concat %r, %r {axis = 0} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
-  %13 = qnn.concat %r, %r {axis = 0} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+  %14 = qnn.concat %r, %r {axis = 0} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
   // CHECK-NEXT: qnn.slice %x {offsets = [0, 1], sizes = [2, 2], strides = [1, 2]} :
   %7 = qnn.slice %x {offsets = [0, 1], sizes = [2, 2], strides = [1, 2]} : (tensor<2x4x!a>) -> tensor<2x2x!a>
   // CHECK-NEXT: %{{.*}}, %{{.*}} = qnn.split %x {axis = 1} : (tensor<2x4x!quant.uniform<i8:f32, 5.000000e-01:-3>>) -> (tensor<2x2x!quant.uniform<i8:f32, 5.000000e-01:-3>>, tensor<2x2x!quant.uniform<i8:f32, 5.000000e-01:-3>>)
