@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from qlower.cli.options import add_command, add_model, given_model
+from qlower.cli.exit_codes import ExitCode, UsageError
+from qlower.cli.options import add_command, add_import_options, model_of, shapes
+from qlower.cli.output import add_format, print_table
 from qlower.cli.parser import ArgumentParser, Commands
 
 EXAMPLE = """  qlower import model.tflite -o model.mlir
   qlower import model.tflite | less
-  qlower import model.tflite --generic -o netron.mlir"""
+  qlower import model.tflite --generic -o netron.mlir
+  qlower import --check zoo/ other.tflite
+
+With --check, exits with 0 where all models can be imported, with 1 where one can't."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -17,7 +22,19 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser = add_command(
         commands, common, "import", "read a model and write it as qnn text", EXAMPLE
     )
-    add_model(parser)
+    parser.add_argument(
+        "models",
+        nargs="+",
+        metavar="MODEL",
+        help="a .tflite or .mlir file, or - for MLIR text from standard input; with "
+        "--check several, or folders of them",
+    )
+    add_import_options(parser)
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="tell of each model whether it can be imported, and all that keeps it",
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -31,6 +48,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="write the generic form, which tools such as Netron read, without the "
         "locations that have the layers' names",
     )
+    add_format(parser)
     parser.set_defaults(run=run)
 
 
@@ -40,7 +58,22 @@ def run(options: argparse.Namespace) -> int:
     from qlower.frontends.load import as_model
     from qlower.model.printing import exact_module, generic_module
 
-    model = given_model(options)
+    if options.check:
+        return _check(options)
+    if len(options.models) > 1:
+        raise UsageError("one model is imported at a time; --check takes several")
+    model = model_of(options.models[0], options)
     written = generic_module if options.generic else exact_module
     write_text(options.output, lambda: written(as_model(model).module))
     return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from qlower.frontends.check import check_model, model_files
+    from qlower.frontends.import_options import ImportOptions
+    from qlower.report.check_table import check_table
+
+    given = ImportOptions.of(shapes(options.shape), options.outputs)
+    checked = [check_model(path, given) for path in model_files(options.models)]
+    print_table(check_table(checked), options)
+    return ExitCode.FOUND if any(model.problems for model in checked) else 0

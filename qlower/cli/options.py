@@ -70,19 +70,18 @@ def _names(text: str) -> list[str]:
 
 def given_model(options: argparse.Namespace) -> ModelOrPath:
     """The file of `add_model`, or the model that standard input has."""
-    from qlower.frontends.import_options import ImportOptions
-    from qlower.frontends.load import load_text
-
-    if options.model == "-":
-        given = ImportOptions.of(shapes(options.shape), options.outputs)
-        return load_text(sys.stdin.buffer.read(), "<stdin>", given)
     return model_of(options.model, options)
 
 
 def model_of(path: str, options: argparse.Namespace) -> ModelOrPath:
-    """A model's file; read already where `add_import_options` says anything of it."""
-    from qlower.frontends.load import check_model_path, load
+    """A model's file; read already where `add_import_options` says anything of it, or
+    where it is standard input."""
+    from qlower.frontends.import_options import ImportOptions
+    from qlower.frontends.load import check_model_path, load, load_text
 
+    if path == "-":
+        given = ImportOptions.of(shapes(options.shape), options.outputs)
+        return load_text(sys.stdin.buffer.read(), "<stdin>", given)
     if not (options.shape or options.outputs):
         return check_model_path(path)
     return load(path, shapes=shapes(options.shape), outputs=options.outputs)

@@ -21,6 +21,9 @@ from .import_options import ImportOptions, unknown_output
 
 ModelOrPath: TypeAlias = Model | str | PathLike[str]
 
+SUFFIXES = (".mlir", ".tflite")
+"""The kinds of models that are read."""
+
 KNOWN_UNSUPPORTED = {
     ".onnx": "ONNX models can't be read yet",
     ".mlirbc": "MLIR bytecode can't be read; print it as text with mlir-opt first",
@@ -73,7 +76,7 @@ def check_model_path(path: str | PathLike[str]) -> Path:
         raise QlowerError(f"cannot read {file}: it is a directory")
     if not file.exists():
         raise QlowerError(f"cannot read {file}: no such file")
-    if file.suffix not in (".mlir", ".tflite"):
+    if file.suffix not in SUFFIXES:
         raise QlowerError(
             f"{file}: unknown kind of model {file.suffix or '(no suffix)'!r}",
             help="models are .mlir or .tflite files",

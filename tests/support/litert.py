@@ -22,9 +22,13 @@ KERNELS = {
 
 class _Detail(TypedDict):
     index: int
+    shape: NDArray[np.int32]
 
 
 class _Interpreter(Protocol):
+    def resize_tensor_input(
+        self, input_index: int, tensor_size: Sequence[int]
+    ) -> None: ...
     def allocate_tensors(self) -> None: ...
     def get_input_details(self) -> list[_Detail]: ...
     def get_output_details(self) -> list[_Detail]: ...
@@ -44,8 +48,12 @@ def run_litert(
         experimental_op_resolver_type=getattr(module.OpResolverType, KERNELS[kernels]),
         num_threads=1,
     )
+    details = interpreter.get_input_details()
+    for detail, value in zip(details, inputs, strict=True):
+        if tuple(detail["shape"]) != value.shape:
+            interpreter.resize_tensor_input(detail["index"], value.shape)
     interpreter.allocate_tensors()
-    for detail, value in zip(interpreter.get_input_details(), inputs, strict=True):
+    for detail, value in zip(details, inputs, strict=True):
         interpreter.set_tensor(detail["index"], value)
     interpreter.invoke()
     return tuple(

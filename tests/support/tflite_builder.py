@@ -29,10 +29,13 @@ OPTIONS_KINDS = {
     "CONV_2D": "Conv2DOptions",
     "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
     "FULLY_CONNECTED": "FullyConnectedOptions",
+    "GATHER": "GatherOptions",
     "LEAKY_RELU": "LeakyReluOptions",
     "MAX_POOL_2D": "Pool2DOptions",
     "MEAN": "ReducerOptions",
     "MUL": "MulOptions",
+    "REDUCE_PROD": "ReducerOptions",
+    "SHAPE": "ShapeOptions",
     "PACK": "PackOptions",
     "RESHAPE": "ReshapeOptions",
     "RESIZE_BILINEAR": "ResizeBilinearOptions",
@@ -108,6 +111,7 @@ class _Tensor:
     buffer: int
     is_variable: bool
     is_sparse: bool
+    signature: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,7 @@ class TFLiteBuilder:
         external_offset: int = 0,
         is_variable: bool = False,
         is_sparse: bool = False,
+        signature: Sequence[int] = (),
     ) -> int:
         """Add a tensor and return its index.
 
@@ -172,6 +177,7 @@ class TFLiteBuilder:
                 buffer=buffer or 0,
                 is_variable=is_variable,
                 is_sparse=is_sparse,
+                signature=tuple(signature),
             )
         )
         return len(self._tensors) - 1
@@ -270,6 +276,8 @@ class _Writer:
                 zero_point=self.numbers(tensor.zero_points, np.int64),
                 quantized_dimension=tensor.axis,
             )
+        if tensor.signature:
+            fields["shape_signature"] = self.numbers(tensor.signature, np.int32)
         if tensor.is_sparse:
             fields["sparsity"] = self.table("SparsityParameters")
         return self.table("Tensor", **fields)

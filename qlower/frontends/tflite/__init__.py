@@ -16,10 +16,10 @@ from qlower.diagnostics import QlowerError
 from qlower.files.journal import read_file
 
 from ..import_options import ImportOptions
-from .graph import build_module
+from .graph import build_module, find_problems
 from .reader import read_model
 
-__all__ = ["import_tflite"]
+__all__ = ["check_tflite", "import_tflite"]
 
 
 def import_tflite(
@@ -35,13 +35,19 @@ def import_tflite(
     file can't be read, is damaged, or has something that is not supported; the message
     names operator, tensor, value and the legal range.
     """
+    model = read_model(_bytes_of(path_or_bytes), name)
+    return build_module(model, options or ImportOptions())
+
+
+def check_tflite(path: Path, options: ImportOptions) -> list[QlowerError]:
+    """Everything that keeps `import_tflite` from reading a file."""
+    return find_problems(read_model(_bytes_of(path), str(path)), options)
+
+
+def _bytes_of(path_or_bytes: str | Path | bytes) -> bytes:
     if isinstance(path_or_bytes, bytes):
-        data = path_or_bytes
-    else:
-        try:
-            data = read_file(path_or_bytes)
-        except OSError as error:
-            raise QlowerError(
-                f"cannot read {path_or_bytes}: {error.strerror}"
-            ) from None
-    return build_module(read_model(data, name), options or ImportOptions())
+        return path_or_bytes
+    try:
+        return read_file(path_or_bytes)
+    except OSError as error:
+        raise QlowerError(f"cannot read {path_or_bytes}: {error.strerror}") from None

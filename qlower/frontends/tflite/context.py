@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qlower.dialects.quant import QuantizedType
+from qlower.files.arrays import Array
 
 from .schema import Operator, OptionValue, Tensor
 from .site import Site
@@ -24,6 +25,14 @@ ACTIVATIONS: Mapping[int, str | None] = {
     3: "relu6",
 }
 """The schema's fused activation functions that qnn operations have."""
+
+ARRAY_TYPES = {
+    "INT32": np.dtype("<i4"),
+    "INT64": np.dtype("<i8"),
+    "FLOAT32": np.dtype("<f4"),
+    "BOOL": np.dtype(np.bool_),
+}
+"""The types of plain numbers that constants have."""
 
 ACTIVATION_NAMES = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6", "TANH", "SIGN_BIT")
 
@@ -45,6 +54,13 @@ class Graph(Protocol):
 
     def value(self, tensor: Tensor, type: TensorType[Element], site: Site) -> SSAValue:
         """The value of `tensor`: one computed before, or a constant of type `type`."""
+        ...
+
+    def resize(self, tensor: Tensor, shape: tuple[int, ...], site: Site) -> None:
+        """Give a result the shape that follows from the operands'.
+
+        That is another than the file's only where the file leaves shapes open.
+        """
         ...
 
     def append(self, operation: Operation) -> None:
@@ -100,6 +116,15 @@ class OperatorContext(Site):
             raise self.error(f"{tensor}: rank {len(shape)}, expected {rank}")
         return shape
 
+    def broadcast_shape(self, *numbers: int) -> tuple[int, ...]:
+        """The shape that operands have together, as numpy's do."""
+        shapes = [self.shape(number) for number in numbers]
+        try:
+            return np.broadcast_shapes(*shapes)
+        except ValueError:
+            listed = " and ".join(str(list(shape)) for shape in shapes)
+            raise self.error(f"shapes {listed} do not broadcast") from None
+
     def value(self, number: int) -> SSAValue:
         """An operand of any type."""
         tensor = self.input(number)
@@ -125,24 +150,31 @@ class OperatorContext(Site):
     def integers(self, number: int, what: str, count: int | None = None) -> list[int]:
         """The elements of a constant INT32 or INT64 operand."""
         tensor = self.input(number)
-        data = self.constant(number)
         if tensor.type not in ("INT32", "INT64"):
+            self.constant(number)
             raise self.error(
                 f"{tensor}: {what} of type {tensor.type} is not supported; expected"
                 " INT32 or INT64"
             )
-        dtype = np.dtype("<i4" if tensor.type == "INT32" else "<i8")
-        expected = math.prod(tensor_type(tensor, self).get_shape())
-        if len(data) != expected * dtype.itemsize:
+        values = self.array(number)
+        if count is not None and values.size != count:
             raise self.error(
-                f"{tensor}: {len(data)} bytes of data, expected"
-                f" {expected * dtype.itemsize}"
+                f"{tensor}: {values.size} elements of {what}, expected {count}"
             )
-        if count is not None and expected != count:
+        return cast(list[int], values.reshape(-1).tolist())
+
+    def array(self, number: int) -> Array:
+        """A constant operand of plain numbers."""
+        tensor = self.input(number)
+        data = self.constant(number)
+        dtype = ARRAY_TYPES[tensor.type]
+        shape = tensor_type(tensor, self).get_shape()
+        expected = math.prod(shape) * dtype.itemsize
+        if len(data) != expected:
             raise self.error(
-                f"{tensor}: {expected} elements of {what}, expected {count}"
+                f"{tensor}: {len(data)} bytes of data, expected {expected}"
             )
-        return cast(list[int], np.frombuffer(data, dtype).tolist())
+        return np.frombuffer(data, dtype).reshape(shape)
 
     def stored_integer(self, number: int) -> int:
         """The element of a constant quantized scalar, as it is stored."""
@@ -200,24 +232,24 @@ class OperatorContext(Site):
     def output(self, number: int = 0) -> Tensor:
         return self.graph.tensor(self.operator.outputs[number], self)
 
-    def result_type(self, number: int = 0) -> TensorType[Element]:
+    def result_type(
+        self, shape: Sequence[int] | None = None, number: int = 0
+    ) -> TensorType[Element]:
+        """The type of a result, with the shape that follows from the operands'.
+
+        Without `shape` that is the file's, for whoever builds the operation to check.
+        """
+        tensor = self.output(number)
+        if shape is not None:
+            self.graph.resize(tensor, tuple(shape), self)
         return tensor_type(self.output(number), self)
 
-    def quantized_result_type(self, number: int = 0) -> TensorType[Element]:
+    def quantized_result_type(
+        self, shape: Sequence[int] | None = None, number: int = 0
+    ) -> TensorType[Element]:
         """The type of a result, which must have one scale and zero point."""
         self.per_tensor(self.output(number))
-        return self.result_type(number)
-
-    def result_shape(self, number: int = 0) -> tuple[int, ...]:
-        return self.result_type(number).get_shape()
-
-    def expect_result_shape(self, shape: Sequence[int], number: int = 0) -> None:
-        """Refuse a file whose result has another shape than the operator computes."""
-        given = self.result_shape(number)
-        if given != tuple(shape):
-            raise self.error(
-                f"{self.output(number)}: shape {list(given)}, expected {list(shape)}"
-            )
+        return self.result_type(shape, number)
 
     def emit(
         self, operation: Operation, suffix: str | None = None, output: int = 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import PurePath
 
@@ -18,13 +19,15 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from qlower.diagnostics import printable_path, warn
+from qlower.diagnostics import QlowerError, printable_path, warn
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import CONTRACT, NAME
 from qlower.dialects.quant import QuantizedType
+from qlower.files.arrays import Array
 
 from ..import_options import ImportOptions
 from .context import OperatorContext
+from .evaluation import EVALUATORS
 from .names import distinct, find_tensor, short_tensor_names, unique_names
 from .operators import IMPORTERS
 from .schema import Model, Operator, Tensor, default_options
@@ -51,11 +54,31 @@ def build_module(model: Model, options: ImportOptions) -> ModuleOp:
     return _GraphImporter(model, options).build()
 
 
+def find_problems(model: Model, options: ImportOptions) -> list[QlowerError]:
+    """Everything that keeps the model from being imported, in the file's order.
+
+    What an operator would give that can't be imported is taken to be as the file says.
+    """
+    importer = _GraphImporter(model, options, problems := [])
+    try:
+        importer.build()
+    except QlowerError as error:
+        problems.append(error)
+    return problems
+
+
 class _GraphImporter:
     """The function under construction: the values of the tensors so far."""
 
-    def __init__(self, model: Model, options: ImportOptions) -> None:
+    def __init__(
+        self,
+        model: Model,
+        options: ImportOptions,
+        problems: list[QlowerError] | None = None,
+    ) -> None:
         self.site = Site(model.filename, 0, "model")
+        self.problems = problems
+        self.unknown: set[int] = set()
         self.budget = max(model.size, SMALLEST_BUDGET)
         self.block = Block()
         self.computed: dict[int, SSAValue] = {}
@@ -63,24 +86,27 @@ class _GraphImporter:
         self.names = unique_names(model)
         self.whole = model
         self.model = self.cut(model, options.outputs)
-        options.check_inputs(
-            self.names[index] for index in model.inputs if index in self.names
-        )
+        inputs = {self.names[i]: i for i in model.inputs if i in self.names}
+        options.check_inputs(inputs)
+        self.shapes = {inputs[name]: shape for name, shape in options.shapes.items()}
+        self.is_resized = any(-1 in tensor.signature for tensor in model.tensors)
+        self.known: dict[int, bytes] = {}
 
     def build(self) -> ModuleOp:
         model = self.model
         self.warn_of_ignored_axes()
         inputs = [self.tensor(index, self.site) for index in model.inputs]
         for tensor in inputs:
-            if self.constant(tensor, self.site) is not None:
-                raise self.site.error(f"{tensor}: an input that is a constant")
-            argument = self.block.insert_arg(
-                tensor_type(tensor, self.site), len(self.block.args)
-            )
-            argument.location = self.named_location(tensor, self.site)
-            self.define(tensor, argument, self.site)
+            with self.attempt([tensor.index]):
+                self.add_input(tensor)
         for operator in model.operators:
-            self.import_operator(operator)
+            if not self.unknown.isdisjoint(operator.inputs) and is_known(operator):
+                self.unknown.update(operator.outputs)
+                continue
+            with self.attempt(operator.outputs):
+                self.import_operator(operator)
+        if self.problems:
+            raise self.problems.pop()
         if not model.outputs:
             raise self.site.error("no outputs, expected at least 1")
         outputs = [self.tensor(index, self.site) for index in model.outputs]
@@ -137,36 +163,101 @@ class _GraphImporter:
             return None
         return f"--outputs {shlex.quote(','.join(taken))} cuts the model before it"
 
+    def add_input(self, tensor: Tensor) -> None:
+        self.check_given_shape(tensor)
+        if self.constant(tensor, self.site) is not None:
+            raise self.site.error(f"{tensor}: an input that is a constant")
+        type = tensor_type(tensor, self.site)
+        argument = self.block.insert_arg(type, len(self.block.args))
+        argument.location = self.named_location(tensor, self.site)
+        self.define(tensor, argument, self.site)
+
+    def check_given_shape(self, tensor: Tensor) -> None:
+        """Refuse another rank than the file's, or a size where the file has its own."""
+        shape = self.shapes.get(tensor.index)
+        file = self.whole.tensors[tensor.index]
+        open_shape = file.signature or file.shape
+        if shape is None or shape == file.shape:
+            return
+        if len(shape) != len(open_shape) or any(
+            size not in (-1, given)
+            for size, given in zip(open_shape, shape, strict=True)
+        ):
+            open_sizes = ["?" if size == -1 else size for size in open_shape]
+            raise self.site.error(
+                f"{tensor}: shape {list(shape)} doesn't fit the file's"
+                f" [{', '.join(map(str, open_sizes))}]"
+            )
+
+    @contextmanager
+    def attempt(self, tensors: Sequence[int]) -> Generator[None]:
+        """What is to give values to tensors; where problems are collected, an error is
+        one, and the tensors are taken to have values all the same."""
+        try:
+            yield
+        except QlowerError as error:
+            if self.problems is None:
+                raise
+            self.problems.append(error)
+            for index in tensors:
+                self.assume(index)
+
+    def assume(self, index: int) -> None:
+        """Take a tensor to be computed somehow, if its type can be said at all."""
+        if index in self.computed or index in self.known:
+            return
+        try:
+            tensor = self.tensor(index, self.site)
+            type = tensor_type(tensor, self.site)
+        except QlowerError:
+            self.unknown.add(index)
+        else:
+            self.computed[index] = self.block.insert_arg(type, len(self.block.args))
+
     def import_operator(self, operator: Operator) -> None:
-        importer = IMPORTERS.get(operator.name)
-        options = (
-            {}
-            if importer is None or importer.options is None
-            else (default_options(importer.options) | dict(operator.options))
-        )
-        context = OperatorContext(self, self.model.filename, operator, options)
-        if importer is None:
-            raise context.error(
+        name = operator.name
+        importer, evaluator = IMPORTERS.get(name), EVALUATORS.get(name)
+        entry = importer or evaluator
+        if entry is None:
+            raise self.context(operator, None).error(
                 "this operator is not supported", help=self.way_out(operator)
             )
+        context = self.context(operator, entry.options)
         for index in operator.inputs:
             if index != -1:
                 quantization = self.tensor(index, context).quantization
                 if quantization is not None:
                     self.charge(len(quantization.scales))
         for what, count, (low, high) in (
-            ("operands", len(operator.inputs), importer.inputs),
-            ("results", len(operator.outputs), importer.outputs),
+            ("operands", len(operator.inputs), entry.inputs),
+            ("results", len(operator.outputs), entry.outputs),
         ):
             context.check_range(f"number of {what}", count, low, high)
-        if importer.options is not None and operator.options_kind not in (
+        if entry.options is not None and operator.options_kind not in (
             None,
-            importer.options,
+            entry.options,
         ):
             raise context.error(
-                f"options of kind {operator.options_kind}, expected {importer.options}"
+                f"options of kind {operator.options_kind}, expected {entry.options}"
             )
-        importer.build(context)
+        if evaluator is not None and evaluator.applies(context):
+            for number, array in enumerate(evaluator.results(context)):
+                self.know(context.output(number), array, context)
+        elif importer is not None:
+            importer.build(context)
+        else:
+            raise context.error(
+                "this operator is supported for constant operands only",
+                help=self.way_out(operator),
+            )
+
+    def context(self, operator: Operator, options_kind: str | None) -> OperatorContext:
+        options = (
+            {}
+            if options_kind is None
+            else default_options(options_kind) | dict(operator.options)
+        )
+        return OperatorContext(self, self.model.filename, operator, options)
 
     def charge(self, work: int) -> None:
         """Refuse a file whose operators use the same things again and again."""
@@ -210,12 +301,31 @@ class _GraphImporter:
     def tensor(self, index: int, site: Site) -> Tensor:
         tensors = self.model.tensors
         site.check_range("tensor index", index, 0, len(tensors) - 1)
-        return tensors[index]
+        shape = self.shapes.get(index)
+        return tensors[index] if shape is None else replace(tensors[index], shape=shape)
 
     def name(self, tensor: Tensor) -> str:
         return self.names[tensor.index]
 
+    def resize(self, tensor: Tensor, shape: tuple[int, ...], site: Site) -> None:
+        if tensor.shape == shape:
+            return
+        if not (self.is_resized or self.shapes):
+            raise site.error(
+                f"{tensor}: shape {list(tensor.shape)}, expected {list(shape)}"
+            )
+        self.shapes[tensor.index] = shape
+
+    def know(self, tensor: Tensor, array: Array, site: Site) -> None:
+        """Make an array the value of a result that constants alone decide."""
+        self.check_undefined(tensor, site)
+        self.charge(array.size)
+        self.resize(tensor, array.shape, site)
+        self.known[tensor.index] = array.tobytes()
+
     def constant(self, tensor: Tensor, site: Site) -> bytes | None:
+        if tensor.index in self.known:
+            return self.known[tensor.index]
         if tensor.buffer == NO_BUFFER:
             return None
         buffers = self.model.buffers
@@ -251,11 +361,19 @@ class _GraphImporter:
         self.block.add_op(operation)
 
     def define(self, tensor: Tensor, value: SSAValue, site: Site) -> None:
-        if tensor.index in self.computed:
+        self.check_undefined(tensor, site)
+        self.computed[tensor.index] = _hinted(value, self.name(tensor))
+
+    def check_undefined(self, tensor: Tensor, site: Site) -> None:
+        if tensor.index in self.computed or tensor.index in self.known:
             raise site.error(f"{tensor}: computed a second time")
         if self.constant(tensor, site) is not None:
             raise site.error(f"{tensor}: a result that is a constant")
-        self.computed[tensor.index] = _hinted(value, self.name(tensor))
+
+
+def is_known(operator: Operator) -> bool:
+    """Whether the operator is supported, for some operands at least."""
+    return operator.name in IMPORTERS or operator.name in EVALUATORS
 
 
 def _hinted(value: SSAValue, name: str) -> SSAValue:

@@ -278,6 +278,11 @@ class _Reader:
             shape=self.integers(
                 f"shape of {what}", tensor.ShapeLength, tensor.ShapeAsNumpy
             ),
+            signature=self.integers(
+                f"shape signature of {what}",
+                tensor.ShapeSignatureLength,
+                tensor.ShapeSignatureAsNumpy,
+            ),
             type=self.type_names.get(type_code, f"type {type_code}"),
             buffer=self.get(what, tensor.Buffer),
             quantization=None

@@ -31,6 +31,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
         "dilation_w_factor",
         "fused_activation_function",
     ),
+    "GatherOptions": ("axis", "batch_dims"),
     "FullyConnectedOptions": (
         "fused_activation_function",
         "weights_format",
@@ -100,6 +101,8 @@ class Tensor:
     index: int
     name: str
     shape: tuple[int, ...]
+    signature: tuple[int, ...]
+    """The shape with -1 where it is open; empty where nothing is."""
     type: str
     buffer: int
     quantization: Quantization | None

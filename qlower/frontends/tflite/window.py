@@ -15,11 +15,13 @@ SAME, VALID = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """`stride` and `dilation` are [h, w], `pad` is [top, bottom, left, right]."""
+    """`stride`, `dilation` and the result's `size` are [h, w], `pad` is [top, bottom,
+    left, right]."""
 
     stride: tuple[int, int]
     pad: tuple[int, int, int, int]
     dilation: tuple[int, int]
+    size: tuple[int, int]
 
 
 def read_window(
@@ -46,7 +48,15 @@ def read_window(
             *same_padding(image[0], kernel[0], stride[0], dilation[0]),
             *same_padding(image[1], kernel[1], stride[1], dilation[1]),
         )
-    return Window(stride, pad, dilation)
+    height = image[0] + pad[0] + pad[1] - (kernel[0] - 1) * dilation[0] - 1
+    width = image[1] + pad[2] + pad[3] - (kernel[1] - 1) * dilation[1] - 1
+    if min(height, width) < 0:
+        raise op.error(
+            f"a window of {list(kernel)} with dilation {list(dilation)} does not fit"
+            f" into an image of {list(image)}"
+        )
+    size = (height // stride[0] + 1, width // stride[1] + 1)
+    return Window(stride, pad, dilation, size)
 
 
 def same_padding(size: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:

@@ -9,11 +9,11 @@ from ..importer import Importer
 
 
 def import_relu(op: OperatorContext) -> None:
-    op.finish(qnn.ReluOp(op.quantized(0), op.quantized_result_type()))
+    op.finish(qnn.ReluOp(op.quantized(0), op.quantized_result_type(op.shape(0))))
 
 
 def import_relu6(op: OperatorContext) -> None:
-    op.finish(qnn.Relu6Op(op.quantized(0), op.quantized_result_type()))
+    op.finish(qnn.Relu6Op(op.quantized(0), op.quantized_result_type(op.shape(0))))
 
 
 def import_relu_n1_to_1(op: OperatorContext) -> None:
@@ -26,29 +26,35 @@ def import_relu_0_to_1(op: OperatorContext) -> None:
 
 def _import_clamp(op: OperatorContext, low: float, high: float) -> None:
     op.finish(
-        qnn.ClampOp(op.quantized(0), op.quantized_result_type(), min=low, max=high)
+        qnn.ClampOp(
+            op.quantized(0), op.quantized_result_type(op.shape(0)), min=low, max=high
+        )
     )
 
 
 def import_logistic(op: OperatorContext) -> None:
-    op.finish(qnn.SigmoidOp(op.quantized(0), op.quantized_result_type()))
+    op.finish(qnn.SigmoidOp(op.quantized(0), op.quantized_result_type(op.shape(0))))
 
 
 def import_tanh(op: OperatorContext) -> None:
-    op.finish(qnn.TanhOp(op.quantized(0), op.quantized_result_type()))
+    op.finish(qnn.TanhOp(op.quantized(0), op.quantized_result_type(op.shape(0))))
 
 
 def import_hard_swish(op: OperatorContext) -> None:
-    op.finish(qnn.HardSwishOp(op.quantized(0), op.quantized_result_type()))
+    op.finish(qnn.HardSwishOp(op.quantized(0), op.quantized_result_type(op.shape(0))))
 
 
 def import_elu(op: OperatorContext) -> None:
-    op.finish(qnn.EluOp(op.quantized(0), op.quantized_result_type()))
+    op.finish(qnn.EluOp(op.quantized(0), op.quantized_result_type(op.shape(0))))
 
 
 def import_leaky_relu(op: OperatorContext) -> None:
     alpha = op.real("alpha")
-    op.finish(qnn.LeakyReluOp(op.quantized(0), op.quantized_result_type(), alpha=alpha))
+    op.finish(
+        qnn.LeakyReluOp(
+            op.quantized(0), op.quantized_result_type(op.shape(0)), alpha=alpha
+        )
+    )
 
 
 SOFTMAX_SCALE = 1 / 256
@@ -72,7 +78,7 @@ def import_softmax(op: OperatorContext) -> None:
     op.finish(
         qnn.SoftmaxOp(
             op.quantized(0),
-            op.quantized_result_type(),
+            op.quantized_result_type(op.shape(0)),
             axis=len(op.shape(0)) - 1,
             beta=beta,
         )
@@ -85,8 +91,9 @@ OUTPUT_TYPES = {"INT32": 2, "INT64": 4}
 
 def import_arg_max(op: OperatorContext) -> None:
     """The kernel gives what the option says, so the tensor must be of that type."""
-    rank = len(op.shape(0))
+    shape = op.shape(0)
     (axis,) = op.integers(1, "axis", count=1)
+    axis = op.axis("axis", axis, len(shape))
     op.per_tensor(op.input(0))
     result = op.output()
     if result.type not in OUTPUT_TYPES:
@@ -95,9 +102,8 @@ def import_arg_max(op: OperatorContext) -> None:
         )
     expected = OUTPUT_TYPES[result.type]
     op.option("output_type", expected, expected)
-    op.finish(
-        qnn.ArgMaxOp(op.value(0), op.result_type(), axis=op.axis("axis", axis, rank))
-    )
+    type = op.result_type((*shape[:axis], *shape[axis + 1 :]))
+    op.finish(qnn.ArgMaxOp(op.value(0), type, axis=axis))
 
 
 IMPORTERS = {

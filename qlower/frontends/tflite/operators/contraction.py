@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
+from qlower.dialects.types import shape_of
 
 from ..context import OperatorContext
 from ..importer import Importer
@@ -17,7 +18,7 @@ from ..window import read_window
 
 def import_conv2d(op: OperatorContext) -> None:
     """Groups are implied: the input has a multiple of the weights' channels."""
-    _, height, width, channels = op.shape(0, rank=4)
+    batch, height, width, channels = op.shape(0, rank=4)
     filters, kernel_height, kernel_width, group_channels = op.shape(1, rank=4)
     if channels % group_channels or filters % (channels // group_channels):
         raise op.error(
@@ -30,7 +31,7 @@ def import_conv2d(op: OperatorContext) -> None:
             op.quantized(0),
             read_weights(op, 1, axis=0),
             read_bias(op, 2, filters),
-            op.quantized_result_type(),
+            op.quantized_result_type((batch, *window.size, filters)),
             stride=window.stride,
             pad=window.pad,
             dilation=window.dilation,
@@ -42,7 +43,7 @@ def import_conv2d(op: OperatorContext) -> None:
 
 def import_depthwise_conv2d(op: OperatorContext) -> None:
     """The depth multiplier is that of the shapes; the option must agree."""
-    _, height, width, channels = op.shape(0, rank=4)
+    batch, height, width, channels = op.shape(0, rank=4)
     _, kernel_height, kernel_width, filters = op.shape(1, rank=4)
     multiplier = op.option("depth_multiplier", 0, filters)
     # 0 is what a writer leaves when it relies on the shapes.
@@ -57,7 +58,7 @@ def import_depthwise_conv2d(op: OperatorContext) -> None:
             op.quantized(0),
             read_weights(op, 1, axis=3),
             read_bias(op, 2, filters),
-            op.quantized_result_type(),
+            op.quantized_result_type((batch, *window.size, filters)),
             stride=window.stride,
             pad=window.pad,
             dilation=window.dilation,
@@ -77,7 +78,7 @@ def import_fully_connected(op: OperatorContext) -> None:
     units, depth = op.shape(1, rank=2)
     value = op.quantized(0)
     if op.flag("keep_num_dims"):
-        op.expect_result_shape((*input_shape[:-1], units))
+        result_shape = (*input_shape[:-1], units)
     else:
         elements = math.prod(input_shape)
         if elements % depth:
@@ -86,7 +87,7 @@ def import_fully_connected(op: OperatorContext) -> None:
                 f" {depth} columns of the weights"
             )
         rows = elements // depth
-        op.expect_result_shape((rows, units))
+        result_shape = (rows, units)
         if input_shape != (rows, depth):
             matrix = TensorType(op.input_type(0).element_type, (rows, depth))
             value = op.emit(qnn.ReshapeOp(value, matrix), "reshape")
@@ -95,7 +96,7 @@ def import_fully_connected(op: OperatorContext) -> None:
             value,
             read_weights(op, 1, axis=0, symmetric=False),
             read_bias(op, 2, units),
-            op.quantized_result_type(),
+            op.quantized_result_type(result_shape),
             activation=op.activation(),
         )
     )
@@ -105,7 +106,8 @@ def import_batch_matmul(op: OperatorContext) -> None:
     """Adjoint operands are transposed first."""
     lhs = _transposed_if(op, op.flag("adj_x"), 0, "transpose_x")
     rhs = _transposed_if(op, op.flag("adj_y"), 1, "transpose_y")
-    op.finish(qnn.MatMulOp(lhs, rhs, op.quantized_result_type()))
+    shape = (*shape_of(lhs)[:-1], shape_of(rhs)[-1])
+    op.finish(qnn.MatMulOp(lhs, rhs, op.quantized_result_type(shape)))
 
 
 def _transposed_if(

@@ -28,7 +28,7 @@ def _import_binary(
         binary(
             op.quantized(0),
             op.quantized(1),
-            op.quantized_result_type(),
+            op.quantized_result_type(op.broadcast_shape(0, 1)),
             activation=op.activation(),
         )
     )
@@ -36,7 +36,7 @@ def _import_binary(
 
 def import_quantize(op: OperatorContext) -> None:
     """From float32 or, as a change of scale and zero point, from quantized."""
-    result_type = op.quantized_result_type()
+    result_type = op.quantized_result_type(op.shape(0))
     if op.is_float(0):
         op.finish(qnn.QuantizeOp(op.value(0), result_type))
     else:
@@ -50,7 +50,7 @@ def import_dequantize(op: OperatorContext) -> None:
             f"{op.output()}: type {op.output().type} is not supported; expected FLOAT32"
         )
     op.per_tensor(op.input(0))
-    op.finish(qnn.DequantizeOp(op.value(0), op.result_type()))
+    op.finish(qnn.DequantizeOp(op.value(0), op.result_type(op.shape(0))))
 
 
 IMPORTERS = {

@@ -9,13 +9,14 @@ from qlower.dialects import qnn
 
 from ..context import OperatorContext
 from ..importer import UNLIMITED, Importer
+from ..types import MAX_RANK
 
 MAX_PADDING = 1 << 16
 
 
 def import_concatenation(op: OperatorContext) -> None:
-    rank = len(op.shape(0))
-    axis = op.option("axis", -rank, rank - 1) % rank if rank else 0
+    first = op.shape(0)
+    axis = op.axis("axis", op.option("axis", -MAX_RANK, MAX_RANK), len(first))
     activation = op.activation()
     if activation is not None:
         raise op.error(
@@ -32,7 +33,9 @@ def import_concatenation(op: OperatorContext) -> None:
                     f"{op.input(number)}: quantization {quantization}, expected"
                     f" {result} as the result"
                 )
-    op.finish(qnn.ConcatOp(values, op.quantized_result_type(), axis=axis))
+    total = sum(op.shape(n, rank=len(first))[axis] for n in range(len(values)))
+    type = op.quantized_result_type((*first[:axis], total, *first[axis + 1 :]))
+    op.finish(qnn.ConcatOp(values, type, axis=axis))
 
 
 def import_pack(op: OperatorContext) -> None:
@@ -51,13 +54,14 @@ def import_pack(op: OperatorContext) -> None:
             )
         reshape = qnn.ReshapeOp(op.quantized(number), layer)
         values.append(op.emit(reshape, f"reshape_{number}"))
-    op.finish(qnn.ConcatOp(values, op.quantized_result_type(), axis=axis))
+    type = op.quantized_result_type((*shape[:axis], len(values), *shape[axis:]))
+    op.finish(qnn.ConcatOp(values, type, axis=axis))
 
 
 def import_pad(op: OperatorContext) -> None:
     """PAD pads with the zero point; PADV2 with a stored value of its own."""
-    rank = len(op.shape(0))
-    paddings = op.integers(1, "paddings", count=2 * rank)
+    shape = op.shape(0)
+    paddings = op.integers(1, "paddings", count=2 * len(shape))
     for padding in paddings:
         op.check_range("padding", padding, 0, MAX_PADDING)
     value = None
@@ -68,12 +72,14 @@ def import_pad(op: OperatorContext) -> None:
                 f" {op.input(0)} is not supported"
             )
         value = op.stored_integer(2)
+    low, high = paddings[0::2], paddings[1::2]
+    padded = [sum(sizes) for sizes in zip(low, shape, high, strict=True)]
     op.finish(
         qnn.PadOp(
             op.quantized(0),
-            op.quantized_result_type(),
-            low=paddings[0::2],
-            high=paddings[1::2],
+            op.quantized_result_type(padded),
+            low=low,
+            high=high,
             value=value,
         )
     )
@@ -90,7 +96,6 @@ def import_resize_bilinear(op: OperatorContext) -> None:
 def _import_resize(op: OperatorContext, mode: str) -> None:
     batch, _, _, channels = op.shape(0, rank=4)
     height, width = op.integers(1, "size", count=2)
-    op.expect_result_shape((batch, height, width, channels))
     align_corners = op.flag("align_corners")
     half_pixel_centers = op.flag("half_pixel_centers")
     if align_corners and half_pixel_centers:
@@ -98,7 +103,7 @@ def _import_resize(op: OperatorContext, mode: str) -> None:
     op.finish(
         qnn.ResizeOp(
             op.quantized(0),
-            op.quantized_result_type(),
+            op.quantized_result_type((batch, height, width, channels)),
             mode=mode,
             align_corners=align_corners,
             half_pixel_centers=half_pixel_centers,

@@ -18,9 +18,8 @@ def import_reshape(op: OperatorContext) -> None:
     """The shape is a constant operand, or an option in older files."""
     has_operand = op.has_input(1)
     shape = op.integers(1, "shape") if has_operand else op.integer_list("new_shape")
-    if has_operand or shape:
-        op.expect_result_shape(_resolve_shape(op, shape))
-    _finish_reshape(op)
+    resolved = _resolve_shape(op, shape) if has_operand or shape else None
+    _finish_reshape(op, resolved)
 
 
 def import_squeeze(op: OperatorContext) -> None:
@@ -29,8 +28,7 @@ def import_squeeze(op: OperatorContext) -> None:
     dims = {op.axis("squeeze_dims", d, len(shape)) for d in _squeeze_dims(op, shape)}
     for dim in dims:
         op.check_range(f"size of dimension {dim}", shape[dim], 1, 1)
-    op.expect_result_shape([s for d, s in enumerate(shape) if d not in dims])
-    _finish_reshape(op)
+    _finish_reshape(op, [s for d, s in enumerate(shape) if d not in dims])
 
 
 def _squeeze_dims(op: OperatorContext, shape: Sequence[int]) -> Sequence[int]:
@@ -42,19 +40,19 @@ def import_expand_dims(op: OperatorContext) -> None:
     shape = op.shape(0)
     (axis,) = op.integers(1, "axis", count=1)
     axis = op.axis("axis", axis, len(shape) + 1)
-    op.expect_result_shape((*shape[:axis], 1, *shape[axis:]))
-    _finish_reshape(op)
+    _finish_reshape(op, (*shape[:axis], 1, *shape[axis:]))
 
 
 def import_transpose(op: OperatorContext) -> None:
-    rank = len(op.shape(0))
-    values = op.integers(1, "permutation", count=rank)
-    perm = [op.axis("permutation", value, rank) for value in values]
-    op.finish(qnn.TransposeOp(op.value(0), op.result_type(), perm=perm))
+    shape = op.shape(0)
+    values = op.integers(1, "permutation", count=len(shape))
+    perm = [op.axis("permutation", value, len(shape)) for value in values]
+    type = op.result_type([shape[dim] for dim in perm])
+    op.finish(qnn.TransposeOp(op.value(0), type, perm=perm))
 
 
-def _finish_reshape(op: OperatorContext) -> None:
-    op.finish(qnn.ReshapeOp(op.value(0), op.result_type()))
+def _finish_reshape(op: OperatorContext, shape: Sequence[int] | None) -> None:
+    op.finish(qnn.ReshapeOp(op.value(0), op.result_type(shape)))
 
 
 def _resolve_shape(op: OperatorContext, shape: Sequence[int]) -> list[int]:

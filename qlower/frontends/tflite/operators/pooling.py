@@ -29,7 +29,7 @@ def import_max_pool2d(op: OperatorContext) -> None:
 def _import_pool(
     op: OperatorContext, pool: type[qnn.AvgPool2DOp | qnn.MaxPool2DOp]
 ) -> None:
-    _, height, width, _ = op.shape(0, rank=4)
+    batch, height, width, channels = op.shape(0, rank=4)
     kernel = (
         op.option("filter_height", 1, MAX_KERNEL),
         op.option("filter_width", 1, MAX_KERNEL),
@@ -38,7 +38,7 @@ def _import_pool(
     op.finish(
         pool(
             op.quantized(0),
-            op.quantized_result_type(),
+            op.quantized_result_type((batch, *window.size, channels)),
             kernel=kernel,
             stride=window.stride,
             pad=window.pad,
@@ -48,14 +48,20 @@ def _import_pool(
 
 
 def import_mean(op: OperatorContext) -> None:
-    rank = len(op.shape(0))
-    axes = {op.axis("axis", value, rank) for value in op.integers(1, "axes")}
+    shape = op.shape(0)
+    axes = {op.axis("axis", value, len(shape)) for value in op.integers(1, "axes")}
+    keep_dims = op.flag("keep_dims")
+    reduced = [
+        1 if dim in axes else size
+        for dim, size in enumerate(shape)
+        if keep_dims or dim not in axes
+    ]
     op.finish(
         qnn.MeanOp(
             op.quantized(0),
-            op.quantized_result_type(),
+            op.quantized_result_type(reduced),
             axes=sorted(axes),
-            keep_dims=op.flag("keep_dims"),
+            keep_dims=keep_dims,
         )
     )
 

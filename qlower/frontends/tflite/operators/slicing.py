@@ -10,82 +10,46 @@ from qlower.dialects import qnn
 
 from ..context import OperatorContext
 from ..importer import UNLIMITED, Importer
+from ..slices import read_slice, read_strided_slice
 
 
 def import_slice(op: OperatorContext) -> None:
-    """A size of -1 reaches to the end."""
-    shape = op.shape(0)
-    begins = op.integers(1, "begin", count=len(shape))
-    sizes = op.integers(2, "size", count=len(shape))
-    for dim, (begin, size) in enumerate(zip(begins, sizes, strict=True)):
-        op.check_range(f"begin of dimension {dim}", begin, 0, shape[dim] - 1)
-        if size != -1:
-            op.check_range(f"size of dimension {dim}", size, 1, shape[dim] - begin)
-    sizes = [
-        shape[dim] - begins[dim] if size == -1 else size
-        for dim, size in enumerate(sizes)
-    ]
-    op.expect_result_shape(sizes)
+    offsets, sizes = read_slice(op)
     op.finish(
         qnn.SliceOp(
             op.quantized(0),
-            op.quantized_result_type(),
-            offsets=begins,
+            op.quantized_result_type(sizes),
+            offsets=offsets,
             sizes=sizes,
-            strides=[1] * len(shape),
+            strides=[1] * len(sizes),
         )
     )
 
 
 def import_strided_slice(op: OperatorContext) -> None:
-    """NumPy's `x[begin:end:stride]`; shrunk dimensions are dropped by a reshape."""
+    """A box, then a reshape if dimensions are dropped or new."""
+    taken = read_strided_slice(op)
     shape = op.shape(0)
-    for name in ("ellipsis_mask", "new_axis_mask", "offset"):
-        if op.option(name, -(1 << 31), (1 << 31) - 1):
-            raise op.error(f"{name} {op.options[name]} is not supported; expected 0")
-    begins = op.integers(1, "begin")
-    ends = op.integers(2, "end", count=len(begins))
-    strides = op.integers(3, "strides", count=len(begins))
-    op.check_range("number of sliced dimensions", len(begins), 0, len(shape))
-    every = (1 << len(shape)) - 1
-    begin_mask = op.option("begin_mask", 0, every)
-    end_mask = op.option("end_mask", 0, every)
-    shrink_mask = op.option("shrink_axis_mask", 0, every)
-
-    offsets, sizes = [0] * len(shape), list(shape)
-    steps = [*strides, *[1] * (len(shape) - len(begins))]
-    kept = [dim for dim in range(len(shape)) if not shrink_mask >> dim & 1]
-    for dim, (begin, end, stride) in enumerate(zip(begins, ends, strides, strict=True)):
-        if stride < 1:
+    for dim, indices in enumerate(taken.indices):
+        if indices.step < 0 and len(indices) > 1:
             raise op.error(
-                f"stride {stride} of dimension {dim} is not supported; expected at"
-                " least 1"
+                f"stride {indices.step} of dimension {dim} is not supported; expected"
+                " at least 1"
             )
-        if dim not in kept:
-            offsets[dim] = op.axis(f"begin of dimension {dim}", begin, shape[dim])
-            sizes[dim] = steps[dim] = 1
-            continue
-        taken = slice(
-            None if begin_mask >> dim & 1 else begin,
-            None if end_mask >> dim & 1 else end,
-            stride,
-        )
-        indices = range(*taken.indices(shape[dim]))
-        if not indices:
-            raise op.error(
-                f"nothing is left of dimension {dim} of size {shape[dim]} from {begin}"
-                f" to {end}"
-            )
-        offsets[dim], sizes[dim] = indices.start, len(indices)
-
-    op.expect_result_shape([sizes[dim] for dim in kept])
-    result_type = op.quantized_result_type()
+    sizes = [len(indices) for indices in taken.indices]
+    result_type = op.quantized_result_type(taken.shape)
     sliced_type = TensorType(result_type.element_type, sizes)
     slice_op = qnn.SliceOp(
-        op.quantized(0), sliced_type, offsets=offsets, sizes=sizes, strides=steps
+        op.quantized(0),
+        sliced_type,
+        offsets=[indices.start for indices in taken.indices],
+        sizes=sizes,
+        strides=[max(indices.step, 1) for indices in taken.indices],
     )
-    if len(kept) == len(shape):
+    if taken.shape == tuple(sizes):
         op.finish(slice_op)
+    elif tuple(sizes) == shape:
+        op.finish(qnn.ReshapeOp(op.quantized(0), result_type))
     else:
         op.finish(qnn.ReshapeOp(op.emit(slice_op, "slice"), result_type))
 
@@ -97,7 +61,8 @@ def import_split(op: OperatorContext) -> None:
     parts = len(op.operator.outputs)
     if shape[axis] % parts:
         raise op.error(f"dimension {axis} of size {shape[axis]} in {parts} parts")
-    types = [op.quantized_result_type(number) for number in range(parts)]
+    part = (*shape[:axis], shape[axis] // parts, *shape[axis + 1 :])
+    types = [op.quantized_result_type(part, number) for number in range(parts)]
     op.finish(qnn.SplitOp(op.quantized(1), types, axis=axis))
 
 
@@ -117,7 +82,8 @@ def import_split_v(op: OperatorContext) -> None:
         )
     begin = 0
     for number, size in enumerate(sizes):
-        _take(op, 0, number, axis, begin, [*shape[:axis], size, *shape[axis + 1 :]])
+        sizes_taken = [*shape[:axis], size, *shape[axis + 1 :]]
+        _take(op, number, axis, begin, sizes_taken, sizes_taken)
         begin += size
 
 
@@ -128,33 +94,31 @@ def import_unpack(op: OperatorContext) -> None:
     parts = len(op.operator.outputs)
     if parts != shape[axis]:
         raise op.error(f"{parts} results, expected the {shape[axis]} of axis {axis}")
+    rest = [*shape[:axis], *shape[axis + 1 :]]
     for number in range(parts):
-        _take(op, 0, number, axis, number, [*shape[:axis], 1, *shape[axis + 1 :]])
+        _take(op, number, axis, number, [*shape[:axis], 1, *shape[axis + 1 :]], rest)
 
 
 def _take(
     op: OperatorContext,
-    source: int,
     number: int,
     axis: int,
     begin: int,
     sizes: Sequence[int],
+    shape: Sequence[int],
 ) -> None:
-    """Result `number` is a slice along `axis`, without it if the result has none."""
-    result_type = op.quantized_result_type(number)
-    sliced_type = TensorType(result_type.element_type, sizes)
+    """Result `number` is a slice along `axis`, in the given shape."""
+    result_type = op.quantized_result_type(shape, number)
     slice_op = qnn.SliceOp(
-        op.quantized(source),
-        sliced_type,
+        op.quantized(0),
+        TensorType(result_type.element_type, sizes),
         offsets=[begin if dim == axis else 0 for dim in range(len(sizes))],
         sizes=sizes,
         strides=[1] * len(sizes),
     )
-    if result_type.get_num_dims() == len(sizes):
-        op.expect_result_shape(sizes, number)
+    if len(shape) == len(sizes):
         op.finish_part(number, slice_op)
     else:
-        op.expect_result_shape([*sizes[:axis], *sizes[axis + 1 :]], number)
         value = op.emit(slice_op, "slice", output=number)
         op.finish_part(number, qnn.ReshapeOp(value, result_type))
 

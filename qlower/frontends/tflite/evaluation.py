@@ -1,0 +1,309 @@
+"""Operators that are computed when a model is read, where constants decide them.
+
+Models compute shapes with operators: SHAPE of a tensor, parts of it, their products. As
+all shapes are fixed when a model is read, so are these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from qlower.files.arrays import Array
+
+from .context import ARRAY_TYPES, OperatorContext
+from .importer import UNLIMITED
+from .slices import read_slice, read_strided_slice
+
+Evaluate: TypeAlias = Callable[[OperatorContext], Array | Sequence[Array]]
+
+MOST_ELEMENTS = 1 << 16
+"""Elements of one evaluated result: shapes, indices and masks are small."""
+
+INTEGRAL = ("INT32", "INT64", "BOOL")
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluator:
+    """How an operator is computed from constants.
+
+    Fields are as in `Importer`. Results of INT32, INT64 and BOOL are computed; with
+    `moves` the operator computes nothing, so that FLOAT32 is as good. With `looks_only`
+    operands may have any value: their types decide.
+    """
+
+    evaluate: Evaluate
+    inputs: tuple[int, int]
+    options: str | None = None
+    outputs: tuple[int, int] = (1, 1)
+    moves: bool = False
+    looks_only: bool = False
+
+    def applies(self, op: OperatorContext) -> bool:
+        """Whether constants decide the results, and are of types for it."""
+        if self.looks_only:
+            return True
+        legal = (*INTEGRAL, "FLOAT32") if self.moves else INTEGRAL
+        types = {op.output(n).type for n in range(len(op.operator.outputs))}
+        numbers = [n for n in range(len(op.operator.inputs)) if op.has_input(n)]
+        return (
+            types.issubset(legal)
+            and all(op.input(number).type in ARRAY_TYPES for number in numbers)
+            and all(
+                op.graph.constant(op.input(number), op) is not None
+                for number in numbers
+            )
+        )
+
+    def results(self, op: OperatorContext) -> list[Array]:
+        """The results, in the types that the file says."""
+        found = self.evaluate(op)
+        arrays = [found] if isinstance(found, np.ndarray) else list(found)
+        return [
+            array.astype(ARRAY_TYPES[op.output(number).type])
+            for number, array in enumerate(arrays)
+        ]
+
+
+def _arrays(op: OperatorContext) -> list[Array]:
+    return [op.array(n) for n in range(len(op.operator.inputs)) if op.has_input(n)]
+
+
+def _sized(op: OperatorContext, shape: Sequence[int]) -> tuple[int, ...]:
+    """A shape that operands ask for, if it is one that can be computed now."""
+    for size in shape:
+        op.check_range("size", size, 0, MOST_ELEMENTS)
+    op.check_range("number of elements", math.prod(shape), 0, MOST_ELEMENTS)
+    return tuple(shape)
+
+
+def _numpy(function: Callable[..., Array]) -> Evaluate:
+    """What numpy's function of that many operands computes."""
+
+    def evaluate(op: OperatorContext) -> Array:
+        op.broadcast_shape(*range(len(op.operator.inputs)))
+        return np.asarray(function(*_arrays(op)))
+
+    return evaluate
+
+
+def _quotient(function: Callable[[Array, Array], Array]) -> Evaluate:
+    def evaluate(op: OperatorContext) -> Array:
+        op.broadcast_shape(0, 1)
+        dividend, divisor = _arrays(op)
+        if not divisor.all():
+            raise op.error(f"{op.input(1)}: a division by zero")
+        return function(dividend, divisor)
+
+    return evaluate
+
+
+def _truncated(dividend: Array, divisor: Array) -> Array:
+    quotient = np.abs(dividend) // np.abs(divisor)
+    return np.where((dividend < 0) == (divisor < 0), quotient, -quotient)
+
+
+def _reduced(function: Callable[..., Array]) -> Evaluate:
+    def evaluate(op: OperatorContext) -> Array:
+        array = op.array(0)
+        axes = {op.axis("axis", axis, array.ndim) for axis in op.integers(1, "axes")}
+        keep = op.flag("keep_dims")
+        return np.asarray(function(array, axis=tuple(axes), keepdims=keep))
+
+    return evaluate
+
+
+def _shape(op: OperatorContext) -> Array:
+    return np.array(op.shape(0), np.int64)
+
+
+def _rank(op: OperatorContext) -> Array:
+    return np.array(len(op.shape(0)))
+
+
+def _pack(op: OperatorContext) -> Array:
+    arrays = _arrays(op)
+    if len({array.shape for array in arrays}) != 1:
+        raise op.error("operands of different shapes")
+    rank = arrays[0].ndim + 1
+    return np.stack(arrays, op.option("axis", -rank, rank - 1))
+
+
+def _unpack(op: OperatorContext) -> list[Array]:
+    array = op.array(0)
+    axis = op.option("axis", -array.ndim, array.ndim - 1)
+    return [np.asarray(part) for part in np.moveaxis(array, axis, 0)]
+
+
+def _concatenation(op: OperatorContext) -> Array:
+    arrays = _arrays(op)
+    rank = arrays[0].ndim
+    axis = op.axis("axis", op.option("axis", -8, 8), rank)
+    rests = {(*array.shape[:axis], *array.shape[axis + 1 :]) for array in arrays}
+    if len(rests) != 1 or any(array.ndim != rank for array in arrays):
+        raise op.error("operands of shapes that do not join")
+    return np.concatenate(arrays, axis)
+
+
+def _gather(op: OperatorContext) -> Array:
+    array, indices = _arrays(op)
+    op.option("batch_dims", 0, 0)
+    axis = op.axis("axis", op.option("axis", -8, 8), array.ndim)
+    for index in indices.reshape(-1).tolist():
+        op.check_range("index", index, 0, array.shape[axis] - 1)
+    return np.take(array, indices, axis)
+
+
+def _reshape(op: OperatorContext) -> Array:
+    array = op.array(0)
+    shape = op.integers(1, "shape") if op.has_input(1) else op.integer_list("new_shape")
+    try:
+        return array.reshape(shape)
+    except ValueError:
+        raise op.error(
+            f"shape {list(shape)} does not hold the {array.size} elements of"
+            f" {op.input(0)}"
+        ) from None
+
+
+def _squeeze(op: OperatorContext) -> Array:
+    array = op.array(0)
+    dims = [
+        op.axis("squeeze_dims", dim, array.ndim)
+        for dim in op.integer_list("squeeze_dims")
+    ]
+    for dim in dims:
+        op.check_range(f"size of dimension {dim}", array.shape[dim], 1, 1)
+    return np.squeeze(array, tuple(dims) or None)
+
+
+def _expand_dims(op: OperatorContext) -> Array:
+    array = op.array(0)
+    (axis,) = op.integers(1, "axis", count=1)
+    return np.expand_dims(array, op.axis("axis", axis, array.ndim + 1))
+
+
+def _slice(op: OperatorContext) -> Array:
+    begins, sizes = read_slice(op)
+    box = (slice(b, b + size) for b, size in zip(begins, sizes, strict=True))
+    return op.array(0)[tuple(box)]
+
+
+def _strided_slice(op: OperatorContext) -> Array:
+    taken = read_strided_slice(op)
+    return op.array(0)[np.ix_(*taken.indices)].reshape(taken.shape)
+
+
+def _transpose(op: OperatorContext) -> Array:
+    array = op.array(0)
+    perm = op.integers(1, "permutation", count=array.ndim)
+    if sorted(perm) != list(range(array.ndim)):
+        raise op.error(f"permutation {perm} is none of {array.ndim} dimensions")
+    return array.transpose(perm)
+
+
+def _fill(op: OperatorContext) -> Array:
+    shape = _sized(op, op.integers(0, "dims"))
+    return np.broadcast_to(op.array(1).reshape(()), shape)
+
+
+def _tile(op: OperatorContext) -> Array:
+    array = op.array(0)
+    times = op.integers(1, "multiples", count=array.ndim)
+    _sized(op, [size * n for size, n in zip(array.shape, times, strict=True)])
+    return np.tile(array, times)
+
+
+def _broadcast_to(op: OperatorContext) -> Array:
+    array, shape = op.array(0), _sized(op, op.integers(1, "shape"))
+    try:
+        return np.broadcast_to(array, shape)
+    except ValueError:
+        raise op.error(
+            f"shape {list(array.shape)} does not broadcast to {list(shape)}"
+        ) from None
+
+
+def _broadcast_arguments(op: OperatorContext) -> Array:
+    shapes = (op.integers(0, "shape"), op.integers(1, "shape"))
+    try:
+        return np.array(np.broadcast_shapes(*map(tuple, shapes)))
+    except ValueError:
+        raise op.error(f"shapes {shapes[0]} and {shapes[1]} do not broadcast") from None
+
+
+def _range(op: OperatorContext) -> Array:
+    start, limit, delta = (int(array.reshape(())) for array in _arrays(op))
+    if delta == 0:
+        raise op.error("a range in steps of 0")
+    values = range(start, limit, delta)
+    _sized(op, [len(values)])
+    return np.array(values, np.int64)
+
+
+def _cast(op: OperatorContext) -> Array:
+    return op.array(0)
+
+
+_COMPARISONS: Mapping[str, Callable[..., Array]] = {
+    "EQUAL": np.equal,
+    "NOT_EQUAL": np.not_equal,
+    "LESS": np.less,
+    "LESS_EQUAL": np.less_equal,
+    "GREATER": np.greater,
+    "GREATER_EQUAL": np.greater_equal,
+    "LOGICAL_AND": np.logical_and,
+    "LOGICAL_OR": np.logical_or,
+    "MAXIMUM": np.maximum,
+    "MINIMUM": np.minimum,
+}
+
+EVALUATORS: Mapping[str, Evaluator] = {
+    "SHAPE": Evaluator(_shape, (1, 1), looks_only=True),
+    "RANK": Evaluator(_rank, (1, 1), looks_only=True),
+    "PACK": Evaluator(_pack, (1, UNLIMITED), "PackOptions", moves=True),
+    "UNPACK": Evaluator(_unpack, (1, 1), "UnpackOptions", (1, UNLIMITED), moves=True),
+    "CONCATENATION": Evaluator(
+        _concatenation, (1, UNLIMITED), "ConcatenationOptions", moves=True
+    ),
+    "GATHER": Evaluator(_gather, (2, 2), "GatherOptions", moves=True),
+    "RESHAPE": Evaluator(_reshape, (1, 2), "ReshapeOptions", moves=True),
+    "SQUEEZE": Evaluator(_squeeze, (1, 1), "SqueezeOptions", moves=True),
+    "EXPAND_DIMS": Evaluator(_expand_dims, (2, 2), moves=True),
+    "SLICE": Evaluator(_slice, (3, 3), moves=True),
+    "STRIDED_SLICE": Evaluator(
+        _strided_slice, (4, 4), "StridedSliceOptions", moves=True
+    ),
+    "TRANSPOSE": Evaluator(_transpose, (2, 2), moves=True),
+    "FILL": Evaluator(_fill, (2, 2), moves=True),
+    "TILE": Evaluator(_tile, (2, 2), moves=True),
+    "BROADCAST_TO": Evaluator(_broadcast_to, (2, 2), moves=True),
+    "BROADCAST_ARGS": Evaluator(_broadcast_arguments, (2, 2)),
+    "RANGE": Evaluator(_range, (3, 3)),
+    "CAST": Evaluator(_cast, (1, 1)),
+    "ADD": Evaluator(_numpy(np.add), (2, 2), "AddOptions"),
+    "SUB": Evaluator(_numpy(np.subtract), (2, 2), "SubOptions"),
+    "MUL": Evaluator(_numpy(np.multiply), (2, 2), "MulOptions"),
+    "NEG": Evaluator(_numpy(np.negative), (1, 1)),
+    "ABS": Evaluator(_numpy(np.abs), (1, 1)),
+    "SIGN": Evaluator(_numpy(np.sign), (1, 1)),
+    "LOGICAL_NOT": Evaluator(_numpy(np.logical_not), (1, 1)),
+    "SELECT": Evaluator(_numpy(np.where), (3, 3), moves=True),
+    "SELECT_V2": Evaluator(_numpy(np.where), (3, 3), moves=True),
+    **{
+        name: Evaluator(_numpy(function), (2, 2))
+        for name, function in _COMPARISONS.items()
+    },
+    "DIV": Evaluator(_quotient(_truncated), (2, 2)),
+    "FLOOR_DIV": Evaluator(_quotient(np.floor_divide), (2, 2)),
+    "FLOOR_MOD": Evaluator(_quotient(np.mod), (2, 2)),
+    "REDUCE_PROD": Evaluator(_reduced(np.prod), (2, 2), "ReducerOptions"),
+    "REDUCE_MAX": Evaluator(_reduced(np.max), (2, 2), "ReducerOptions"),
+    "REDUCE_MIN": Evaluator(_reduced(np.min), (2, 2), "ReducerOptions"),
+    "SUM": Evaluator(_reduced(np.sum), (2, 2), "ReducerOptions"),
+}
+"""Evaluator by the operator's name in the TFLite schema."""

@@ -1,0 +1,70 @@
+"""`qlower import --check`: which models can be read, and all that keeps the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.tflite_builder import TFLiteBuilder
+
+from qlower.cli import main
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def folder(model: str) -> Path:
+    folder = Path("zoo/inner")
+    folder.mkdir(parents=True)
+    Path(model).rename(folder / "good.mlir")
+    builder = TFLiteBuilder()
+    x, y, z = (builder.tensor(name, (1, 4), scale=0.1) for name in "xyz")
+    wide = builder.tensor("wide", (1, 4), "int16", scale=0.1)
+    last, further = (builder.tensor(name, (1, 4), scale=0.1) for name in ("u", "v"))
+    builder.operator("CUSTOM", [x], [y])
+    builder.operator("TANH", [y], [z])
+    builder.operator("QUANTIZE", [z], [wide])
+    builder.operator("TANH", [wide], [last])
+    builder.operator("LSTM", [last], [further])
+    Path("zoo/bad.tflite").write_bytes(builder.build([x], [further]))
+    return Path("zoo")
+
+
+def test_all_reasons_at_once(folder: Path, capsys: Capture) -> None:
+    assert main(["import", "--check", str(folder), "--json"]) == 1
+    lines = json.loads(capsys.readouterr().out)
+    assert [(line["model"], line["line"]) for line in lines] == [
+        ("zoo/bad.tflite", 0),
+        ("zoo/bad.tflite", 2),
+        ("zoo/bad.tflite", 4),
+        ("zoo/inner/good.mlir", None),
+    ]
+    assert [line["imports"] for line in lines] == [False, False, False, True]
+    custom, wide, lstm, good = (line["reason"] for line in lines)
+    assert "CUSTOM 'MyOperator': this operator is not supported" in custom
+    assert "tensor 3 'wide': type INT16 is not supported" in wide
+    assert "LSTM: this operator is not supported" in lstm
+    assert good is None
+    assert lines[2]["help"] == "--outputs u cuts the model before it"
+
+
+def test_people_read_a_table(folder: Path, capsys: Capture) -> None:
+    assert main(["import", "--check", str(folder)]) == 1
+    out = capsys.readouterr().out
+    assert "1 of 2 models can be imported" in out
+    assert out.count("bad.tflite") == 1
+    assert main(["import", "--check", "zoo/inner"]) == 0
+    assert main(["import", "--check", str(folder), "--outputs", "y"]) == 1
+
+
+def test_what_is_no_model(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["import", "--check", "missing.tflite", str(tmp_path)]) == 1
+    assert "no model in" in capsys.readouterr().err
+    assert main(["import", "--check", "missing.tflite"]) == 1
+    assert "no such file" in capsys.readouterr().out
+
+
+def test_one_model_at_a_time(model: str, capsys: Capture) -> None:
+    assert main(["import", model, model]) == 2
+    assert "--check takes several" in capsys.readouterr().err

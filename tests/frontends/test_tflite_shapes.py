@@ -1,0 +1,134 @@
+"""Shapes that a file leaves open are fixed when it is read, and what computes them runs
+then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.litert import run_litert
+from support.tflite_builder import TFLiteBuilder
+
+import qlower
+from qlower.diagnostics import QlowerError
+
+
+def flattening(*, shape_left_at_1: bool = True) -> bytes:
+    """RELU, then a reshape to [batch, product of the rest], as Keras writes it."""
+    builder = TFLiteBuilder()
+
+    def integers(name: str, *values: int) -> int:
+        return builder.tensor(name, (len(values),), "int32", data=list(values))
+
+    def computed(name: str, *shape: int) -> int:
+        return builder.tensor(name, shape, "int32")
+
+    x = builder.tensor("x", (1, 4, 3), scale=0.1, signature=(-1, 4, 3))
+    y = builder.tensor("y", (1, 4, 3), scale=0.1, signature=(-1, 4, 3))
+    builder.operator("RELU", [x], [y])
+    shape, batch, rest = computed("shape", 3), computed("batch"), computed("rest", 2)
+    builder.operator("SHAPE", [y], [shape], {"out_type": 2})
+    zero, one = integers("zero", 0), integers("one", 1)
+    builder.operator(
+        "STRIDED_SLICE", [shape, zero, one, one], [batch], {"shrink_axis_mask": 1}
+    )
+    builder.operator("GATHER", [shape, integers("dims", 1, 2)], [rest], {"axis": 0})
+    size = computed("size")
+    builder.operator("REDUCE_PROD", [rest, zero], [size], {"keep_dims": False})
+    packed = computed("packed", 2)
+    builder.operator("PACK", [batch, size], [packed], {"axis": 0, "values_count": 2})
+    static = (1, 1) if shape_left_at_1 else (1, 12)
+    z = builder.tensor("z", static, scale=0.1, signature=(-1, -1))
+    builder.operator("RESHAPE", [y, packed], [z], {})
+    return builder.build([x], [z, packed])
+
+
+def load(
+    folder: Path, data: bytes, shapes: Mapping[str, tuple[int, ...]] | None = None
+) -> qlower.Model:
+    path = folder / "model.tflite"
+    path.write_bytes(data)
+    return qlower.load(path, shapes=shapes)
+
+
+@pytest.mark.parametrize("batch", [1, 5])
+def test_a_batch_as_litert_has_it(batch: int, tmp_path: Path) -> None:
+    pytest.importorskip("ai_edge_litert")
+    data = flattening()
+    model = load(tmp_path, data, {"x": (batch, 4, 3)} if batch > 1 else None)
+    assert [spec.shape for spec in model.outputs] == [(batch, 12), (2,)]
+    x = np.random.default_rng(0).integers(-128, 128, (batch, 4, 3), np.int8)
+    expected = run_litert(data, [x])
+    for found in (qlower.jit(model)(x), qlower.interpret(model, x, at="qnn")):
+        for ours, theirs in zip(found, expected, strict=True):
+            assert np.array_equal(ours, theirs)
+
+
+def test_a_whole_network_takes_a_batch(tmp_path: Path) -> None:
+    """No shape of the file but the input's is taken as it is."""
+    pytest.importorskip("ai_edge_litert")
+    builder = TFLiteBuilder()
+    random = np.random.default_rng(3)
+    x = builder.tensor("x", (1, 6, 6, 2), scale=0.1, signature=(-1, 6, 6, 2))
+    w = builder.tensor(
+        "w", (4, 3, 3, 2), scale=0.02, data=random.integers(-127, 128, (4, 3, 3, 2))
+    )
+    b = builder.tensor("b", (4,), "int32", data=[100, -100, 5, 0])
+    y = builder.tensor("y", (1, 1, 1, 1), scale=0.2)
+    window = {"stride_h": 1, "stride_w": 1, "padding": 0}
+    dilation = {"dilation_h_factor": 1, "dilation_w_factor": 1}
+    builder.operator("CONV_2D", [x, w, b], [y], window | dilation)
+    pooled = builder.tensor("pooled", (1, 1, 1, 1), scale=0.2)
+    pool = {"stride_h": 2, "stride_w": 2, "filter_height": 2, "filter_width": 2}
+    builder.operator("MAX_POOL_2D", [y], [pooled], {**pool, "padding": 1})
+    mean = builder.tensor("mean", (1, 1), scale=0.1)
+    axes = builder.tensor("axes", (2,), "int32", data=[1, 2])
+    builder.operator("MEAN", [pooled, axes], [mean], {"keep_dims": False})
+    twice = builder.tensor("twice", (1, 1), scale=0.2)
+    builder.operator("ADD", [mean, mean], [twice], {"fused_activation_function": 0})
+    data = builder.build([x], [twice])
+    model = load(tmp_path, data, {"x": (3, 6, 6, 2)})
+    images = random.integers(-128, 128, (3, 6, 6, 2), np.int8)
+    assert np.array_equal(qlower.jit(model)(images), run_litert(data, [images])[0])
+
+
+def test_fixed_sizes_stay(tmp_path: Path) -> None:
+    with pytest.raises(
+        QlowerError, match=r"shape \[5, 4, 4\] doesn't fit the file's \[\?, 4, 3\]"
+    ):
+        load(tmp_path, flattening(), {"x": (5, 4, 4)})
+    with pytest.raises(QlowerError, match=r"shape \[5\] doesn't fit"):
+        load(tmp_path, flattening(), {"x": (5,)})
+
+
+@pytest.mark.parametrize(
+    ("indices", "message"),
+    [((3,), "index 3 is out of range [0, 2]"), ((-1,), "index -1 is out of range")],
+)
+def test_what_cannot_be_evaluated(indices: tuple[int, ...], message: str) -> None:
+    from qlower.frontends.tflite import import_tflite
+
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1, 4, 3), scale=0.1)
+    shape, part = (builder.tensor(name, (3,), "int32") for name in ("s", "p"))
+    builder.operator("SHAPE", [x], [shape], {"out_type": 2})
+    wanted = builder.tensor("i", (1,), "int32", data=list(indices))
+    builder.operator("GATHER", [shape, wanted], [part], {"axis": 0})
+    with pytest.raises(QlowerError) as caught:
+        import_tflite(builder.build([x], [part]), name="m.tflite")
+    assert message in caught.value.message
+
+
+def test_small_files_do_not_make_large_constants() -> None:
+    from qlower.frontends.tflite import import_tflite
+
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1,), scale=0.1)
+    dims = builder.tensor("d", (2,), "int32", data=[1 << 15, 1 << 15])
+    one = builder.tensor("one", (), "int32", data=[1])
+    filled = builder.tensor("f", (1 << 15, 1 << 15), "int32")
+    builder.operator("FILL", [dims, one], [filled])
+    with pytest.raises(QlowerError, match="number of elements 1073741824 is out of"):
+        import_tflite(builder.build([x], [filled]), name="m.tflite")
