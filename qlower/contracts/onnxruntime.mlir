@@ -177,21 +177,18 @@ func.func @mean(
 // ---------------------------------------------------------------- average
 
 // QLinearAveragePool dequantizes and adds in float32.
-func.func @avg_pool2d_addend(
-    %input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
-  %result = func.call @dequantize_linear(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+func.func @avg_pool2d_addend(%input: i32) -> f32 {
+  %result = func.call @dequantize_linear(%input) : (i32) -> f32
   return %result : f32
 }
 
-func.func @avg_pool2d(
-    %sum: f32, %count: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32) -> i32 {
+func.func @avg_pool2d(%sum: f32, %count: i32, %output_scale: f32, %output_zero_point: i32) -> i32 {
   %n = arith.sitofp %count : i32 to f32
   %mean = arith.divf %sum, %n : f32
   %steps = arith.divf %mean, %output_scale : f32
   %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %steps, %z : f32
-  %result = func.call @store_with_zero_point_inside(%moved, %output_min, %output_max) : (f32, i32, i32) -> i32
+  %result = func.call @store_with_zero_point_inside(%moved) : (f32) -> i32
   return %result : i32
 }
 
@@ -299,12 +296,10 @@ func.func @leaky_relu(%input: i32, %alpha: f32) -> i32 {
 }
 
 // QLinearSigmoid, a table.
-func.func @sigmoid(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %real = func.call @dequantize_linear(%input, %input_scale, %input_zero_point) : (i32, f32, i32) -> f32
+func.func @sigmoid(%input: i32) -> i32 {
+  %real = func.call @dequantize_linear(%input) : (i32) -> f32
   %y = func.call @logistic(%real) : (f32) -> f32
-  %result = func.call @quantize_linear(%y, %output_scale, %output_zero_point, %output_min, %output_max) : (f32, f32, i32, i32, i32) -> i32
+  %result = func.call @quantize_linear(%y) : (f32) -> i32
   return %result : i32
 }
 
@@ -349,12 +344,11 @@ func.func private @logistic(%real: f32) -> f32 {
 // ---------------------------------------------------------------- softmax
 
 // BuildLookupTableIfFixed: the largest term of a row is as large as its sum allows.
-func.func @softmax_term(
-    %difference: i32, %beta: f32, %row_size: i32, %input_scale: f32) -> f32 {
+func.func @softmax_term(%difference: i32, %beta: f32, %input_scale: f32) -> f32 {
   %one = arith.constant 1.0 : f32
   %unscaled = arith.cmpf oeq, %beta, %one : f32
   cf.assert %unscaled, "a softmax of ONNX Runtime has no beta"
-  %largest = func.call @largest_term(%row_size) : (i32) -> f32
+  %largest = func.call @largest_term() : () -> f32
   %log = math.log %largest : f32
   %wide = arith.extf %log : f32 to f64
   %reserve = arith.constant 5.0 : f64
@@ -383,9 +377,7 @@ func.func @softmax_addend(%term: f32) -> f32 {
 }
 
 // QuantizeOutput: with the whole part of 1 / scale.
-func.func @softmax_output(
-    %term: f32, %sum: f32, %row_size: i32, %output_scale: f32, %output_zero_point: i32,
-    %output_min: i32, %output_max: i32) -> i32 {
+func.func @softmax_output(%term: f32, %sum: f32, %row_size: i32, %output_scale: f32) -> i32 {
   %one = arith.constant 1.0 : f32
   %inverse = arith.divf %one, %output_scale : f32
   %codes = math.floor %inverse : f32
@@ -396,7 +388,7 @@ func.func @softmax_output(
   cf.assert %finite, "ONNX Runtime's softmax overflows where 1 / output scale is more than 148 times a row's size"
   %scaled = arith.mulf %term, %codes : f32
   %steps = arith.divf %scaled, %sum : f32
-  %result = func.call @store(%steps, %output_zero_point, %output_min, %output_max) : (f32, i32, i32, i32) -> i32
+  %result = func.call @store(%steps) : (f32) -> i32
   return %result : i32
 }
 
