@@ -217,6 +217,8 @@ def contraction_rule(op: Contraction) -> str:
 
 def takes_bias(contract: Contract, op: Contraction) -> bool:
     """Whether the rule asks for the bias by itself: the accumulator is then without."""
+    if qnn.gives_sums(op):
+        return False
     wanted = contract.rule(contraction_rule(op)).values
     return "bias" in wanted or "real_bias" in wanted
 

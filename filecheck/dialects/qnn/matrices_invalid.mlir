@@ -113,3 +113,23 @@ func.func @matmul_weight(%0: tensor<3x2x!a>, %1: tensor<2x6x!w>) {
   %x = qnn.matmul %0, %1 : (tensor<3x2x!a>, tensor<2x6x!w>) -> tensor<3x6x!a>
   return
 }
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @sums_with_activation(%0: tensor<1x2x!a>, %1: tensor<2x1x!a>) {
+  // CHECK: error: qnn.matmul: activation relu bounds real values, and the result is i32
+  %x = qnn.matmul %0, %1 {activation = "relu"} : (tensor<1x2x!a>, tensor<2x1x!a>) -> tensor<1x1xi32>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @sums_with_real_bias(%0: tensor<1x2x!a>, %1: tensor<1x2x!a>, %2: tensor<1xf32>) {
+  // CHECK: error: qnn.linear: a bias of f32 can't be added to a result of i32
+  %x = qnn.linear %0, %1, %2 : (tensor<1x2x!a>, tensor<1x2x!a>, tensor<1xf32>) -> tensor<1x1xi32>
+  return
+}

@@ -56,6 +56,8 @@ func.func @matrices(%x: tensor<5x8x!a>, %w: tensor<2x8x!w>, %b: tensor<2xi32>, %
   %z = qnn.linear %x, %w : (tensor<5x8x!a>, tensor<2x8x!w>) -> tensor<5x2x!b>
   // CHECK-NEXT: qnn.matmul %l, %r :
   %m = qnn.matmul %l, %r : (tensor<2x3x4x!a>, tensor<2x4x5x!b>) -> tensor<2x3x5x!b>
+  // CHECK-NEXT: qnn.linear %x, %w : ({{.*}}) -> tensor<5x2xi32>
+  %s = qnn.linear %x, %w : (tensor<5x8x!a>, tensor<2x8x!w>) -> tensor<5x2xi32>
   return
 }
 

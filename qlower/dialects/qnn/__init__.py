@@ -48,6 +48,7 @@ from .contraction import (
     DepthwiseConv2DOp,
     LinearOp,
     MatMulOp,
+    gives_sums,
 )
 from .elementwise import (
     AddOp,
@@ -144,4 +145,5 @@ __all__ = [
     "TanhOp",
     "TransposeOp",
     "WindowOp",
+    "gives_sums",
 ]

@@ -172,6 +172,17 @@ class QuantizedOrReal(LeafConstraint[TensorType[QuantizedType | Float32Type]]):
 
 
 @dataclass(frozen=True)
+class QuantizedOrSums(LeafConstraint[TensorType[QuantizedType | IntegerType]]):
+    """A static tensor of per-tensor quantized values, or of i32 accumulators."""
+
+    rank: int | None = None
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if (element := check_static_tensor(attr, self.rank)) != i32:
+            check_quantization(element, allow_axis=False)
+
+
+@dataclass(frozen=True)
 class Real(LeafConstraint[TensorType[Float32Type]]):
     """A static tensor of f32."""
 

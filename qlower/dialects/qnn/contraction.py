@@ -4,7 +4,8 @@ Ops that multiply and sum: convolutions, linear layers, matrix products.
 Their accumulators are exact integers, the sums of
 `(stored input - input zero point) * (stored weight - weight zero point)` plus the
 bias. An i32 bias is in steps of `input scale * weight scale` (of its output channel);
-an f32 bias is a real number, and how that is added is the contract's choice.
+an f32 bias is a real number, and how that is added is the contract's choice. A result
+of i32 is the accumulators themselves, modulo 2^32.
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import Float32Type, IntegerAttr, IntegerType, TensorType, i64
+from xdsl.dialects.builtin import (
+    Float32Type,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
@@ -21,12 +29,14 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ..types import element_type
 from .base import ActivatedOp, check_shape
 from .constraints import (
     Bias,
     Integer,
     Integers,
     Quantized,
+    QuantizedOrSums,
     Value,
     Weight,
     integers,
@@ -71,7 +81,7 @@ class Conv2DOp(ConvolutionOp):
     input = operand_of(Quantized(rank=4))
     weight = operand_of(Weight(rank=4, axis=0))
     bias = optional_operand_of(Bias())
-    result = result_def(Quantized(rank=4))
+    result = result_def(QuantizedOrSums(rank=4))
 
     groups_attr = prop_def(Integer("groups"), IntegerAttr(1, i64), prop_name="groups")
 
@@ -124,6 +134,7 @@ class Conv2DOp(ConvolutionOp):
             )
         check_window(self, input, kernel, self.dilation, result)
         check_output_channels(result[3], outputs, self.bias)
+        check_sums(self, self.bias)
 
 
 @irdl_op_definition
@@ -148,7 +159,7 @@ class DepthwiseConv2DOp(ConvolutionOp):
     input = operand_of(Quantized(rank=4))
     weight = operand_of(Weight(rank=4, axis=3))
     bias = optional_operand_of(Bias())
-    result = result_def(Quantized(rank=4))
+    result = result_def(QuantizedOrSums(rank=4))
 
     def __init__(
         self,
@@ -194,6 +205,7 @@ class DepthwiseConv2DOp(ConvolutionOp):
             )
         check_window(self, input, kernel, self.dilation, result)
         check_output_channels(result[3], outputs, self.bias)
+        check_sums(self, self.bias)
 
 
 @irdl_op_definition
@@ -215,7 +227,7 @@ class LinearOp(ActivatedOp):
     input = operand_of(Quantized())
     weight = operand_of(Weight(rank=2, axis=0))
     bias = optional_operand_of(Bias())
-    result = result_def(Quantized())
+    result = result_def(QuantizedOrSums())
 
     def __init__(
         self,
@@ -247,6 +259,7 @@ class LinearOp(ActivatedOp):
             )
         check_shape("result", result, (*input[:-1], outputs))
         check_output_channels(result[-1], outputs, self.bias)
+        check_sums(self, self.bias)
 
 
 @irdl_op_definition
@@ -265,7 +278,7 @@ class MatMulOp(ActivatedOp):
 
     lhs = operand_of(Quantized())
     rhs = operand_of(Quantized())
-    result = result_def(Quantized())
+    result = result_def(QuantizedOrSums())
 
     def __init__(
         self,
@@ -294,6 +307,7 @@ class MatMulOp(ActivatedOp):
             )
         check_shape("rhs", rhs, (*lhs[:-2], lhs[-1], rhs[-1]))
         check_shape("result", self.result.type.get_shape(), (*lhs[:-1], rhs[-1]))
+        check_sums(self, None)
 
 
 def check_output_channels(
@@ -308,3 +322,20 @@ def check_output_channels(
         )
     if bias is not None:
         check_shape("bias", bias.type.get_shape(), (weight,))
+
+
+def gives_sums(op: ActivatedOp) -> bool:
+    """Whether the result is the accumulators themselves."""
+    return element_type(op.results[0].type) == i32
+
+
+def check_sums(op: ActivatedOp, bias: SSAValue | None) -> None:
+    """Checks that nothing is asked of accumulators that only real values have."""
+    if not gives_sums(op):
+        return
+    if op.activation is not None:
+        raise VerifyException(
+            f"activation {op.activation} bounds real values, and the result is i32"
+        )
+    if bias is not None and element_type(bias.type) != i32:
+        raise VerifyException("a bias of f32 can't be added to a result of i32")

@@ -95,8 +95,11 @@ class ContractionFunctions(RuleFunctions):
     ) -> PythonValues:
         lhs = centred(args[0], op.lhs).astype(np.float64)
         rhs = centred(args[1], op.rhs).astype(np.float64)
+        sums = (lhs @ rhs).astype(np.int64).astype(np.int32)
+        if qnn.gives_sums(op):
+            return (sums,)
         values = {
-            "accumulator": (lhs @ rhs).astype(np.int64).astype(np.int32),
+            "accumulator": sums,
             **matmul_values(self.contract(op), op),
         }
         return self.finish(op, "matmul", values, op.result)
@@ -117,8 +120,11 @@ class ContractionFunctions(RuleFunctions):
         total = sums.astype(np.int64)
         if not takes_bias(contract, op):
             total = total + integer_bias(contract, op, bias)
+        wrapped = total.astype(np.int32)
+        if qnn.gives_sums(op):
+            return (wrapped,)
         values = {
-            "accumulator": total.astype(np.int32),
+            "accumulator": wrapped,
             **contraction_values(contract, op, lambda: bias),
         }
         return self.finish(op, contraction_rule(op), values, op.result)

@@ -37,6 +37,8 @@ def lower_contraction(lowering: Lowering, op: Contraction) -> Sequence[SSAValue]
         accumulator = _accumulate_exactly(lowering, op)
     else:
         accumulator = accumulate_pairs(lowering, op, product)
+    if qnn.gives_sums(op):
+        return [accumulator]
     constants = contraction_values(lowering.contract, op, lambda: constant_bias(op))
     nest = Nest(lowering.emit, shape_of(op.result))
     return [
@@ -152,14 +154,17 @@ def lower_matmul(lowering: Lowering, op: qnn.MatMulOp) -> Sequence[SSAValue]:
     *batch, m, n, k = range(nest.parallel + 1)
     lhs = lowering.read(nest, op.lhs, (*batch, m, k))
     rhs = lowering.read(nest, op.rhs, (*batch, k, n))
-    values = matmul_values(lowering.contract, op)
-    lhs = _centre(nest, lhs, values["lhs_zero_point"], ())
-    rhs = _centre(nest, rhs, values["rhs_zero_point"], ())
+    zero_points = [quantized_element(side.type).zero_point for side in (op.lhs, op.rhs)]
+    lhs = _centre(nest, lhs, np.array(zero_points[0], np.int32), ())
+    rhs = _centre(nest, rhs, np.array(zero_points[1], np.int32), ())
     init = lowering.emit.filled(result, i32, 0)
     (accumulator,) = nest.reduce([init], _multiply_accumulate(nest, lhs, rhs))
+    if qnn.gives_sums(op):
+        return [accumulator]
     nest = Nest(lowering.emit, result)
     scalar = nest.input(accumulator, range(len(result)))
     type = quantized_element(op.result.type)
+    values = matmul_values(lowering.contract, op)
     rule = "matmul"
     return [
         lowering.finish_with_rule(nest, rule, {"accumulator": scalar}, values, type)
