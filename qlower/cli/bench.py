@@ -35,7 +35,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     summary = "time models beside other runtimes"
     parser = add_command(commands, common, "bench", summary, EXAMPLE)
     parser.add_argument(
-        "models", nargs="+", metavar="MODEL", help="a .tflite or .mlir file"
+        "models", nargs="+", metavar="MODEL", help="a .tflite, .onnx or .mlir file"
     )
     add_import_options(parser)
     parser.add_argument(

@@ -21,11 +21,10 @@ from .import_options import ImportOptions, unknown_output
 
 ModelOrPath: TypeAlias = Model | str | PathLike[str]
 
-SUFFIXES = (".mlir", ".tflite")
+SUFFIXES = (".mlir", ".tflite", ".onnx")
 """The kinds of models that are read."""
 
 KNOWN_UNSUPPORTED = {
-    ".onnx": "ONNX models can't be read yet",
     ".mlirbc": "MLIR bytecode can't be read; print it as text with mlir-opt first",
     ".pt2": "PyTorch models can't be read yet",
 }
@@ -37,7 +36,7 @@ def load(
     shapes: Mapping[str, Sequence[int]] | None = None,
     outputs: Sequence[str] = (),
 ) -> Model:
-    """Read a model from an `.mlir` or `.tflite` file.
+    """Read a model from an `.mlir`, `.tflite` or `.onnx` file.
 
     `shapes` fixes inputs, by name, whose shapes the file leaves open; what isn't given
     is 1. `outputs` cuts the model: it then returns these tensors, by their names in the
@@ -52,6 +51,10 @@ def load(
         from qlower.frontends.tflite import import_tflite
 
         return _named(import_tflite(file, name=str(file), options=options), file)
+    if file.suffix == ".onnx":
+        from qlower.frontends.onnx import import_onnx
+
+        return _named(import_onnx(file, name=str(file), options=options), file)
     return _with_options(_named(parse_file(file), file), options)
 
 
@@ -79,7 +82,7 @@ def check_model_path(path: str | PathLike[str]) -> Path:
     if file.suffix not in SUFFIXES:
         raise QlowerError(
             f"{file}: unknown kind of model {file.suffix or '(no suffix)'!r}",
-            help="models are .mlir or .tflite files",
+            help="models are .mlir, .tflite or .onnx files",
         )
     return file
 

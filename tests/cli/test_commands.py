@@ -266,7 +266,7 @@ def test_models_that_cannot_be_read(capsys: Capture):
     Path("unknown.mlir").write_text(SMALL_MODEL.replace("qnn.conv2d", "qnn.conv3d"))
     for name, message in {
         "folder.mlir": "cannot read folder.mlir: it is a directory",
-        "net.onnx": "net.onnx: ONNX models can't be read yet",
+        "net.onnx": "net.onnx:0:0: error: not an ONNX file",
         "net.xyz": "unknown kind of model '.xyz'",
         "missing.mlir": "cannot read missing.mlir: no such file",
         "empty.mlir": "empty.mlir:1:1: error: there is no MLIR text",

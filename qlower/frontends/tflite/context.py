@@ -14,8 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 from qlower.dialects.quant import QuantizedType
 from qlower.files.arrays import Array
 
+from ..site import Site
 from .schema import Operator, OptionValue, Tensor
-from .site import Site
 from .types import Element, tensor_type
 
 ACTIVATIONS: Mapping[int, str | None] = {

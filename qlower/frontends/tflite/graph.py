@@ -26,12 +26,12 @@ from qlower.dialects.quant import QuantizedType
 from qlower.files.arrays import Array
 
 from ..import_options import ImportOptions
+from ..site import Site
 from .context import OperatorContext
 from .evaluation import EVALUATORS
 from .names import distinct, find_tensor, short_tensor_names, unique_names
 from .operators import IMPORTERS
 from .schema import Model, Operator, Tensor, default_options
-from .site import Site
 from .types import Element, constant_value, tensor_type
 
 NO_BUFFER = 0

@@ -26,8 +26,8 @@ from xdsl.dialects.builtin import (
 
 from qlower.dialects.quant import QuantizedType
 
+from ..site import Site
 from .schema import Quantization, Tensor
-from .site import Site
 
 MAX_RANK = 8
 

@@ -1,4 +1,4 @@
-"""Where in a TFLite file something is, for locations and messages."""
+"""Where in a binary file something is, for locations and messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from qlower.diagnostics import QlowerError, make_file_location
 class Site:
     """A place in the file and the words for it, such as "operator 3 CONV_2D".
 
-    The line of the location is the operator's index; there are no columns.
+    The line of the location is the operator's number; there are no columns.
     """
 
     def __init__(self, filename: str, line: int, subject: str) -> None:

@@ -1,0 +1,50 @@
+"""ONNX files as qnn modules.
+
+What is imported is what ONNX Runtime's kernels would compute: shapes, scales, zero
+points and weights go over unchanged. Operators on integers (QLinearConv and the like)
+are imported as they stand; groups of DequantizeLinear, operator, QuantizeLinear as
+what ONNX Runtime makes of them. Images are kept with their channels last; transposes
+appear where a model needs them otherwise.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qlower.diagnostics import QlowerError
+from qlower.files.journal import read_file
+
+from ..import_options import ImportOptions
+from .importer import build_module
+from .reader import read_model
+
+__all__ = ["import_onnx"]
+
+
+def import_onnx(
+    path_or_bytes: str | Path | bytes,
+    *,
+    name: str,
+    options: ImportOptions | None = None,
+) -> ModuleOp:
+    """Read a quantized ONNX model into a module at the qnn level.
+
+    `name` is the file name of locations and messages; `options` fixes shapes and cuts
+    the model. External data is read from the folder of the file. Raises `QlowerError`
+    when the file can't be read, is damaged, or has something that is not supported; the
+    message names node, operand, value and the legal range.
+    """
+    folder = None
+    if isinstance(path_or_bytes, bytes):
+        data = path_or_bytes
+    else:
+        folder = Path(path_or_bytes).parent
+        try:
+            data = read_file(path_or_bytes)
+        except OSError as error:
+            raise QlowerError(
+                f"cannot read {path_or_bytes}: {error.strerror}"
+            ) from None
+    return build_module(read_model(data, name, folder), options or ImportOptions())

@@ -1,0 +1,379 @@
+"""What the importer of one node works with: its operands, attributes and results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol, cast
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType, f32, i32, i64
+from xdsl.ir import Operation, SSAValue
+
+from qlower.dialects.quant import QuantizedType
+
+from ..orders import Order, identity, stored_shape
+from ..site import Site
+from ..values import Element, FunctionBuilder, Place, Value
+from .graph import QUANTIZE, Graph, Node
+from .schema import Array, Constant
+
+STORED_TYPES = {"INT8": True, "UINT8": False}
+"""Types of quantized values that can be had, and whether they are signed."""
+
+PLAIN_TYPES: dict[str, Element] = {"INT32": i32, "INT64": i64, "FLOAT": f32}
+
+LARGEST_AXIS = 1 << 30
+
+
+class Importer(Protocol):
+    """The function under construction."""
+
+    graph: Graph
+    builder: FunctionBuilder
+
+    def value(self, name: str, site: Site) -> Value:
+        """A value that is computed, or an input."""
+        ...
+
+    def define(self, name: str, value: Value, site: Site) -> None:
+        """Make `value` the value of this name, which must not have one yet."""
+        ...
+
+    def skip(self, node: Node) -> None:
+        """The node is a part of what another one became."""
+        ...
+
+    def charge(self, work: int) -> None:
+        """Refuse a file whose nodes use the same things again and again."""
+        ...
+
+
+class NodeContext(Site):
+    """One node of the graph, and the function that it is added to.
+
+    Operands and results are numbered as in the file. Every accessor checks what it
+    returns and raises a `QlowerError` that names node, operand and value.
+    """
+
+    def __init__(self, importer: Importer, node: Node) -> None:
+        name = f" {node.name!r}" if node.name else ""
+        super().__init__(
+            importer.graph.model.filename,
+            node.index,
+            f"node {node.index} {node.operator}{name}",
+        )
+        self.importer = importer
+        self.graph = importer.graph
+        self.builder = importer.builder
+        self.node = node
+
+    # Operands
+
+    def has(self, number: int) -> bool:
+        """Whether an optional operand is there."""
+        return number < len(self.node.inputs) and bool(self.node.inputs[number])
+
+    def name(self, number: int) -> str:
+        if not self.has(number):
+            raise self.error(f"operand {number} is missing")
+        return self.node.inputs[number]
+
+    def is_constant(self, number: int) -> bool:
+        return self.has(number) and self.name(number) in self.graph.constants
+
+    def constant(self, number: int, what: str) -> Constant:
+        """A constant whose elements can be had."""
+        name = self.name(number)
+        constant = self.graph.constants.get(name)
+        if constant is None:
+            raise self.error(
+                f"{what} {name!r} must be a constant",
+                help="run ONNX Runtime's offline optimization on the model first, which"
+                " folds what can be folded",
+            )
+        if constant.array is None:
+            raise self.error(f"{what} {name!r}: {constant.problem} are not supported")
+        return constant
+
+    def array(self, number: int, what: str) -> Array:
+        array = self.constant(number, what).array
+        assert array is not None
+        return array
+
+    def integers(self, number: int, what: str, count: int | None = None) -> list[int]:
+        """The elements of a constant list of INT32 or INT64."""
+        constant = self.constant(number, what)
+        array = self.array(number, what)
+        if constant.type not in ("INT32", "INT64"):
+            raise self.error(
+                f"{what} of type {constant.type} are not supported; expected INT32 or"
+                " INT64"
+            )
+        if count is not None and array.size != count:
+            raise self.error(f"{array.size} elements of {what}, expected {count}")
+        return cast(list[int], array.reshape(-1).tolist())
+
+    def value(self, number: int) -> Value:
+        """An operand of any type; a constant becomes one of the function."""
+        if self.is_constant(number):
+            return self._plain_constant(number)
+        return self.importer.value(self.name(number), self)
+
+    def real(self, number: int) -> Value:
+        """An operand of real numbers."""
+        value = self.value(number)
+        if not value.is_real:
+            raise self.error(
+                f"operand {self.name(number)!r} holds integers; expected real numbers"
+            )
+        return value
+
+    def _plain_constant(self, number: int) -> Value:
+        constant = self.constant(number, "operand")
+        array = self.array(number, "operand")
+        if constant.type not in PLAIN_TYPES:
+            raise self.error(
+                f"a constant {self.name(number)!r} of type {constant.type} is not"
+                f" supported here; expected one of {', '.join(PLAIN_TYPES)}"
+            )
+        ssa = self.builder.constant(
+            array, PLAIN_TYPES[constant.type], self.place(self.name(number))
+        )
+        return Value(ssa, identity(array.ndim), constant.type == "FLOAT")
+
+    def shape(self, number: int, rank: int | None = None) -> tuple[int, ...]:
+        """The shape of an operand in the model."""
+        name = self.name(number)
+        if name in self.graph.constants:
+            shape = self.graph.constants[name].shape
+        else:
+            shape = self.importer.value(name, self).shape
+        if rank is not None and len(shape) != rank:
+            raise self.error(f"{name!r}: rank {len(shape)}, expected {rank}")
+        return shape
+
+    # Quantized operands
+
+    def quantization(self, scale: int, zero_point: int) -> QuantizedType:
+        """The one scale and zero point in two operands."""
+        scales, zeros, signed = self._parameters(scale, zero_point)
+        if len(scales) != 1 or len(zeros) != 1:
+            raise self.error(
+                f"{len(scales)} scales and {len(zeros)} zero points of"
+                f" {self.name(scale)!r} are not supported here; expected one"
+            )
+        return QuantizedType.per_tensor(8, signed, scales[0], zeros[0])
+
+    def axis_quantization(
+        self, scale: int, zero_point: int, axis: int, size: int
+    ) -> QuantizedType:
+        """One scale, or one for each of the `size` indices of `axis`."""
+        scales, zeros, signed = self._parameters(scale, zero_point)
+        for what, count in (("scales", len(scales)), ("zero points", len(zeros))):
+            if count not in (1, size):
+                raise self.error(
+                    f"{count} {what} of {self.name(scale)!r}; expected 1 or {size}"
+                )
+        if len(scales) == len(zeros) == 1:
+            return QuantizedType.per_tensor(8, signed, scales[0], zeros[0])
+        self.importer.charge(size)
+        scales *= size if len(scales) == 1 else 1
+        zeros *= size if len(zeros) == 1 else 1
+        return QuantizedType.per_axis(8, signed, axis, scales, zeros)
+
+    def _parameters(
+        self, scale: int, zero_point: int
+    ) -> tuple[list[float], list[int], bool]:
+        name = self.name(scale)
+        scales = self.array(scale, "scale")
+        if scales.dtype != np.float32:
+            raise self.error(
+                f"scale {name!r} of type {scales.dtype} is not supported; expected"
+                " float32"
+            )
+        flat = cast(list[float], scales.reshape(-1).tolist())
+        for value in flat:
+            if not (math.isfinite(value) and value > 0):
+                raise self.error(
+                    f"scale {value} of {name!r} is out of range: finite and above 0"
+                )
+        if not self.has(zero_point):
+            type = self.graph.stored_type(self.node)
+            return flat, [0], self._is_signed(type)
+        zeros = self.constant(zero_point, "zero point")
+        array = self.array(zero_point, "zero point")
+        signed = self._is_signed(zeros.type)
+        return flat, cast(list[int], array.reshape(-1).tolist()), signed
+
+    def _is_signed(self, type: str) -> bool:
+        if type not in STORED_TYPES:
+            raise self.error(
+                f"quantized values of type {type} are not supported; expected"
+                f" {' or '.join(STORED_TYPES)}",
+                help="quantize with 8 bits: onnxruntime.quantization.QuantType.QUInt8"
+                " or QInt8",
+            )
+        return STORED_TYPES[type]
+
+    def stored(self, number: int, scale: int, zero_point: int) -> Value:
+        """A quantized operand with one scale, which two other operands give."""
+        return self.stored_as(number, self.quantization(scale, zero_point))
+
+    def stored_as(self, number: int, element: QuantizedType) -> Value:
+        """A quantized operand with these scales, whatever was said of it before."""
+        name = self.name(number)
+        if self.is_constant(number):
+            array = self.stored_array(number, element)
+            ssa = self.builder.constant(array, element, self.place(name))
+            return Value(ssa, identity(array.ndim))
+        value = self.importer.value(name, self)
+        given = value.element
+        if value.is_real or not isinstance(given, QuantizedType):
+            raise self.error(f"operand {name!r} is not quantized")
+        if given.signed != element.signed:
+            raise self.error(
+                f"operand {name!r} is stored as {given}, its zero point as {element}"
+            )
+        return self.builder.as_stored(value, element, self.place())
+
+    def stored_array(self, number: int, element: QuantizedType) -> Array:
+        """The elements of a constant that `element` describes."""
+        constant = self.constant(number, "operand")
+        if constant.type != ("INT8" if element.signed else "UINT8"):
+            raise self.error(
+                f"{self.name(number)!r} is of type {constant.type}, its zero point"
+                f" says {element}"
+            )
+        return self.array(number, "operand")
+
+    # Attributes
+
+    def integer(
+        self,
+        name: str,
+        default: int | None,
+        low: int = -LARGEST_AXIS,
+        high: int = LARGEST_AXIS,
+    ) -> int:
+        """An integer attribute in [low, high]."""
+        value = self.node.attributes.get(name, default)
+        if not isinstance(value, int):
+            raise self._bad_attribute(name, "an integer")
+        return self.check_range(name, value, low, high)
+
+    def expect(self, name: str, supported: int) -> None:
+        """Refuse an integer attribute with another value than the supported one, which
+        is its default."""
+        value = self.integer(name, supported)
+        if value != supported:
+            raise self.error(f"{name} {value} is not supported; expected {supported}")
+
+    def number(self, name: str, default: float) -> float:
+        """A finite float attribute."""
+        value = self.node.attributes.get(name, default)
+        if not isinstance(value, (int, float)):
+            raise self._bad_attribute(name, "a number")
+        if not math.isfinite(value):
+            raise self.error(f"{name} {value} is not finite")
+        return float(value)
+
+    def text(self, name: str, default: str) -> str:
+        value = self.node.attributes.get(name, default)
+        if not isinstance(value, str):
+            raise self._bad_attribute(name, "text")
+        return value
+
+    def integer_list(
+        self,
+        name: str,
+        default: Sequence[int] | None,
+        low: int = -LARGEST_AXIS,
+        high: int = LARGEST_AXIS,
+    ) -> list[int]:
+        """A list of integers, as long as the default is."""
+        value = self.node.attributes.get(name)
+        if value is None and default is not None:
+            return list(default)
+        if not isinstance(value, tuple):
+            raise self._bad_attribute(name, "a list of integers")
+        found: list[int] = []
+        for item in value:
+            if not isinstance(item, int):
+                raise self._bad_attribute(name, "a list of integers")
+            found.append(self.check_range(name, item, low, high))
+        if default is not None and len(found) != len(default):
+            raise self.error(f"{name} {found}: expected {len(default)} numbers")
+        return found
+
+    def _bad_attribute(self, name: str, what: str) -> Exception:
+        return self.error(f"attribute {name} is missing or not {what}")
+
+    def axis(self, value: int, rank: int, what: str = "axis") -> int:
+        """A dimension's number, counted from the end when negative."""
+        return self.check_range(what, value, -rank, rank - 1) % rank
+
+    def axes(self, number: int, rank: int) -> list[int] | None:
+        """The dimensions of an attribute, or since some opset of an operand; None if
+        none are given."""
+        if self.has(number):
+            given = self.integers(number, "axes")
+        elif "axes" in self.node.attributes:
+            given = self.integer_list("axes", None)
+        else:
+            return None
+        found = [self.axis(value, rank, "axes") for value in given]
+        if len(set(found)) != len(found):
+            raise self.error(f"axes {given} repeat a dimension")
+        return found
+
+    # Results
+
+    def place(self, name: str | None = None) -> Place:
+        """Where the operations of a value come from; by default of the result."""
+        wanted = next(iter(self.node.outputs), "") if name is None else name
+        return Place(printable(wanted), self.location, self.error)
+
+    def emit(
+        self, operation: Operation, suffix: str | None = None, number: int = 0
+    ) -> SSAValue:
+        """Add an operation; with `suffix` it is a step on the way to the result."""
+        return self.builder.emit(operation, self.place(self.result(number)), suffix)
+
+    def result(self, number: int = 0) -> str:
+        if number >= len(self.node.outputs) or not self.node.outputs[number]:
+            raise self.error(f"result {number} is missing")
+        return self.node.outputs[number]
+
+    def define(self, value: Value, number: int = 0) -> None:
+        """The value of a result."""
+        self.importer.define(self.result(number), value, self)
+
+    def finish(self, operation: Operation, like: Value) -> None:
+        """Add the operation whose result is the node's, in the order of an operand."""
+        self.define(replace(like, ssa=self.emit(operation), is_real=False))
+
+    def typed(
+        self, element: Element, shape: Sequence[int], order: Order
+    ) -> TensorType[Element]:
+        """The type of a value of the model's `shape`, stored in this order."""
+        for size in shape:
+            self.check_range("dimension of the result", size, 1, LARGEST_AXIS)
+        return TensorType(element, stored_shape(shape, order))
+
+    def quantizer(self) -> NodeContext | None:
+        """The quantization that is the only user of the only result, if it is."""
+        (name,) = self.node.outputs
+        users = self.graph.users(name)
+        if len(users) != 1 or self.graph.is_returned(name):
+            return None
+        (user,) = users
+        return NodeContext(self.importer, user) if user.kind == QUANTIZE else None
+
+
+def printable(name: str) -> str:
+    """The name with escapes for characters that can't be shown."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in name
+    )

@@ -1,0 +1,150 @@
+"""Arithmetic on shapes, which exporters write into the graph: it is done here.
+
+With fixed shapes these nodes have integers for results that depend on no input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .context import NodeContext
+from .graph import TYPE_NAMES
+from .schema import Array, Constant
+
+Integers = NDArray[np.int64]
+
+MAX_FOLDED = 1 << 12
+"""Elements of a result; shapes have fewer."""
+
+BY_NUMBER = {6: "int32", 7: "int64", 1: "float32"}
+
+
+def fold(node: NodeContext) -> bool:
+    """Compute the node's result if it is known now; tells whether it is."""
+    if node.node.domain or len(node.node.outputs) != 1:
+        return False
+    if node.node.kind in ("Shape", "Size"):
+        shape = list(node.shape(0))
+        if node.node.kind == "Shape":
+            start = node.integer("start", 0)
+            end = node.integer("end", len(shape))
+            result = np.array(shape[start:end], np.int64)
+        else:
+            result = np.array(np.prod(shape), np.int64)
+    else:
+        folder = FOLDERS.get(node.node.kind)
+        if folder is None:
+            return False
+        operands: list[Integers] = []
+        for name in node.node.inputs:
+            array = node.graph.array(name)
+            if array is None or array.size > MAX_FOLDED or array.dtype.kind not in "bi":
+                return False
+            operands.append(array.astype(np.int64))
+        if not operands:
+            return False
+        try:
+            found = folder(node, operands)
+        except (ValueError, IndexError, TypeError, OverflowError) as error:
+            raise node.error(f"can't be computed: {error}") from error
+        if found is None:
+            return False
+        result = found
+    if result.dtype.name not in TYPE_NAMES or result.size > MAX_FOLDED:
+        return False
+    name = node.result()
+    type = TYPE_NAMES[result.dtype.name]
+    node.graph.constants[name] = Constant(type, result.shape, result)
+    return True
+
+
+def _gather(node: NodeContext, operands: list[Integers]) -> Array:
+    data, indices = operands
+    return np.take(data, indices, node.axis(node.integer("axis", 0), data.ndim))
+
+
+def _concat(node: NodeContext, operands: list[Integers]) -> Array:
+    return np.concatenate(operands, node.integer("axis", None, -8, 7))
+
+
+def _unsqueeze(node: NodeContext, operands: list[Integers]) -> Array | None:
+    axes = node.axes(1, operands[0].ndim + 1)
+    return None if axes is None else np.expand_dims(operands[0], tuple(axes))
+
+
+def _squeeze(node: NodeContext, operands: list[Integers]) -> Array:
+    axes = node.axes(1, operands[0].ndim)
+    return np.squeeze(operands[0], None if axes is None else tuple(axes))
+
+
+def _slice(node: NodeContext, operands: list[Integers]) -> Array | None:
+    if len(operands) < 3:
+        return None
+    data, starts, ends = operands[:3]
+    axes = node.axes(3, data.ndim) or list(range(starts.size))
+    steps = operands[4].reshape(-1) if len(operands) > 4 else np.ones_like(starts)
+    box = [slice(None)] * data.ndim
+    for at, axis in enumerate(axes):
+        box[axis] = slice(int(starts[at]), int(ends[at]), int(steps[at]))
+    return data[tuple(box)]
+
+
+def _cast(node: NodeContext, operands: list[Integers]) -> Array | None:
+    dtype = BY_NUMBER.get(node.integer("to", None))
+    return None if dtype is None else operands[0].astype(dtype)
+
+
+def _filled(node: NodeContext, operands: list[Integers]) -> Array | None:
+    value = node.node.attributes.get("value")
+    filler = value.array if isinstance(value, Constant) else np.zeros(1, np.float32)
+    shape = [int(size) for size in operands[0].reshape(-1)]
+    if filler is None or any(not 0 <= size <= MAX_FOLDED for size in shape):
+        return None
+    if np.prod(shape, dtype=np.float64) > MAX_FOLDED:
+        return None
+    return np.full(shape, filler.reshape(-1)[0], filler.dtype)
+
+
+def _reshape(node: NodeContext, operands: list[Integers]) -> Array:
+    return operands[0].reshape([int(size) for size in operands[1].reshape(-1)])
+
+
+def _quotient(node: NodeContext, operands: list[Integers]) -> Array | None:
+    one, other = operands
+    if not other.all():
+        return None
+    # The schema's division of integers cuts off.
+    return (np.sign(one) * np.sign(other)) * (np.abs(one) // np.abs(other))
+
+
+def _where(node: NodeContext, operands: list[Integers]) -> Array:
+    condition, one, other = operands
+    return np.where(condition != 0, one, other)
+
+
+def _binary(
+    function: Callable[[Integers, Integers], Array],
+) -> Callable[[NodeContext, list[Integers]], Array]:
+    return lambda node, operands: function(operands[0], operands[1])
+
+
+FOLDERS: Mapping[str, Callable[[NodeContext, list[Integers]], Array | None]] = {
+    "Gather": _gather,
+    "Concat": _concat,
+    "Unsqueeze": _unsqueeze,
+    "Squeeze": _squeeze,
+    "Slice": _slice,
+    "Cast": _cast,
+    "ConstantOfShape": _filled,
+    "Reshape": _reshape,
+    "Add": _binary(np.add),
+    "Sub": _binary(np.subtract),
+    "Mul": _binary(np.multiply),
+    "Div": _quotient,
+    "Equal": _binary(np.equal),
+    "Where": _where,
+    "ReduceProd": lambda node, operands: np.prod(operands[0], keepdims=True),
+}

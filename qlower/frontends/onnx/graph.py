@@ -1,0 +1,274 @@
+"""The nodes of a model as a graph that can be rewritten."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .schema import Array, AttributeValue, Constant, Model, Port, SourceNode
+
+QUANTIZE, DEQUANTIZE = "QuantizeLinear", "DequantizeLinear"
+ACTIVATIONS = ("Relu", "Clip")
+MICROSOFT = "com.microsoft"
+
+TYPE_NAMES: Mapping[str, str] = {
+    "int8": "INT8",
+    "uint8": "UINT8",
+    "int16": "INT16",
+    "uint16": "UINT16",
+    "int32": "INT32",
+    "int64": "INT64",
+    "float32": "FLOAT",
+    "bool": "BOOL",
+}
+
+
+@dataclass(eq=False)
+class Node:
+    """A node; `index` is that of the file's node that it was made of."""
+
+    index: int
+    domain: str
+    kind: str
+    name: str
+    inputs: list[str]
+    outputs: list[str]
+    attributes: Mapping[str, AttributeValue] = field(
+        default_factory=dict[str, AttributeValue]
+    )
+
+    @staticmethod
+    def of(source: SourceNode) -> Node:
+        return Node(
+            source.index,
+            source.domain,
+            source.kind,
+            source.name,
+            list(source.inputs),
+            list(source.outputs),
+            source.attributes,
+        )
+
+    @property
+    def operator(self) -> str:
+        """The operator's name, with a domain that isn't ONNX's own."""
+        return f"{self.domain}.{self.kind}" if self.domain else self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One scale and zero point, and the type of the stored values."""
+
+    scale: float
+    zero_point: int
+    type: str
+
+
+class Graph:
+    """The nodes, in an order of no meaning, and who makes and takes each value."""
+
+    def __init__(self, model: Model, outputs: Sequence[str]) -> None:
+        self.model = model
+        self.constants: dict[str, Constant] = dict(model.constants)
+        self.inputs: dict[str, Port] = {port.name: port for port in model.inputs}
+        self.outputs = tuple(outputs)
+        self.nodes: dict[Node, None] = {}
+        self._producers: dict[str, Node] = {}
+        self._users: defaultdict[str, list[tuple[Node, int]]] = defaultdict(list)
+        self._fresh = 0
+        for source in model.nodes:
+            self.add(Node.of(source))
+
+    # Who makes and takes a value (`qdq.Graph`)
+
+    def producer(self, value: str) -> Node | None:
+        return self._producers.get(value)
+
+    def users(self, value: str) -> list[Node]:
+        return [node for node, _ in self._users[value]]
+
+    def uses(self, value: str) -> list[tuple[Node, int]]:
+        """The nodes that take `value`, with the numbers of the operands."""
+        return list(self._users[value])
+
+    def is_returned(self, value: str) -> bool:
+        return value in self.outputs
+
+    def is_dequantize(self, node: Node) -> bool:
+        return node.kind == DEQUANTIZE
+
+    def is_quantize(self, node: Node) -> bool:
+        return node.kind == QUANTIZE
+
+    def is_activation(self, node: Node) -> bool:
+        return node.kind in ACTIVATIONS
+
+    # Rewriting
+
+    def add(self, node: Node) -> None:
+        """Add a node; a value that has a producer already keeps that one."""
+        self.nodes[node] = None
+        for value in node.outputs:
+            if value:
+                self._producers.setdefault(value, node)
+        for number, value in enumerate(node.inputs):
+            if value:
+                self._users[value].append((node, number))
+
+    def remove(self, node: Node) -> None:
+        del self.nodes[node]
+        for value in node.outputs:
+            if self._producers.get(value) is node:
+                del self._producers[value]
+        for number, value in enumerate(node.inputs):
+            if value:
+                self._users[value].remove((node, number))
+
+    def set_input(self, node: Node, number: int, value: str) -> None:
+        if node.inputs[number]:
+            self._users[node.inputs[number]].remove((node, number))
+        node.inputs[number] = value
+        if value:
+            self._users[value].append((node, number))
+
+    def set_output(self, node: Node, number: int, value: str) -> None:
+        del self._producers[node.outputs[number]]
+        node.outputs[number] = value
+        self._producers[value] = node
+
+    def replace_uses(self, value: str, other: str) -> None:
+        for node, number in self.uses(value):
+            self.set_input(node, number, other)
+
+    def fresh(self, base: str) -> str:
+        """A name that no value has."""
+        while True:
+            self._fresh += 1
+            name = f"{base}/{self._fresh}"
+            if not (
+                name in self._producers or name in self.constants or name in self.inputs
+            ):
+                return name
+
+    def add_constant(self, base: str, array: Array) -> str:
+        name = self.fresh(base)
+        type = TYPE_NAMES[array.dtype.name]
+        self.constants[name] = Constant(type, array.shape, array)
+        return name
+
+    # Constants
+
+    def array(self, value: str) -> Array | None:
+        """The elements of a constant, None for anything else."""
+        constant = self.constants.get(value)
+        return None if constant is None else constant.array
+
+    def scalar(self, value: str) -> Array | None:
+        """The one element of a constant, without dimensions."""
+        array = self.array(value)
+        return array.reshape(()) if array is not None and array.size == 1 else None
+
+    def step(self, node: Node) -> Step | None:
+        """What a (de)quantization with one constant scale and zero point does."""
+        scale = self.scalar(node.inputs[1]) if len(node.inputs) > 1 else None
+        if scale is None or scale.dtype != np.float32:
+            return None
+        zero_point = 0
+        if self.has_zero_point(node):
+            zero = self.scalar(node.inputs[2])
+            if zero is None:
+                return None
+            zero_point = int(zero)
+        return Step(float(scale), zero_point, self.stored_type(node))
+
+    def has_zero_point(self, node: Node) -> bool:
+        return len(node.inputs) > 2 and bool(node.inputs[2])
+
+    def stored_type(self, node: Node) -> str:
+        """The type of the stored values that a (de)quantization gives or takes."""
+        if self.has_zero_point(node) and node.inputs[2] in self.constants:
+            return self.constants[node.inputs[2]].type
+        if node.kind == QUANTIZE:
+            number = node.attributes.get("output_dtype", 0)
+            by_number = {2: "UINT8", 3: "INT8", 4: "UINT16", 5: "INT16"}
+            return (
+                by_number.get(number, "UINT8") if isinstance(number, int) else "UINT8"
+            )
+        stored = node.inputs[0]
+        if stored in self.constants:
+            return self.constants[stored].type
+        if stored in self.inputs:
+            return self.inputs[stored].type
+        source = self.producer(stored)
+        if source is not None and source.kind == QUANTIZE:
+            return self.stored_type(source)
+        return "unknown"
+
+    # Order
+
+    def needed(self) -> None:
+        """Remove the nodes that no output depends on."""
+        kept: dict[Node, None] = {}
+        wanted = list(self.outputs)
+        while wanted:
+            node = self.producer(wanted.pop())
+            if node is not None and node not in kept:
+                kept[node] = None
+                wanted += node.inputs
+        for node in [node for node in self.nodes if node not in kept]:
+            self.remove(node)
+
+    def ordered(self) -> list[Node]:
+        """Every node after those that it needs, else as in the file; nodes of a cycle
+        come last."""
+        places = {node: place for place, node in enumerate(self.nodes)}
+        waiting = {node: self._missing(node) for node in self.nodes}
+        ready = [
+            (node.index, places[node], node) for node in self.nodes if not waiting[node]
+        ]
+        heapq.heapify(ready)
+        ordered: dict[Node, None] = {}
+        while ready:
+            node = heapq.heappop(ready)[2]
+            ordered[node] = None
+            for value in node.outputs:
+                if self._producers.get(value) is not node:
+                    continue
+                for user, _ in self._users[value]:
+                    waiting[user] -= 1
+                    if not waiting[user]:
+                        heapq.heappush(ready, (user.index, places[user], user))
+        return [*ordered, *(node for node in self.nodes if node not in ordered)]
+
+    def _missing(self, node: Node) -> int:
+        return sum(value in self._producers for value in node.inputs if value)
+
+
+def hoist_constants(graph: Graph, nodes: Iterable[Node]) -> None:
+    """Make constants of Constant nodes, which have their value as an attribute."""
+    for node in nodes:
+        if node.kind != "Constant" or node.domain or len(node.outputs) != 1:
+            continue
+        constant = _constant_of(node)
+        if constant is not None:
+            graph.remove(node)
+            graph.constants.setdefault(node.outputs[0], constant)
+
+
+def _constant_of(node: Node) -> Constant | None:
+    for name, value in node.attributes.items():
+        match name, value:
+            case "value", Constant():
+                return value
+            case (("value_int" | "value_ints"), (int() | tuple())):
+                array = np.array(value, np.int64)
+            case (("value_float" | "value_floats"), (float() | tuple())):
+                array = np.array(value, np.float32)
+            case _:
+                continue
+        return Constant(TYPE_NAMES[array.dtype.name], array.shape, array)
+    return None

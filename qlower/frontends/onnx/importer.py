@@ -1,0 +1,228 @@
+"""From the nodes of a file to a function of qnn operations."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import PurePath
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
+
+from qlower.diagnostics import printable_path
+from qlower.dialects.qnn.attributes import CONTRACT
+from qlower.model.names import short_names
+
+from ..import_options import ImportOptions, unknown_output
+from ..orders import identity
+from ..site import Site
+from ..values import Element, FunctionBuilder, Place, Value
+from .context import PLAIN_TYPES, STORED_TYPES, NodeContext, printable
+from .folding import fold
+from .graph import Graph, Node, hoist_constants
+from .operators import IMPORTERS
+from .quantizations import find_quantization
+from .rewriting import fold_quantized, remove_identities
+from .schema import Model, Port
+from .selectors import INTEGER, fuse
+
+SMALLEST_BUDGET = 1 << 14
+OPERATION_COST = 8
+"""Work is charged against the bytes of the file, or this many where it is smaller: so
+many for an operation, and one for each scale of an axis."""
+
+MAX_RANK = 8
+MAX_ELEMENTS = 1 << 30
+
+
+def build_module(model: Model, options: ImportOptions) -> ModuleOp:
+    """The model as a module with one function, `main`."""
+    return _GraphImporter(model, options).build()
+
+
+class _GraphImporter:
+    """The function under construction: the values so far, by their names."""
+
+    def __init__(self, model: Model, options: ImportOptions) -> None:
+        self.model = model
+        self.options = options
+        self.site = Site(model.filename, 0, "model")
+        self.budget = max(model.size, SMALLEST_BUDGET)
+        self.check_names()
+        options.check_inputs(port.name for port in model.inputs)
+        self.graph = Graph(model, self.outputs())
+        self.builder = FunctionBuilder(
+            lambda count: self.charge(count * OPERATION_COST)
+        )
+        self.values: dict[str, Value] = {}
+        self.skipped: set[Node] = set()
+
+    def build(self) -> ModuleOp:
+        model, graph = self.model, self.graph
+        if self.options.outputs:
+            graph.needed()
+        hoist_constants(graph, list(graph.nodes))
+        remove_identities(graph)
+        fold_quantized(graph)
+        self.unfused = fuse(graph, INTEGER)
+        names = [self.argument(port) for port in model.inputs if self.is_kept(port)]
+        for node in graph.ordered():
+            if node not in self.skipped:
+                self.import_node(node)
+        if not graph.outputs:
+            raise self.site.error("no outputs, expected at least 1")
+        outputs = [(printable(name), self.returned(name)) for name in graph.outputs]
+        module = self.builder.module(names, outputs, self.site.location)
+        source = printable_path(PurePath(model.filename).name)
+        module.attributes[CONTRACT] = StringAttr("onnxruntime")
+        module.attributes["qnn.source"] = StringAttr(source)
+        return module
+
+    def check_names(self) -> None:
+        """Every value has one producer."""
+        known = {*self.model.constants, *(port.name for port in self.model.inputs)}
+        if len(known) != len(self.model.constants) + len(self.model.inputs):
+            raise self.site.error("damaged file: two inputs have the same name")
+        for node in self.model.nodes:
+            for name in node.outputs:
+                if name in known:
+                    raise self.site.error(
+                        f"damaged file: {name!r} has a value before node {node.index}"
+                        f" {node.kind} computes it"
+                    )
+                if name:
+                    known.add(name)
+
+    def outputs(self) -> list[str]:
+        """The names of what is returned."""
+        if not self.options.outputs:
+            return [port.name for port in self.model.outputs]
+        computed = [name for node in self.model.nodes for name in node.outputs if name]
+        by_short = dict(zip(short_names(computed), computed, strict=True))
+        found: list[str] = []
+        for wanted in self.options.outputs:
+            name = wanted if wanted in computed else by_short.get(wanted)
+            if name is None:
+                raise unknown_output(wanted, [*by_short])
+            found.append(name)
+        return found
+
+    def is_kept(self, port: Port) -> bool:
+        """Whether an input is taken: all are, unless the model is cut."""
+        graph = self.graph
+        used = graph.users(port.name) or graph.is_returned(port.name)
+        return bool(used) or not self.options.outputs
+
+    def argument(self, port: Port) -> str:
+        name = printable(port.name)
+        given = self.options.shapes.get(port.name)
+        if port.shape is None and given is None:
+            raise self.site.error(
+                f"input {name!r} has no shape",
+                help=f"--shape {shlex.quote(name)}=SIZExSIZE... gives it one",
+            )
+        shape = self.input_shape(port, given)
+        element: Element
+        if port.type in STORED_TYPES:
+            element = find_quantization(self.graph, port.name, STORED_TYPES[port.type])
+        elif port.type in PLAIN_TYPES:
+            element = PLAIN_TYPES[port.type]
+        else:
+            raise self.site.error(
+                f"input {name!r} of type {port.type} is not supported; expected one of"
+                f" {', '.join((*STORED_TYPES, *PLAIN_TYPES))}"
+            )
+        place = Place(name, self.site.location, self.site.error)
+        value = self.builder.argument(TensorType(element, shape), place)
+        is_real = port.type == "FLOAT"
+        self.values[port.name] = Value(value.ssa, value.order, is_real)
+        return name
+
+    def input_shape(self, port: Port, given: tuple[int, ...] | None) -> tuple[int, ...]:
+        """The file's shape, with what it leaves open from the options, or 1."""
+        known = port.shape
+        if known is None:
+            assert given is not None
+            known = given
+        wanted = given or tuple(size or 1 for size in known)
+        fits = len(wanted) == len(known) and all(
+            size in (None, want) for size, want in zip(known, wanted, strict=True)
+        )
+        if not fits:
+            sizes = "x".join("?" if size is None else str(size) for size in known)
+            raise self.site.error(
+                f"input {printable(port.name)!r} has the shape {sizes}, which can't"
+                f" become {list(wanted)}"
+            )
+        self.site.check_range(f"rank of input {port.name!r}", len(wanted), 0, MAX_RANK)
+        for size in wanted:
+            self.site.check_range(
+                f"dimension of input {port.name!r}", size, 1, MAX_ELEMENTS
+            )
+        return wanted
+
+    def import_node(self, node: Node) -> None:
+        context = NodeContext(self, node)
+        if fold(context):
+            return
+        found = IMPORTERS.get((node.domain, node.kind))
+        if found is None:
+            reason = self.unfused.get(node)
+            message = "this operator is not supported"
+            if reason is not None:
+                message = (
+                    f"it stays real: {reason}; real numbers are not supported here"
+                )
+            raise context.error(message, help=self.way_out(node))
+        for what, count, (low, high) in (
+            ("operands", len(node.inputs), found.inputs),
+            ("results", len(node.outputs), found.outputs),
+        ):
+            context.check_range(f"number of {what}", count, low, high)
+        found.build(context)
+
+    def way_out(self, node: Node) -> str | None:
+        """How the model goes without a node: cut at what this one takes."""
+        graph = self.graph
+        taken: list[str] = []
+        for name in node.inputs:
+            producer = graph.producer(name)
+            if producer is not None and graph.is_dequantize(producer):
+                name = producer.inputs[0]
+            if name and graph.producer(name) is not None:
+                taken.append(printable(name))
+        if not taken:
+            return None
+        names = shlex.quote(",".join(dict.fromkeys(taken)))
+        return f"--outputs {names} cuts the model before it"
+
+    def returned(self, name: str) -> Value:
+        """An output as the file has it: in the order of its dimensions, and real
+        numbers as float32."""
+        value = self.value(name, self.site)
+        place = Place(printable(name), self.site.location, self.site.error)
+        value = self.builder.in_order(value, identity(len(value.order)), place)
+        return self.builder.dequantized(value, place) if value.is_real else value
+
+    # What `Importer` promises to the importers of nodes
+
+    def value(self, name: str, site: Site) -> Value:
+        if name not in self.values:
+            if name in self.graph.constants:
+                raise site.error(f"{name!r} is a constant, which is not supported here")
+            raise site.error(f"{name!r} is used before it is computed")
+        return self.values[name]
+
+    def define(self, name: str, value: Value, site: Site) -> None:
+        if name in self.values:
+            raise site.error(f"{name!r} is computed a second time")
+        self.values[name] = value
+
+    def skip(self, node: Node) -> None:
+        self.skipped.add(node)
+
+    def charge(self, work: int) -> None:
+        self.budget -= work
+        if self.budget < 0:
+            raise self.site.error(
+                f"more operations and scales than a file of {self.model.size} bytes"
+                " has room for"
+            )

@@ -1,0 +1,29 @@
+"""The ONNX operators that qlower imports, one file a family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..entry import Entry
+from . import (
+    activation,
+    border,
+    contraction,
+    elementwise,
+    joining,
+    layout,
+    pooling,
+    slicing,
+)
+
+IMPORTERS: Mapping[tuple[str, str], Entry] = {
+    **activation.IMPORTERS,
+    **border.IMPORTERS,
+    **contraction.IMPORTERS,
+    **elementwise.IMPORTERS,
+    **joining.IMPORTERS,
+    **layout.IMPORTERS,
+    **pooling.IMPORTERS,
+    **slicing.IMPORTERS,
+}
+"""Importer by the operator's domain and name."""

@@ -1,0 +1,103 @@
+"""Functions of one value, softmax and the place of the largest."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import Float32Type, i64
+
+from qlower.dialects import qnn
+
+from ...orders import identity
+from ...values import Value
+from ..context import NodeContext
+from ..entry import Entry
+from ..graph import MICROSOFT
+from ..rewriting import bounds
+
+
+def import_sigmoid(node: NodeContext) -> None:
+    value = node.stored(0, 1, 2)
+    type = node.typed(node.quantization(3, 4), value.shape, value.order)
+    node.finish(qnn.SigmoidOp(value.ssa, type), value)
+
+
+def import_leaky_relu(node: NodeContext) -> None:
+    value = node.stored(0, 1, 2)
+    type = node.typed(node.quantization(3, 4), value.shape, value.order)
+    alpha = node.number("alpha", 0.01)
+    node.finish(qnn.LeakyReluOp(value.ssa, type, alpha=alpha), value)
+
+
+def import_softmax(node: NodeContext) -> None:
+    """Along one axis since opset 13, before along all dimensions from it on."""
+    value = node.stored(0, 1, 2)
+    rank = len(value.shape)
+    is_old = node.integer("opset", node.graph.model.opset) < 13
+    axis = node.axis(node.integer("axis", 1 if is_old else -1), rank)
+    result = node.quantization(3, 4)
+    if is_old and axis != rank - 1:
+        whole = node.builder.in_order(value, identity(rank), node.place())
+        rows, size = math.prod(value.shape[:axis]), math.prod(value.shape[axis:])
+        matrix = node.builder.reshape(whole, (rows, size), (0, 1), node.place())
+        type = node.typed(result, (rows, size), (0, 1))
+        ssa = node.emit(qnn.SoftmaxOp(matrix.ssa, type), "rows")
+        rowed = Value(ssa, (0, 1))
+        node.define(
+            node.builder.reshape(rowed, value.shape, identity(rank), node.place())
+        )
+        return
+    order = (*(d for d in value.order if d != axis), axis)
+    value = node.builder.in_order(value, order, node.place())
+    type = node.typed(result, value.shape, order)
+    node.finish(qnn.SoftmaxOp(value.ssa, type, axis=rank - 1), value)
+
+
+def import_bounds(node: NodeContext) -> None:
+    """A Relu or Clip of dequantized values that is quantized again."""
+    value = node.real(0)
+    quantizer = node.quantizer()
+    if quantizer is None or isinstance(value.element, Float32Type):
+        raise node.error(
+            "of float32 it is not supported; expected quantized operand and result"
+        )
+    limits = bounds(node.graph, node.node)
+    if limits is None:
+        raise node.error("bounds that are no constants are not supported")
+    low, high = limits
+    if not low <= high:
+        raise node.error(f"min {low} is above max {high}")
+    type = node.typed(quantizer.quantization(1, 2), value.shape, value.order)
+    operation = qnn.ClampOp(value.ssa, type, min=low, max=high)
+    if node.node.kind == "Relu":
+        operation = qnn.ReluOp(value.ssa, type)
+    quantizer.finish(operation, value)
+    node.importer.skip(quantizer.node)
+
+
+def import_arg_max(node: NodeContext) -> None:
+    value = node.value(0)
+    if isinstance(value.element, Float32Type):
+        raise node.error("of float32 it is not supported; expected quantized values")
+    node.expect("select_last_index", 0)
+    rank = len(value.order)
+    axis = node.axis(node.integer("axis", 0), rank)
+    kept = tuple(d for d in value.order if d != axis)
+    order = tuple(d - (d > axis) for d in kept)
+    type = node.typed(i64, [n for d, n in enumerate(value.shape) if d != axis], order)
+    operation = qnn.ArgMaxOp(value.ssa, type, axis=value.order.index(axis))
+    keeps = bool(node.integer("keepdims", 1, 0, 1))
+    found = Value(node.emit(operation), order)
+    if keeps:
+        raise node.error("keepdims 1 is not supported; expected 0")
+    node.define(found)
+
+
+IMPORTERS = {
+    (MICROSOFT, "QLinearSigmoid"): Entry(import_sigmoid, (4, 5)),
+    (MICROSOFT, "QLinearLeakyRelu"): Entry(import_leaky_relu, (4, 5)),
+    (MICROSOFT, "QLinearSoftmax"): Entry(import_softmax, (4, 5)),
+    ("", "Relu"): Entry(import_bounds, (1, 1)),
+    ("", "Clip"): Entry(import_bounds, (1, 3)),
+    ("", "ArgMax"): Entry(import_arg_max, (1, 1)),
+}

@@ -1,0 +1,182 @@
+"""QLinearConv, QLinearMatMul and QGemm."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import i32
+from xdsl.ir import SSAValue
+
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
+
+from ...orders import identity
+from ..context import NodeContext
+from ..entry import Entry
+from ..graph import MICROSOFT
+from ..schema import Array
+from ..window import as_image, from_image, read_window
+
+
+def import_conv(node: NodeContext) -> None:
+    """A convolution of an image, or of a row, which becomes an image of one row.
+
+    Weights are [O, C / groups, ...]. com.microsoft's form may have channels last.
+    """
+    is_last = bool(node.integer("channels_last", 0, 0, 1))
+    image = as_image(node, node.stored(0, 1, 2), is_last)
+    batch, height, width, channels = image.type.get_shape()
+    weights = _conv_weights(node)
+    filters, kernel_height, kernel_width, depth = weights.shape
+    groups = node.integer("group", 1, 1)
+    if channels != depth * groups or filters % groups:
+        raise node.error(
+            f"{channels} input channels and {filters} filters of {depth} channels do"
+            f" not divide into {groups} groups"
+        )
+    result = node.quantization(6, 7)
+    kernel = (kernel_height, kernel_width)
+    window = read_window(node, (height, width), kernel)
+    is_depthwise = depth == 1 and channels > 1
+    axis = 3 if is_depthwise else 0
+    quantization = node.axis_quantization(4, 5, axis, filters)
+    if is_depthwise:
+        weights = weights.transpose(3, 1, 2, 0)
+    weight = node.builder.constant(weights, quantization, node.place(node.name(3)))
+    bias = read_bias(node, 8, filters)
+    type = node.typed(result, (batch, *window.sizes, filters), identity(4))
+    if is_depthwise:
+        operation = qnn.DepthwiseConv2DOp(
+            image.ssa,
+            weight,
+            bias,
+            type,
+            stride=window.stride,
+            pad=window.pad,
+            dilation=window.dilation,
+        )
+    else:
+        operation = qnn.Conv2DOp(
+            image.ssa,
+            weight,
+            bias,
+            type,
+            stride=window.stride,
+            pad=window.pad,
+            dilation=window.dilation,
+            groups=groups,
+        )
+    from_image(node, operation, image, is_last)
+
+
+def _conv_weights(node: NodeContext) -> Array:
+    """Stored weights as [O, KH, KW, C / groups]."""
+    array = node.stored_array(3, node.axis_quantization(4, 5, 0, node.shape(3)[0]))
+    rank = array.ndim
+    if rank == 3:
+        array = array[:, :, np.newaxis, :]
+    elif rank != 4:
+        raise node.error(
+            f"weights of rank {rank} are not supported; expected 4 (or 3, for a row)"
+        )
+    return array.transpose(0, 2, 3, 1)
+
+
+def read_bias(node: NodeContext, number: int, channels: int) -> SSAValue | None:
+    """The optional constant bias, in steps of the accumulator."""
+    if not node.has(number):
+        return None
+    constant = node.constant(number, "bias")
+    array = node.array(number, "bias")
+    if constant.type != "INT32":
+        raise node.error(
+            f"a bias {node.name(number)!r} of type {constant.type} is not supported;"
+            " expected INT32"
+        )
+    if array.size == 1 and channels != 1:
+        array = np.broadcast_to(array.reshape(()), (channels,))
+    elif array.size != channels or array.shape[-1:] != (channels,):
+        raise node.error(
+            f"a bias {node.name(number)!r} of shape {list(array.shape)}; expected"
+            f" [{channels}]"
+        )
+    place = node.place(node.name(number))
+    return node.builder.constant(array.reshape(channels), i32, place)
+
+
+def import_matmul(node: NodeContext) -> None:
+    """Constant matrices are the weights of a linear layer."""
+    result = node.quantization(6, 7)
+    if node.is_constant(3) and len(node.shape(3)) == 2:
+        units = node.shape(3)[1]
+        weights = node.stored_array(3, node.axis_quantization(4, 5, 1, units)).T
+        _linear(node, (4, 5), weights, 3, None, result)
+        return
+    lhs = node.stored(0, 1, 2)
+    rhs = node.stored(3, 4, 5)
+    lhs, rhs = (
+        node.builder.in_order(value, identity(len(value.order)), node.place())
+        for value in (lhs, rhs)
+    )
+    shapes = lhs.shape, rhs.shape
+    if min(map(len, shapes)) < 2 or shapes[0][:-2] != shapes[1][:-2]:
+        raise node.error(
+            f"a product of shapes {list(shapes[0])} and {list(shapes[1])} is not"
+            " supported; expected equal leading dimensions, or a constant matrix"
+        )
+    type = node.typed(result, (*lhs.shape[:-1], rhs.shape[-1]), lhs.order)
+    node.finish(qnn.MatMulOp(lhs.ssa, rhs.ssa, type), lhs)
+
+
+def import_gemm(node: NodeContext) -> None:
+    node.expect("transA", 0)
+    alpha = node.number("alpha", 1.0)
+    if alpha != 1.0:
+        raise node.error(f"alpha {alpha} is not supported; expected 1")
+    if not node.has(7):
+        raise node.error(
+            "a real result is not supported",
+            help="quantize the result too, or cut the model before it by --outputs",
+        )
+    node.shape(0, rank=2)
+    rows, columns = node.shape(3, rank=2)
+    is_transposed = bool(node.integer("transB", 0, 0, 1))
+    units = rows if is_transposed else columns
+    weights = node.stored_array(3, node.axis_quantization(4, 5, 0, units))
+    if not is_transposed:
+        weights = weights.T
+    _linear(node, (4, 5), weights, 3, 6, node.quantization(7, 8))
+
+
+def _linear(
+    node: NodeContext,
+    parameters: tuple[int, int],
+    weights: Array,
+    number: int,
+    bias: int | None,
+    result: QuantizedType,
+) -> None:
+    """A linear layer; `weights` are [O, K], of operand `number`."""
+    input = node.stored(0, 1, 2)
+    input = node.builder.in_order(input, identity(len(input.order)), node.place())
+    units, depth = weights.shape
+    if not input.shape or input.shape[-1] != depth:
+        raise node.error(
+            f"an input of shape {list(input.shape)} with weights of {depth} rows"
+        )
+    quantization = node.axis_quantization(*parameters, 0, units)
+    place = node.place(node.name(number))
+    operation = qnn.LinearOp(
+        input.ssa,
+        node.builder.constant(weights, quantization, place),
+        None if bias is None else read_bias(node, bias, units),
+        node.typed(result, (*input.shape[:-1], units), input.order),
+    )
+    node.finish(operation, input)
+
+
+IMPORTERS = {
+    ("", "QLinearConv"): Entry(import_conv, (8, 9)),
+    (MICROSOFT, "QLinearConv"): Entry(import_conv, (8, 9)),
+    ("", "QLinearMatMul"): Entry(import_matmul, (8, 8)),
+    (MICROSOFT, "QGemm"): Entry(import_gemm, (6, 9)),
+}

@@ -1,0 +1,97 @@
+"""Operators that change a tensor's shape or the order of its dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...orders import identity, reshaped_order, transposed_order
+from ..context import NodeContext
+from ..entry import Entry
+
+
+def import_reshape(node: NodeContext) -> None:
+    """0 is the input's size unless `allowzero`; -1 what is left over."""
+    shape = node.shape(0)
+    wanted = node.integers(1, "shape")
+    if not node.integer("allowzero", 0, 0, 1):
+        for at, size in enumerate(wanted):
+            if size == 0:
+                node.check_range("place of a 0 in shape", at, 0, len(shape) - 1)
+                wanted[at] = shape[at]
+    elements = math.prod(shape)
+    known = math.prod(size for size in wanted if size != -1)
+    unknown = wanted.count(-1)
+    if unknown > 1 or known < 1 or elements % known or min(wanted, default=1) < -1:
+        raise node.error(f"shape {wanted} does not hold the elements of {list(shape)}")
+    reshape(node, [elements // known if size == -1 else size for size in wanted])
+
+
+def import_flatten(node: NodeContext) -> None:
+    shape = node.shape(0)
+    axis = node.integer("axis", 1, -len(shape), len(shape))
+    axis += len(shape) if axis < 0 else 0
+    reshape(node, [math.prod(shape[:axis]), math.prod(shape[axis:])])
+
+
+def import_squeeze(node: NodeContext) -> None:
+    shape = node.shape(0)
+    axes = node.axes(1, len(shape))
+    if axes is None:
+        axes = [d for d, size in enumerate(shape) if size == 1]
+    for axis in axes:
+        node.check_range(f"size of dimension {axis}", shape[axis], 1, 1)
+    reshape(node, [size for d, size in enumerate(shape) if d not in axes])
+
+
+def import_unsqueeze(node: NodeContext) -> None:
+    shape = list(node.shape(0))
+    given = node.integers(1, "axes") if node.has(1) else node.integer_list("axes", None)
+    rank = len(shape) + len(given)
+    axes = {node.axis(axis, rank, "axes") for axis in given}
+    if len(axes) != len(given):
+        raise node.error(f"axes {given} repeat a dimension")
+    sizes = iter(shape)
+    reshape(node, [1 if d in axes else next(sizes) for d in range(rank)])
+
+
+def reshape(node: NodeContext, shape: Sequence[int]) -> None:
+    """In the order that the value has, where that can be."""
+    value = node.value(0)
+    if math.prod(shape) != math.prod(value.shape):
+        raise node.error(
+            f"shape {list(shape)} does not hold the elements of {list(value.shape)}"
+        )
+    for size in shape:
+        node.check_range("dimension", size, 1, math.prod(shape))
+    order = reshaped_order(value.shape, value.order, shape)
+    if order is None:
+        value = node.builder.in_order(value, identity(len(value.order)), node.place())
+        order = identity(len(shape))
+    node.define(node.builder.reshape(value, shape, order, node.place()))
+
+
+def import_transpose(node: NodeContext) -> None:
+    """Nothing is moved: the value's dimensions are numbered in another way."""
+    value = node.value(0)
+    rank = len(value.shape)
+    perm = node.integer_list("perm", list(reversed(range(rank))), 0, max(rank - 1, 0))
+    if sorted(perm) != list(range(rank)):
+        raise node.error(f"perm {perm} is not a permutation of {rank} dimensions")
+    node.define(replace(value, order=transposed_order(value.order, perm)))
+
+
+def import_identity(node: NodeContext) -> None:
+    node.define(node.value(0))
+
+
+IMPORTERS = {
+    ("", "Reshape"): Entry(import_reshape, (2, 2)),
+    ("", "Flatten"): Entry(import_flatten, (1, 1)),
+    ("", "Squeeze"): Entry(import_squeeze, (1, 2)),
+    ("", "Unsqueeze"): Entry(import_unsqueeze, (1, 2)),
+    ("", "Transpose"): Entry(import_transpose, (1, 1)),
+    ("", "Identity"): Entry(import_identity, (1, 1)),
+    ("", "Dropout"): Entry(import_identity, (1, 3)),
+}

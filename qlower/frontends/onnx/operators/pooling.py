@@ -1,0 +1,121 @@
+"""Pools and means."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.dialects.builtin import Float32Type
+
+from qlower.dialects import qnn
+
+from ..context import NodeContext
+from ..entry import Entry
+from ..graph import MICROSOFT
+from ..window import as_image, from_image, read_window
+
+MAX_KERNEL = 1 << 16
+
+
+def _kernel(node: NodeContext) -> tuple[int, int]:
+    rank = len(node.shape(0)) - 2
+    if rank not in (1, 2):
+        raise node.error(f"an input of rank {rank + 2} is not supported; expected 4")
+    sizes = node.integer_list("kernel_shape", None, 1, MAX_KERNEL)
+    if len(sizes) != rank:
+        raise node.error(f"kernel_shape {sizes}: expected {rank} numbers")
+    return (1, sizes[0]) if rank == 1 else (sizes[0], sizes[1])
+
+
+def import_average_pool(node: NodeContext) -> None:
+    is_last = bool(node.integer("channels_last", 0, 0, 1))
+    kernel = _kernel(node)
+    image = as_image(node, node.stored(0, 1, 2), is_last)
+    batch, height, width, channels = image.type.get_shape()
+    window = read_window(node, (height, width), kernel, has_ceil_mode=True)
+    if window.dilation != (1, 1):
+        raise node.error(f"dilations {list(window.dilation)} are not supported")
+    shape = (batch, *window.sizes, channels)
+    operation = qnn.AvgPool2DOp(
+        image.ssa,
+        node.typed(node.quantization(3, 4), shape, image.order),
+        kernel=kernel,
+        stride=window.stride,
+        pad=window.pad,
+        count_include_pad=bool(node.integer("count_include_pad", 0, 0, 1)),
+    )
+    from_image(node, operation, image, is_last)
+
+
+def import_max_pool(node: NodeContext) -> None:
+    _import_max_pool(node, False)
+
+
+def import_max_pool_nhwc(node: NodeContext) -> None:
+    _import_max_pool(node, True)
+
+
+def _import_max_pool(node: NodeContext, is_last: bool) -> None:
+    """On stored integers; of dequantized ones the largest is that of the largest."""
+    kernel = _kernel(node)
+    image = as_image(node, node.value(0), is_last)
+    if isinstance(image.element, Float32Type):
+        raise node.error(
+            "a pool of float32 is not supported; expected quantized values"
+        )
+    node.expect("storage_order", 0)
+    batch, height, width, channels = image.type.get_shape()
+    window = read_window(node, (height, width), kernel, has_ceil_mode=True)
+    if window.dilation != (1, 1):
+        raise node.error(f"dilations {list(window.dilation)} are not supported")
+    shape = (batch, *window.sizes, channels)
+    operation = qnn.MaxPool2DOp(
+        image.ssa,
+        node.typed(image.element, shape, image.order),
+        kernel=kernel,
+        stride=window.stride,
+        pad=window.pad,
+    )
+    from_image(node, operation, image, is_last)
+
+
+def import_global_average_pool(node: NodeContext) -> None:
+    """The mean over rows and columns, which stay with size 1."""
+    is_last = bool(node.integer("channels_last", 0, 0, 1))
+    image = as_image(node, node.stored(0, 1, 2), is_last)
+    batch, _, _, channels = image.type.get_shape()
+    type = node.typed(node.quantization(3, 4), (batch, 1, 1, channels), image.order)
+    operation = qnn.MeanOp(image.ssa, type, axes=[1, 2], keep_dims=True)
+    from_image(node, operation, image, is_last)
+
+
+def import_reduce_mean(node: NodeContext) -> None:
+    """A mean over rows and columns of dequantized values that is quantized again."""
+    value = node.real(0)
+    quantizer = node.quantizer()
+    axes = node.axes(1, len(value.order)) or list(range(len(value.order)))
+    if quantizer is None or isinstance(value.element, Float32Type):
+        raise node.error(
+            "a mean of float32 is not supported; expected quantized values"
+        )
+    if sorted(axes) != [2, 3] or len(value.order) != 4:
+        raise node.error(f"a mean over {axes} is not supported; expected [2, 3]")
+    keeps = bool(node.integer("keepdims", 1, 0, 1))
+    image = as_image(node, replace(value, is_real=False), False)
+    batch, _, _, channels = image.type.get_shape()
+    result = quantizer.quantization(1, 2)
+    sizes = (batch, 1, 1, channels) if keeps else (batch, channels)
+    order = (0, 2, 3, 1) if keeps else (0, 1)
+    type = node.typed(result, sizes, tuple(range(len(sizes))))
+    operation = qnn.MeanOp(image.ssa, type, axes=[1, 2], keep_dims=keeps)
+    ssa = quantizer.emit(operation)
+    quantizer.define(replace(image, ssa=ssa, order=order))
+    node.importer.skip(quantizer.node)
+
+
+IMPORTERS = {
+    (MICROSOFT, "QLinearAveragePool"): Entry(import_average_pool, (4, 5)),
+    (MICROSOFT, "QLinearGlobalAveragePool"): Entry(import_global_average_pool, (4, 5)),
+    ("", "MaxPool"): Entry(import_max_pool, (1, 1), (1, 1)),
+    (MICROSOFT, "NhwcMaxPool"): Entry(import_max_pool_nhwc, (1, 1)),
+    ("", "ReduceMean"): Entry(import_reduce_mean, (1, 2)),
+}

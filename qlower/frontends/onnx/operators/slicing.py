@@ -1,0 +1,133 @@
+"""Parts of a tensor: Slice, Split and Gather."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import Float32Type
+
+from qlower.dialects import qnn
+
+from ...values import Value
+from ..context import NodeContext
+from ..entry import UNLIMITED, Entry
+
+LAST = (1 << 31) - 1
+
+
+def import_slice(node: NodeContext) -> None:
+    """NumPy's `x[start:end:step]` for each of the axes."""
+    value = _sliceable(node)
+    rank = len(value.shape)
+    if "starts" in node.node.attributes:
+        starts = node.integer_list("starts", None)
+        ends = node.integer_list("ends", None, -(1 << 63), 1 << 63)
+        steps = [1] * len(starts)
+    else:
+        starts, ends = node.integers(1, "starts"), node.integers(2, "ends")
+        steps = node.integers(4, "steps") if node.has(4) else [1] * len(starts)
+    axes = node.axes(3, rank) or list(range(len(starts)))
+    if not len(starts) == len(ends) == len(steps) == len(axes) <= rank:
+        raise node.error(
+            f"{len(starts)} starts, {len(ends)} ends, {len(steps)} steps, {len(axes)}"
+            f" axes of {rank} dimensions"
+        )
+    ranges = [range(size) for size in value.shape]
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        if step < 1:
+            raise node.error(f"step {step} is not supported; expected at least 1")
+        found = range(*slice(start, end, step).indices(value.shape[axis]))
+        if not found:
+            raise node.error(f"nothing is left of dimension {axis}: {start} to {end}")
+        ranges[axis] = found
+    node.define(take(node, value, ranges, 0))
+
+
+def import_split(node: NodeContext) -> None:
+    value = _sliceable(node)
+    axis = node.axis(node.integer("axis", 0), len(value.shape))
+    parts, total = len(node.node.outputs), value.shape[axis]
+    if node.has(1):
+        sizes = node.integers(1, "sizes", parts)
+    elif "split" in node.node.attributes:
+        sizes = node.integer_list("split", [0] * parts)
+    else:
+        size = -(-total // parts)
+        sizes = [min(size, total - size * at) for at in range(parts)]
+    if min(sizes) < 1 or sum(sizes) != total:
+        raise node.error(
+            f"parts of sizes {sizes} do not add up to the {total} of dimension {axis}"
+        )
+    begin = 0
+    for number, size in enumerate(sizes):
+        ranges = [range(extent) for extent in value.shape]
+        ranges[axis] = range(begin, begin + size)
+        if node.node.outputs[number]:
+            node.define(take(node, value, ranges, number), number)
+        begin += size
+
+
+def import_gather(node: NodeContext) -> None:
+    """Constant indices that are evenly spaced: a slice; a single one drops its
+    dimension."""
+    value = _sliceable(node)
+    axis = node.axis(node.integer("axis", 0), len(value.shape))
+    indices = node.array(1, "indices")
+    given = [
+        node.axis(index, value.shape[axis], "index")
+        for index in node.integers(1, "indices")
+    ]
+    if indices.ndim > 1 or not given:
+        raise node.error(f"indices of shape {list(indices.shape)} are not supported")
+    step = given[1] - given[0] if len(given) > 1 else 1
+    found = range(given[0], given[0] + step * len(given), step or 1)
+    if step < 1 or list(found) != given:
+        raise node.error(
+            f"indices {given[:4]}... are not supported; expected evenly spaced ones"
+        )
+    ranges = [range(size) for size in value.shape]
+    ranges[axis] = range(given[0], given[-1] + 1, step)
+    if indices.ndim:
+        node.define(take(node, value, ranges, 0))
+        return
+    taken = take(node, value, ranges, 0, "slice")
+    shape = [size for d, size in enumerate(taken.shape) if d != axis]
+    order = tuple(d - (d > axis) for d in taken.order if d != axis)
+    node.define(node.builder.reshape(taken, shape, order, node.place()))
+
+
+def _sliceable(node: NodeContext) -> Value:
+    value = node.value(0)
+    if isinstance(value.element, Float32Type):
+        raise node.error("of float32 it is not supported; expected quantized values")
+    return value
+
+
+def take(
+    node: NodeContext,
+    value: Value,
+    ranges: Sequence[range],
+    number: int,
+    suffix: str | None = None,
+) -> Value:
+    """These indices of every dimension, for result `number`."""
+    if all(len(r) == n for r, n in zip(ranges, value.shape, strict=True)):
+        return value
+    type = node.typed(value.element, [len(r) for r in ranges], value.order)
+    stored = [ranges[dimension] for dimension in value.order]
+    operation = qnn.SliceOp(
+        value.ssa,
+        type,
+        offsets=[r.start for r in stored],
+        sizes=[len(r) for r in stored],
+        strides=[r.step for r in stored],
+    )
+    return replace(value, ssa=node.emit(operation, suffix, number))
+
+
+IMPORTERS = {
+    ("", "Slice"): Entry(import_slice, (1, 5)),
+    ("", "Split"): Entry(import_split, (1, 2), (1, UNLIMITED)),
+    ("", "Gather"): Entry(import_gather, (2, 2)),
+}

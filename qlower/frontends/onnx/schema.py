@@ -1,0 +1,71 @@
+"""What an ONNX file says, as small plain values.
+
+These hold exactly what was read; whether a node makes sense is decided where it is
+used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.generic]
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A tensor that is part of the file.
+
+    `type` is the schema's name of the element type, such as UINT8. `array` is None for
+    a type that no array of ours holds, and for data that can't be had; `problem` then
+    says why.
+    """
+
+    type: str
+    shape: tuple[int, ...]
+    array: Array | None
+    problem: str = ""
+
+
+AttributeValue = (
+    int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | Constant
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SourceNode:
+    """One node; an input that isn't given has the name ""."""
+
+    index: int
+    domain: str
+    kind: str
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, AttributeValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output of the model; a dimension that the file leaves open is None,
+    and so is an unknown rank."""
+
+    name: str
+    type: str
+    shape: tuple[int | None, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """One graph. `size` is that of the file, without external data."""
+
+    filename: str
+    size: int
+    opset: int
+    nodes: tuple[SourceNode, ...]
+    constants: Mapping[str, Constant]
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]

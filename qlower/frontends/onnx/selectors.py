@@ -1,0 +1,413 @@
+"""Which groups ONNX Runtime runs on integers, and as which of its operators.
+
+The table is that of 1.31: onnxruntime/core/optimizer/qdq_transformer/selectors_actions,
+qdq_selector_action_transformer.cc, qdq_selectors.cc and qdq_actions.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..qdq import Group, find_group, open_operand, open_result
+from .graph import MICROSOFT, Graph, Node
+from .rewriting import (
+    RANGES,
+    bounds,
+    fused_operators,
+    is_redundant,
+    propagate,
+    quantize_parameters,
+    remove_activations,
+    remove_inverse_pairs,
+    same_step,
+    separate_dequantizers,
+    signed_to_unsigned,
+)
+from .schema import AttributeValue
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A reading of groups. `int8_allowed` is the session's entry
+    `session.qdqisint8allowed`: without it, convolutions and products of int8 stay
+    real."""
+
+    name: str
+    int8_allowed: bool
+
+
+INTEGER = Reading("integer", True)
+X86 = Reading("x86", False)
+READINGS = {reading.name: reading for reading in (INTEGER, X86)}
+
+
+@dataclass(frozen=True)
+class Fused:
+    """The operator that a group becomes, and its operands."""
+
+    domain: str
+    kind: str
+    inputs: tuple[str, ...]
+    attributes: Mapping[str, AttributeValue]
+
+
+Selected = Fused | str
+"""What a group becomes, or why it stays as it is."""
+
+
+def fuse(graph: Graph, reading: Reading) -> dict[Node, str]:
+    """Rewrite the graph to what ONNX Runtime makes of it at its level "extended".
+
+    Gives, for each operator between conversions that stays real, why.
+    """
+    separate_dequantizers(graph)
+    propagate(graph)
+    quantize_parameters(graph)
+    separate_dequantizers(graph)
+    remove_activations(graph)
+    if not reading.int8_allowed:
+        signed_to_unsigned(graph)
+    unfused: dict[Node, str] = {}
+    for node in fused_operators(graph):
+        if node not in graph.nodes:
+            continue
+        group = find_group(graph, node)
+        if not (group.dequantizers or group.quantizers) or graph.is_activation(node):
+            continue
+        selected = _select(graph, group, reading)
+        if isinstance(selected, str):
+            unfused[node] = selected
+        else:
+            _replace(graph, group, selected)
+    remove_inverse_pairs(graph)
+    return unfused
+
+
+def _replace(graph: Graph, group: Group[Node], fused: Fused) -> None:
+    node = group.operator
+    quantized = [quantizer.outputs[0] for quantizer in group.quantizers]
+    for member in group.members:
+        graph.remove(member)
+    graph.remove(node)
+    outputs = quantized or node.outputs
+    inputs = list(fused.inputs)
+    made = Node(node.index, fused.domain, fused.kind, node.name, inputs, list(outputs))
+    made.attributes = fused.attributes
+    graph.add(made)
+
+
+def _select(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+    node = group.operator
+    selector = SELECTORS.get(node.kind) if not node.domain else None
+    if selector is None:
+        return "there is no such operator on integers"
+    if group.activation is not None:
+        problem = _activation_problem(graph, group)
+        if problem is not None:
+            return problem
+    return selector(graph, group, reading)
+
+
+def _activation_problem(graph: Graph, group: Group[Node]) -> str | None:
+    """Why the quantization can't stand for the activation, if so."""
+    assert group.activation is not None
+    name = group.activation.kind
+    if len(group.quantizers) != 1:
+        return f"its {name} is not quantized"
+    step, limits = graph.step(group.quantizers[0]), bounds(graph, group.activation)
+    if step is None or limits is None or step.type not in RANGES:
+        return f"bounds or quantization of its {name} are not constant"
+    low, high = RANGES[step.type]
+    if group.activation.kind == "Relu":
+        fits = step.zero_point == low
+    else:
+        fits = is_redundant(limits, step)
+    if fits:
+        return None
+    return (
+        f"its {name} is not what the quantization to [{low}, {high}] with scale"
+        f" {step.scale:.9g} and zero point {step.zero_point} does anyway"
+    )
+
+
+# What selectors ask for
+
+
+def _open(
+    graph: Graph, group: Group[Node], count: int | None = None, *, real: bool = False
+) -> str | None:
+    """Why the group isn't closed: `count` operands (all that there are) are
+    dequantized, and the results quantized, or with `real` not used otherwise."""
+    given = [number for number, value in enumerate(group.operator.inputs) if value]
+    problem = open_operand(graph, group, given[:count])
+    if problem is not None:
+        return problem
+    if real and not group.quantizers:
+        return None
+    return open_result(graph, group)
+
+
+def _types(graph: Graph, group: Group[Node]) -> tuple[list[str], list[str]]:
+    """The stored types of the operands and of the results."""
+    return (
+        [graph.stored_type(node) for node in group.dequantizers.values()],
+        [graph.stored_type(node) for node in group.quantizers],
+    )
+
+
+def _wide(types: list[str]) -> str | None:
+    """Why values of other types than 8 bits stay real, if so."""
+    for type in types:
+        if type not in ("INT8", "UINT8"):
+            return f"there is no such operator on {type}"
+    return None
+
+
+def _different(types: list[str]) -> str | None:
+    if len(set(types)) > 1:
+        return f"operands and result have different types: {', '.join(types)}"
+    return None
+
+
+def _int8_problem(types: list[str], reading: Reading) -> str | None:
+    """Activations of int8 need weights of int8, and a session that allows them."""
+    if types[0] != "INT8":
+        return None
+    if not reading.int8_allowed:
+        return "int8 activations need session.qdqisint8allowed=1"
+    if types[1] != "INT8":
+        return f"int8 activations with weights of {types[1]}"
+    return None
+
+
+def _operand(graph: Graph, node: Node) -> tuple[str, str, str]:
+    """Value, scale and zero point that a dequantization takes."""
+    value, *_ = node.inputs
+    return value, *_scale(graph, node)
+
+
+def _scale(graph: Graph, node: Node) -> tuple[str, str]:
+    scale = node.inputs[1]
+    if graph.has_zero_point(node):
+        return scale, node.inputs[2]
+    dtype = np.int8 if graph.stored_type(node) == "INT8" else np.uint8
+    return scale, graph.add_constant(scale, np.zeros((), dtype))
+
+
+def _result(graph: Graph, group: Group[Node]) -> tuple[str, str]:
+    return _scale(graph, group.quantizers[0])
+
+
+# Selectors
+
+
+def _select_conv(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+    problem = _open(graph, group)
+    if problem is not None:
+        return problem
+    inputs, outputs = _types(graph, group)
+    problem = (
+        _wide([*inputs[:2], *outputs])
+        or _different([inputs[0], *outputs])
+        or _int8_problem(inputs, reading)
+        or _bias_problem(inputs)
+    )
+    if problem is not None:
+        return problem
+    x, w, *bias = group.dequantizers.values()
+    return Fused(
+        "",
+        "QLinearConv",
+        (
+            *_operand(graph, x),
+            *_operand(graph, w),
+            *_result(graph, group),
+            *(node.inputs[0] for node in bias),
+        ),
+        group.operator.attributes,
+    )
+
+
+def _bias_problem(types: list[str]) -> str | None:
+    if len(types) > 2 and types[2] != "INT32":
+        return f"its bias is of type {types[2]}, not INT32"
+    return None
+
+
+def _select_matmul(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+    problem = _open(graph, group, real=True)
+    if problem is not None:
+        return problem
+    inputs, outputs = _types(graph, group)
+    problem = _wide([*inputs, *outputs]) or _int8_problem(inputs, reading)
+    if problem is not None:
+        return problem
+    a, b = (_operand(graph, node) for node in group.dequantizers.values())
+    if not group.quantizers:
+        if group.activation is not None:
+            return "its result is not quantized"
+        operands = (a[0], b[0], a[1], b[1], a[2], b[2])
+        return Fused(MICROSOFT, "MatMulIntegerToFloat", operands, {})
+    problem = _different([inputs[0], *outputs])
+    if problem is not None:
+        return problem
+    return Fused("", "QLinearMatMul", (*a, *b, *_result(graph, group)), {})
+
+
+def _select_gemm(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+    problem = _open(graph, group, real=True)
+    if problem is not None:
+        return problem
+    inputs, outputs = _types(graph, group)
+    problem = (
+        _wide([*inputs[:2], *outputs])
+        or _bias_problem(inputs)
+        or (_different([inputs[0], *outputs]) if outputs else None)
+    )
+    if problem is not None:
+        return problem
+    if inputs[0] == "INT8" and inputs[1] != "INT8":
+        return f"int8 activations with weights of {inputs[1]}"
+    attributes = dict(group.operator.attributes)
+    if attributes.pop("beta", 1.0) != 1.0 and len(inputs) > 2:
+        return "its beta is not 1"
+    a, b, *bias = group.dequantizers.values()
+    operands = [*_operand(graph, a), *_operand(graph, b)]
+    operands.append(bias[0].inputs[0] if bias else "")
+    if group.quantizers:
+        operands += _result(graph, group)
+    return Fused(MICROSOFT, "QGemm", tuple(operands), attributes)
+
+
+def _select_binary(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+    problem = _open(graph, group)
+    if problem is not None:
+        return problem
+    inputs, outputs = _types(graph, group)
+    problem = _wide([*inputs, *outputs]) or _different([*inputs, *outputs])
+    if problem is not None:
+        return problem
+    operands = [
+        value for node in group.dequantizers.values() for value in _operand(graph, node)
+    ]
+    operands += _result(graph, group)
+    return Fused(MICROSOFT, f"QLinear{group.operator.kind}", tuple(operands), {})
+
+
+def _select_unary(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+    problem = _open(graph, group, 1)
+    if problem is not None:
+        return problem
+    inputs, outputs = _types(graph, group)
+    problem = _wide([*inputs, *outputs]) or _different([*inputs, *outputs])
+    if problem is not None:
+        return problem
+    (x,) = group.dequantizers.values()
+    attributes = dict(group.operator.attributes)
+    if group.operator.kind == "Softmax":
+        attributes["opset"] = graph.model.opset
+    operands = (*_operand(graph, x), *_result(graph, group))
+    return Fused(MICROSOFT, f"QLinear{group.operator.kind}", operands, attributes)
+
+
+def _select_concat(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+    problem = _open(graph, group)
+    if problem is not None:
+        return problem
+    inputs, outputs = _types(graph, group)
+    problem = _wide([*inputs, *outputs]) or _different([*inputs, *outputs])
+    if problem is not None:
+        return problem
+    operands = list(_result(graph, group))
+    for node in group.dequantizers.values():
+        operands += _operand(graph, node)
+    attributes = group.operator.attributes
+    return Fused(MICROSOFT, "QLinearConcat", tuple(operands), attributes)
+
+
+def _select_where(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+    condition, *_ = group.operator.inputs
+    problem = open_operand(graph, group, (1, 2)) or open_result(graph, group)
+    if problem is not None:
+        return problem
+    inputs, outputs = _types(graph, group)
+    problem = _different([*inputs, *outputs])
+    if problem is not None:
+        return problem
+    operands = [condition]
+    for node in group.dequantizers.values():
+        operands += _operand(graph, node)
+    operands += _result(graph, group)
+    return Fused(MICROSOFT, "QLinearWhere", tuple(operands), {})
+
+
+def _select_moving(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+    """The operator itself, on stored values: nothing changes them."""
+    node = group.operator
+    if group.activation is not None:
+        return "its result is bounded before it is quantized"
+    if node.kind == "MaxPool" and graph.model.opset < 12:
+        return "MaxPool has integers since opset 12"
+    problem = _open(graph, group, 1)
+    if problem is not None:
+        return problem
+    (x,) = group.dequantizers.values()
+    if not all(same_step(graph, quantizer, x) for quantizer in group.quantizers):
+        return (
+            "scale and zero point differ before and after it, or are not given as one"
+            " constant each"
+        )
+    operands = (x.inputs[0], *node.inputs[1:])
+    return Fused(node.domain, node.kind, operands, node.attributes)
+
+
+def _select_arg_max(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+    problem = open_operand(graph, group, (0,))
+    if problem is not None:
+        return problem
+    (x,) = group.dequantizers.values()
+    if graph.step(x) is None or not graph.has_zero_point(x):
+        return "scale and zero point are not one constant each"
+    node = group.operator
+    return Fused("", node.kind, (x.inputs[0], *node.inputs[1:]), node.attributes)
+
+
+Selector = Callable[[Graph, Group[Node], Reading], Selected]
+
+SELECTORS: Mapping[str, Selector] = {
+    "Conv": _select_conv,
+    "MatMul": _select_matmul,
+    "Gemm": _select_gemm,
+    **dict.fromkeys(("Add", "Mul"), _select_binary),
+    **dict.fromkeys(
+        ("AveragePool", "GlobalAveragePool", "LeakyRelu", "Sigmoid", "Softmax"),
+        _select_unary,
+    ),
+    "Concat": _select_concat,
+    "Where": _select_where,
+    **dict.fromkeys(
+        (
+            "Expand",
+            "Flatten",
+            "Gather",
+            "GatherElements",
+            "MaxPool",
+            "ReduceMax",
+            "ReduceMin",
+            "Reshape",
+            "Resize",
+            "Slice",
+            "Split",
+            "Squeeze",
+            "Tile",
+            "Transpose",
+            "Unsqueeze",
+        ),
+        _select_moving,
+    ),
+    "ArgMax": _select_arg_max,
+}
+"""Selector by the operator's name."""

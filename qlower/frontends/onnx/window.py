@@ -1,0 +1,124 @@
+"""The sliding window of convolutions and pools, and the images that it slides over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from ..orders import channels_last, identity
+from ..values import Value
+from .context import NodeContext
+
+MAX_STRIDE = 1 << 16
+MAX_DILATION = 1 << 12
+MAX_PAD = 1 << 16
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """`stride` and `dilation` are [h, w], `pad` is [top, bottom, left, right], and
+    `sizes` are the result's rows and columns."""
+
+    stride: Pair
+    pad: tuple[int, int, int, int]
+    dilation: Pair
+    sizes: Pair
+
+
+def as_image(node: NodeContext, value: Value, is_last: bool) -> Value:
+    """A value as [N, H, W, C], stored in that order.
+
+    Its dimensions are [N, C, ...], or with `is_last` [N, ..., C]; a row becomes an
+    image of height 1.
+    """
+    rank = len(value.order)
+    if rank not in (3, 4):
+        raise node.error(
+            f"an input of rank {rank} is not supported; expected 4 (or 3, for a row)"
+        )
+    order = identity(rank) if is_last else channels_last(rank)
+    value = node.builder.in_order(value, order, node.place())
+    sizes = value.type.get_shape()
+    shape = sizes if rank == 4 else (sizes[0], 1, *sizes[1:])
+    stored = Value(value.ssa, identity(rank), value.is_real)
+    return node.builder.reshape(stored, shape, identity(4), node.place())
+
+
+def from_image(
+    node: NodeContext, operation: Operation, image: Value, is_last: bool
+) -> None:
+    """Add the operation whose result, [N, H, W, C], is the node's."""
+    rank = len(node.shape(0))
+    ssa = node.emit(operation, None if rank == 4 else "image")
+    result = Value(ssa, identity(4))
+    order = identity(rank) if is_last else channels_last(rank)
+    if rank == 3:
+        batch, _, width, channels = result.shape
+        row = (batch, width, channels)
+        result = node.builder.reshape(result, row, identity(3), node.place())
+    node.define(Value(result.ssa, order, image.is_real))
+
+
+def read_window(
+    node: NodeContext,
+    image: Pair,
+    kernel: Pair,
+    *,
+    has_ceil_mode: bool = False,
+) -> Window:
+    """The window that the attributes give for `image` and `kernel` sizes.
+
+    A row's attributes have one number for each two of an image. In `ceil_mode` a last
+    window counts that starts inside of the image or of the padding before it, although
+    it reaches beyond the padding behind: that is lengthened.
+    """
+    rank = len(node.shape(0)) - 2
+    declared = node.integer_list("kernel_shape", list(kernel)[2 - rank :], 1)
+    if tuple(declared) != kernel[2 - rank :]:
+        raise node.error(f"kernel_shape {declared}, expected {list(kernel)}")
+    ones = [1] * rank
+    stride = _pair(node.integer_list("strides", ones, 1, MAX_STRIDE))
+    dilation = _pair(node.integer_list("dilations", ones, 1, MAX_DILATION))
+    given = node.integer_list("pads", [0] * (2 * rank), 0, MAX_PAD)
+    if rank == 1:
+        given = [0, given[0], 0, given[1]]
+    is_ceil = has_ceil_mode and bool(node.integer("ceil_mode", 0, 0, 1))
+    mode = node.text("auto_pad", "NOTSET") or "NOTSET"
+    if mode not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        raise node.error(f"auto_pad {mode!r} is not supported")
+    pads: list[int] = []
+    sizes: list[int] = []
+    for axis in range(2):
+        before, after = given[axis], given[axis + 2]
+        extent = (kernel[axis] - 1) * dilation[axis] + 1
+        if mode != "NOTSET":
+            before = after = 0
+        if mode.startswith("SAME"):
+            wanted = -(-image[axis] // stride[axis])
+            total = max((wanted - 1) * stride[axis] + extent - image[axis], 0)
+            before = total // 2 if mode == "SAME_UPPER" else total - total // 2
+            after = total - before
+        room = image[axis] + before + after - extent
+        if room < 0:
+            raise node.error(
+                f"a window of {extent} is larger than the padded image of"
+                f" {image[axis] + before + after}"
+            )
+        steps = room // stride[axis]
+        if is_ceil:
+            steps = -(-room // stride[axis])
+            if steps * stride[axis] >= image[axis] + before:
+                steps -= 1
+            after = max(after, steps * stride[axis] + extent - image[axis] - before)
+        pads += [before, after]
+        sizes.append(steps + 1)
+    top, bottom, left, right = pads
+    return Window(stride, (top, bottom, left, right), dilation, (sizes[0], sizes[1]))
+
+
+def _pair(values: Sequence[int]) -> Pair:
+    return (1, values[0]) if len(values) == 1 else (values[0], values[1])

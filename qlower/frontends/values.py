@@ -1,0 +1,244 @@
+"""Values whose dimensions lie in an order of their own, and a function of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    Float32Type,
+    IntegerType,
+    LocationAttr,
+    ModuleOp,
+    NameLoc,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from qlower.dialects import qnn
+from qlower.dialects.qnn.attributes import NAME
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.quant.ops import StorageCastOp
+
+from .orders import Order, identity, is_alike, stored_shape
+
+Element = QuantizedType | IntegerType | Float32Type
+Tensor = TensorType[Element]
+
+LONGEST_HINT = 24
+"""A longer name makes the text harder to read, not easier."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor of the model, stored in some order of its dimensions.
+
+    With `is_real` its elements are real numbers: float32, or where the stored type is
+    quantized, what a dequantization makes of them. That comes to be where something
+    needs it; until then values are moved as integers.
+    """
+
+    ssa: SSAValue
+    order: Order
+    is_real: bool = False
+
+    @property
+    def type(self) -> Tensor:
+        return cast(Tensor, self.ssa.type)
+
+    @property
+    def element(self) -> Element:
+        return self.type.element_type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The model's shape."""
+        sizes = self.type.get_shape()
+        return tuple(sizes[self.order.index(d)] for d in range(len(sizes)))
+
+
+class Place:
+    """Where operations come from: their name and location, and whom to blame."""
+
+    def __init__(
+        self,
+        name: str,
+        location: LocationAttr,
+        refuse: Callable[[str], Exception],
+    ) -> None:
+        self.name = name
+        self.location = location
+        self.refuse = refuse
+
+    def named(self, suffix: str | None) -> NameLoc:
+        name = self.name if suffix is None else f"{self.name}/{suffix}"
+        return NameLoc(StringAttr(name), self.location)
+
+
+class FunctionBuilder:
+    """The function `main` under construction.
+
+    `charge` is told of every operation, and may refuse more of them.
+    """
+
+    def __init__(self, charge: Callable[[int], None]) -> None:
+        self.block = Block()
+        self._charge = charge
+        self._reordered: dict[tuple[SSAValue, Order, Order], SSAValue] = {}
+
+    def argument(self, type: Tensor, place: Place) -> Value:
+        argument = self.block.insert_arg(type, len(self.block.args))
+        argument.location = place.named(None)
+        hint(argument, place.name)
+        return Value(argument, identity(len(type.get_shape())))
+
+    def emit(
+        self, operation: Operation, place: Place, suffix: str | None = None
+    ) -> SSAValue:
+        """Add an operation; with `suffix` it is a step on the way to a value."""
+        operation.location = place.named(suffix)
+        try:
+            operation.verify_()
+        except VerifyException as error:
+            # xDSL breaks the line before the reason.
+            reason = " ".join(str(error).split())
+            raise place.refuse(f"{operation.name}: {reason}") from error
+        self._charge(1)
+        self.block.add_op(operation)
+        if suffix is None:
+            hint(operation.results[0], place.name)
+        return operation.results[0]
+
+    def constant(
+        self, stored: NDArray[np.generic], element: Element, place: Place
+    ) -> SSAValue:
+        """A constant of these stored elements."""
+        plain = element.storage_type if isinstance(element, QuantizedType) else element
+        data = BytesAttr(np.ascontiguousarray(stored).tobytes())
+        value = DenseIntOrFPElementsAttr(TensorType(plain, stored.shape), data)
+        if isinstance(element, QuantizedType):
+            return self.emit(
+                qnn.ConstantOp(value, TensorType(element, stored.shape)), place
+            )
+        return self.emit(arith.ConstantOp(value), place)
+
+    def in_order(self, value: Value, order: Order, place: Place) -> Value:
+        """The same value stored in another order: a transposition, or a reshape where
+        only dimensions of size 1 change places."""
+        if value.order == order:
+            return value
+        key = (value.ssa, value.order, order)
+        if key not in self._reordered:
+            type = TensorType(value.element, stored_shape(value.shape, order))
+            perm = [value.order.index(dimension) for dimension in order]
+            if is_alike(value.shape, value.order, order):
+                self._reordered[key] = self._reshape(value.ssa, type, place)
+            elif isinstance(value.ssa.owner, qnn.ConstantOp):
+                stored = _elements(value.ssa.owner).transpose(perm)
+                self._reordered[key] = self._constant_like(value.ssa.owner, stored)
+            else:
+                operation = qnn.TransposeOp(value.ssa, type, perm=perm)
+                self._reordered[key] = self.emit(operation, place, "transpose")
+        return replace(value, ssa=self._reordered[key], order=order)
+
+    def reshape(
+        self, value: Value, shape: Sequence[int], order: Order, place: Place
+    ) -> Value:
+        """The stored elements as a value of another shape of the model's."""
+        type = TensorType(value.element, stored_shape(shape, order))
+        return replace(value, ssa=self._reshape(value.ssa, type, place), order=order)
+
+    def _reshape(self, ssa: SSAValue, type: Tensor, place: Place) -> SSAValue:
+        if ssa.type == type:
+            return ssa
+        if isinstance(ssa.owner, qnn.ConstantOp):
+            stored = _elements(ssa.owner).reshape(type.get_shape())
+            return self._constant_like(ssa.owner, stored)
+        return self.emit(qnn.ReshapeOp(ssa, type), place, "reshape")
+
+    def _constant_like(
+        self, constant: qnn.ConstantOp, stored: NDArray[np.generic]
+    ) -> SSAValue:
+        """The constant with its elements in another shape, in place of it if nothing
+        uses it yet."""
+        type = TensorType(constant.result.type.element_type, stored.shape)
+        data = BytesAttr(np.ascontiguousarray(stored).tobytes())
+        plain = TensorType(type.element_type.storage_type, stored.shape)
+        made = qnn.ConstantOp(DenseIntOrFPElementsAttr(plain, data), type)
+        made.location = constant.location
+        made.results[0].name_hint = constant.results[0].name_hint
+        self.block.insert_op_before(made, constant)
+        if not constant.results[0].uses:
+            self.block.erase_op(constant)
+        return made.results[0]
+
+    def as_stored(self, value: Value, element: QuantizedType, place: Place) -> Value:
+        """The same stored integers with another meaning."""
+        if value.element == element:
+            return value
+        shape = value.type.get_shape()
+        plain = self.emit(
+            StorageCastOp(value.ssa, TensorType(element.storage_type, shape)),
+            place,
+            "stored",
+        )
+        cast = StorageCastOp(plain, TensorType(element, shape))
+        return replace(value, ssa=self.emit(cast, place, "cast"))
+
+    def dequantized(self, value: Value, place: Place) -> Value:
+        """A real value as float32."""
+        if not isinstance(value.element, QuantizedType):
+            return value
+        type = TensorType(Float32Type(), value.type.get_shape())
+        operation = qnn.DequantizeOp(value.ssa, type)
+        return replace(value, ssa=self.emit(operation, place))
+
+    def module(
+        self,
+        inputs: Sequence[str],
+        outputs: Sequence[tuple[str, Value]],
+        location: LocationAttr,
+    ) -> ModuleOp:
+        """The finished module, with names of inputs and outputs."""
+        returned = [value.ssa for _, value in outputs]
+        last = func.ReturnOp(*returned)
+        last.location = location
+        self.block.add_op(last)
+        main = func.FuncOp(
+            "main",
+            (
+                [argument.type for argument in self.block.args],
+                [value.type for value in returned],
+            ),
+            Region(self.block),
+            arg_attrs=_names(inputs),
+            res_attrs=_names([name for name, _ in outputs]),
+        )
+        main.location = location
+        return ModuleOp([main])
+
+
+def _elements(constant: qnn.ConstantOp) -> NDArray[np.generic]:
+    """The bytes of a constant, which is per tensor."""
+    data = constant.value.data.data
+    return np.frombuffer(data, np.uint8).reshape(constant.value.get_shape())
+
+
+def hint(value: SSAValue, name: str) -> None:
+    """Name a value like its tensor in the printed module, if that is a short word."""
+    if len(name) <= LONGEST_HINT and name.isascii() and name.isidentifier():
+        value.name_hint = name
+
+
+def _names(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
+    return ArrayAttr(DictionaryAttr({NAME: StringAttr(name)}) for name in names)

@@ -1,0 +1,170 @@
+"""Models run by ONNX Runtime, with every value between, beside the same by qlower.
+
+Needs the packages `onnx` and `onnxruntime`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import qlower
+from qlower.interp.values import Array
+from qlower.model import Model
+
+INT8_ALLOWED = {"session.qdqisint8allowed": "1"}
+
+
+def make_session(
+    model: Path | bytes,
+    level: str,
+    entries: Mapping[str, str] = INT8_ALLOWED,
+    optimized: Path | None = None,
+) -> Any:
+    """A session of one thread, at an optimization level ("DISABLE_ALL", ...), which
+    writes the graph that it runs to `optimized`."""
+    runtime: Any = import_module("onnxruntime")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    options.graph_optimization_level = getattr(
+        runtime.GraphOptimizationLevel, f"ORT_{level}"
+    )
+    for key, value in entries.items():
+        options.add_session_config_entry(key, value)
+    if optimized is not None:
+        options.optimized_model_filepath = str(optimized)
+    given = model if isinstance(model, bytes) else str(model)
+    return runtime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
+
+
+def optimized_graph(
+    model: Path, folder: Path, entries: Mapping[str, str] = INT8_ALLOWED
+) -> Any:
+    """The graph that ONNX Runtime makes of a model at its level "extended"."""
+    file = folder / "optimized.onnx"
+    make_session(model, "ENABLE_EXTENDED", entries, file)
+    onnx: Any = import_module("onnx")
+    return onnx.load(str(file))
+
+
+def operators(model: Any) -> Counter[str]:
+    """How many nodes of each operator there are."""
+    return Counter(
+        f"{node.domain}.{node.op_type}" if node.domain else node.op_type
+        for node in model.graph.node
+    )
+
+
+@dataclass
+class Comparison:
+    """What was compared: values between, by name, and final outputs."""
+
+    values: int = 0
+    differing: Counter[str] = field(default_factory=Counter[str])
+    missing: set[str] = field(default_factory=set[str])
+    outputs: int = 0
+    differing_outputs: int = 0
+
+    @property
+    def is_equal(self) -> bool:
+        return not (self.differing.total() or self.differing_outputs)
+
+
+def compare(
+    path: Path,
+    folder: Path,
+    feeds: Sequence[Mapping[str, Array]] | None = None,
+    *,
+    interpreted: bool = True,
+    count: int = 1,
+) -> Comparison:
+    """Run a model with every input by ONNX Runtime, native code and interpreter.
+
+    Values between are those of the graph that ONNX Runtime optimized, run node by node;
+    the final outputs are those of its highest level.
+    """
+    model = qlower.load(path)
+    onnx: Any = import_module("onnx")
+    graph = optimized_graph(path, folder)
+    known = {value.name for value in graph.graph.output}
+    computed = [name for node in graph.graph.node for name in node.output if name]
+    graph.graph.output.extend(
+        onnx.ValueInfoProto(name=name) for name in computed if name not in known
+    )
+    nodes = make_session(graph.SerializeToString(), "DISABLE_ALL")
+    names = [value.name for value in nodes.get_outputs()]
+    whole = make_session(path, "ENABLE_ALL")
+    native = qlower.jit(model, with_layers=True)
+    result = Comparison(missing=set(computed))
+    for feed in feeds or [random_feed(model, seed) for seed in range(count)]:
+        references = dict(zip(names, nodes.run(names, feed), strict=True))
+        expected = whole.run(None, feed)
+        arrays = [feed[spec.name] for spec in model.inputs]
+        outputs, layers = native.run(arrays, {})
+        _compare_layers(model, layers, references, result)
+        _compare_outputs(outputs, expected, result)
+        if interpreted:
+            recorded: dict[str, Array] = {}
+            found = qlower.interpret(model, *arrays, at="qnn", layers=recorded)
+            _compare_layers(model, recorded, references, result)
+            alone = found if isinstance(found, tuple) else (found,)
+            _compare_outputs(alone, expected, result)
+    return result
+
+
+def random_feed(model: Model, seed: int) -> dict[str, Array]:
+    """Normally distributed real numbers, or any stored integers."""
+    random = np.random.default_rng(seed)
+    feed: dict[str, Array] = {}
+    for spec in model.inputs:
+        if spec.dtype == "float32":
+            feed[spec.name] = random.normal(size=spec.shape).astype(np.float32)
+        else:
+            stored = random.integers(0, 256, spec.shape).astype(np.uint8)
+            feed[spec.name] = stored.view(spec.numpy_dtype)
+    return feed
+
+
+def _compare_layers(
+    model: Model,
+    layers: Mapping[str, Array],
+    references: Mapping[str, Array],
+    result: Comparison,
+) -> None:
+    full = model.full_names
+    for short, layer in layers.items():
+        name = full.get(short, short)
+        if name in references:
+            result.missing.discard(name)
+            result.values += layer.size
+            result.differing[name] += _differing(layer, references[name])
+
+
+def _compare_outputs(
+    outputs: Sequence[Array], expected: Sequence[Array], result: Comparison
+) -> None:
+    for output, reference in zip(outputs, expected, strict=True):
+        assert output.dtype == reference.dtype
+        assert output.shape == reference.shape
+        result.outputs += output.size
+        result.differing_outputs += int((output != reference).sum())
+
+
+def _differing(layer: Array, reference: Array) -> int:
+    """How many elements differ, in the order of dimensions that fits best."""
+    assert layer.dtype == reference.dtype
+    orders = [
+        reference.transpose(order)
+        for order in permutations(range(reference.ndim))
+        if tuple(reference.shape[d] for d in order) == layer.shape
+    ]
+    assert orders, (layer.shape, reference.shape)
+    return min(int((layer != moved).sum()) for moved in orders)
