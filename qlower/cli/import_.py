@@ -26,8 +26,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "models",
         nargs="+",
         metavar="MODEL",
-        help="a .tflite or .mlir file, or - for MLIR text from standard input; with "
-        "--check several, or folders of them",
+        help="a .tflite, .onnx or .mlir file, or - for MLIR text from standard input; "
+        "with --check several, or folders of them",
     )
     add_import_options(parser)
     parser.add_argument(
