@@ -7,6 +7,7 @@ LLVM 22 knows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from qlower.codegen.llvm.binding import BINDING
 from qlower.codegen.targets.aarch64 import AARCH64
@@ -48,6 +49,7 @@ __all__ = [
 ARCHITECTURES = (X86, AARCH64, RISCV64, ARM_M, WASM32)
 
 
+@cache
 def host_target() -> Target:
     """The machine we run on, with everything it has."""
     return resolve_target()
