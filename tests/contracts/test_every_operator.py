@@ -23,8 +23,11 @@ import qlower
 from qlower.contracts import contract_names, load_contract
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array
-from qlower.pipeline import lower_to_arith
+from qlower.passes import apply_passes
 from qlower.text.parsing import parse_module
+from qlower.transforms.lower_qnn import LowerQnnPass
+
+pytestmark = pytest.mark.usefixtures("verify_each")
 
 PARTS = 3
 """Each contract runs one TFLite model in so many, unless all are asked for."""
@@ -51,7 +54,7 @@ def operators() -> dict[str, tuple[qlower.Model, list[Array]]]:
 def refusal(contract: str, model: qlower.Model) -> str | None:
     """How the contract refuses the model, or None if it takes it."""
     try:
-        lower_to_arith(model.module, contract)
+        apply_passes(model.module, [LowerQnnPass(contract=contract)])
     except QlowerError as error:
         return str(error)
     return None

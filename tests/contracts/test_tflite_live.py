@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,12 @@ SYSTEMS = [
 SEEDS = {"ref": 60, "opt": 60, "xnn": 60, "tflm": 80}
 SEEDS_OF_EVERY_EXECUTOR = 2
 
+DTYPES = ("int8", "uint8")
+
+TURNS = list(product(LAYERS, DTYPES, CONTRACTS))
+"""Whose native code is at one of the machine's levels after another: each layer's, by
+one contract or another, at all of them."""
+
 EDGE_SEEDS = 6
 LONG_EDGE_SEEDS = 200
 
@@ -78,7 +85,8 @@ def test_every_operator(case: str, kernels: str, tmp_path: Path):
     path = tmp_path / f"{case}.tflite"
     path.write_bytes(CASES[case]())
     model = qlower.load(path)
-    executors = make_executors(model, CONTRACTS[kernels])
+    turn = list(CASES).index(case) + list(CONTRACTS).index(kernels)
+    executors = make_executors(model, CONTRACTS[kernels], turn)
     types = [(spec.shape, spec.dtype) for spec in model.inputs]
     for seed in range(2):
         inputs = random_inputs(types, seed)
@@ -88,7 +96,7 @@ def test_every_operator(case: str, kernels: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("kernels", SYSTEMS)
-@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layer", LAYERS)
 def test_random_layers(layer: str, dtype: str, kernels: str, tmp_path: Path):
     if dtype == "uint8" and layer in ONLY_INT8:
@@ -98,6 +106,7 @@ def test_random_layers(layer: str, dtype: str, kernels: str, tmp_path: Path):
     if (layer, kernels) == ("elu", "ref"):
         pytest.skip("LiteRT has no reference kernel of elu")
     path = tmp_path / "layer.tflite"
+    turn = SEEDS_OF_EVERY_EXECUTOR * TURNS.index((layer, dtype, kernels))
     for seed in range(SEEDS[kernels]):
         path.write_bytes(LAYERS[layer](seed, dtype))
         model = qlower.load(path)
@@ -105,7 +114,7 @@ def test_random_layers(layer: str, dtype: str, kernels: str, tmp_path: Path):
         expected = run(kernels, path.read_bytes(), inputs)
         contract = CONTRACTS[kernels]
         executors = (
-            make_executors(model, contract)
+            make_executors(model, contract, turn + seed)
             if seed < SEEDS_OF_EVERY_EXECUTOR
             else {"qnn": Compilation(model, contract).interpreter("qnn")}
         )

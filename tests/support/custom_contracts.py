@@ -9,7 +9,9 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower
+from qlower.codegen.targets.resolve import host_target
 from qlower.interp.values import Array
+from support.recordings import executors_for
 
 
 def rule_text(
@@ -35,15 +37,9 @@ def write_contract(folder: Path, *rules: str, name: str = "custom") -> str:
 
 def run_everywhere(module: ModuleOp, contract: str, *inputs: Array) -> Array:
     """The one result of @main, after every executor gave the same bits."""
-    model = qlower.Model(module)
-    result = qlower.interpret(model, *inputs, contract=contract, at="qnn")
-    assert isinstance(result, np.ndarray)
-    others = {
-        "arith": qlower.interpret(model, *inputs, contract=contract, at="arith"),
-        "kernel": qlower.interpret(model, *inputs, contract=contract, at="kernel"),
-        "jit": qlower.jit(model, contract=contract)(*inputs),
-    }
-    for name, other in others.items():
-        assert isinstance(other, np.ndarray)
-        np.testing.assert_array_equal(other, result, err_msg=name)
-    return result
+    levels = {"host": host_target()}
+    executors = executors_for(levels, qlower.Model(module), contract)
+    results = {name: run.run(inputs, {})[0][0] for name, run in executors.items()}
+    for name, result in results.items():
+        np.testing.assert_array_equal(result, results["qnn"], err_msg=name)
+    return results["qnn"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args
@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import SSAValue
 
 import qlower
+from qlower.codegen.targets.resolve import Target
 from qlower.compilation import Compilation
 from qlower.dialects import qnn
 from qlower.interp.values import Array
@@ -65,19 +66,25 @@ def make_executors(
     One of many models that are alike may take a `turn`: native code for one of the
     levels, the next model's another, unless the environment asks for every level.
     """
-    compilation = Compilation(model, contract)
-    executors: dict[str, Executor] = {
-        level: compilation.interpreter(level) for level in get_args(Level)
-    }
     levels = machine_levels()
     if turn is not None and not os.environ.get(EVERY_LEVEL):
         name = list(levels)[turn % len(levels)]
         levels = {name: levels[name]}
-    for name, target in levels.items():
-        is_host = target == compilation.target
-        level = compilation if is_host else compilation.for_target(target)
-        executors[name] = level.function()
-    return executors
+    return executors_for(levels, model, contract)
+
+
+def executors_for(
+    levels: Mapping[str, Target], model: qlower.Model, contract: str | None
+) -> dict[str, Executor]:
+    """The interpreter at each level of the IR, its kernels those for the last of the
+    machine's levels, and native code for each of these, by name."""
+    above = Compilation(model, contract)
+    compilations = {name: above.for_target(level) for name, level in levels.items()}
+    last = list(compilations.values())[-1]
+    return {
+        **{level: last.interpreter(level) for level in get_args(Level)},
+        **{name: level.function() for name, level in compilations.items()},
+    }
 
 
 def check_recording(
