@@ -32,6 +32,8 @@ from qlower.pipeline import lower_to_arith, lower_to_kernel
 from qlower.text.parsing import parse_module
 from qlower.text.verification import verify_module
 
+pytestmark = pytest.mark.usefixtures("verify_each")
+
 MUTANTS = int(os.environ.get("QLOWER_TEST_MUTANTS", "15"))
 SEED = os.environ.get("QLOWER_TEST_MUTANTS_SEED", "0")
 LARGEST = 1 << 16

@@ -10,6 +10,8 @@ from __future__ import annotations
 import pytest
 from support.run_files import RUN_TESTS, RunTest, bless
 
+pytestmark = pytest.mark.usefixtures("verify_each")
+
 
 @pytest.mark.parametrize(("turn", "test"), list(enumerate(RUN_TESTS)), ids=str)
 def test_every_executor_gives_what_the_file_says(

@@ -11,6 +11,8 @@ from support.stored import random_stored
 import qlower
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 
+pytestmark = pytest.mark.usefixtures("verify_each")
+
 LEVELS = sorted(levels())
 
 

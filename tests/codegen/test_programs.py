@@ -14,6 +14,8 @@ from qlower.interp import run_function
 from qlower.model.signature import main_function
 from qlower.pipeline import lower_to_kernel
 
+pytestmark = pytest.mark.usefixtures("verify_each")
+
 PROGRAMS = sorted((Path(__file__).parents[1] / "transforms/arith").glob("*.mlir"))
 
 

@@ -26,6 +26,8 @@ from qlower.transforms.form_kernels import FormKernelsPass
 from qlower.transforms.prove_epilogues import Machine, Proof, prove_epilogues
 from qlower.transforms.prove_epilogues.best_plane import best_plane
 
+pytestmark = pytest.mark.usefixtures("verify_each")
+
 EVERY_BYTE = np.arange(256, dtype=np.uint8)
 PAIRS = tuple(np.ascontiguousarray(x) for x in np.meshgrid(EVERY_BYTE, EVERY_BYTE))
 SCALES = {"random": (0.0731, 0.1377, 0.1129), "ties": (0.25, 0.25, 0.5)}

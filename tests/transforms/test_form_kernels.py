@@ -41,6 +41,8 @@ from qlower.transforms.plan_memory import (
     root,
 )
 
+pytestmark = pytest.mark.usefixtures("verify_each")
+
 PROGRAMS = sorted((Path(__file__).parent / "arith").glob("*.mlir"))
 SEEDS = (0, 1, 2)
 

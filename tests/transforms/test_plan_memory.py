@@ -16,6 +16,8 @@ from qlower.transforms.form_kernels import FormKernelsPass
 from qlower.transforms.fuse_layers import FuseLayersPass
 from qlower.transforms.plan_memory import PlanMemoryPass
 
+pytestmark = pytest.mark.usefixtures("verify_each")
+
 MODELS = models_directory()
 NAMES = sorted(path.parent.name for path in MODELS.glob("*/model.tflite"))
 

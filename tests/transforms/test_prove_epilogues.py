@@ -28,6 +28,8 @@ from qlower.transforms.prove_epilogues.lines import Form, fit_lines
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
 from qlower.transforms.prove_epilogues.steps import Integers, find_steps
 
+pytestmark = pytest.mark.usefixtures("verify_each")
+
 PROLOGUE = """
       %a64 = arith.extsi %acc : i32 to i64
       %m64 = arith.extsi %m : i32 to i64
