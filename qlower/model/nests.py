@@ -241,6 +241,17 @@ def broadcast_indices(shape: Sequence[int], result: Sequence[int]) -> list[Index
     ]
 
 
+def to_index(nest: Nest, value: SSAValue) -> SSAValue:
+    """An i32 as an index."""
+    return nest.add(arith.IndexCastOp(value, IndexType())).result
+
+
+def extract(nest: Nest, table: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+    """One element of a tensor at computed indices."""
+    element = tensor_type(table).element_type
+    return nest.add(tensor.ExtractOp(table, indices, element)).result
+
+
 def row_major_index(nest: Nest) -> SSAValue:
     """The position, as i32, in a tensor over the parallel loops of `nest`."""
     position: SSAValue | None = None

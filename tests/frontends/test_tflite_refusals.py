@@ -461,8 +461,8 @@ def test_convolutions(data: bytes, message: str) -> None:
             "size of dimension 1 5 is out of range [1, 4]",
         ),
         (
-            strided_slice((0, 0, 5), (2, 5, 0), (1, 1, -1), (2, 5, 5)),
-            "stride -1 of dimension 2 is not supported; expected at least 1",
+            strided_slice((0, 0, 5), (2, 5, 0), (1, 1, 0), (2, 5, 5)),
+            "stride 0 of dimension 2 is not supported",
         ),
         (
             strided_slice((0, 0), (2, 2), (1, 1), (2, 5, 6), ellipsis_mask=3),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from .tflite_general_cases import MOVEMENT
 from .tflite_models import (
     RELU,
     RELU6,
@@ -152,6 +153,7 @@ CASES: dict[str, Callable[[], bytes]] = {
     "resize_bilinear_corners": lambda: resize("RESIZE_BILINEAR", align_corners=True),
     "arg_max": arg_max,
     "arg_max_int64": lambda: arg_max(dtype="int64"),
+    **MOVEMENT,
 }
 """Model by a name that says what is special about it."""
 

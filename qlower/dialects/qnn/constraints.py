@@ -162,12 +162,14 @@ class Weight(LeafConstraint[QuantizedTensor]):
 
 
 @dataclass(frozen=True)
-class QuantizedOrReal(LeafConstraint[TensorType[QuantizedType | Float32Type]]):
-    """A static tensor of f32 or of per-tensor quantized values."""
+class QuantizedOrPlain(
+    LeafConstraint[TensorType[QuantizedType | Float32Type | IntegerType]]
+):
+    """A static tensor of f32, signless integers, or per-tensor quantized values."""
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         element = check_static_tensor(attr, None)
-        if not isinstance(element, Float32Type):
+        if not isinstance(element, Float32Type | IntegerType):
             check_quantization(element, allow_axis=False)
 
 

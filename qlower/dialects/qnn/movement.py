@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     IntegerAttr,
-    f32,
     i64,
 )
 from xdsl.ir import Attribute
@@ -25,7 +24,7 @@ from .base import MovingOp, QnnOp, check_axis, check_same_quantization, check_sh
 from .constraints import (
     Integer,
     Integers,
-    QuantizedOrReal,
+    QuantizedOrPlain,
     Value,
     integers,
     keyword,
@@ -38,7 +37,7 @@ from .constraints import (
 class ConcatOp(QnnOp):
     """
     Operands one after the other along dimension `axis`; each is brought from its own
-    quantization to that of the result. All are real if the result is.
+    quantization to that of the result. All are real, or integers, if the result is.
 
     ```mlir
     %y = qnn.concat %a, %b {axis = 1}
@@ -54,8 +53,8 @@ class ConcatOp(QnnOp):
         same = all(value.type.element_type == result for value in self.inputs)
         return () if same else (self.kind,)
 
-    inputs = operands_of(QuantizedOrReal())
-    result = result_def(QuantizedOrReal())
+    inputs = operands_of(QuantizedOrPlain())
+    result = result_def(QuantizedOrPlain())
 
     axis_attr = prop_def(Integer("axis"), prop_name="axis")
 
@@ -96,7 +95,8 @@ class ConcatOp(QnnOp):
                 )
             expected = (*result[:axis], shape[axis], *result[axis + 1 :])
             check_shape(f"input {index}", shape, expected)
-            if f32 in (value.type.element_type, self.result.type.element_type):
+            elements = (value.type.element_type, self.result.type.element_type)
+            if not all(isinstance(element, QuantizedType) for element in elements):
                 check_same_quantization(f"input {index}", value.type, self.result.type)
             total += shape[axis]
         check_shape("result", result, (*result[:axis], total, *result[axis + 1 :]))
@@ -106,7 +106,7 @@ class ConcatOp(QnnOp):
 class PadOp(MovingOp):
     """
     `low[d]` elements before and `high[d]` after each dimension d, filled with the
-    stored integer `value`, by default the zero point (real 0). Real tensors are filled
+    stored integer `value`, by default the zero point (real 0). Plain tensors are filled
     with 0.
 
     ```mlir
@@ -117,8 +117,8 @@ class PadOp(MovingOp):
 
     name = "qnn.pad"
 
-    input = operand_of(QuantizedOrReal())
-    result = result_def(QuantizedOrReal())
+    input = operand_of(QuantizedOrPlain())
+    result = result_def(QuantizedOrPlain())
 
     low_attr = prop_def(Integers("low", 0), prop_name="low")
     high_attr = prop_def(Integers("high", 0), prop_name="high")
@@ -199,8 +199,8 @@ class SliceOp(MovingOp):
 
     name = "qnn.slice"
 
-    input = operand_of(QuantizedOrReal())
-    result = result_def(QuantizedOrReal())
+    input = operand_of(QuantizedOrPlain())
+    result = result_def(QuantizedOrPlain())
 
     offsets_attr = prop_def(Integers("offsets", 0), prop_name="offsets")
     sizes_attr = prop_def(Integers("sizes", 1), prop_name="sizes")
@@ -278,8 +278,8 @@ class SplitOp(MovingOp):
 
     name = "qnn.split"
 
-    input = operand_of(QuantizedOrReal())
-    parts = var_result_def(QuantizedOrReal())
+    input = operand_of(QuantizedOrPlain())
+    parts = var_result_def(QuantizedOrPlain())
 
     axis_attr = prop_def(Integer("axis"), prop_name="axis")
 

@@ -14,7 +14,14 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from .base import MovingOp, check_same_quantization, check_shape
-from .constraints import Integers, QuantizedOrReal, Value, integers, keyword, operand_of
+from .constraints import (
+    Integers,
+    QuantizedOrPlain,
+    Value,
+    integers,
+    keyword,
+    operand_of,
+)
 
 
 @irdl_op_definition
@@ -29,8 +36,8 @@ class ReshapeOp(MovingOp):
 
     name = "qnn.reshape"
 
-    input = operand_of(QuantizedOrReal())
-    result = result_def(QuantizedOrReal())
+    input = operand_of(QuantizedOrPlain())
+    result = result_def(QuantizedOrPlain())
 
     def __init__(
         self, input: Value, result_type: Attribute, *, contract: str | None = None
@@ -63,8 +70,8 @@ class TransposeOp(MovingOp):
 
     name = "qnn.transpose"
 
-    input = operand_of(QuantizedOrReal())
-    result = result_def(QuantizedOrReal())
+    input = operand_of(QuantizedOrPlain())
+    result = result_def(QuantizedOrPlain())
 
     perm_attr = prop_def(Integers("perm", 0), prop_name="perm")
 

@@ -11,7 +11,8 @@ from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from qlower.dialects.quant import QuantizedType
+from qlower.dialects.quant import QuantizedType, StorageCastOp
+from qlower.dialects.types import element_type, shape_of
 from qlower.files.arrays import Array
 
 from ..site import Site
@@ -136,8 +137,43 @@ class OperatorContext(Site):
         self.check_type(self.input(number), self.output().type)
         return self.value(number)
 
+    def moved(self, number: int, output: int = 0) -> SSAValue:
+        """An operand whose elements a result takes as they are stored.
+
+        The kernels don't look at quantization, so that what they move has that of the
+        result.
+        """
+        self.check_type(self.input(number), self.output(output).type)
+        shape = self.shape(number)
+        element = element_type(self.result_type(number=output))
+        value = self.value(number)
+        if not isinstance(element, QuantizedType):
+            return value
+        return self.as_stored(self.stored(value), TensorType(element, shape))
+
+    def stored(self, value: SSAValue) -> SSAValue:
+        """The stored integers of a quantized value, a plain value itself."""
+        element = element_type(value.type)
+        if not isinstance(element, QuantizedType):
+            return value
+        owner = value.owner
+        if isinstance(owner, StorageCastOp):
+            return owner.input
+        type = TensorType(element.storage_type, shape_of(value))
+        return self.emit(StorageCastOp(value, type), "stored")
+
+    def as_stored(self, value: SSAValue, type: TensorType[Element]) -> SSAValue:
+        """A value of a quantized type, from its stored integers."""
+        owner = value.owner
+        if isinstance(owner, StorageCastOp) and owner.input.type == type:
+            return owner.input
+        return self.emit(StorageCastOp(value, type), "stored")
+
     def is_float(self, number: int) -> bool:
         return self.input(number).type == "FLOAT32"
+
+    def is_constant(self, number: int) -> bool:
+        return self.graph.constant(self.input(number), self) is not None
 
     def constant(self, number: int) -> bytes:
         """The bytes of an operand that must be a constant."""

@@ -37,7 +37,9 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
         "weights_format",
         "keep_num_dims",
     ),
+    "DepthToSpaceOptions": ("block_size",),
     "LeakyReluOptions": ("alpha",),
+    "MirrorPadOptions": ("mode",),
     "MulOptions": ("fused_activation_function",),
     "PackOptions": ("axis",),
     "Pool2DOptions": (
@@ -53,6 +55,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "ResizeBilinearOptions": ("align_corners", "half_pixel_centers"),
     "ResizeNearestNeighborOptions": ("align_corners", "half_pixel_centers"),
     "SoftmaxOptions": ("beta",),
+    "SpaceToDepthOptions": ("block_size",),
     "SqueezeOptions": ("squeeze_dims",),
     "StridedSliceOptions": (
         "begin_mask",

@@ -3,7 +3,7 @@
 | TFLite | here |
 |---|---|
 | INT8, UINT8 with a scale | `tensor<... x !quant.uniform<i8:f32, ...>>`, `u8` |
-| INT32, INT64, FLOAT32 | `tensor<... x i32>`, `i64`, `f32` |
+| INT32, INT64, BOOL, FLOAT32 | `tensor<... x i32>`, `i64`, `i1`, `f32` |
 
 Every other type is refused by name. A scale of an INT32 tensor (a bias) is dropped: no
 TFLite kernel reads it, the accumulator's scale is that of input times weights.
@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     TensorType,
     f32,
+    i1,
     i32,
     i64,
 )
@@ -39,6 +40,7 @@ STORAGE_RANGES = {"INT8": (-128, 127), "UINT8": (0, 255)}
 PLAIN_TYPES: dict[str, IntegerType | Float32Type] = {
     "INT32": i32,
     "INT64": i64,
+    "BOOL": i1,
     "FLOAT32": f32,
 }
 

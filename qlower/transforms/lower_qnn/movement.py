@@ -18,9 +18,8 @@ from qlower.dialects import qnn, quant
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import element_type, shape_of
 from qlower.interp.values import Array
-from qlower.model.nests import Nest
+from qlower.model.nests import Nest, extract, to_index
 from qlower.transforms.lower_qnn.lowering import Lowering, storage_type
-from qlower.transforms.lower_qnn.table import extract, to_index
 
 
 def lower_constant(lowering: Lowering, op: qnn.ConstantOp) -> Sequence[SSAValue]:

@@ -25,10 +25,9 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
-from qlower.model.nests import Nest, scalar_constant
+from qlower.model.nests import Nest, extract, scalar_constant, to_index
 from qlower.transforms.lower_qnn.inline_rule import inline_rule
 from qlower.transforms.lower_qnn.lowering import Lowering
-from qlower.transforms.lower_qnn.table import extract, to_index
 from qlower.transforms.lower_qnn.window import pad_image, window_indices
 
 

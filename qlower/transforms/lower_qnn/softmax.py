@@ -13,9 +13,8 @@ from qlower.contracts.values import softmax_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
-from qlower.model.nests import Nest
+from qlower.model.nests import Nest, extract, to_index
 from qlower.transforms.lower_qnn.lowering import Lowering
-from qlower.transforms.lower_qnn.table import extract, to_index
 
 SMALLEST_DIFFERENCE = -255
 """Between two stored 8-bit integers, less the larger one."""

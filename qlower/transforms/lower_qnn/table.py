@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IndexType, i32
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from qlower.contracts.values import operand_values, output_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
-from qlower.dialects.types import element_type, shape_of
+from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
-from qlower.model.nests import Nest
+from qlower.model.nests import Nest, extract, to_index
 from qlower.transforms.lower_qnn.lowering import Lowering
 
 Tabulated: TypeAlias = (
@@ -52,13 +52,3 @@ def _look_up(lowering: Lowering, source: SSAValue, table: SSAValue) -> SSAValue:
     stored = nest.input(lowering.value(source), range(nest.parallel))
     code = nest.add(arith.ExtUIOp(stored, i32)).result
     return nest.build([extract(nest, table, [to_index(nest, code)])])[0]
-
-
-def to_index(nest: Nest, value: SSAValue) -> SSAValue:
-    """An i32 as an index."""
-    return nest.add(arith.IndexCastOp(value, IndexType())).result
-
-
-def extract(nest: Nest, table: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-    """One element of a tensor at computed indices."""
-    return nest.add(tensor.ExtractOp(table, indices, element_type(table.type))).result

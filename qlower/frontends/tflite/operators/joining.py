@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
+from qlower.dialects.types import element_type
 
 from ..context import OperatorContext
 from ..importer import UNLIMITED, Importer
@@ -22,7 +23,9 @@ def import_concatenation(op: OperatorContext) -> None:
         raise op.error(
             f"fused activation function {activation} is not supported; expected none"
         )
-    values = [op.quantized(number) for number in range(len(op.operator.inputs))]
+    values = [op.value(number) for number in range(len(op.operator.inputs))]
+    for number in range(len(values)):
+        op.check_type(op.input(number), op.output().type)
     if op.output().type == "INT8":
         # Only the UINT8 kernel changes scales on the way.
         result = op.per_tensor(op.output())
@@ -34,7 +37,7 @@ def import_concatenation(op: OperatorContext) -> None:
                     f" {result} as the result"
                 )
     total = sum(op.shape(n, rank=len(first))[axis] for n in range(len(values)))
-    type = op.quantized_result_type((*first[:axis], total, *first[axis + 1 :]))
+    type = op.result_type((*first[:axis], total, *first[axis + 1 :]))
     op.finish(qnn.ConcatOp(values, type, axis=axis))
 
 
@@ -45,16 +48,16 @@ def import_pack(op: OperatorContext) -> None:
     axis = op.option("axis", -rank, rank - 1) % rank
     values: list[SSAValue] = []
     for number in range(len(op.operator.inputs)):
-        element = op.input_type(number).element_type
-        layer = TensorType(element, (*shape[:axis], 1, *shape[axis:]))
+        value = op.moved(number)
+        layer = TensorType(element_type(value.type), (*shape[:axis], 1, *shape[axis:]))
         if op.shape(number) != shape:
             raise op.error(
                 f"{op.input(number)}: shape {list(op.shape(number))}, expected"
                 f" {list(shape)}"
             )
-        reshape = qnn.ReshapeOp(op.quantized(number), layer)
+        reshape = qnn.ReshapeOp(value, layer)
         values.append(op.emit(reshape, f"reshape_{number}"))
-    type = op.quantized_result_type((*shape[:axis], len(values), *shape[axis:]))
+    type = op.result_type((*shape[:axis], len(values), *shape[axis:]))
     op.finish(qnn.ConcatOp(values, type, axis=axis))
 
 
@@ -76,8 +79,8 @@ def import_pad(op: OperatorContext) -> None:
     padded = [sum(sizes) for sizes in zip(low, shape, high, strict=True)]
     op.finish(
         qnn.PadOp(
-            op.quantized(0),
-            op.quantized_result_type(padded),
+            op.moved(0),
+            op.result_type(padded),
             low=low,
             high=high,
             value=value,
@@ -102,7 +105,7 @@ def _import_resize(op: OperatorContext, mode: str) -> None:
         raise op.error("align_corners and half_pixel_centers exclude each other")
     op.finish(
         qnn.ResizeOp(
-            op.quantized(0),
+            op.moved(0),
             op.quantized_result_type((batch, height, width, channels)),
             mode=mode,
             align_corners=align_corners,

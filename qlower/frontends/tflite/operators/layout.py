@@ -48,11 +48,12 @@ def import_transpose(op: OperatorContext) -> None:
     values = op.integers(1, "permutation", count=len(shape))
     perm = [op.axis("permutation", value, len(shape)) for value in values]
     type = op.result_type([shape[dim] for dim in perm])
-    op.finish(qnn.TransposeOp(op.value(0), type, perm=perm))
+    op.finish(qnn.TransposeOp(op.moved(0), type, perm=perm))
 
 
 def _finish_reshape(op: OperatorContext, shape: Sequence[int] | None) -> None:
-    op.finish(qnn.ReshapeOp(op.value(0), op.result_type(shape)))
+    type = op.result_type(shape)
+    op.finish(qnn.ReshapeOp(op.moved(0), type))
 
 
 def _resolve_shape(op: OperatorContext, shape: Sequence[int]) -> list[int]:

@@ -37,7 +37,7 @@ def _import_pool(
     window = read_window(op, (height, width), kernel, has_dilation=False)
     op.finish(
         pool(
-            op.quantized(0),
+            op.moved(0),
             op.quantized_result_type((batch, *window.size, channels)),
             kernel=kernel,
             stride=window.stride,

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 
 from qlower.dialects import qnn
+from qlower.dialects.types import element_type, shape_of
 
 from ..context import OperatorContext
 from ..importer import UNLIMITED, Importer
+from ..nests import finish, take
 from ..slices import read_slice, read_strided_slice
 
 
@@ -17,8 +19,8 @@ def import_slice(op: OperatorContext) -> None:
     offsets, sizes = read_slice(op)
     op.finish(
         qnn.SliceOp(
-            op.quantized(0),
-            op.quantized_result_type(sizes),
+            op.moved(0),
+            op.result_type(sizes),
             offsets=offsets,
             sizes=sizes,
             strides=[1] * len(sizes),
@@ -30,26 +32,27 @@ def import_strided_slice(op: OperatorContext) -> None:
     """A box, then a reshape if dimensions are dropped or new."""
     taken = read_strided_slice(op)
     shape = op.shape(0)
-    for dim, indices in enumerate(taken.indices):
-        if indices.step < 0 and len(indices) > 1:
-            raise op.error(
-                f"stride {indices.step} of dimension {dim} is not supported; expected"
-                " at least 1"
-            )
+    result_type = op.result_type(taken.shape)
+    if any(indices.step < 0 for indices in taken.indices):
+        box = take(op, op.stored(op.value(0)), taken.indices)
+        if shape_of(box) != taken.shape:
+            type = TensorType(element_type(box.type), taken.shape)
+            box = op.emit(qnn.ReshapeOp(box, type), "reshape")
+        finish(op, box)
+        return
     sizes = [len(indices) for indices in taken.indices]
-    result_type = op.quantized_result_type(taken.shape)
-    sliced_type = TensorType(result_type.element_type, sizes)
+    value = op.moved(0)
     slice_op = qnn.SliceOp(
-        op.quantized(0),
-        sliced_type,
+        value,
+        TensorType(result_type.element_type, sizes),
         offsets=[indices.start for indices in taken.indices],
         sizes=sizes,
-        strides=[max(indices.step, 1) for indices in taken.indices],
+        strides=[indices.step for indices in taken.indices],
     )
     if taken.shape == tuple(sizes):
         op.finish(slice_op)
     elif tuple(sizes) == shape:
-        op.finish(qnn.ReshapeOp(op.quantized(0), result_type))
+        op.finish(qnn.ReshapeOp(value, result_type))
     else:
         op.finish(qnn.ReshapeOp(op.emit(slice_op, "slice"), result_type))
 
@@ -62,8 +65,8 @@ def import_split(op: OperatorContext) -> None:
     if shape[axis] % parts:
         raise op.error(f"dimension {axis} of size {shape[axis]} in {parts} parts")
     part = (*shape[:axis], shape[axis] // parts, *shape[axis + 1 :])
-    types = [op.quantized_result_type(part, number) for number in range(parts)]
-    op.finish(qnn.SplitOp(op.quantized(1), types, axis=axis))
+    types = [op.result_type(part, number) for number in range(parts)]
+    op.finish(qnn.SplitOp(op.moved(1), types, axis=axis))
 
 
 def import_split_v(op: OperatorContext) -> None:
@@ -108,9 +111,9 @@ def _take(
     shape: Sequence[int],
 ) -> None:
     """Result `number` is a slice along `axis`, in the given shape."""
-    result_type = op.quantized_result_type(shape, number)
+    result_type = op.result_type(shape, number)
     slice_op = qnn.SliceOp(
-        op.quantized(0),
+        op.moved(0, number),
         TensorType(result_type.element_type, sizes),
         offsets=[begin if dim == axis else 0 for dim in range(len(sizes))],
         sizes=sizes,

@@ -1,0 +1,113 @@
+"""Loop nests on stored integers and plain numbers, for operators that need no contract.
+
+What an operator does to integers, to bits, or in float32 step by step, is the same by
+every contract, and stands in the module as `linalg` operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+from xdsl.dialects.builtin import NameLoc, StringAttr, i32
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from qlower.dialects.quant import QuantizedType, StorageCastOp
+from qlower.dialects.types import shape_of
+from qlower.model.nests import (
+    Emitter,
+    Index,
+    Nest,
+    broadcast_indices,
+    extract,
+    to_index,
+)
+
+from .context import OperatorContext
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+class _OperatorEmitter(Emitter):
+    """Adds operations at the end of the function, as parts of an operator."""
+
+    def __init__(self, op: OperatorContext, output: int) -> None:
+        name = op.graph.name(op.output(output))
+        super().__init__(Block(), NameLoc(StringAttr(name), op.location))
+        self.graph = op.graph
+
+    def add(self, op: OpT) -> OpT:
+        for inner in op.walk():
+            inner.location = self.location
+        self.graph.append(op)
+        return op
+
+
+def start(
+    op: OperatorContext, bounds: Sequence[int], reductions: int = 0, output: int = 0
+) -> Nest:
+    """A nest over `bounds`, of which the last are `reductions`."""
+    return Nest(_OperatorEmitter(op, output), bounds, reductions)
+
+
+def read(
+    op: OperatorContext,
+    nest: Nest,
+    number: int,
+    indices: Sequence[Index] | None = None,
+) -> SSAValue:
+    """An element of an operand as it is stored; by default it broadcasts as numpy's."""
+    value = op.stored(op.value(number))
+    if indices is None:
+        indices = broadcast_indices(shape_of(value), nest.output_shape)
+    return nest.input(value, indices)
+
+
+def finish(op: OperatorContext, value: SSAValue, number: int = 0) -> None:
+    """Make a tensor of stored elements the operator's result."""
+    type = op.result_type(shape_of(value), number)
+    if isinstance(type.element_type, QuantizedType):
+        op.per_tensor(op.output(number))
+        op.finish_part(number, StorageCastOp(value, type))
+    else:
+        op.graph.define(op.output(number), value, op)
+
+
+def finish_map(op: OperatorContext, nest: Nest, element: SSAValue) -> None:
+    """Finish a nest that yields the elements of the operator's result."""
+    finish(op, nest.build([element])[0])
+
+
+def take(
+    op: OperatorContext, value: SSAValue, places: Sequence[Sequence[int]]
+) -> SSAValue:
+    """The elements of a tensor at all combinations of places along its dimensions."""
+    shape = shape_of(value)
+    if [list(taken) for taken in places] == [list(range(size)) for size in shape]:
+        return value
+    nest = start(op, [len(taken) for taken in places])
+    if all(_step(taken) is not None for taken in places):
+        indices = [
+            AffineDimExpr(loop) * (_step(taken) or 0) + taken[0]
+            for loop, taken in enumerate(places)
+        ]
+        return nest.build([nest.input(value, indices)])[0]
+    loops = [nest.add(IndexOp(loop)).result for loop in range(len(places))]
+    chosen = [
+        loops[loop]
+        if list(taken) == list(range(shape[loop]))
+        else to_index(nest, nest.constant(np.array(taken), i32, (loop,)))
+        for loop, taken in enumerate(places)
+    ]
+    return nest.build([extract(nest, value, chosen)])[0]
+
+
+def _step(taken: Sequence[int]) -> int | None:
+    """The distance of places that are as far apart each, and don't go back."""
+    steps = set(np.diff(taken).tolist())
+    if len(steps) > 1 or (steps and min(steps) < 0):
+        return None
+    return steps.pop() if steps else 0

@@ -1,0 +1,301 @@
+"""Elements by position: TILE, BROADCAST_TO, REVERSE_V2, MIRROR_PAD, GATHER and the
+rearrangements of blocks of an image.
+
+The kernels copy stored elements, whatever quantization input and result have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType, i32, i64
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.ir import SSAValue
+
+from qlower.dialects import qnn
+from qlower.dialects.types import element_type, shape_of
+from qlower.model.nests import broadcast_indices, extract, scalar_constant, to_index
+
+from ..context import OperatorContext
+from ..importer import Importer
+from ..nests import finish, read, start, take
+from ..types import MAX_ELEMENTS, MAX_RANK
+
+MAX_REPEATS = 1 << 20
+
+
+def import_tile(op: OperatorContext) -> None:
+    """Each dimension becomes two, of which the first repeats."""
+    shape = op.shape(0)
+    times = op.integers(1, "multiples", count=len(shape))
+    for count in times:
+        op.check_range("multiple", count, 1, MAX_REPEATS)
+    result = [count * size for count, size in zip(times, shape, strict=True)]
+    op.check_range("number of elements", math.prod(result), 1, MAX_ELEMENTS)
+    value = op.stored(op.value(0))
+    repeated = [dim for dim, count in enumerate(times) if count > 1]
+    if all(shape[dim] == 1 for dim in repeated):
+        finish(op, _broadcast(op, value, result))
+        return
+    split: list[int] = []
+    sizes: list[int] = []
+    for dim, size in enumerate(shape):
+        split += [1, size] if dim in repeated else [size]
+        sizes += [times[dim], size] if dim in repeated else [size]
+    blocks = _broadcast(op, _reshape(op, value, split), sizes)
+    finish(op, _reshape(op, blocks, result))
+
+
+def import_broadcast_to(op: OperatorContext) -> None:
+    shape, result = op.shape(0), op.integers(1, "shape")
+    op.check_range("number of dimensions", len(result), len(shape), MAX_RANK)
+    sizes = result[len(result) - len(shape) :]
+    if any(size not in (1, new) for size, new in zip(shape, sizes, strict=True)):
+        raise op.error(f"shape {list(shape)} does not broadcast to {result}")
+    op.result_type(result)
+    finish(op, _broadcast(op, op.stored(op.value(0)), result))
+
+
+def import_reverse(op: OperatorContext) -> None:
+    shape = op.shape(0)
+    axes = {op.axis("axis", axis, len(shape)) for axis in op.integers(1, "axes")}
+    places = [
+        range(size)[::-1] if dim in axes else range(size)
+        for dim, size in enumerate(shape)
+    ]
+    _import_take(op, places)
+
+
+def import_mirror_pad(op: OperatorContext) -> None:
+    """REFLECT leaves the border out, SYMMETRIC repeats it."""
+    shape = op.shape(0)
+    paddings = op.integers(1, "paddings", count=2 * len(shape))
+    is_symmetric = op.option("mode", 0, 1)
+    places: list[Sequence[int]] = []
+    for dim, size in enumerate(shape):
+        most = size if is_symmetric else size - 1
+        low, high = paddings[2 * dim : 2 * dim + 2]
+        for padding in (low, high):
+            op.check_range(f"padding of dimension {dim}", padding, 0, most)
+        first = 0 if is_symmetric else 1
+        inside = list(range(size))
+        before = inside[first : first + low][::-1]
+        after = inside[::-1][first : first + high]
+        places.append([*before, *inside, *after])
+    _import_take(op, places)
+
+
+def _import_take(op: OperatorContext, places: Sequence[Sequence[int]]) -> None:
+    op.result_type([len(taken) for taken in places])
+    finish(op, take(op, op.stored(op.value(0)), places))
+
+
+def import_gather(op: OperatorContext) -> None:
+    """Indices that only run time knows are brought into the dimension's range, where
+    LiteRT stops with an error."""
+    source, indices = op.shape(0), op.shape(1)
+    axis = op.axis("axis", op.option("axis", -MAX_RANK, MAX_RANK), len(source))
+    batch_dims = op.option("batch_dims", -MAX_RANK, MAX_RANK)
+    batch_dims += len(indices) if batch_dims < 0 else 0
+    op.check_range("batch_dims", batch_dims, 0, min(len(indices), axis))
+    if source[:batch_dims] != indices[:batch_dims]:
+        raise op.error(f"shapes {list(source)} and {list(indices)} of unequal batches")
+    kept = indices[batch_dims:]
+    result = (*source[:axis], *kept, *source[axis + 1 :])
+    op.result_type(result)
+    if op.is_constant(1) and not batch_dims:
+        wanted = op.integers(1, "indices")
+        for index in wanted:
+            op.check_range("index", index, 0, source[axis] - 1)
+        places: list[Sequence[int]] = [range(size) for size in source]
+        places[axis] = wanted
+        taken = take(op, op.stored(op.value(0)), places)
+        finish(op, _reshape(op, taken, result))
+        return
+    if op.input(1).type not in ("INT32", "INT64"):
+        raise op.error(f"{op.input(1)}: indices of type {op.input(1).type}")
+    nest = start(op, result)
+    loops = [nest.add(IndexOp(loop)).result for loop in range(len(result))]
+    places_of_index = [*range(batch_dims), *range(axis, axis + len(kept))]
+    index = read(op, nest, 1, places_of_index)
+    index_type = {"INT32": i32, "INT64": i64}[op.input(1).type]
+    last = nest.add(scalar_constant(source[axis] - 1, index_type)).result
+    first = nest.add(scalar_constant(0, index_type)).result
+    above = nest.add(arith.MaxSIOp(index, first)).result
+    inside = nest.add(arith.MinSIOp(above, last)).result
+    chosen = [*loops[:axis], to_index(nest, inside), *loops[axis + len(kept) :]]
+    table = op.stored(op.value(0))
+    finish(op, nest.build([extract(nest, table, chosen)])[0])
+
+
+def import_embedding_lookup(op: OperatorContext) -> None:
+    """Rows of a table; the indices come first."""
+    (count,), source = op.shape(0, rank=1), op.shape(1)
+    result = (count, *source[1:])
+    op.result_type(result)
+    nest = start(op, result)
+    loops = [nest.add(IndexOp(loop)).result for loop in range(len(result))]
+    index = read(op, nest, 0, [0])
+    last = nest.add(scalar_constant(source[0] - 1, i32)).result
+    first = nest.add(scalar_constant(0, i32)).result
+    above = nest.add(arith.MaxSIOp(index, first)).result
+    inside = nest.add(arith.MinSIOp(above, last)).result
+    table = op.stored(op.value(1))
+    chosen = [to_index(nest, inside), *loops[1:]]
+    finish(op, nest.build([extract(nest, table, chosen)])[0])
+
+
+def import_depth_to_space(op: OperatorContext) -> None:
+    batch, height, width, channels = op.shape(0, rank=4)
+    block = op.option("block_size", 1, MAX_REPEATS)
+    depth, rest = divmod(channels, block * block)
+    if rest:
+        raise op.error(f"{channels} channels are not a multiple of {block} squared")
+    _rearrange(
+        op,
+        [(batch, height, width, block, block, depth)],
+        (0, 1, 3, 2, 4, 5),
+        (batch, height * block, width * block, depth),
+    )
+
+
+def import_space_to_depth(op: OperatorContext) -> None:
+    batch, height, width, channels = op.shape(0, rank=4)
+    block = op.option("block_size", 1, MAX_REPEATS)
+    if height % block or width % block:
+        raise op.error(f"an image of [{height}, {width}] has no blocks of {block}")
+    rows, columns = height // block, width // block
+    _rearrange(
+        op,
+        [(batch, rows, block, columns, block, channels)],
+        (0, 1, 3, 2, 4, 5),
+        (batch, rows, columns, block * block * channels),
+    )
+
+
+def _rearrange(
+    op: OperatorContext,
+    shapes: Sequence[Sequence[int]],
+    perm: Sequence[int],
+    result: Sequence[int],
+) -> None:
+    """A reshape, a permutation of the dimensions, and a reshape."""
+    value = op.moved(0)
+    element = element_type(value.type)
+    for shape in shapes:
+        value = _reshape(op, value, shape)
+    permuted = TensorType(element, [shape_of(value)[dim] for dim in perm])
+    value = op.emit(qnn.TransposeOp(value, permuted, perm=perm), "transpose")
+    op.finish(qnn.ReshapeOp(value, op.result_type(result)))
+
+
+def import_space_to_batch(op: OperatorContext) -> None:
+    """The image is padded with the zero point first."""
+    shape = op.shape(0)
+    blocks = op.integers(1, "block_shape")
+    spatial = len(blocks)
+    op.check_range("number of dimensions", len(shape), spatial + 1, MAX_RANK)
+    paddings = op.integers(2, "paddings", count=2 * spatial)
+    for block in blocks:
+        op.check_range("block size", block, 1, MAX_REPEATS)
+    for padding in paddings:
+        op.check_range("padding", padding, 0, MAX_REPEATS)
+    rest = len(shape) - spatial - 1
+    low = [0, *paddings[0::2], *[0] * rest]
+    high = [0, *paddings[1::2], *[0] * rest]
+    padded = [sum(sizes) for sizes in zip(low, shape, high, strict=True)]
+    value = op.moved(0)
+    if padded != list(shape):
+        type = TensorType(element_type(value.type), padded)
+        value = op.emit(qnn.PadOp(value, type, low=low, high=high), "pad")
+    split = [padded[0]]
+    result = [padded[0] * math.prod(blocks)]
+    for dim, block in enumerate(blocks, 1):
+        if padded[dim] % block:
+            raise op.error(
+                f"dimension {dim} of size {padded[dim]} in blocks of {block}"
+            )
+        split += [padded[dim] // block, block]
+        result.append(padded[dim] // block)
+    split += padded[spatial + 1 :]
+    result += padded[spatial + 1 :]
+    inner = [2 * dim + 2 for dim in range(spatial)]
+    outer = [2 * dim + 1 for dim in range(spatial)]
+    perm = [*inner, 0, *outer, *range(2 * spatial + 1, len(split))]
+    value = _reshape(op, value, split)
+    permuted = TensorType(element_type(value.type), [split[dim] for dim in perm])
+    value = op.emit(qnn.TransposeOp(value, permuted, perm=perm), "transpose")
+    op.finish(qnn.ReshapeOp(value, op.result_type(result)))
+
+
+def import_batch_to_space(op: OperatorContext) -> None:
+    shape = op.shape(0)
+    blocks = op.integers(1, "block_shape")
+    spatial = len(blocks)
+    op.check_range("number of dimensions", len(shape), spatial + 1, MAX_RANK)
+    crops = op.integers(2, "crops", count=2 * spatial)
+    for block in blocks:
+        op.check_range("block size", block, 1, MAX_REPEATS)
+    batch, left_over = divmod(shape[0], math.prod(blocks))
+    if left_over:
+        raise op.error(f"a batch of {shape[0]} in blocks of {blocks}")
+    split = [*blocks, batch, *shape[1:]]
+    joined = [batch, *(n * block for n, block in zip(shape[1:], blocks, strict=False))]
+    joined += shape[spatial + 1 :]
+    result = list(joined)
+    for dim in range(spatial):
+        before, after = crops[2 * dim : 2 * dim + 2]
+        op.check_range("crop", before, 0, joined[dim + 1] - 1)
+        op.check_range("crop", after, 0, joined[dim + 1] - 1 - before)
+        result[dim + 1] -= before + after
+    perm = [spatial]
+    for dim in range(spatial):
+        perm += [spatial + 1 + dim, dim]
+    perm += range(2 * spatial + 1, len(split))
+    value = _reshape(op, op.moved(0), split)
+    permuted = TensorType(element_type(value.type), [split[dim] for dim in perm])
+    value = op.emit(qnn.TransposeOp(value, permuted, perm=perm), "transpose")
+    type = op.result_type(result)
+    if result == joined:
+        op.finish(qnn.ReshapeOp(value, type))
+        return
+    op.finish(
+        qnn.SliceOp(
+            _reshape(op, value, joined),
+            type,
+            offsets=[0, *crops[0::2], *[0] * (len(shape) - spatial - 1)],
+            sizes=result,
+            strides=[1] * len(result),
+        )
+    )
+
+
+def _broadcast(op: OperatorContext, value: SSAValue, result: Sequence[int]) -> SSAValue:
+    if shape_of(value) == tuple(result):
+        return value
+    nest = start(op, result)
+    indices = broadcast_indices(shape_of(value), result)
+    return nest.build([nest.input(value, indices)])[0]
+
+
+def _reshape(op: OperatorContext, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+    if shape_of(value) == tuple(shape):
+        return value
+    type = TensorType(element_type(value.type), shape)
+    return op.emit(qnn.ReshapeOp(value, type), "reshape")
+
+
+IMPORTERS = {
+    "TILE": Importer(import_tile, (2, 2)),
+    "BROADCAST_TO": Importer(import_broadcast_to, (2, 2)),
+    "REVERSE_V2": Importer(import_reverse, (2, 2)),
+    "MIRROR_PAD": Importer(import_mirror_pad, (2, 2), "MirrorPadOptions"),
+    "GATHER": Importer(import_gather, (2, 2), "GatherOptions"),
+    "EMBEDDING_LOOKUP": Importer(import_embedding_lookup, (2, 2)),
+    "DEPTH_TO_SPACE": Importer(import_depth_to_space, (1, 1), "DepthToSpaceOptions"),
+    "SPACE_TO_DEPTH": Importer(import_space_to_depth, (1, 1), "SpaceToDepthOptions"),
+    "SPACE_TO_BATCH_ND": Importer(import_space_to_batch, (3, 3)),
+    "BATCH_TO_SPACE_ND": Importer(import_batch_to_space, (3, 3)),
+}
