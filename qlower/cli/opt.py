@@ -26,6 +26,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from qlower.cli.colour import complain
 from qlower.cli.exit_codes import ExitCode, ending, exit_codes
+from qlower.cli.parser import ArgumentParser
 from qlower.diagnostics import QlowerError
 from qlower.model.printing import ExactPrinter, exact_module
 from qlower.passes import CompilerBug, pipeline_text
@@ -78,6 +79,8 @@ class QlowerOptMain(xDSLOptMain):
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
+        # xDSL makes the parser; ours tells errors as all our commands do.
+        arg_parser.__class__ = ArgumentParser
         arg_parser.prog = "qlower-opt"
         arg_parser.formatter_class = _HelpFormatter
         arg_parser.epilog = exit_codes()
