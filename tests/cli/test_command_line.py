@@ -63,6 +63,15 @@ def test_wrong_command_line(line: str, message: str, help: str, capsys: Capture)
     assert help in error
 
 
+def test_wrong_option_of_the_other_tool(capsys: Capture):
+    assert opt(["--lst-passes"]) == ExitCode.USAGE
+    assert capsys.readouterr() == (
+        "",
+        "error: unrecognized arguments: --lst-passes\n"
+        "help: did you mean '--list-passes'? See qlower-opt --help\n",
+    )
+
+
 def test_exit_codes_are_one_list_for_both_tools(capsys: Capture):
     assert set(MEANINGS) == set(ExitCode)
     assert [code.value for code in ExitCode] == [0, 1, 2, 70, 130, 141]
