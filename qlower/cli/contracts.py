@@ -167,7 +167,8 @@ def compare_contracts(options: argparse.Namespace) -> int:
 
 
 def _subject(argument: str, options: argparse.Namespace) -> Subject:
-    """The model, and its inputs' arrays by name or the only one in the file."""
+    """The model, and its inputs' arrays of the file, or random ones."""
+    from qlower.cli.inputs import Given, assign_inputs
     from qlower.files.arrays import read_arrays
     from qlower.frontends.load import as_model
     from qlower.report.contract_differences import Subject, random_inputs
@@ -181,11 +182,5 @@ def _subject(argument: str, options: argparse.Namespace) -> Subject:
         name = Path(path).absolute().parent.name
     if not file:
         return Subject(name, model, random_inputs(model.inputs))
-    arrays = read_arrays(Path(file))
-    names = [spec.name for spec in model.inputs]
-    if len(names) == len(arrays) == 1:
-        arrays = dict(zip(names, arrays.values(), strict=True))
-    missing = [name for name in names if name not in arrays]
-    if missing:
-        raise QlowerError(f"{file} has no array {missing[0]!r}, an input of {path}")
-    return Subject(name, model, arrays)
+    given = Given(None, Path(file), read_arrays(Path(file)))
+    return Subject(name, model, assign_inputs(model.inputs, [given]))

@@ -75,7 +75,8 @@ def read_inputs(arguments: Sequence[str]) -> list[Given]:
 def assign_inputs(
     specs: Sequence[TensorSpec], given: Sequence[Given]
 ) -> dict[str, Array]:
-    """Every input's array by name; those without a name fill the rest in order."""
+    """Every input's array by name; those without a name fill the rest in order, or are
+    one file whose arrays are called like the rest."""
     known = {spec.name: spec for spec in specs}
     expected = f"its inputs are {', '.join(map(str, specs))}"
     arrays: dict[str, Array] = {}
@@ -89,10 +90,14 @@ def assign_inputs(
         arrays[file.name] = file.array_for(known[file.name])
     rest = [spec for spec in specs if spec.name not in arrays]
     unnamed = [file for file in given if file.name is None]
+    if len(unnamed) == 1 < len(rest):
+        found = unnamed[0].arrays
+        if all(spec.name in found for spec in rest):
+            return arrays | {spec.name: found[spec.name] for spec in rest}
     if len(unnamed) != len(rest):
         raise QlowerError(
             f"the model takes {len(known)} inputs, {len(given)} are given",
-            help=f"{expected}; give each with --input NAME=FILE",
+            help=f"{expected}; give each a file, or all one .npz file with their names",
         )
     for spec, file in zip(rest, unnamed, strict=True):
         arrays[spec.name] = file.array_for(spec)

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import qlower
+from qlower import build
 from qlower.cli import main
+from qlower.dialects import qnn
 from qlower.interp.values import Array
 from qlower.model.printing import exact_module
 
@@ -273,3 +275,25 @@ def test_one_of_several_arrays(model: str, image: str, capsys: Capture):
     error = refused(capsys, model, "--input", "both.npz", "--output", "y.npz")
     assert "both.npz holds 2 arrays (pixels, other), 1 is needed" in error
     assert "help: 2 of them fit image: 1x2x2x1xint8" in error
+
+
+def test_one_file_for_several_inputs(capsys: Capture):
+    a, b = build.quantized([4], 0.5, 3), build.quantized([4], 0.25, -1)
+    module = build.make_module([a, b], lambda x, y: [qnn.AddOp(x, y, a).result])
+    Path("add.mlir").write_text(exact_module(module))
+    first, second = (spec.name for spec in qlower.load("add.mlir").inputs)
+    x, y = np.arange(4, dtype=np.int8), np.arange(4, 8, dtype=np.int8)
+    np.savez("both.npz", **{second: y, first: x})
+    np.savez("one.npz", **{first: x})
+    command = ["run", "add.mlir", "--contract", "exact"]
+    compared = ["--contract", "exact", "--contract", "tflite"]
+    assert main([*command, "--input", "both.npz", "--output", "y.npz"]) == 0
+    (sums,) = np.load("y.npz").values()
+    expected = qlower.interpret(qlower.Model(module), x, y, contract="exact")
+    np.testing.assert_array_equal(sums, expected)
+    Path("y.npz").unlink()
+    error = refused(capsys, *command[1:], "--input", "one.npz")
+    assert "the model takes 2 inputs, 1 are given" in error
+    assert "or all one .npz file with their names" in error
+    assert main(["contracts", "compare", "add.mlir=both.npz", *compared]) == 0
+    assert main(["contracts", "compare", "add.mlir=one.npz", *compared]) == 1
