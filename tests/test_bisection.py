@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 from support.small_model import SMALL_MODEL
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, i8
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i8
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from qlower.bisection import Fault, bisect
 from qlower.cli import main
 from qlower.codegen.program import module
+from qlower.codegen.program.flavour import PLAIN, Flavour
+from qlower.codegen.program.plan import Plan
 from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.compilation import Compilation
 from qlower.dialects import qnn
@@ -113,6 +115,35 @@ def test_a_wrong_fusion(monkeypatch: pytest.MonkeyPatch):
     assert fault is not None
     assert fault.kernel == f"0, {kernels[0]}"
     assert fault.cause.startswith("fuse-layers, rewrite 1 of 2")
+
+
+def test_a_wrong_schedule(monkeypatch: pytest.MonkeyPatch):
+    """Nests that are cut as the first one is give other bits."""
+    kernels = Compilation(residual(), "tflite", TARGET).kernels
+    first, *_ = (op for op in kernels.walk() if isinstance(op, NestOp))
+    assert first.schedule is not None
+    planned: list[Plan] = []
+
+    def plan(given: ModuleOp, target: Target, flavour: Flavour = PLAIN) -> Plan:
+        planned.append(original_plan(given, target, flavour))
+        return planned[-1]
+
+    def machine_code(text: str, target: Target) -> bytes:
+        nests = (op for op in planned[-1].steps if isinstance(op, NestOp))
+        if first.schedule in {nest.schedule for nest in nests}:
+            text = text.replace(
+                "call <8 x i32> @llvm.smin", "call <8 x i32> @llvm.smax"
+            )
+        return original_code(text, target)
+
+    original_plan, original_code = module.plan, module.machine_code
+    monkeypatch.setattr(module, "plan", plan)
+    monkeypatch.setattr(module, "machine_code", machine_code)
+    fault = find()
+    assert fault is not None
+    assert fault.kernel == f"0, {layers()[0]}"
+    assert fault.cause.startswith(f"its schedule {first.schedule}: with #kernel.")
+    assert fault.cause.endswith(" it is right")
 
 
 def test_wrong_code(

@@ -30,14 +30,14 @@ func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
 // X86: movl %eax, known.level(%rip)
 // X86-LABEL: levels_run_checked:
 // X86-NOT: {{%[yz]mm}}
-// X86-DAG: callq level_1_qlower_main
-// X86-DAG: callq level_2_qlower_main
-// X86-DAG: callq level_3_qlower_main
-// X86-LABEL: level_1_nest_0_y:
+// X86-DAG: callq _level_1_qlower_main
+// X86-DAG: callq _level_2_qlower_main
+// X86-DAG: callq _level_3_qlower_main
+// X86-LABEL: _level_1_nest_0_y:
 // X86: {{^}}	pmaddwd {{.*}}%xmm
-// X86-LABEL: level_2_nest_0_y:
+// X86-LABEL: _level_2_nest_0_y:
 // X86: vpmaddwd {{.*}}%ymm
-// X86-LABEL: level_3_nest_0_y:
+// X86-LABEL: _level_3_nest_0_y:
 // X86: vpdpbusd {{.*}}%zmm
 
 // ARM-LABEL: processor_words:
@@ -46,10 +46,10 @@ func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
 // ARM: mov w0, #26
 // ARM: bl getauxval
 // ARM-NOT: known.level
-// ARM-LABEL: level_1_nest_0_y:
+// ARM-LABEL: _level_1_nest_0_y:
 // ARM-NOT: sdot
 // ARM: smlal
-// ARM-LABEL: level_2_nest_0_y:
+// ARM-LABEL: _level_2_nest_0_y:
 // ARM: sdot
 
 // All x86-64 processors run the least level: there is nothing to ask.

@@ -77,5 +77,5 @@ def test_wrong_inputs(compiled: CompiledObject, inputs: list[np.ndarray], messag
 
 
 def test_names_and_text(compiled: CompiledObject):
-    assert "@nest_0_layer_2_a_b(" in compiled.llvm_text
-    assert "nest_1_layer_1_a_b:" in compiled.assembly()
+    assert "@_nest_0_layer_2_a_b(" in compiled.llvm_text
+    assert "_nest_1_layer_1_a_b:" in compiled.assembly()

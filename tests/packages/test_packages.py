@@ -69,6 +69,23 @@ def test_a_name_is_what_everything_begins_with(name: str, tmp_path: Path):
     assert f"int32_t {name}_run(" in compiled.text("header")
 
 
+@pytest.mark.parametrize(
+    ("name", "layer", "cpus"),
+    [("nest_0", "run_checked", CPUS[:1]), ("level_1_nest_0", "level", CPUS)],
+)
+def test_a_name_that_a_layer_completes(
+    name: str, layer: str, cpus: list[str], tmp_path: Path
+):
+    """A layer's function is called after it, entry points after the name."""
+    model = tmp_path / "model.mlir"
+    model.write_text(SMALL_MODEL.replace("%conv", f"%{layer}"))
+    compiled = qlower.compile(model, target="x86_64-linux-gnu", cpu=cpus, name=name)
+    (path,) = compiled.save(tmp_path, emit=["obj"])
+    names = {symbol.name for symbol in read_object(path.read_bytes()).symbols}
+    prefix = "_level_1" if len(cpus) > 1 else ""
+    assert {f"{prefix}_nest_0_{layer}", f"{name}_{layer}"} <= names
+
+
 @pytest.mark.parametrize("name", ["", "7net", "_net", "a-b", "a b", "é", "a;b", "a\n"])
 def test_names_that_c_does_not_take(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -101,7 +101,7 @@ def compile_package(
     callees: list[str] = []
     needs: list[frozenset[str]] = []
     for number, (level, level_target) in enumerate(levels, 1):
-        prefix = f"level_{number}_" if others else ""
+        prefix = f"_level_{number}_" if others else "_"
         code = package.level(level_target.function_attributes)
         callees.append(prefix + ENTRY)
         planned = plan(level, level_target, entry=callees[-1], prefix=prefix)

@@ -139,12 +139,13 @@ def plan(
     flavour: Flavour = PLAIN,
     *,
     entry: str = ENTRY,
-    prefix: str = "",
+    prefix: str = "_",
 ) -> Plan:
     """How the entry function of a kernel-level module will be run.
 
-    Names of native functions begin with `prefix`. Raises QlowerError for a nest whose
-    family or schedule is not one that it can have.
+    Names of native functions begin with `prefix`: with an underscore, as no name of an
+    `Interface` does, so that none is that of an entry point. Raises QlowerError for a
+    nest whose family or schedule is not one that it can have.
     """
     steps: dict[Operation, KernelPlan] = {}
     for op in main_function(module).body.block.ops:
