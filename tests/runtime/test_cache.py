@@ -34,13 +34,13 @@ from qlower.runtime.objects import fingerprint
 from qlower.text.parsing import parse_module
 
 HELPER = """module attributes {{contract.base = "{base}"}} {{
-  func.func private @offset_and_clamp(%x: i32, %zero_point: i32, %min: i32, %max: i32)
-      -> i32 {{
+  func.func private @offset_and_clamp(
+      %x: i32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {{
     %c = arith.constant {added} : i32
     %y = arith.addi %x, %c : i32
-    %z = arith.addi %y, %zero_point : i32
-    %low = arith.maxsi %z, %min : i32
-    %r = arith.minsi %low, %max : i32
+    %z = arith.addi %y, %output_zero_point : i32
+    %low = arith.maxsi %z, %output_min : i32
+    %r = arith.minsi %low, %output_max : i32
     return %r : i32
   }}
 }}
