@@ -1,7 +1,8 @@
 """The lane of long tests, and an object cache that is thrown away.
 
 `pytest --long` runs the tests that are marked `long`, and what the environment
-variables of `LONG_VARIABLES` ask for.
+variables of `LONG_VARIABLES` ask for. Modules are verified after each pass then; tests
+of passes have that always (`verify_each`).
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from support.lanes import LARGE_VARIABLE, LEVELS_VARIABLE
 
 from qlower.passes import VERIFY_EACH
 
-LONG_VARIABLES = ("QLOWER_TEST_LARGE", "QLOWER_TEST_EVERY_LEVEL", VERIFY_EACH)
+LONG_VARIABLES = (LARGE_VARIABLE, LEVELS_VARIABLE, VERIFY_EACH)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -3,7 +3,6 @@ those of this machine's code for every contract."""
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from support import models_directory
 from support.aarch64 import aarch64_levels
 from support.elf import read_object
 from support.emulation import EmulatedExecutable
+from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.native import machine_levels
 
 import qlower
@@ -27,7 +27,7 @@ FILES = {path.parent.name: path for path in sorted(MODELS.glob("*/model.tflite")
 SMALL, LARGE = 150_000, 600_000
 """Bytes of a model that is run at every level, and of one that is left to the lane."""
 
-EVERYTHING = bool(os.environ.get("QLOWER_TEST_LARGE"))
+EVERYTHING = is_asked_for(LARGE_VARIABLE)
 """Set in a lane of its own: all models at all levels, small ones by all contracts."""
 
 needs_models = pytest.mark.skipif(not FILES, reason=f"no models in {MODELS}")

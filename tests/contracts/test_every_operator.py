@@ -6,7 +6,6 @@ TFLite models. Where a contract refuses one, its own text must be the reason.
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
 from pathlib import Path
@@ -14,7 +13,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from support.recordings import EVERY_LEVEL, make_executors
+from support.lanes import LEVELS_VARIABLE, is_asked_for
+from support.recordings import make_executors
 from support.run_files import RUN_TESTS
 from support.side_by_side import side_by_side
 from support.tflite_cases import CASES, random_inputs
@@ -77,7 +77,7 @@ def accepts(contract: str, model: qlower.Model) -> bool:
     ("turn", "contract"), list(enumerate(contract_names())), ids=str
 )
 def test_every_executor_gives_the_same_bits(turn: int, contract: str) -> None:
-    every = bool(os.environ.get(EVERY_LEVEL))
+    every = is_asked_for(LEVELS_VARIABLE)
     chosen = {
         name: (model, inputs)
         for index, (name, (model, inputs)) in enumerate(operators().items())

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -30,6 +29,7 @@ from qlower.model.build import (
 )
 from qlower.runtime.executors import Executor, Level
 from support import golden_directory
+from support.lanes import in_turn
 from support.native import machine_levels
 
 RUNTIMES = golden_directory() / "runtimes"
@@ -53,10 +53,6 @@ def read_recordings(name: str) -> tuple[dict[str, Array], Any]:
     return loaded, json.loads(bytes(loaded.pop("meta")))
 
 
-EVERY_LEVEL = "QLOWER_TEST_EVERY_LEVEL"
-"""The variable that makes tests of many recordings run each at every machine level."""
-
-
 def make_executors(
     model: qlower.Model, contract: str | None, turn: int | None = None
 ) -> dict[str, Executor]:
@@ -67,10 +63,8 @@ def make_executors(
     levels, the next model's another, unless the environment asks for every level.
     """
     levels = machine_levels()
-    if turn is not None and not os.environ.get(EVERY_LEVEL):
-        name = list(levels)[turn % len(levels)]
-        levels = {name: levels[name]}
-    return executors_for(levels, model, contract)
+    chosen = levels if turn is None else in_turn(levels, turn)
+    return executors_for(chosen, model, contract)
 
 
 def executors_for(

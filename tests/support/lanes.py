@@ -1,0 +1,26 @@
+"""What the environment asks for besides the default; `pytest --long` asks for all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from qlower.codegen.targets.resolve import Target
+
+LARGE_VARIABLE = "QLOWER_TEST_LARGE"
+"""The variable for the largest models where they are slow, and for more fuzzing."""
+
+LEVELS_VARIABLE = "QLOWER_TEST_EVERY_LEVEL"
+"""The variable that makes tests of many cases run each at every machine level."""
+
+
+def is_asked_for(variable: str) -> bool:
+    return bool(os.environ.get(variable))
+
+
+def in_turn(levels: Mapping[str, Target], turn: int) -> dict[str, Target]:
+    """One of the levels, the next turn's another, unless all are asked for."""
+    names: Sequence[str] = list(levels)
+    if not is_asked_for(LEVELS_VARIABLE):
+        names = [names[turn % len(names)]]
+    return {name: levels[name] for name in names}
