@@ -17,6 +17,8 @@ from qlower.version import __version__
 if TYPE_CHECKING:
     from qlower.api import Compiled, compile, interpret, jit, load_compiled, lower
     from qlower.diagnostics import QlowerError
+    from qlower.explain.diff import diff
+    from qlower.explain.diff_result import Diff
     from qlower.explain.trace import Trace, trace
     from qlower.frontends.load import load
     from qlower.model import Model, build
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Compiled",
     "CompiledLibrary",
+    "Diff",
     "JitFunction",
     "Model",
     "QlowerError",
@@ -35,6 +38,7 @@ __all__ = [
     "__version__",
     "build",
     "compile",
+    "diff",
     "interpret",
     "jit",
     "load",
@@ -50,10 +54,12 @@ _NAMES = lazy_table(
         "JitFunction": "qlower.runtime.executors:JitFunction",
         "Model": "qlower.model:Model",
         "QlowerError": "qlower.diagnostics:QlowerError",
+        "Diff": "qlower.explain.diff_result:Diff",
         "TensorSpec": "qlower.model.signature:TensorSpec",
         "Trace": "qlower.explain.trace:Trace",
         "build": "qlower.model.build",
         "compile": "qlower.api:compile",
+        "diff": "qlower.explain.diff:diff",
         "interpret": "qlower.api:interpret",
         "jit": "qlower.api:jit",
         "load": "qlower.frontends.load:load",

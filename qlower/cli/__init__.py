@@ -53,6 +53,7 @@ def make_parser() -> ArgumentParser:
         compile,
         completion,
         contracts,
+        diff,
         help,
         import_,
         inspect,
@@ -86,7 +87,7 @@ def make_parser() -> ArgumentParser:
     common.add_argument(
         "--debug", action="store_true", help="show a traceback for every error"
     )
-    work = (import_, inspect, lint, run, compile, trace, bisect, bench)
+    work = (import_, inspect, lint, run, compile, diff, trace, bisect, bench)
     for command in (*work, contracts, targets, cache):
         command.register(commands, common)
     for command in (completion, help):

@@ -14,14 +14,14 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith
 from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import Float32Type, Float64Type, ModuleOp
-from xdsl.ir import Operation, SSAValue
-from xdsl.traits import SymbolTable
+from xdsl.ir import Operation
 
 from qlower.contracts import Rule
 from qlower.contracts.rules import RULES
+from qlower.contracts.walk import walk_function
 from qlower.diagnostics import file_location
 from qlower.dialects import fixed
 from qlower.dialects.types import element_type
@@ -49,6 +49,14 @@ ROUNDED_BY: Mapping[type[Operation], str] = {
     arith.MaximumfOp: "clamps",
 }
 """How ops change a number that have no attribute which says so."""
+
+
+def line_of(op: Operation) -> str:
+    """The line of the text that an op stands in, `tflite.mlir:98`."""
+    place = file_location(op.location)
+    if place is None:
+        return ""
+    return f"{place.filename.data.rpartition('/')[2]}:{place.line.data}"
 
 
 @dataclass(frozen=True)
@@ -85,10 +93,7 @@ class Step:
     @property
     def place(self) -> str:
         """The line of the contract's text, `tflite.mlir:98`; none of a given value."""
-        place = None if self.op is None else file_location(self.op.location)
-        if place is None:
-            return ""
-        return f"{place.filename.data.rpartition('/')[2]}:{place.line.data}"
+        return "" if self.op is None else line_of(self.op)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,13 +102,14 @@ class Chain:
 
     `meant` is what the operation means for the element, in steps of the result, and
     `given` what it means for the values that the rule was given, which may have been
-    rounded or cut before; None where that isn't rational.
+    rounded or cut before, as `before` says; None where that isn't rational.
     """
 
     rule: str
     steps: tuple[Step, ...]
     meant: Fraction | None
     given: Fraction | None
+    before: str = ""
 
     @property
     def result(self) -> Array:
@@ -214,18 +220,20 @@ def rule_chain(
     rule: Rule,
     values: Mapping[str, Array],
     meant: Mapping[str, Array] | None = None,
+    before: str = "",
 ) -> Chain:
     """Run a rule on the values of one element; steps that don't reach the result are
-    left out. `meant` has those values as the model means them."""
+    left out. `meant` has those values as the model means them, and `before` says why
+    they may differ."""
     walk = _Walk(rule)
     arguments = [
         walk.add(name, None, (), values[name], name in RULES[rule.name].runtime)
         for name in rule.values
     ]
-    (result,) = walk.call(rule.function, arguments)
+    (result,) = walk_function(rule.function, arguments, walk.run)
     given = exact_result(rule.name, values)
     exact = given if meant is None else exact_result(rule.name, meant)
-    return Chain(rule.name, walk.needed(result), exact, given)
+    return Chain(rule.name, walk.needed(result), exact, given, before)
 
 
 class _Walk:
@@ -250,22 +258,8 @@ class _Walk:
         self._steps.append(step)
         return len(self._steps) - 1
 
-    def call(self, function: func.FuncOp, arguments: Sequence[int]) -> list[int]:
-        """Run a function's ops; returns the numbers of its results."""
-        block = function.body.block
-        known: dict[SSAValue, int] = dict(zip(block.args, arguments, strict=True))
-        for op in block.ops:
-            operands = [known[operand] for operand in op.operands]
-            if isinstance(op, func.ReturnOp):
-                return operands
-            known.update(zip(op.results, self._run(op, operands), strict=True))
-        raise AssertionError("a verified function returns")
-
-    def _run(self, op: Operation, operands: Sequence[int]) -> list[int]:
-        if isinstance(op, func.CallOp):
-            callee = SymbolTable.lookup_symbol(op, op.callee)
-            assert isinstance(callee, func.FuncOp)
-            return self.call(callee, operands)
+    def run(self, op: Operation, operands: Sequence[int]) -> Sequence[int]:
+        """Run an op; a selection made at compile time is what it takes."""
         steps = [self._steps[operand] for operand in operands]
         is_runtime = any(step.is_runtime for step in steps)
         if isinstance(op, arith.SelectOp):
@@ -280,12 +274,12 @@ class _Walk:
         ]
 
     def needed(self, result: int) -> tuple[Step, ...]:
-        """The steps that lead to the result, in order."""
+        """The steps that lead to the result, in order; those of compile time first."""
         wanted = {result}
         for number in range(result, -1, -1):
             if number in wanted:
                 wanted.update(self._steps[number].operands)
-        numbers = sorted(wanted)
+        numbers = sorted(wanted, key=lambda n: (self._steps[n].is_runtime, n))
         place = {number: index for index, number in enumerate(numbers)}
         steps = (self._steps[number] for number in numbers)
         return tuple(

@@ -82,8 +82,16 @@ class LayerRun:
             values = evaluation.at(index, self.result.shape)
             if values is not None:
                 meant = values | self._exact_sum(index)
-                chains.append(rule_chain(evaluation.rule, values, meant))
+                chains.append(rule_chain(evaluation.rule, values, meant, self.cut))
         return chains
+
+    @property
+    def cut(self) -> str:
+        """How an accumulator may differ from the exact sum and bias."""
+        if self.product != EXACT:
+            return self.product.replace("_", " ")
+        is_real = self.bias is not None and self.bias.dtype.kind == "f"
+        return "bias rounded" if is_real else "wraps"
 
     @property
     def product(self) -> str:

@@ -16,6 +16,9 @@ from qlower.report.table import Cell, Column, Table
 WIDENING = (arith.ExtSIOp, arith.ExtUIOp, arith.ExtFOp)
 """Ops that are exact whatever they are given."""
 
+BEFORE = "rounded before"
+"""What is said of a ratio of scales that isn't the exact one."""
+
 SMALLEST_TOLD = Fraction(1, 2**40)
 """An error of a compile-time step that is told, in steps of the result."""
 
@@ -50,17 +53,21 @@ def rows_of(chain: Chain) -> list[Row]:
     rows: list[Row] = []
     meant, given, start = chain.meant, chain.given, chain.exact_values[-1]
     if given != meant:
-        rows.append(_before("sum", "as the rule is given it", meant, given))
+        rows.append(_before("sum", "products and bias", chain.before, meant, given))
     if abs(_error(given, start) or 0) >= SMALLEST_TOLD:
-        rows.append(_before("ratio", "made of the scales", given, start))
+        rows.append(_before("ratio", "made of the scales", BEFORE, given, start))
     names = _Names(chain)
     return [*rows, *(_row(chain, number, names) for number in range(len(chain.steps)))]
 
 
 def _before(
-    name: str, text: str, before: Fraction | None, after: Fraction | None
+    name: str,
+    text: str,
+    how: str,
+    before: Fraction | None,
+    after: Fraction | None,
 ) -> Row:
-    error, how = _error(before, after), "rounded before"
+    error = _error(before, after)
     return Row(name, text, None, None, how, error, after, "", True, False)
 
 

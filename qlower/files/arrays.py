@@ -50,14 +50,14 @@ def read_arrays(path: Path) -> dict[str, Array]:
         if path.suffix == ".npy":
             with path.open("rb") as stream:
                 size = path.stat().st_size
-                return {path.stem: _read_one(stream, size)}
+                return {path.stem: read_npy(stream, size)}
         with zipfile.ZipFile(path) as archive:
             arrays: dict[str, Array] = {}
             for member in archive.infolist():
                 with archive.open(member) as stream:
                     data = io.BytesIO(stream.read())
                 name = member.filename.removesuffix(".npy")
-                arrays[name] = _read_one(data, len(data.getbuffer()))
+                arrays[name] = read_npy(data, len(data.getbuffer()))
             return arrays
     except FileNotFoundError as error:
         raise QlowerError(f"cannot read {path}: {error.strerror}") from error
@@ -90,8 +90,9 @@ def write_arrays(stream: BinaryIO, arrays: Mapping[str, Array]) -> None:
     stream.write(content.getbuffer())
 
 
-def _read_one(stream: BinaryIO, size: int) -> Array:
-    """Read one array from a stream of `size` bytes, at its beginning."""
+def read_npy(stream: BinaryIO, size: int) -> Array:
+    """Read one array in the format of `.npy` from a stream of `size` bytes, at its
+    beginning; ValueError for a damaged one, or one that holds pickled objects."""
     readers = {
         (1, 0): _npy_format.read_array_header_1_0,
         (2, 0): _npy_format.read_array_header_2_0,

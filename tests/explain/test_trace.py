@@ -13,6 +13,7 @@ from support.run_files import RUN_TESTS, RunTest
 import qlower
 from qlower.cli import main
 from qlower.diagnostics import QlowerError
+from qlower.frontends.import_options import ImportOptions
 from qlower.frontends.load import load_text
 from qlower.model.layers import layer_name, layers
 from qlower.model.signature import Array
@@ -26,7 +27,7 @@ APPROXIMATE = {"hard_swish", "leaky_relu"}
 
 def traces(test: RunTest, contract: str) -> list[qlower.Trace]:
     """Some elements of the last layer."""
-    model = load_text(test.text.encode(), str(test.path))
+    model = load_text(test.text.encode(), str(test.path), ImportOptions())
     inputs = test.inputs(model)
     *_, last = layers(model.module)
     results: dict[str, Array] = {}

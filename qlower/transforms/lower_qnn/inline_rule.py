@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects import arith, cf, func
+from xdsl.dialects import arith, cf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.traits import SymbolTable
 
 from qlower.contracts import Rule
+from qlower.contracts.walk import walk_function
 from qlower.diagnostics import QlowerError
 from qlower.interp import make_interpreter
 from qlower.interp.values import Array
@@ -45,7 +45,7 @@ def inline_rule(
     arguments: list[Value] = [
         runtime[name] if name in runtime else constants[name] for name in rule.values
     ]
-    results = inliner.call(rule.function, arguments)
+    results = walk_function(rule.function, arguments, inliner.inline)
     types = rule.function.function_type.outputs
     return tuple(
         inliner.materialize(value, type)
@@ -58,27 +58,14 @@ class _Inliner:
         self._interpreter = interpreter
         self._nest = nest
 
-    def call(self, function: func.FuncOp, arguments: Sequence[Value]) -> list[Value]:
-        """Inline a call, with its own bindings of the function's values."""
-        block = function.body.block
-        bindings: dict[SSAValue, Value] = dict(zip(block.args, arguments, strict=True))
-        for op in block.ops:
-            operands = [bindings[operand] for operand in op.operands]
-            if isinstance(op, func.ReturnOp):
-                return operands
-            results = self._inline(op, operands)
-            bindings.update(zip(op.results, results, strict=True))
-        raise AssertionError("a verified function returns")
-
     def materialize(self, value: Value, type: Attribute) -> SSAValue:
         """A value of the nest that holds `value`."""
         if isinstance(value, SSAValue):
             return value
         return self._nest.constant(value, type)
 
-    def _inline(self, op: Operation, operands: list[Value]) -> Sequence[Value]:
-        if isinstance(op, func.CallOp):
-            return self.call(_callee(op), operands)
+    def inline(self, op: Operation, operands: Sequence[Value]) -> Sequence[Value]:
+        """What an op gives: evaluated now, or a copy of it in the nest."""
         known = [value for value in operands if not isinstance(value, SSAValue)]
         if len(known) == len(operands):
             return self._interpreter.run_op(op, tuple(known))
@@ -97,10 +84,3 @@ class _Inliner:
         ]
         copy = op.clone(dict(zip(op.operands, values, strict=True)))
         return self._nest.add(copy).results
-
-
-def _callee(op: func.CallOp) -> func.FuncOp:
-    """The function that a call of a checked contract names."""
-    function = SymbolTable.lookup_symbol(op, op.callee)
-    assert isinstance(function, func.FuncOp)
-    return function

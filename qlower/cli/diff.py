@@ -1,0 +1,92 @@
+"""`qlower diff`: where two systems part."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from qlower.cli.exit_codes import ExitCode, UsageError
+from qlower.cli.options import (
+    add_command,
+    add_contract,
+    add_inputs,
+    add_model,
+    given_model,
+    layer_contracts,
+)
+from qlower.cli.output import terminal_width
+from qlower.cli.parser import ArgumentParser, Commands
+from qlower.cli.progress import clear_status, progress
+
+EXAMPLE = """  qlower diff tflite pytorch-fbgemm model.tflite --input images.npy
+  qlower diff tflite device_layers.npz model.tflite --input image.npy
+  qlower diff litert jit model.tflite --random
+  qlower diff interp x86-64-v3 model.mlir --input x.npy --at conv1[0,3,4,7]
+
+A and B are each one of
+  a contract      by name, or an .mlir file
+  an executor     interp, jit, or a CPU such as x86-64-v3; CONTRACT:EXECUTOR for both
+  a live system   litert, litert-ref, litert-opt, torch, live:onnxruntime
+  a dump          of layers' results: .npz (as of --save-layers), .npy, a folder,
+                  Polygraphy's .json, ONNX Runtime's .tensorproto or .pb
+
+Each layer is compared twice: carried, where each side has its own values, and alone,
+where both have those of A (of B, if A alone can be computed here).
+
+Exits with 0 where all is equal, with 1 where anything differs."""
+
+
+def register(commands: Commands, common: ArgumentParser) -> None:
+    """Add the command to the parser."""
+    summary = "find the layer and the rounding where two systems part"
+    parser = add_command(commands, common, "diff", summary, EXAMPLE)
+    parser.add_argument("a", metavar="A", help="what is compared with")
+    parser.add_argument("b", metavar="B", help="what is compared")
+    add_model(parser)
+    add_inputs(parser)
+    parser.add_argument(
+        "--at",
+        metavar="LAYER[n,h,w,c]",
+        help="the element whose steps are shown (default: the first that differs)",
+    )
+    add_contract(parser)
+    parser.add_argument(
+        "--b-layer-contract",
+        action="append",
+        default=[],
+        metavar="LAYER=NAME",
+        help="another contract for some layers of B alone (repeatable)",
+    )
+    parser.add_argument("--json", action="store_true", help="write it all as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare, and tell where they part."""
+    from qlower.cli.inputs import given_arrays
+    from qlower.explain.diff import diff
+    from qlower.explain.sides import UnknownSide
+    from qlower.frontends.load import as_model
+
+    model = as_model(given_model(options))
+    inputs = given_arrays(model.inputs, options).values()
+    try:
+        found = diff(
+            options.a,
+            options.b,
+            model,
+            *inputs,
+            contract=options.contract,
+            at=options.at,
+            layer_contracts=layer_contracts(options.layer_contract),
+            b_layer_contracts=layer_contracts(options.b_layer_contract),
+            progress=progress,
+        )
+    except UnknownSide as error:
+        raise UsageError(error.message, help=error.help) from error
+    clear_status()
+    if options.json:
+        print(json.dumps(found.to_dict(), indent=1))
+    else:
+        print(found.render(terminal_width()))
+    return 0 if found.is_equal else ExitCode.FOUND

@@ -1,0 +1,42 @@
+"""Going through a rule op by op, as if its calls were inlined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import SymbolTable
+
+Value = TypeVar("Value")
+
+
+def walk_function(
+    function: FuncOp,
+    arguments: Sequence[Value],
+    run: Callable[[Operation, Sequence[Value]], Sequence[Value]],
+) -> Sequence[Value]:
+    """The results of a checked contract's function.
+
+    `run` gives the results of an op for its operands; each call of a function has its
+    own values.
+    """
+    block = function.body.block
+    known: dict[SSAValue, Value] = dict(zip(block.args, arguments, strict=True))
+    for op in block.ops:
+        operands = [known[operand] for operand in op.operands]
+        if isinstance(op, ReturnOp):
+            return operands
+        if isinstance(op, CallOp):
+            results = walk_function(_callee(op), operands, run)
+        else:
+            results = run(op, operands)
+        known.update(zip(op.results, results, strict=True))
+    raise AssertionError("a verified function returns")
+
+
+def _callee(op: CallOp) -> FuncOp:
+    function = SymbolTable.lookup_symbol(op, op.callee)
+    assert isinstance(function, FuncOp)
+    return function

@@ -1,0 +1,223 @@
+"""Where two systems part on a model: layer by layer, and step by step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from qlower.compilation import Compilation
+from qlower.explain.diff_result import ChainPair, Diff, LayerDifference, trace_rows
+from qlower.explain.difference import Difference
+from qlower.explain.pairing import pair_rows
+from qlower.explain.place import Place, parse_place
+from qlower.explain.sides import (
+    Computed,
+    Side,
+    SideLike,
+    Values,
+    make_side,
+    result_specs,
+)
+from qlower.explain.steps import other_step
+from qlower.explain.trace import Trace, trace_of
+from qlower.float_environment import default_floats
+from qlower.frontends.load import ModelOrPath
+from qlower.interp.values import Array
+from qlower.model import Model
+from qlower.model.input_sets import input_set
+from qlower.model.layers import layer_name, layers
+from qlower.model.random_inputs import random_input
+from qlower.model.signature import TensorSpec, assign_inputs
+
+Progress: TypeAlias = Callable[[Iterable[int], str], Iterable[int]]
+"""Goes through numbers, and shows how far it is."""
+
+
+def no_progress(numbers: Iterable[int], title: str) -> Iterable[int]:
+    """Shows nothing."""
+    return numbers
+
+
+@default_floats()
+def diff(
+    a: SideLike,
+    b: SideLike,
+    model: ModelOrPath,
+    *inputs: Array,
+    contract: str | None = None,
+    at: str | None = None,
+    random: int | None = None,
+    layer_contracts: Mapping[str, str] | None = None,
+    b_layer_contracts: Mapping[str, str] | None = None,
+    progress: Progress = no_progress,
+    **named_inputs: Array,
+) -> Diff:
+    """Where two systems part on a model.
+
+    `a` and `b` are what `make_side` takes: contracts, executors, live systems, dumps.
+    Inputs are as for `interpret`, one or a set; with `random` one is drawn by that
+    seed. `contract` holds for sides that name none. The chain is that of the first
+    element that differs when layers run alone, or of `at`, `LAYER[n,h,w,c]`.
+    `layer_contracts` is as in `lower`, for both sides; `b_layer_contracts` for the
+    second only.
+    """
+    loaded = Compilation(model, contract, layer_contracts=layer_contracts or {}).model
+    other = Compilation(loaded, layer_contracts=b_layer_contracts or {}).model
+    specs = loaded.inputs
+    if random is not None:
+        draw = np.random.default_rng(random)
+        inputs = tuple(random_input(spec, draw) for spec in specs)
+    arrays = assign_inputs(specs, inputs, named_inputs)
+    examples = input_set(specs, dict(zip([s.name for s in specs], arrays, strict=True)))
+    place = None if at is None else parse_place(loaded.module, at)
+    runs = len(examples.runs)
+    first = make_side(a, loaded, contract, runs)
+    second = make_side(b, other, contract, runs)
+    comparison = _Comparison(first, second, loaded, examples.runs)
+    for number in progress(range(runs), "diff"):
+        comparison.add(number)
+    comparison.compare_steps()
+    return comparison.finish(place)
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """A comparison under way, of two sides on the inputs of some runs."""
+
+    first: Side
+    second: Side
+    model: Model
+    runs: Sequence[Values]
+
+    @cached_property
+    def rows(self) -> list[LayerDifference]:
+        """All layers' results, in order."""
+        return _layers_of(self.model, self.specs)
+
+    @cached_property
+    def specs(self) -> dict[str, TensorSpec]:
+        """What each of them is."""
+        return result_specs(self.model)
+
+    @property
+    def alone(self) -> Computed | None:
+        """The side whose layers run alone, on the values of the other one."""
+        sides = (self.second, self.first)
+        return next((side for side in sides if isinstance(side, Computed)), None)
+
+    @property
+    def reference(self) -> Side:
+        """The side whose values the layers of the other are given."""
+        return self.first if self.alone is self.second else self.second
+
+    def add(self, number: int) -> None:
+        """Compare on one input, whole networks and layers alone."""
+        inputs = self.runs[number]
+        a = self.first.values(number, inputs)
+        b = self.second.values(number, inputs)
+        for row in self.rows:
+            if row.name in a and row.name in b:
+                row.carried = row.carried or Difference()
+                row.carried.add(number, a[row.name], b[row.name], self._zero(row))
+        if self.alone is None:
+            return
+        given = a if self.alone is self.second else b
+        local = self.alone.alone(given)
+        for row in self.rows:
+            if row.name in given and row.name in local:
+                row.alone = row.alone or Difference()
+                pair = given[row.name], local[row.name]
+                row.alone.add(number, *self._in_order(pair), self._zero(row))
+
+    def _zero(self, row: LayerDifference) -> int:
+        return self.specs[row.name].zero_point or 0
+
+    def _in_order(self, pair: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Reference and other value as those of the first and the second side."""
+        return pair if self.alone is self.second else (pair[1], pair[0])
+
+    def compare_steps(self) -> None:
+        """Look for layers with other constants, on the first input."""
+        a, b = self.first, self.second
+        if not (isinstance(a, Computed) and isinstance(b, Computed)):
+            return
+        others = [row for row in self.rows if not a.has_same_rules(b, row.name)]
+        if others:
+            values = a.values(0, self.runs[0])
+            for row in others:
+                if ":" not in row.name:
+                    left, right = a.layer(row.name, values), b.layer(row.name, values)
+                    row.steps = other_step(left, right)
+
+    def finish(self, place: Place | None) -> Diff:
+        """All of it, with the chain of one element."""
+        return Diff(
+            self.first.title,
+            self.second.title,
+            len(self.runs),
+            self.rows,
+            None if self.alone is None else self.reference.title,
+            self._chain(place),
+            tuple(note for side in (self.first, self.second) for note in side.notes),
+        )
+
+    def _chain(self, wanted: Place | None) -> ChainPair | None:
+        found = self._place(wanted)
+        if found is None or self.alone is None:
+            return None
+        place, number = found
+        assert place.index is not None
+        values = self.reference.values(number, self.runs[number])
+        layer = place.layer.rpartition(":")[0] or place.layer
+        if place.layer not in values or not self.alone.is_ready(layer, values):
+            return None
+        traces: list[Trace | None] = []
+        for side in (self.first, self.second):
+            if isinstance(side, Computed) and layer == place.layer:
+                run = side.layer(layer, values)
+                traces.append(trace_of(run, layer, place.index))
+            else:
+                traces.append(None)
+        local = self.alone.alone(values)
+        pair = values[place.layer][place.index], local[place.layer][place.index]
+        left, right = (trace_rows(trace) if trace else [] for trace in traces)
+        exact = next((trace.exact for trace in traces if trace is not None), None)
+        pairs = pair_rows(left, right, exact) if left and right else []
+        is_same = not any(pair.differs for pair in pairs)
+        return ChainPair(
+            place,
+            number,
+            self._in_order(pair),
+            (traces[0], traces[1]),
+            () if is_same else tuple(pairs),
+        )
+
+    def _place(self, wanted: Place | None) -> tuple[Place, int] | None:
+        """The wanted element, or the first that differs alone, and in which input."""
+        rows = [row for row in self.rows if wanted is None or row.name == wanted.layer]
+        if wanted is not None and wanted.index is not None:
+            return wanted, 0
+        for row in rows:
+            if row.alone is not None and row.alone.first is not None:
+                number, index = row.alone.first
+                return Place(row.name, index), number
+        if wanted is None:
+            return None
+        return Place(wanted.layer, (0,) * len(self.specs[wanted.layer].shape)), 0
+
+
+def _layers_of(model: Model, specs: Mapping[str, TensorSpec]) -> list[LayerDifference]:
+    found: list[LayerDifference] = []
+    for number, op in enumerate(layers(model.module)):
+        kind = op.name.removeprefix("qnn.")
+        found += [
+            LayerDifference(number, name, kind, math.prod(spec.shape))
+            for name, spec in specs.items()
+            if layer_name(op) in (name, name.rpartition(":")[0])
+        ]
+    return found

@@ -1,0 +1,292 @@
+"""What a comparison of two systems found, as text, as plain data and for notebooks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from qlower.explain.difference import Difference
+from qlower.explain.pairing import Pair, pair_table, path
+from qlower.explain.place import Place
+from qlower.explain.rows import Row, ratio, rows_of, show_exact, show_value
+from qlower.explain.steps import StepDifference
+from qlower.explain.trace import Trace
+from qlower.interp.values import Array
+from qlower.report.table import Cell, Column, Table, counted
+
+
+@dataclass
+class LayerDifference:
+    """One result of a layer, of so many elements for one input.
+
+    `carried` is with each side on its own values, `alone` with both on those of
+    `Diff.reference`; None where a side has no value for it. `steps` tells of another
+    constant or attribute in what is otherwise the same arithmetic, whether or not any
+    element shows it.
+    """
+
+    number: int
+    name: str
+    kind: str
+    elements: int
+    carried: Difference | None = None
+    alone: Difference | None = None
+    steps: StepDifference | None = None
+
+
+@dataclass(frozen=True)
+class ChainPair:
+    """One element by both sides, both on the same values: the steps of each, lined up.
+
+    A side that isn't computed here has a value and no steps.
+    """
+
+    place: Place
+    run: int
+    values: tuple[Array, Array]
+    traces: tuple[Trace | None, Trace | None]
+    pairs: tuple[Pair, ...]
+
+    @property
+    def parting(self) -> Pair | None:
+        """The step where they part."""
+        return next((pair for pair in self.pairs if pair.is_parting), None)
+
+
+@dataclass(frozen=True, repr=False)
+class Diff:
+    """What is told of two sides, `a` and `b`.
+
+    `reference` is the side whose values both get where layers run alone, None where
+    neither side can run a layer; `notes` say how dumps were matched.
+    """
+
+    a: str
+    b: str
+    runs: int
+    layers: Sequence[LayerDifference]
+    reference: str | None
+    chain: ChainPair | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether no element differs."""
+        return not any(
+            difference is not None and difference.differing
+            for layer in self.layers
+            for difference in (layer.carried, layer.alone)
+        )
+
+    @property
+    def guilty(self) -> LayerDifference | None:
+        """The first layer that differs by itself; None if none does."""
+        return next(
+            (one for one in self.layers if one.alone and one.alone.differing), None
+        )
+
+    @property
+    def first_carried(self) -> LayerDifference | None:
+        """The first layer that differs at all."""
+        return next(
+            (one for one in self.layers if one.carried and one.carried.differing), None
+        )
+
+    @property
+    def table(self) -> Table[LayerDifference]:
+        """A line for each layer."""
+        return _table(self)
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def render(self, width: int | None = None) -> str:
+        """The text for a terminal that is so many characters wide."""
+        return "\n".join(_lines(self, width))
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data: exact numbers are fractions as text, `75/2`."""
+        guilty = self.guilty
+        return {
+            "a": self.a,
+            "b": self.b,
+            "inputs": self.runs,
+            "equal": self.is_equal,
+            "notes": list(self.notes),
+            "layers": self.table.records(),
+            "first_alone": None if guilty is None else guilty.name,
+            "chain": None if self.chain is None else _chain_dict(self.chain),
+        }
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        parts = [self.table.render("html")]
+        parts += [f"<p>{escape(line)}</p>" for line in _verdict(self)]
+        if self.chain is not None:
+            head = _chain_head(self, self.chain)
+            parts += [f"<p>{escape(line)}</p>" for line in head]
+            if self.chain.pairs:
+                shown = pair_table(self.chain.pairs, self.a, self.b)
+                parts.append(shown.render("html"))
+        return "\n".join(parts)
+
+
+LEGEND = (
+    "carried: elements that differ with each side on its own values; alone: with both "
+    "on {reference}.",
+    "max: the largest difference; dB: signal to noise.",
+)
+
+
+def _table(diff: Diff) -> Table[LayerDifference]:
+    columns: list[Column[LayerDifference]] = [
+        Column("#", "number", lambda row: row.number),
+        Column("layer", "layer", lambda row: row.name, right=False, least=12),
+        Column("op", "op", lambda row: row.kind, right=False, rank=1),
+        Column("elements", "elements", lambda row: row.elements, rank=2),
+        *_columns("carried", lambda row: row.carried),
+        *_columns("alone", lambda row: row.alone),
+        Column(
+            None, "steps", lambda row: None if row.steps is None else str(row.steps)
+        ),
+    ]
+    reference = "the same, for which one side must be computed here"
+    if diff.reference is not None:
+        reference = f"those of {diff.reference}"
+    notes = [line.format(reference=reference) for line in LEGEND]
+    title = f"{diff.a} and {diff.b}, {counted(diff.runs, 'input')}"
+    return Table(title, diff.layers, columns, notes=notes)
+
+
+def _columns(
+    mode: str, of: Callable[[LayerDifference], Difference | None]
+) -> list[Column[LayerDifference]]:
+    """What is told of one of the two modes."""
+
+    def share(row: LayerDifference) -> Cell:
+        found = of(row)
+        return None if found is None else found.differing / max(found.elements, 1)
+
+    def show_share(row: LayerDifference) -> str:
+        found = share(row)
+        return "-" if not isinstance(found, float) else f"{found:.2%}" if found else ""
+
+    def number(row: LayerDifference, name: str) -> Cell:
+        found: Cell = None if (one := of(row)) is None else getattr(one, name)
+        is_told = not isinstance(found, float) or math.isfinite(found)
+        return found if is_told else None
+
+    def show(row: LayerDifference, name: str) -> str:
+        found = number(row, name)
+        if (
+            not isinstance(found, int | float)
+            or not (of(row) or Difference()).differing
+        ):
+            return ""
+        return f"{found:.1f}" if name == "decibels" else f"{found:.6g}"
+
+    return [
+        Column(mode, f"{mode}_differing", lambda row: number(row, "differing")),
+        Column("share", f"{mode}_share", share, show_share, rank=3),
+        Column(
+            "max",
+            f"{mode}_largest",
+            lambda row: number(row, "largest"),
+            lambda row: show(row, "largest"),
+        ),
+        Column(
+            "dB",
+            f"{mode}_decibels",
+            lambda row: number(row, "decibels"),
+            lambda row: show(row, "decibels"),
+            rank=4,
+        ),
+    ]
+
+
+def _lines(diff: Diff, width: int | None) -> Iterator[str]:
+    yield f"{diff.a} and {diff.b}, {counted(diff.runs, 'input')}"
+    yield from diff.notes
+    yield ""
+    yield diff.table.render("plain", width)
+    yield ""
+    yield from _verdict(diff)
+    if diff.chain is not None:
+        yield ""
+        yield from _chain_head(diff, diff.chain)
+        if diff.chain.pairs:
+            yield ""
+            yield pair_table(diff.chain.pairs, diff.a, diff.b).render("plain", width)
+        parting, (a, b) = diff.chain.parting, diff.chain.values
+        if parting is not None and a != b:
+            yield f"they part at {_where(parting)}"
+
+
+def _verdict(diff: Diff) -> Iterator[str]:
+    """What differs first, and why, in a line or two."""
+    guilty, carried = diff.guilty, diff.first_carried
+    if diff.is_equal:
+        yield "nothing differs"
+    elif guilty is not None and guilty.alone is not None:
+        yield (
+            f"the first layer that differs by itself is {guilty.name}: "
+            f"{guilty.alone.differing:,} of {guilty.alone.elements:,} elements, "
+            f"by up to {guilty.alone.largest:.6g}"
+        )
+    elif carried is not None:
+        yield f"the first layer that differs is {carried.name}"
+        if diff.reference is not None:
+            yield "no layer differs by itself"
+    for layer in diff.layers:
+        if layer.steps is not None:
+            hidden = not (layer.alone and layer.alone.differing)
+            but = ", though no element differs" if hidden else ""
+            yield f"{layer.name} has another step{but}: {layer.steps}"
+
+
+def _chain_head(diff: Diff, chain: ChainPair) -> Iterator[str]:
+    a, b = (show_value(value) for value in chain.values)
+    exact = next((t.exact for t in chain.traces if t is not None), None)
+    at = f"{chain.place}" + (f" of input {chain.run}" if diff.runs > 1 else "")
+    yield f"{at}: {a} | {b}" + (
+        f" | exact {show_exact(exact)}" if exact is not None else ""
+    )
+    width = max(len(diff.a), len(diff.b))
+    for side, trace in zip((diff.a, diff.b), chain.traces, strict=True):
+        if trace is None:
+            yield f"  {side:{width}}  is not computed here, so its steps are not known"
+        elif trace.chains:
+            yield f"  {side:{width}}  {path(trace_rows(trace), trace.exact)}"
+    if not chain.pairs and all(chain.traces):
+        yield "  both take the same steps"
+
+
+def _where(pair: Pair) -> str:
+    """A step of each side, with how it rounds and where it stands."""
+    rows = [
+        f"{row.name} ({', '.join(filter(None, (row.how, row.place)))})"
+        for row in pair.rows
+    ]
+    return " | ".join(rows)
+
+
+def trace_rows(trace: Trace) -> list[Row]:
+    """The steps of all rules that do more than pass a number on."""
+    return [row for chain in trace.chains for row in rows_of(chain) if not row.is_plain]
+
+
+def _chain_dict(chain: ChainPair) -> dict[str, object]:
+    exact = next((t.exact for t in chain.traces if t is not None), None)
+    return {
+        "at": str(chain.place),
+        "input": chain.run,
+        "values": [value.item() for value in chain.values],
+        "exact": ratio(exact),
+        "steps": pair_table(chain.pairs, "a", "b").records(),
+        "parting": None if chain.parting is None else _where(chain.parting),
+    }

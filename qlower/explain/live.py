@@ -1,0 +1,67 @@
+"""Sides that are other systems, run in this process on the model's own file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TypeAlias
+
+from qlower.diagnostics import QlowerError
+from qlower.explain.dumps import match_dump
+from qlower.extras import install_line
+from qlower.interp.values import Array
+from qlower.model import Model
+
+Values: TypeAlias = Mapping[str, Array]
+
+Run: TypeAlias = Callable[[Sequence[Array]], dict[str, Array]]
+"""From a model's inputs, in order, to all tensors that the system has, by name."""
+
+LIVE: Mapping[str, tuple[str, str, str]] = {
+    "litert": ("litert", "BUILTIN", "litert"),
+    "litert-opt": ("litert", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "litert"),
+    "litert-ref": ("litert", "BUILTIN_REF", "litert"),
+    "onnxruntime": ("onnxruntime", "", "peers"),
+}
+"""Systems by name: the module here that runs them, which kernels, and the extra that
+they need. LiteRT's are those with the XNNPACK delegate, its optimized ones without, and
+the reference kernels."""
+
+
+@dataclass
+class Live:
+    """A system that runs the model's file; `notes` say how tensors were matched."""
+
+    title: str
+    model: Model
+    run: Run
+    notes: list[str] = field(default_factory=list[str])
+
+    def values(self, number: int, inputs: Values) -> Values:
+        """Inputs, and the results of layers that the system shows."""
+        given = [inputs[spec.name] for spec in self.model.inputs]
+        found = match_dump(self.title, [self.run(given)], self.model, 1)
+        if not self.notes:
+            self.notes += found.notes
+        return {**inputs, **found.runs[0]}
+
+
+def live_side(name: str, model: Model) -> Live:
+    """The system of that name on a model that was read from a file.
+
+    Raises `QlowerError` for one that isn't installed, or can't read the file.
+    """
+    module, kernels, extra = LIVE[name]
+    if model.path is None:
+        raise QlowerError(f"{name} needs the file of the model, which has none")
+    try:
+        system: ModuleType = import_module(f"qlower.explain.systems.{module}")
+        prepare: Callable[[Path, str], Run] = system.prepare
+        return Live(name, model, prepare(model.path, kernels))
+    except ImportError as error:
+        raise QlowerError(
+            f"{name} can't be used here: {error}", help=install_line(extra)
+        ) from error

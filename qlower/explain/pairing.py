@@ -1,0 +1,242 @@
+"""Two chains beside each other: which step of one is which of the other.
+
+Contracts take other steps to the same end: one multiplies floats, another shifts. So
+steps are lined up by what the result would be after them, and by what they do, not by
+their position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from qlower.explain.rows import Row, show_exact, show_value
+from qlower.report.table import Cell, Column, Table
+
+UNPAIRED = -0.2
+"""What it costs to leave a step alone."""
+
+CLOSE = Fraction(1, 2**12)
+"""Results so far that are the same but for float32's own roundings, in steps."""
+
+TOLD = Fraction(1, 2**8)
+"""An error that is told in a line of few words, in steps of the result."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A step of each chain, or of one alone; `is_parting` is where they part."""
+
+    left: Row | None
+    right: Row | None
+    is_parting: bool = False
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The steps that there are."""
+        return tuple(row for row in (self.left, self.right) if row is not None)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the values of two steps that do the same differ."""
+        a, b = self.left, self.right
+        return a is None or b is None or not _same_value(a, b) or a.how != b.how
+
+    def both(self, texts: Sequence[str]) -> str:
+        """What the sides say, once where they say the same."""
+        return " | ".join(dict.fromkeys(text for text in texts if text))
+
+
+def pair_rows(
+    left: Sequence[Row], right: Sequence[Row], exact: Fraction | None
+) -> list[Pair]:
+    """The steps of two chains in order, as many as possible side by side; both begin
+    with the exact result."""
+    best = [[0.0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    for i in range(len(left), -1, -1):
+        for j in range(len(right), -1, -1):
+            choices = [
+                *([best[i + 1][j] + UNPAIRED] if i < len(left) else []),
+                *([best[i][j + 1] + UNPAIRED] if j < len(right) else []),
+            ]
+            if i < len(left) and j < len(right):
+                choices.append(best[i + 1][j + 1] + _likeness(left[i], right[j]))
+            best[i][j] = max(choices, default=0.0)
+    pairs: list[Pair] = []
+    i = j = 0
+    while i < len(left) or j < len(right):
+        if i < len(left) and j < len(right):
+            together = best[i + 1][j + 1] + _likeness(left[i], right[j])
+            if best[i][j] == together:
+                pairs.append(Pair(left[i], right[j]))
+                i, j = i + 1, j + 1
+                continue
+        if i < len(left) and best[i][j] == best[i + 1][j] + UNPAIRED:
+            pairs.append(Pair(left[i], None))
+            i += 1
+        else:
+            pairs.append(Pair(None, right[j]))
+            j += 1
+    return _with_parting(pairs, exact)
+
+
+def _likeness(a: Row, b: Row) -> float:
+    """How much speaks for two steps being one: foremost the result so far, then that
+    both round to whole numbers or neither does, then the op and its place."""
+    apart = _apart(a.so_far, b.so_far)
+    is_given = a.name == b.name and _op(a) == _op(b) == "given"
+    return (
+        (2.0 if apart is not None and apart < CLOSE else 0.0)
+        + (3.0 if is_given else 0.0)
+        + (2.0 if a.place and a.place == b.place else 0.0)
+        + (1.0 if _op(a) == _op(b) else 0.0)
+        + (1.0 if _in_one_unit(a, b) else 0.0)
+        + (0.0 if _kind(a) != _kind(b) else 1.5 if _kind(a) == "rounds" else 0.5)
+        - (1.0 if _kind(a) != _kind(b) else 0.0)
+        - (min(1.0, float(apart)) if apart is not None else 1.0)
+    )
+
+
+def _in_one_unit(a: Row, b: Row) -> bool:
+    """Whether two values are nearly the same number."""
+    if a.value is None or b.value is None:
+        return False
+    first, second = float(a.value), float(b.value)
+    return abs(first - second) <= max(1.0, abs(first) / 16)
+
+
+def _kind(row: Row) -> str:
+    """What a step does to the number."""
+    how = row.how.partition(",")[0]
+    if not how or how.startswith("float"):
+        return "computes"
+    return (
+        how if how in ("clamps", "saturates", "wraps", "rounded before") else "rounds"
+    )
+
+
+def _op(row: Row) -> str:
+    return row.text.split(" ")[0]
+
+
+def _same_value(a: Row, b: Row) -> bool:
+    if a.value is None or b.value is None:
+        return a.value is b.value
+    return bool(a.value == b.value)
+
+
+def _apart(a: Fraction | None, b: Fraction | None) -> Fraction | None:
+    return None if a is None or b is None else abs(a - b)
+
+
+def _with_parting(pairs: Sequence[Pair], exact: Fraction | None) -> list[Pair]:
+    """The pairs, with the mark where they part.
+
+    Where both take the same steps, that is the first that gives another value; else the
+    one that brings the results so far apart the most.
+    """
+    is_alike = all(
+        pair.left is not None
+        and pair.right is not None
+        and _op(pair.left) == _op(pair.right)
+        for pair in pairs
+    )
+    if is_alike:
+        differing = [n for n, pair in enumerate(pairs) if pair.differs]
+        parting = differing[0] if differing else None
+    else:
+        parting = _largest_step(pairs, exact)
+    return [
+        Pair(pair.left, pair.right, number == parting)
+        for number, pair in enumerate(pairs)
+    ]
+
+
+def _largest_step(pairs: Sequence[Pair], exact: Fraction | None) -> int | None:
+    left = right = exact
+    before = Fraction(0)
+    steps: list[tuple[Fraction, int]] = []
+    for number, pair in enumerate(pairs):
+        left = pair.left.so_far if pair.left else left
+        right = pair.right.so_far if pair.right else right
+        apart = _apart(left, right)
+        if apart is not None:
+            steps.append((apart - before, -number))
+            before = apart
+    largest, number = max(steps, default=(Fraction(0), 0))
+    return -number if largest > 0 else None
+
+
+def path(rows: Sequence[Row], exact: Fraction | None) -> str:
+    """A chain in a line: `exact 37.5 -> 38 (half_up, tie, tflite.mlir:138)`."""
+    parts = [f"exact {show_exact(exact)}"] if exact is not None else []
+    parts += [
+        f"{_short(row.so_far)} ({', '.join(filter(None, (row.how, row.place)))})"
+        for row in rows
+        if row.error is not None and abs(row.error) >= TOLD
+    ]
+    return " -> ".join(parts)
+
+
+def _short(number: Fraction | None) -> str:
+    return "" if number is None else f"{float(number):.6g}"
+
+
+def pair_table(pairs: Sequence[Pair], left: str, right: str) -> Table[Pair]:
+    """The steps side by side."""
+
+    def value(row: Row | None) -> Cell:
+        return None if row is None or row.value is None else row.value.item()
+
+    def shown(row: Row | None) -> str:
+        return "" if row is None or row.value is None else show_value(row.value)
+
+    def so_far(row: Row | None) -> str:
+        return "" if row is None else _short(row.so_far)
+
+    columns: list[Column[Pair]] = [
+        Column("", "parts", lambda p: p.is_parting, lambda p: ">" * p.is_parting),
+        Column(
+            "step",
+            "step",
+            lambda p: p.both([row.name for row in p.rows]),
+            right=False,
+        ),
+        Column(
+            "what it does",
+            "op",
+            lambda p: p.both([row.text for row in p.rows]),
+            right=False,
+            least=16,
+            rank=3,
+        ),
+        Column(left, "left", lambda p: value(p.left), lambda p: shown(p.left)),
+        Column(right, "right", lambda p: value(p.right), lambda p: shown(p.right)),
+        Column(
+            "exact",
+            "exact",
+            lambda p: p.both([show_exact(row.exact) for row in p.rows]),
+            rank=2,
+        ),
+        Column(
+            "rounding",
+            "rounding",
+            lambda p: p.both([row.how for row in p.rows]),
+            right=False,
+        ),
+        Column(
+            "result so far",
+            "so_far",
+            lambda p: p.both([so_far(p.left), so_far(p.right)]),
+            rank=1,
+        ),
+        Column(
+            "where",
+            "where",
+            lambda p: p.both([row.place for row in p.rows]),
+            right=False,
+            rank=4,
+        ),
+    ]
+    return Table("steps", pairs, columns)

@@ -1,0 +1,221 @@
+"""What a comparison has two of: a contract, an executor, a live system, or a dump."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+from qlower.codegen.targets.resolve import host_target, resolve_target
+from qlower.compilation import Compilation
+from qlower.contracts import contract_names, load_contract
+from qlower.contracts.values import contract_of
+from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn
+from qlower.dialects.qnn.attributes import module_contract
+from qlower.explain.observe import LayerRun, run_layer
+from qlower.files.dumps import read_dump
+from qlower.interp.values import Array
+from qlower.model import Model
+from qlower.model.layers import detach_layers, expose_layers, layer_name, layers
+from qlower.model.signature import Signature, TensorSpec
+
+Executor: TypeAlias = Literal["interp", "jit"]
+
+Values: TypeAlias = Mapping[str, Array]
+"""A model's inputs and layers' results by name."""
+
+
+def result_specs(model: Model) -> dict[str, TensorSpec]:
+    """What the results of layers are, by their names, in order."""
+    module, names = expose_layers(model.module)
+    outputs = Signature.of_module(module).outputs
+    return {name: outputs[index] for name, index in names.items()}
+
+
+FEW_RUNS = 2
+"""So many inputs are interpreted sooner than the model is compiled."""
+
+
+class UnknownSide(QlowerError):
+    """Words that mean no side."""
+
+
+class Side(Protocol):
+    """One of the two that are compared."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def notes(self) -> Sequence[str]: ...
+
+    def values(self, number: int, inputs: Values) -> Values:
+        """The results of layers for input number `number` of a set, by name."""
+        ...
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A model by a contract, here: interpreted, or as native code."""
+
+    title: str
+    model: Model
+    contract: str | None
+    executor: Executor = "interp"
+    cpu: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def values(self, number: int, inputs: Values) -> Values:
+        """Inputs and all layers' results."""
+        return {**inputs, **self._whole.run((), inputs)[1]}
+
+    def alone(self, layer_values: Values) -> Values:
+        """The results of layers for what other layers gave elsewhere; of those whose
+        operands are known."""
+        ready = frozenset(
+            name for name in self._sources if self.is_ready(name, layer_values)
+        )
+        run, sources, results = self._detached(ready)
+        arrays = [layer_values[source] for source in sources]
+        outputs, _ = run.run(arrays, {})
+        return dict(zip(results, outputs, strict=True))
+
+    def is_ready(self, name: str, layer_values: Values) -> bool:
+        """Whether all is known that a layer takes."""
+        return all(source in layer_values for source in self._sources[name])
+
+    def layer(self, name: str, layer_values: Values) -> LayerRun:
+        """One layer, with all that its rules are given."""
+        return run_layer(self.model, self.contract, name, layer_values)
+
+    def has_same_rules(self, other: Computed, name: str) -> bool:
+        """Whether a layer has the same contract there, in the same model."""
+        return self._rules_of(name) == other._rules_of(name)
+
+    def _rules_of(self, name: str) -> tuple[str, str]:
+        op = next(
+            (op for op in layers(self.model.module) if layer_name(op) == name), None
+        )
+        if not isinstance(op, qnn.QnnOp):
+            return "", ""
+        default = self.contract or module_contract(self.model.module)
+        types = " ".join(str(value.type) for value in (*op.operands, *op.results))
+        return contract_of(op, default, load_contract).source, types
+
+    @cached_property
+    def _sources(self) -> dict[str, list[str]]:
+        """What each layer takes: inputs and other layers."""
+        names = [name for op in layers(self.model.module) if (name := layer_name(op))]
+        return {name: detach_layers(self.model.module, [name])[1] for name in names}
+
+    @cached_property
+    def _whole(self) -> Runnable:
+        return self._runnable(self.model, with_layers=True)
+
+    @cached_property
+    def _detached(
+        self,
+    ) -> Callable[[frozenset[str]], tuple[Runnable, list[str], list[str]]]:
+        @cache
+        def detached(names: frozenset[str]) -> tuple[Runnable, list[str], list[str]]:
+            module, sources, results = detach_layers(self.model.module, names)
+            return self._runnable(Model(module), with_layers=False), sources, results
+
+        return detached
+
+    def _runnable(self, model: Model, *, with_layers: bool) -> Runnable:
+        target = resolve_target(None, self.cpu) if self.cpu else host_target()
+        compilation = Compilation(model, self.contract, target, with_layers=with_layers)
+        if self.executor == "jit":
+            return compilation.function()
+        return compilation.interpreter("qnn")
+
+
+class Runnable(Protocol):
+    """What runs a model: `runtime.executors.Executor`."""
+
+    def run(
+        self, inputs: Sequence[Array], named: Mapping[str, Array]
+    ) -> tuple[tuple[Array, ...], dict[str, Array]]: ...
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What another system gave for the same inputs: `runs` has layers' results by our
+    names, for each input of the set."""
+
+    title: str
+    runs: Sequence[Values]
+    notes: tuple[str, ...] = ()
+
+    def values(self, number: int, inputs: Values) -> Values:
+        """The recorded results, and the inputs."""
+        return {**inputs, **self.runs[number]}
+
+
+SideLike: TypeAlias = Side | str | PathLike[str] | Mapping[str, Array]
+"""A side, how it is written on the command line, or layers' results by name."""
+
+
+def make_side(side: SideLike, model: Model, contract: str | None, runs: int) -> Side:
+    """The side that is meant.
+
+    `[CONTRACT:]EXECUTOR` or `CONTRACT`: a contract's name or an `.mlir` file, and
+    `interp`, `jit` or a CPU of this machine (`x86-64-v3`). Without a contract it is
+    `contract`, by default the model's own; without an executor it is the interpreter
+    for few runs and native code for more. Or a dump: a file or folder of layers'
+    results. Or a live system: `litert`, `litert-ref`, `litert-opt`, `torch`,
+    `live:onnxruntime`.
+    """
+    from qlower.explain.dumps import match_dump
+    from qlower.explain.live import LIVE, live_side
+
+    if isinstance(side, Mapping):
+        return match_dump("dump", [side], model, runs)
+    if not isinstance(side, str | PathLike):
+        return side
+    text = str(side)
+    name = text.removeprefix("live:")
+    if name in LIVE and (name != text or name not in contract_names()):
+        return live_side(name, model)
+    chosen, executor, cpu = _split(text)
+    if executor is None and not _is_contract(text) and Path(text).exists():
+        path = Path(text)
+        return match_dump(str(path), read_dump(path), model, runs)
+    if chosen is not None and not _is_contract(chosen):
+        raise UnknownSide(
+            f"{text!r} is neither a contract, an executor, a system nor a file",
+            help="contracts: qlower contracts; executors: interp, jit or a CPU such as "
+            f"x86-64-v3; systems: {', '.join(LIVE)}",
+        )
+    default: Executor = "interp" if runs <= FEW_RUNS else "jit"
+    return Computed(text, model, chosen or contract, executor or default, cpu)
+
+
+def _split(text: str) -> tuple[str | None, Executor | None, str | None]:
+    """Contract, executor and CPU of `[CONTRACT:]EXECUTOR` or `CONTRACT`."""
+    before, _, last = text.rpartition(":")
+    contract = before or None
+    if last == "interp":
+        return contract, "interp", None
+    if last == "jit":
+        return contract, "jit", None
+    if not _is_contract(last) and _is_cpu(last):
+        return contract, "jit", last
+    return text, None, None
+
+
+def _is_contract(name: str) -> bool:
+    return name in contract_names() or name.endswith(".mlir")
+
+
+def _is_cpu(name: str) -> bool:
+    try:
+        resolve_target(None, name)
+    except QlowerError:
+        return False
+    return True

@@ -1,0 +1,80 @@
+"""ONNX Runtime on an `.onnx` file, with all tensors of its optimized graph as outputs.
+
+The graph is optimized first and then given more outputs: the other way round they would
+keep it from fusing, and it would have other arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol, cast
+
+from qlower.diagnostics import QlowerError
+from qlower.explain.live import Run
+from qlower.interp.values import Array
+
+
+class _Port(Protocol):
+    name: str
+
+
+class _Session(Protocol):
+    def get_inputs(self) -> list[_Port]: ...
+    def get_outputs(self) -> list[_Port]: ...
+    def run(self, names: list[str], feed: Mapping[str, Array]) -> list[Array]: ...
+
+
+class _Options(Protocol):
+    optimized_model_filepath: str
+    graph_optimization_level: object
+
+
+class _Node(Protocol):
+    output: list[str]
+
+
+class _Graph(Protocol):
+    node: list[_Node]
+    output: list[_Port]
+
+
+class _Model(Protocol):
+    graph: _Graph
+
+    def SerializeToString(self) -> bytes: ...
+
+
+def prepare(path: Path, kernels: str) -> Run:
+    """The CPU provider with all optimizations; the model lies beside `path` if that
+    isn't an `.onnx` file itself."""
+    onnx, ort = import_module("onnx"), import_module("onnxruntime")
+    file = path.with_suffix(".onnx")
+    if not file.exists():
+        raise QlowerError(f"ONNX Runtime needs {file}, which isn't there")
+    load = cast(Callable[[str], _Model], onnx.load)
+    port = cast(Callable[..., _Port], onnx.ValueInfoProto)
+    make = cast(Callable[..., _Session], ort.InferenceSession)
+    make_options = cast(Callable[[], _Options], ort.SessionOptions)
+    providers = ["CPUExecutionProvider"]
+    with TemporaryDirectory() as folder:
+        options = make_options()
+        options.optimized_model_filepath = str(Path(folder, "optimized.onnx"))
+        make(str(file), options, providers=providers)
+        model = load(options.optimized_model_filepath)
+    known = {output.name for output in model.graph.output}
+    names = (name for node in model.graph.node for name in node.output)
+    model.graph.output.extend(port(name=n) for n in names if n and n not in known)
+    options = make_options()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = make(model.SerializeToString(), options, providers=providers)
+    inputs = [one.name for one in session.get_inputs()]
+    outputs = [one.name for one in session.get_outputs()]
+
+    def run(arrays: Sequence[Array]) -> dict[str, Array]:
+        feed = dict(zip(inputs, arrays, strict=True))
+        return dict(zip(outputs, session.run(outputs, feed), strict=True))
+
+    return run

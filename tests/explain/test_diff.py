@@ -1,0 +1,91 @@
+"""Where two systems part: counts, the guilty layer, the step, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.cli import main
+from qlower.cli.exit_codes import ExitCode
+from qlower.model.signature import Array
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RESIDUAL = EXAMPLES / "glow-divergence" / "residual.mlir"
+ASKED = EXAMPLES / "fbgemm-overflow" / "asked.mlir"
+GLOW = ("glow-interpreter", "glow-cpu")
+
+
+def images(count: int) -> Array:
+    found: Array = np.load(EXAMPLES / "digits" / "test_images.npy")
+    return found[:count].reshape(-1, 8, 8, 1)
+
+
+def test_glow_parts_in_every_kind_of_layer() -> None:
+    found = qlower.diff(*GLOW, RESIDUAL, images(2))
+    assert not found.is_equal
+    rows = {row.name: row for row in found.layers}
+    assert next(iter(rows)) == "stem"
+    stem = rows["stem"]
+    assert stem.carried is not None
+    assert stem.carried == stem.alone
+    assert stem.carried.elements == 2 * stem.elements
+    assert rows["flatten"].alone is not None
+    assert rows["flatten"].alone.differing == 0
+    assert found.guilty is stem
+    chain = found.chain
+    assert chain is not None
+    assert chain.place.layer == "stem"
+    assert chain.parting is not None
+    assert chain.parting.right is not None
+    assert chain.parting.right.place.startswith("glow-cpu.mlir:")
+    for trace, value in zip(chain.traces, chain.values, strict=True):
+        assert trace is not None
+        assert trace.result == value
+    assert "the first layer that differs by itself is stem" in str(found)
+    assert "<table>" in found._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert len(json.loads(json.dumps(found.to_dict()))["layers"]) == 17
+
+
+def test_layers_alone_are_those_of_a_loop_over_layers() -> None:
+    image = images(1)
+    found = qlower.diff(*GLOW, RESIDUAL, image)
+    results: list[dict[str, Array]] = [{}, {}]
+    for contract, layers in zip(GLOW, results, strict=True):
+        qlower.interpret(RESIDUAL, image, contract=contract, at="qnn", layers=layers)
+    for row in found.layers:
+        assert row.carried is not None
+        apart = results[0][row.name] != results[1][row.name]
+        assert row.carried.differing == np.count_nonzero(apart)
+
+
+@pytest.mark.parametrize("sides", [("glow-cpu", "glow-cpu"), ("interp", "jit")])
+def test_nothing_differs(
+    sides: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    image = str(EXAMPLES / "digits" / "images" / "3.npy")
+    options = [str(RESIDUAL), "--input", image, "--contract", "glow-cpu"]
+    assert main(["diff", *sides, *options]) == 0
+    assert "nothing differs" in capsys.readouterr().out
+
+
+def test_pairs_that_saturate_are_the_step() -> None:
+    found = qlower.diff("pytorch-fbgemm-avx2", "pytorch-fbgemm", ASKED, random=0)
+    chain = found.chain
+    assert chain is not None
+    assert chain.parting is not None
+    assert chain.parting.left is not None
+    assert chain.parting.left.how == "saturating pairs flat"
+
+
+def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    image = str(EXAMPLES / "digits" / "images" / "3.npy")
+    options = [str(RESIDUAL), "--input", image]
+    assert main(["diff", *GLOW, *options, "--json"]) == ExitCode.FOUND
+    assert json.loads(capsys.readouterr().out)["first_alone"] == "stem"
+    assert main(["diff", GLOW[0], str(RESIDUAL)]) == ExitCode.USAGE
+    assert main(["diff", "nobody", GLOW[0], *options]) == ExitCode.USAGE
+    assert "'nobody' is neither a contract" in capsys.readouterr().err

@@ -1,0 +1,237 @@
+"""Dumps of other tools: what is read, what is matched, and what is refused."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import struct
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.tflite_cases import CASES
+
+import qlower
+from qlower.cli import main
+from qlower.cli.exit_codes import ExitCode
+from qlower.files.arrays import write_arrays
+from qlower.files.dumps import read_dump
+from qlower.model.signature import Array
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RESIDUAL = EXAMPLES / "glow-divergence" / "residual.mlir"
+IMAGE = EXAMPLES / "digits" / "images" / "3.npy"
+CONTRACT = "glow-cpu"
+
+
+@pytest.fixture(scope="module")
+def layers() -> dict[str, Array]:
+    found: dict[str, Array] = {}
+    image = np.load(IMAGE).reshape(1, 8, 8, 1)
+    qlower.interpret(RESIDUAL, image, contract=CONTRACT, at="qnn", layers=found)
+    return found
+
+
+def write_npz(path: Path, arrays: Mapping[str, Array]) -> None:
+    with path.open("wb") as stream:
+        write_arrays(stream, arrays)
+
+
+def write_folder(path: Path, arrays: Mapping[str, Array]) -> None:
+    for name, array in arrays.items():
+        file = path / f"{name}.npy"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        np.save(file, array)
+
+
+def encoded(array: Array) -> dict[str, object]:
+    """As Polygraphy's JSON has it."""
+    data = io.BytesIO()
+    np.save(data, array, allow_pickle=False)
+    text = base64.b64encode(data.getvalue()).decode()
+    inner = {"array": text, "polygraphy_class": "ndarray"}
+    return {"values": inner, "polygraphy_class": "LazyArray"}
+
+
+def write_json(path: Path, arrays: Mapping[str, Array]) -> None:
+    iteration = {
+        "outputs": {name: encoded(array) for name, array in arrays.items()},
+        "runtime": 0.1,
+        "polygraphy_class": "IterationResult",
+    }
+    results = {"lst": [["device", [iteration]]], "polygraphy_class": "RunResults"}
+    path.write_text(json.dumps(results))
+
+
+def tensor_proto(name: str, array: Array) -> bytes:
+    """An int8 tensor as ONNX Runtime writes it."""
+
+    def field(number: int, content: bytes) -> bytes:
+        size = len(content)
+        assert size < 1 << 14
+        length = bytes([size & 127 | 128, size >> 7]) if size > 127 else bytes([size])
+        return bytes([number << 3 | 2]) + length + content
+
+    dims = b"".join(struct.pack("BB", 1 << 3, extent) for extent in array.shape)
+    return (
+        dims + bytes([2 << 3, 3]) + field(8, name.encode()) + field(9, array.tobytes())
+    )
+
+
+def write_protos(path: Path, arrays: Mapping[str, Array]) -> None:
+    path.mkdir()
+    for number, (name, array) in enumerate(arrays.items()):
+        (path / f"{number}.tensorproto").write_bytes(tensor_proto(name, array))
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("dump.npz", write_npz),
+        ("dump", write_folder),
+        ("dump.json", write_json),
+        ("protos", write_protos),
+    ],
+)
+def test_every_form_is_read(
+    name: str,
+    write: Callable[[Path, Mapping[str, Array]], None],
+    layers: dict[str, Array],
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / name
+    write(path, layers)
+    (found,) = read_dump(path)
+    assert found.keys() == layers.keys()
+    for layer, array in layers.items():
+        np.testing.assert_array_equal(found[layer], array)
+
+
+def test_a_fault_in_a_dump_is_found_in_its_layer(
+    layers: dict[str, Array], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed = dict(layers)
+    changed["block2/conv1"] = layers["block2/conv1"].copy()
+    changed["block2/conv1"][0, 1, 2, 3] += 1
+    path = tmp_path / "device.npz"
+    write_npz(path, changed)
+    options = [str(RESIDUAL), "--input", str(IMAGE)]
+    assert main(["diff", CONTRACT, str(path), *options]) == ExitCode.FOUND
+    printed = capsys.readouterr().out
+    assert "17 by name" in printed
+    assert "the first layer that differs by itself is block2/conv1" in printed
+    assert "block2/conv1[0,1,2,3]:" in printed
+    write_npz(path, layers)
+    assert main(["diff", str(path), CONTRACT, *options]) == 0
+
+
+def test_names_are_matched_by_likeness_and_images_turned(
+    layers: dict[str, Array], tmp_path: Path
+) -> None:
+    strange = {
+        name.replace("/", ".").upper() + "_output_0": np.moveaxis(array, -1, 1)
+        if array.ndim == 4
+        else array
+        for name, array in layers.items()
+    }
+    image = np.load(IMAGE).reshape(1, 8, 8, 1)
+    found = qlower.diff(CONTRACT, strange, RESIDUAL, image)
+    assert found.is_equal
+    assert "17 by likeness" in found.notes[0]
+    assert all(row.alone is not None for row in found.layers)
+
+
+def test_a_set_of_inputs_may_be_one_dump(layers: dict[str, Array]) -> None:
+    images = np.load(EXAMPLES / "digits" / "test_images.npy")[:2].reshape(2, 8, 8, 1)
+    run: dict[str, Array] = {}
+    qlower.interpret(RESIDUAL, images, contract=CONTRACT, at="qnn", layers=run)
+    found = qlower.diff(run, CONTRACT, RESIDUAL, images)
+    assert found.is_equal
+    assert found.runs == 2
+
+
+def test_real_numbers_stand_for_stored_ones(layers: dict[str, Array]) -> None:
+    model = qlower.load(RESIDUAL)
+    spec = model.outputs[0]
+    real = {"logits": spec.dequantize(layers["logits"]).astype(np.float32)}
+    image = np.load(IMAGE).reshape(1, 8, 8, 1)
+    found = qlower.diff(CONTRACT, real, model, image)
+    assert found.is_equal
+    assert "quantized" in found.notes[0]
+    assert "without 16 layers" in found.notes[0]
+
+
+def pickled(path: Path) -> None:
+    np.save(path, np.array([{}], dtype=object), allow_pickle=True)
+
+
+HOSTILE: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "pickle": ("x.npy", pickled, "pickled Python objects"),
+    "cut": ("x.npz", lambda p: p.write_bytes(b"PK\3\4 no archive"), "cannot read"),
+    "text": ("x.json", lambda p: p.write_text("[1, 2"), "cannot read"),
+    "deep": ("x.json", lambda p: p.write_text("[" * 99999), "cannot read"),
+    "no outputs": ("x.json", lambda p: p.write_text("{}"), "it has no outputs"),
+    "not base64": (
+        "x.json",
+        lambda p: p.write_text('{"outputs": {"stem": {"array": "*"}}}'),
+        "isn't base64",
+    ),
+    "proto": ("x.pb", lambda p: p.write_bytes(b"\x0a\xff\xff\x03"), "cannot read"),
+    "external": ("x.pb", lambda p: p.write_bytes(b"\x6a\x00"), "another file"),
+    "empty folder": ("x", lambda p: p.mkdir(), "has no dumps"),
+    "other file": ("x.bin", lambda p: p.write_bytes(b""), "unknown kind of dump"),
+    "other names": (
+        "x.npz",
+        lambda p: write_npz(p, {"a": np.zeros(3, np.int8)}),
+        "no layer has this name",
+    ),
+    "other shape": (
+        "x.npz",
+        lambda p: write_npz(p, {"logits": np.zeros((1, 11), np.int8)}),
+        "its shape is [1, 11], the layer's [1, 10]",
+    ),
+    "other type": (
+        "x.npz",
+        lambda p: write_npz(p, {"logits": np.zeros((1, 10), np.uint8)}),
+        "its type is uint8, the layer's int8",
+    ),
+    "not a number": (
+        "x.npz",
+        lambda p: write_npz(p, {"logits": np.full((1, 10), np.nan)}),
+        "its real numbers aren't those of stored ones",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_cannot_be_used_is_told(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, write, message = HOSTILE[name]
+    path = tmp_path / file
+    write(path)
+    options = [str(RESIDUAL), "--input", str(IMAGE)]
+    assert main(["diff", CONTRACT, str(path), *options]) == ExitCode.WRONG_INPUT
+    error = capsys.readouterr().err
+    assert str(path) in error
+    assert message in error
+    assert "bug of qlower" not in error
+
+
+@pytest.mark.skipif(
+    find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
+)
+@pytest.mark.parametrize(
+    ("kernels", "contract"), [("litert-ref", "tflite"), ("litert", "tflite-xnnpack")]
+)
+def test_litert_shows_all_of_its_tensors(
+    kernels: str, contract: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(CASES["conv2d_same_strided"]())
+    found = qlower.diff(kernels, contract, path, random=0)
+    assert found.is_equal
+    assert all(row.carried is not None for row in found.layers)
