@@ -16,7 +16,7 @@
 // # Quirks
 // - Pairs are neighbours in the order (kernel row, kernel column, channel) of what a window
 //   sees: where the channels are odd, a pair lies across two pixels. Padding holds the zero point.
-// - Depthwise convolutions of one output per channel and int8 activations are exact.
+// - Depthwise convolutions of one output per channel, int8 activations and uint8 weights are exact.
 // - Weights of 7 bits (`reduce_range=True`) can't saturate; the session option
 //   session.x64quantprecision=1 makes uint8 weights of them, which are exact.
 //
@@ -36,26 +36,30 @@ module attributes {
 
 // One channel a group goes to a kernel of its own, MlasConvDepthwise.
 func.func @conv2d_product(
-    %input_unsigned: i1, %groups: i32, %input_channels: i32, %channel_count: i32) -> i32 {
+    %groups: i32, %input_channels: i32, %channel_count: i32) -> i32 {
   %one_input = arith.cmpi eq, %input_channels, %groups : i32
   %one_output = arith.cmpi eq, %channel_count, %groups : i32
   %depthwise = arith.andi %one_input, %one_output : i1
-  %false = arith.constant false
-  %saturates = arith.select %depthwise, %false, %input_unsigned : i1
-  %result = arith.extui %saturates : i1 to i32
+  %exact = arith.constant 0 : i32
+  %mixed = func.call @linear_product() : () -> i32
+  %result = arith.select %depthwise, %exact, %mixed : i32
   return %result : i32
 }
 
 func.func @depthwise_conv2d_product(
-    %input_unsigned: i1, %input_channels: i32, %channel_count: i32) -> i32 {
-  %multiplied = arith.cmpi ne, %input_channels, %channel_count : i32
-  %saturates = arith.andi %multiplied, %input_unsigned : i1
-  %result = arith.extui %saturates : i1 to i32
+    %input_channels: i32, %channel_count: i32) -> i32 {
+  %depthwise = arith.cmpi eq, %input_channels, %channel_count : i32
+  %exact = arith.constant 0 : i32
+  %mixed = func.call @linear_product() : () -> i32
+  %result = arith.select %depthwise, %exact, %mixed : i32
   return %result : i32
 }
 
-func.func @linear_product(%input_unsigned: i1) -> i32 {
-  %result = arith.extui %input_unsigned : i1 to i32
+func.func @linear_product(%input_unsigned: i1, %weight_unsigned: i1) -> i32 {
+  %true = arith.constant true
+  %weight_signed = arith.xori %weight_unsigned, %true : i1
+  %mixed = arith.andi %input_unsigned, %weight_signed : i1
+  %result = arith.extui %mixed : i1 to i32
   return %result : i32
 }
 

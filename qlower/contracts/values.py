@@ -190,6 +190,7 @@ def product_of(contract: Contract, op: Contraction) -> str:
         values = {
             **layer_values(op),
             **operand_values("input", op.input.type),
+            **operand_values("weight", op.weight.type),
             "channel_count": np.array(result.get_shape()[-1], np.int32),
         }
         (choice,) = contract.rule(f"{name}_product").evaluate(values)

@@ -22,8 +22,10 @@ from support.random_modules import RandomLayer
 MICROSOFT = "com.microsoft"
 
 
-class _Graph:
+class Graph:
     """A graph of one node under construction; every other input is a constant."""
+
+    opset = 17
 
     def __init__(self) -> None:
         self.helper: Any = import_module("onnx.helper")
@@ -75,8 +77,16 @@ class _Graph:
         ]
         y = helper.make_tensor_value_info("y", element(np.dtype(output)), None)
         graph = helper.make_graph(nodes, "layer", feeds, [y], self.constants)
-        opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+        opsets = [
+            helper.make_opsetid("", self.opset),
+            helper.make_opsetid(MICROSOFT, 1),
+        ]
+        return self.evaluate(
+            helper.make_model(graph, opset_imports=opsets, ir_version=10)
+        )
+
+    def evaluate(self, model: Any) -> Array:
+        """What ONNX Runtime gives for the model on the inputs."""
         runtime: Any = import_module("onnxruntime")
         options = runtime.SessionOptions()
         options.intra_op_num_threads = 1
@@ -98,21 +108,30 @@ def run_onnx_runtime(layer: RandomLayer) -> Array:
     returned = main.body.block.last_op
     assert isinstance(returned, ReturnOp)
     op: Any = returned.arguments[0].owner
-    y = _run(_Graph(), op, layer.inputs)
+    y = _run(Graph(), op, layer.inputs)
     activation = op.activation if isinstance(op, ActivatedOp) else None
     if activation is None:
         return y
     type = quantized_element(op.results[0].type)
-    return _clip(_Graph(), y, type, type, ACTIVATION_BOUNDS[activation])
+    return _clip(Graph(), y, type, type, ACTIVATION_BOUNDS[activation])
 
 
-def _run(graph: _Graph, op: Any, values: Sequence[Array]) -> Array:
+def _run(graph: Graph, op: Any, values: Sequence[Array]) -> Array:
     """The operation without its fused activation."""
     match op:
         case qnn.Conv2DOp() | qnn.DepthwiseConv2DOp():
-            return _convolve(graph, op, values[0])
+            return convolve(graph, op, values[0])
         case qnn.LinearOp():
             return _linear(graph, op, values[0])
+        case qnn.MatMulOp():
+            y = quantized_element(op.result.type)
+            inputs = []
+            for operand, value in zip(op.operands, values, strict=True):
+                x = graph.input(value)
+                inputs += [x, *graph.quantization(quantized_element(operand.type))]
+            return graph.run(
+                "QLinearMatMul", inputs + graph.quantization(y), storage(y)
+            )
         case qnn.AddOp() | qnn.MulOp():
             inputs: list[str] = []
             for operand, value in zip(op.operands, values, strict=True):
@@ -121,7 +140,7 @@ def _run(graph: _Graph, op: Any, values: Sequence[Array]) -> Array:
             y = quantized_element(op.result.type)
             operator = "QLinearAdd" if isinstance(op, qnn.AddOp) else "QLinearMul"
             inputs += graph.quantization(y)
-            return graph.run(operator, inputs, _storage(y), MICROSOFT)
+            return graph.run(operator, inputs, storage(y), MICROSOFT)
         case qnn.ConcatOp():
             y = quantized_element(op.result.type)
             inputs = graph.quantization(y)
@@ -129,7 +148,7 @@ def _run(graph: _Graph, op: Any, values: Sequence[Array]) -> Array:
                 x = graph.input(value)
                 inputs += [x, *graph.quantization(quantized_element(operand.type))]
             axis = {"axis": op.axis}
-            return graph.run("QLinearConcat", inputs, _storage(y), MICROSOFT, axis)
+            return graph.run("QLinearConcat", inputs, storage(y), MICROSOFT, axis)
         case qnn.MeanOp():
             layout = {"channels_last": 1}
             return _unary(graph, "QLinearGlobalAveragePool", op, values[0], layout)
@@ -154,7 +173,7 @@ def _run(graph: _Graph, op: Any, values: Sequence[Array]) -> Array:
         case qnn.QuantizeOp():
             y = quantized_element(op.result.type)
             inputs = [graph.input(values[0]), *graph.quantization(y)]
-            return graph.run("QuantizeLinear", inputs, _storage(y))
+            return graph.run("QuantizeLinear", inputs, storage(y))
         case qnn.DequantizeOp():
             x = quantized_element(op.input.type)
             inputs = [graph.input(values[0]), *graph.quantization(x)]
@@ -171,16 +190,16 @@ def _run(graph: _Graph, op: Any, values: Sequence[Array]) -> Array:
 
 
 def _unary(
-    graph: _Graph, operator: str, op: Any, value: Array, attributes: Mapping[str, Any]
+    graph: Graph, operator: str, op: Any, value: Array, attributes: Mapping[str, Any]
 ) -> Array:
     """One of Microsoft's operators on one quantized tensor."""
     x, y = quantized_element(op.input.type), quantized_element(op.result.type)
     inputs = [graph.input(value), *graph.quantization(x), *graph.quantization(y)]
-    return graph.run(operator, inputs, _storage(y), MICROSOFT, attributes)
+    return graph.run(operator, inputs, storage(y), MICROSOFT, attributes)
 
 
 def _clip(
-    graph: _Graph,
+    graph: Graph,
     stored: Array,
     x: QuantizedType,
     y: QuantizedType,
@@ -198,11 +217,11 @@ def _clip(
         make("Clip", ["real", *limits], ["clipped"]),
         make("QuantizeLinear", ["clipped", *graph.quantization(y)], ["y"]),
     ]
-    return graph.run_nodes(nodes, _storage(y))
+    return graph.run_nodes(nodes, storage(y))
 
 
-def _convolve(
-    graph: _Graph, op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp, image: Array
+def convolve(
+    graph: Graph, op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp, image: Array
 ) -> Array:
     """QLinearConv, which has channels first."""
     depthwise = isinstance(op, qnn.DepthwiseConv2DOp)
@@ -225,11 +244,11 @@ def _convolve(
         "pads": [top, left, bottom, right],
         "group": image.shape[3] if depthwise else op.groups,
     }
-    result = graph.run("QLinearConv", inputs, _storage(y), attributes=attributes)
+    result = graph.run("QLinearConv", inputs, storage(y), attributes=attributes)
     return np.ascontiguousarray(result.transpose(0, 2, 3, 1))
 
 
-def _linear(graph: _Graph, op: qnn.LinearOp, rows: Array) -> Array:
+def _linear(graph: Graph, op: qnn.LinearOp, rows: Array) -> Array:
     weights = _constant(op.weight.owner).reshape(op.weight.type.get_shape())
     x, y = quantized_element(op.input.type), quantized_element(op.result.type)
     inputs = [
@@ -240,10 +259,10 @@ def _linear(graph: _Graph, op: qnn.LinearOp, rows: Array) -> Array:
         graph.constant(_bias(op)),
         *graph.quantization(y),
     ]
-    return graph.run("QGemm", inputs, _storage(y), MICROSOFT, {"transB": 1})
+    return graph.run("QGemm", inputs, storage(y), MICROSOFT, {"transB": 1})
 
 
-def _storage(type: QuantizedType) -> type[np.generic]:
+def storage(type: QuantizedType) -> type[np.generic]:
     return np.int8 if type.signed else np.uint8
 
 

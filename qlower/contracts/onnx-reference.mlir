@@ -1,0 +1,178 @@
+// The arithmetic of ONNX's own reference implementation (the evaluator `onnx.reference` of onnx
+// 1.21), which made the expected outputs of ONNX's node tests: QLinearConv, QLinearMatMul,
+// QuantizeLinear and DequantizeLinear, and float32 operators between the last two.
+//
+// # Formula
+// F(...) is one float32 rounding, D(...) one in float64, rne rounds half to even.
+// - conv2d, depthwise_conv2d: `y = clamp(rne(D(D(acc m) + z)))` with `m = F(F(s_x s_w) / s_y)`
+// - linear, matmul (QLinearMatMul): the same without a clamp; the lowest 8 bits are kept
+// - quantize: `y = clamp(rne(F(x / s_y)) + z)`; dequantize: `F(F(x - z_x) s_x)`
+// - add, sub, mul, concat, clamp, requantize, leaky_relu: dequantize, the operator in float32,
+//   quantize; of concat for every input
+//
+// # Ties
+// Half to even; the zero point is added before the rounding in products, after it in quantize.
+//
+// # Operands
+// Scales combine in float32; the product with the int32 sum is one in float64, as numpy has it.
+// The bias is an int32 of the accumulator's step, a real one is refused.
+//
+// # Quirks
+// - QLinearMatMul wraps: a result of -235.7 is stored as 20. ONNX's tests expect that, and runtimes
+//   that saturate fail four of them. From 2^31 on, and from -2^31 down, it is 0.
+// - QuantizeLinear adds the zero point to the lowest int32 for anything that is 2^31 steps or more,
+//   of either sign, and for NaN: the lowest code, or the highest one if the zero point is negative,
+//   as the sum wraps.
+//
+// # Not matched
+// - auto_pad = SAME: the evaluator takes the padding from the wrong dimensions.
+// - Sums of products beyond 2^31 wrap here.
+// - Scales of float16, which combine in float16 there.
+//
+// # Checked against
+// onnx 1.21.0, live: a million outputs of layers drawn at exact and near ties, and all codes of
+// the operators between DequantizeLinear and QuantizeLinear, all equal.
+//
+// # Sources
+// - onnx/onnx, onnx/reference/ops/op_qlinear_conv.py, op_qlinear_matmul.py
+// - onnx/reference/ops/op_quantize_linear.py, op_dequantize_linear.py
+
+module attributes {
+  contract.summary = "ONNX's reference evaluator: float64 products, matrix products wrap",
+  contract.family = "ONNX"
+} {
+
+// ---------------------------------------------------------------- products
+
+// In numpy a product of int32 and float32 is one in float64.
+func.func private @steps_of(
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
+    %output_zero_point: i32) -> f64 {
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %ratio = arith.divf %step, %output_scale : f32
+  %multiplier = arith.extf %ratio : f32 to f64
+  %sum = arith.sitofp %accumulator : i32 to f64
+  %scaled = arith.mulf %sum, %multiplier : f64
+  %z = arith.sitofp %output_zero_point : i32 to f64
+  %result = arith.addf %scaled, %z : f64
+  return %result : f64
+}
+
+// op_qlinear_conv.py; it clamps before it rounds, which makes no difference.
+func.func @conv2d(%accumulator: i32) -> i32
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
+  %steps = func.call @steps_of(%accumulator) : (i32) -> f64
+  %rounded = fixed.convert %steps {rounding = half_even} : f64 to i32
+  %result = func.call @clamp_stored(%rounded) : (i32) -> i32
+  return %result : i32
+}
+
+// op_qlinear_matmul.py: `rint(..).astype(..)`, which is an int32's lowest byte.
+func.func @matmul(%accumulator: i32, %output_unsigned: i1) -> i32
+    attributes {contract.rules = ["linear", "matmul"]} {
+  %steps = func.call @steps_of(%accumulator) : (i32) -> f64
+  %rounded = fixed.convert %steps {rounding = half_even} : f64 to i32
+  %beyond = arith.constant 2147483647.5 : f64
+  %fits = arith.cmpf olt, %steps, %beyond : f64
+  %zero = arith.constant 0 : i32
+  %integer = arith.select %fits, %rounded, %zero : i32
+  %byte = arith.trunci %integer : i32 to i8
+  %unsigned = arith.extui %byte : i8 to i32
+  %signed = arith.extsi %byte : i8 to i32
+  %wrapped = arith.select %output_unsigned, %unsigned, %signed : i32
+  %result = func.call @clamp_stored(%wrapped) : (i32) -> i32
+  return %result : i32
+}
+
+func.func private @clamp_stored(%stored: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %above = arith.maxsi %stored, %output_min : i32
+  %result = arith.minsi %above, %output_max : i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- borders
+
+// op_quantize_linear.py; what no int32 holds is the lowest of them, and the sum wraps.
+func.func @quantize(%input: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+  %steps = arith.divf %input, %output_scale : f32
+  %rounded = fixed.convert %steps {rounding = half_even} : f32 to i32
+  %beyond = arith.constant 2147483648.0 : f32
+  %fits = arith.cmpf olt, %steps, %beyond : f32
+  %lowest = arith.constant -2147483648 : i32
+  %integer = arith.select %fits, %rounded, %lowest : i32
+  %moved = arith.addi %integer, %output_zero_point : i32
+  %result = func.call @clamp_stored(%moved) : (i32) -> i32
+  return %result : i32
+}
+
+// op_dequantize_linear.py.
+func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
+  %centred = arith.subi %input, %input_zero_point : i32
+  %real = arith.sitofp %centred : i32 to f32
+  %result = arith.mulf %real, %input_scale : f32
+  return %result : f32
+}
+
+// The code of a bound, within twice the range of any.
+func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+  %steps = arith.divf %real, %output_scale : f32
+  %rounded = fixed.convert %steps {rounding = half_even} : f32 to i32
+  %low = arith.constant -512 : i32
+  %high = arith.constant 512 : i32
+  %within = func.call @clamp_stored(%rounded, %low, %high) : (i32, i32, i32) -> i32
+  %result = arith.addi %within, %output_zero_point : i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- float32 operators
+
+// DequantizeLinear, maybe Clip, Relu or Concat, QuantizeLinear.
+func.func private @rescale(%input: i32) -> i32
+    attributes {contract.rules = ["requantize", "clamp", "concat"]} {
+  %real = func.call @dequantize(%input) : (i32) -> f32
+  %result = func.call @quantize(%real) : (f32) -> i32
+  return %result : i32
+}
+
+func.func @add(
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32) -> i32 {
+  %a = func.call @dequantize(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
+  %b = func.call @dequantize(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
+  %real = arith.addf %a, %b : f32
+  %result = func.call @quantize(%real) : (f32) -> i32
+  return %result : i32
+}
+
+func.func @sub(
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32) -> i32 {
+  %a = func.call @dequantize(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
+  %b = func.call @dequantize(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
+  %real = arith.subf %a, %b : f32
+  %result = func.call @quantize(%real) : (f32) -> i32
+  return %result : i32
+}
+
+func.func @mul(
+    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32) -> i32 {
+  %a = func.call @dequantize(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
+  %b = func.call @dequantize(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
+  %real = arith.mulf %a, %b : f32
+  %result = func.call @quantize(%real) : (f32) -> i32
+  return %result : i32
+}
+
+// op_leaky_relu.py.
+func.func @leaky_relu(%input: i32, %alpha: f32) -> i32 {
+  %real = func.call @dequantize(%input) : (i32) -> f32
+  %leak = arith.mulf %real, %alpha : f32
+  %zero = arith.constant 0.0 : f32
+  %negative = arith.cmpf olt, %real, %zero : f32
+  %y = arith.select %negative, %leak, %real : f32
+  %result = func.call @quantize(%y) : (f32) -> i32
+  return %result : i32
+}
+
+}
