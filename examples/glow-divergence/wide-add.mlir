@@ -22,7 +22,7 @@ func.func @add(
   %sum = arith.addi %a, %b : i32
   %c8 = arith.constant 8 : i32
   %rounded = fixed.shift_right %sum, %c8 {rounding = half_up} : i32
-  %result = func.call @offset_and_clip(%rounded, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%rounded, %output_zero_point, %output_min, %output_max) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 

@@ -119,7 +119,14 @@ class Contract:
 
 
 def contract_names() -> list[str]:
-    """The names of the contracts that come with qlower."""
+    """The names of the contracts that come with qlower.
+
+    Those that begin with "_" hold steps for others and are none by themselves.
+    """
+    return [name for name in _shipped_names() if not name.startswith("_")]
+
+
+def _shipped_names() -> list[str]:
     return sorted(
         entry.name.removesuffix(".mlir")
         for entry in files(__name__).iterdir()
@@ -134,7 +141,7 @@ def load_contract(name: str, heirs: tuple[str, ...] = ()) -> Contract:
     """
     if name.endswith(".mlir"):
         return _load_file(name, Path(name).stem, heirs)
-    if name not in contract_names() and name in plugin_contracts():
+    if name not in _shipped_names() and name in plugin_contracts():
         return _load_file(str(plugin_contracts()[name]), name, heirs)
     return _load_shipped_contract(name)
 
@@ -169,7 +176,7 @@ def _place_of_base(text: str, filename: str) -> FileLineColLoc:
 
 @lru_cache
 def _load_shipped_contract(name: str) -> Contract:
-    if name not in contract_names():
+    if name not in _shipped_names():
         known = [*contract_names(), *plugin_contracts()]
         close = get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]}? " if close else ""

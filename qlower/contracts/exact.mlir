@@ -34,21 +34,11 @@
 
 module attributes {
   contract.summary = "rational arithmetic, one rounding half to even: no hardware in it",
-  contract.family = "no hardware"
+  contract.family = "no hardware",
+  contract.base = "_steps"
 } {
 
 // ---------------------------------------------------------------- rounding
-
-// What all rules end in. The value is clamped before it is rounded, so that it fits 32 bits.
-func.func private @store(
-    %rounded: i32, %output_min: i32, %output_max: i32, %output_zero_point: i32) -> i32 {
-  %low = arith.subi %output_min, %output_zero_point : i32
-  %high = arith.subi %output_max, %output_zero_point : i32
-  %above = arith.maxsi %rounded, %low : i32
-  %clamped = arith.minsi %above, %high : i32
-  %result = arith.addi %clamped, %output_zero_point : i32
-  return %result : i32
-}
 
 // A float64 rounded to an integer.
 func.func private @round_real(%real: f64) -> i32 {
@@ -58,7 +48,7 @@ func.func private @round_real(%real: f64) -> i32 {
 
 func.func private @store_real(%real: f64) -> i32 {
   %rounded = func.call @round_real(%real) : (f64) -> i32
-  %result = func.call @store(%rounded) : (i32) -> i32
+  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
   return %result : i32
 }
 
@@ -176,7 +166,7 @@ func.func private @store_quotient(%n: f64, %d: f64) -> i32 {
 func.func @conv2d(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
   %rounded = func.call @round_ratio(%accumulator) : (i32) -> i32
-  %result = func.call @store(%rounded) : (i32) -> i32
+  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
   return %result : i32
 }
 
@@ -206,14 +196,12 @@ func.func @dequantize_bias(%bias: i32, %input_scale: f32, %weight_scale: f32) ->
 // (sum - count * zero point) * scale has 24 bits more than the sum, count * output scale 24 more
 // than the count: exact for windows of up to 2^16.
 func.func private @mean_of(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32) -> i32
+    %accumulator: i32, %count: i32, %input_scale: f32, %output_scale: f32) -> i32
     attributes {contract.rules = ["avg_pool2d", "adaptive_avg_pool2d", "mean"]} {
   %limit = arith.constant 65536 : i32
   %legal = arith.cmpi sle, %count, %limit : i32
   cf.assert %legal, "a mean of more than 65536 values is not exact in float64"
-  %offset = arith.muli %input_zero_point, %count : i32
-  %sum = arith.subi %accumulator, %offset : i32
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %sum64 = arith.sitofp %sum : i32 to f64
   %input64 = arith.extf %input_scale : f32 to f64
   %numerator = arith.mulf %sum64, %input64 : f64
@@ -228,7 +216,7 @@ func.func private @mean_of(
 
 // An operand of a sum, in real numbers; the sum of two is exact if their scales are within
 // 2^12 of each other.
-func.func private @dequantize_exactly(
+func.func private @dequantize_widely(
     %stored: i32, %input_zero_point: i32, %input_scale: f32) -> f64 {
   %centred = arith.subi %stored, %input_zero_point : i32
   %integer = arith.sitofp %centred : i32 to f64
@@ -251,8 +239,8 @@ func.func @add(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
     %rhs_zero_point: i32, %output_scale: f32) -> i32 {
   func.call @require_similar_scales() : () -> ()
-  %a = func.call @dequantize_exactly(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> f64
-  %b = func.call @dequantize_exactly(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> f64
+  %a = func.call @dequantize_widely(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> f64
+  %b = func.call @dequantize_widely(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> f64
   %sum = arith.addf %a, %b : f64
   %output64 = arith.extf %output_scale : f32 to f64
   %result = func.call @store_quotient(%sum, %output64) : (f64, f64) -> i32
@@ -263,30 +251,26 @@ func.func @sub(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
     %rhs_zero_point: i32, %output_scale: f32) -> i32 {
   func.call @require_similar_scales() : () -> ()
-  %a = func.call @dequantize_exactly(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> f64
-  %b = func.call @dequantize_exactly(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> f64
+  %a = func.call @dequantize_widely(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> f64
+  %b = func.call @dequantize_widely(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> f64
   %sum = arith.subf %a, %b : f64
   %output64 = arith.extf %output_scale : f32 to f64
   %result = func.call @store_quotient(%sum, %output64) : (f64, f64) -> i32
   return %result : i32
 }
 
-func.func @mul(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
-  %a = arith.subi %lhs, %lhs_zero_point : i32
-  %b = arith.subi %rhs, %rhs_zero_point : i32
-  %product = arith.muli %a, %b : i32
+func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
+  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %rounded = func.call @round_ratio(%product) : (i32) -> i32
-  %result = func.call @store(%rounded) : (i32) -> i32
+  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling
 
 // 24 bits over 24: the float64 quotient rounds as the exact one.
-func.func private @steps_of(%real: f32, %output_scale: f32) -> i32 {
-  %wide = arith.extf %real : f32 to f64
-  %scale64 = arith.extf %output_scale : f32 to f64
-  %steps = arith.divf %wide, %scale64 : f64
+func.func private @steps_of(%real: f32) -> i32 {
+  %steps = func.call @wide_ratio(%real) : (f32) -> f64
   %result = func.call @round_real(%steps) : (f64) -> i32
   return %result : i32
 }
@@ -296,7 +280,7 @@ func.func @bound(%real: f32) -> i32 {
   // far outside of the storage range, but without overflow
   %low = arith.constant -65536 : i32
   %high = arith.constant 65536 : i32
-  %result = func.call @store(%steps, %low, %high) : (i32, i32, i32) -> i32
+  %result = func.call @clamp_and_offset(%steps, %low, %high) : (i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -306,19 +290,19 @@ func.func @quantize(%input: f32) -> i32 {
   %of_nan = arith.constant 0.0 : f32
   %number = arith.select %is_number, %input, %of_nan : f32
   %steps = func.call @steps_of(%number) : (f32) -> i32
-  %result = func.call @store(%steps) : (i32) -> i32
+  %result = func.call @clamp_and_offset(%steps) : (i32) -> i32
   return %result : i32
 }
 
 func.func @dequantize(%input: i32) -> f32 {
-  %real = func.call @dequantize_exactly(%input) : (i32) -> f64
+  %real = func.call @dequantize_widely(%input) : (i32) -> f64
   %result = arith.truncf %real : f64 to f32
   return %result : f32
 }
 
 func.func private @rescale(%input: i32, %output_scale: f32) -> i32
     attributes {contract.rules = ["requantize", "clamp", "concat"]} {
-  %real = func.call @dequantize_exactly(%input) : (i32) -> f64
+  %real = func.call @dequantize_widely(%input) : (i32) -> f64
   %output64 = arith.extf %output_scale : f32 to f64
   %result = func.call @store_quotient(%real, %output64) : (f64, f64) -> i32
   return %result : i32
@@ -334,25 +318,21 @@ func.func private @store_function(%real: f64, %output_scale: f32) -> i32 {
 }
 
 func.func @sigmoid(%input: i32) -> i32 {
-  %x = func.call @dequantize_exactly(%input) : (i32) -> f64
-  %negated = arith.negf %x : f64
-  %exponential = math.exp %negated : f64
-  %one = arith.constant 1.0 : f64
-  %denominator = arith.addf %one, %exponential : f64
-  %real = arith.divf %one, %denominator : f64
+  %x = func.call @dequantize_widely(%input) : (i32) -> f64
+  %real = func.call @logistic(%x) : (f64) -> f64
   %result = func.call @store_function(%real) : (f64) -> i32
   return %result : i32
 }
 
 func.func @tanh(%input: i32) -> i32 {
-  %x = func.call @dequantize_exactly(%input) : (i32) -> f64
+  %x = func.call @dequantize_widely(%input) : (i32) -> f64
   %real = math.tanh %x : f64
   %result = func.call @store_function(%real) : (f64) -> i32
   return %result : i32
 }
 
 func.func @elu(%input: i32) -> i32 {
-  %x = func.call @dequantize_exactly(%input) : (i32) -> f64
+  %x = func.call @dequantize_widely(%input) : (i32) -> f64
   %zero = arith.constant 0.0 : f64
   %negative = arith.cmpf olt, %x, %zero : f64
   %at_most_zero = arith.minimumf %x, %zero : f64
@@ -363,7 +343,7 @@ func.func @elu(%input: i32) -> i32 {
 }
 
 func.func @hard_swish(%input: i32) -> i32 {
-  %x = func.call @dequantize_exactly(%input) : (i32) -> f64
+  %x = func.call @dequantize_widely(%input) : (i32) -> f64
   %zero = arith.constant 0.0 : f64
   %three = arith.constant 3.0 : f64
   %six = arith.constant 6.0 : f64
@@ -389,9 +369,8 @@ func.func @leaky_relu(%input: i32, %alpha: f32, %input_zero_point: i32) -> i32 {
   %steep = func.call @round_ratio(%sloped_x, %magnitude) : (i32, f32) -> i32
   %flat = arith.cmpf oeq, %alpha, %zero_f : f32
   %sloped = arith.select %flat, %zero, %steep : i32
-  %non_negative = arith.cmpi sge, %x, %zero : i32
-  %rounded = arith.select %non_negative, %identity, %sloped : i32
-  %result = func.call @store(%rounded) : (i32) -> i32
+  %rounded = func.call @by_sign(%x, %identity, %sloped) : (i32, i32, i32) -> i32
+  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
   return %result : i32
 }
 
@@ -449,20 +428,14 @@ func.func @resize_nearest_position(
 // Neighbours and weights of a rational position, clamped to the image. The weight is a fraction
 // packed into 32 bits: its numerator above its denominator of 16 bits.
 func.func @resize_bilinear_position(
-    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
-    %half_pixel_centers: i1) -> (i32, i32, i32) {
+    %output_index: i32, %output_size: i32, %half_pixel_centers: i1) -> (i32, i32, i32) {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
   %two = arith.constant 2 : i32
   %limit = arith.constant 16383 : i32
   %legal = arith.cmpi sle, %output_size, %limit : i32
   cf.assert %legal, "resize: more than 16383 rows or columns"
-  %several = arith.cmpi sgt, %output_size, %one : i32
-  %aligned = arith.andi %align_corners, %several : i1
-  %input_less_1 = arith.subi %input_size, %one : i32
-  %output_less_1 = arith.subi %output_size, %one : i32
-  %numerator = arith.select %aligned, %input_less_1, %input_size : i32
-  %half_denominator = arith.select %aligned, %output_less_1, %output_size : i32
+  %numerator, %half_denominator, %input_less_1 = func.call @resizing_steps() : () -> (i32, i32, i32)
   %denominator = arith.muli %half_denominator, %two : i32
   // position = sum / denominator: 2i * n, or (2i + 1) * n - d with half-pixel centres
   %twice_index = arith.muli %output_index, %two : i32

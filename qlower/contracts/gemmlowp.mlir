@@ -39,11 +39,9 @@ module attributes {
   contract.base = "tflite"
 } {
 
-func.func private @pipeline(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32) -> i32
+func.func private @pipeline(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
-  %product = arith.mulf %input_scale, %weight_scale : f32
-  %ratio = arith.divf %product, %output_scale : f32
+  %ratio = func.call @product_ratio() : () -> f32
   %real = arith.extf %ratio : f32 to f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
@@ -62,13 +60,12 @@ func.func private @quantize_real(%real: f32, %output_scale: f32, %output_zero_po
 }
 
 // NaN gives the largest code, as std::min in the example does.
-func.func @quantize(%input: f32, %output_min: i32, %output_max: i32) -> i32 {
+func.func @quantize(%input: f32) -> i32 {
   %infinity = arith.constant 0x7F800000 : f32
   %below = arith.cmpf olt, %input, %infinity : f32
   %number = arith.select %below, %input, %infinity : f32
   %stored = func.call @quantize_real(%number) : (f32) -> i32
-  %low = arith.maxsi %stored, %output_min : i32
-  %result = arith.minsi %low, %output_max : i32
+  %result = func.call @clamp_code(%stored) : (i32) -> i32
   return %result : i32
 }
 

@@ -110,9 +110,7 @@ func.func private @integer_scale(%ratio: f32) -> (i32, i32, i32) {
   %scale = fixed.convert %final_ratio {rounding = half_away} : f32 to i32
 
   %is_power = arith.cmpi eq, %fraction, %zero : i32
-  %up = arith.maxsi %e, %zero : i32
-  %down = arith.subi %zero, %e : i32
-  %power_post = arith.maxsi %down, %zero : i32
+  %up, %power_post = func.call @left_and_right(%e) : (i32) -> (i32, i32)
   %power_scale = arith.shli %one, %up : i32
   %chosen_pre = arith.select %is_power, %zero, %pre : i32
   %chosen_post = arith.select %is_power, %power_post, %post : i32
@@ -134,17 +132,9 @@ func.func private @scale(%x: i32, %ratio: f32) -> i32 {
   return %result : i32
 }
 
-func.func private @offset_and_clip(
-    %x: i32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %offset = arith.addi %x, %output_zero_point : i32
-  %low = arith.maxsi %offset, %output_min : i32
-  %result = arith.minsi %low, %output_max : i32
-  return %result : i32
-}
-
 func.func private @scale_and_store(%x: i32, %ratio: f32) -> i32 {
   %scaled = func.call @scale(%x, %ratio) : (i32, f32) -> i32
-  %result = func.call @offset_and_clip(%scaled) : (i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
@@ -186,7 +176,7 @@ func.func @avg_pool2d(
   %some = arith.maxsi %count, %one : i32
   %divisor = arith.select %count_include_pad, %one, %some : i32
   %mean = func.call @divide_round(%scaled, %divisor) : (i32, i32) -> i32
-  %result = func.call @offset_and_clip(%mean) : (i32) -> i32
+  %result = func.call @offset_and_clamp(%mean) : (i32) -> i32
   return %result : i32
 }
 
@@ -228,7 +218,7 @@ func.func @add(
   %a = func.call @scale_operand(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> i32
   %b = func.call @scale_operand(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> i32
   %sum = arith.addi %a, %b : i32
-  %result = func.call @offset_and_clip(%sum) : (i32) -> i32
+  %result = func.call @offset_and_clamp(%sum) : (i32) -> i32
   return %result : i32
 }
 
@@ -239,15 +229,13 @@ func.func @sub(
   %a = func.call @scale_operand(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> i32
   %b = func.call @scale_operand(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> i32
   %difference = arith.subi %a, %b : i32
-  %result = func.call @offset_and_clip(%difference) : (i32) -> i32
+  %result = func.call @offset_and_clamp(%difference) : (i32) -> i32
   return %result : i32
 }
 
 // libjit.cpp, libjit_element_mul_kernel_i8
-func.func @mul(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
-  %a = arith.subi %lhs, %lhs_zero_point : i32
-  %b = arith.subi %rhs, %rhs_zero_point : i32
-  %product = arith.muli %a, %b : i32
+func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
+  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %ratio = func.call @product_ratio() : () -> f32
   %result = func.call @scale_and_store(%product, %ratio) : (i32, f32) -> i32
   return %result : i32
@@ -261,18 +249,14 @@ func.func private @rescale(
     %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
     %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
   %scaled = func.call @scale_operand(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> i32
-  %result = func.call @offset_and_clip(%scaled) : (i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 
 // libjit.cpp, libjit_element_relu_i8 and libjit_element_clip_i8: they clip before they scale.
 // For a bound at zero, or in one type, that is the same.
-func.func @clamp(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
-  %same_zero_point = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
-  %same = arith.andi %same_scale, %same_zero_point : i1
+func.func @clamp(%input: i32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %same = func.call @is_same_quantization() : () -> i1
   %signed_max = arith.constant 127 : i32
   %lowering = func.call @lowering() : () -> i32
   %storage_max = arith.addi %signed_max, %lowering : i32
@@ -294,13 +278,11 @@ func.func @leaky_relu(
   cf.assert %legal, "leaky_relu: the slope isn't positive, it has no integer scale"
   %x = arith.subi %input, %input_zero_point : i32
   %ratio = arith.divf %input_scale, %output_scale : f32
-  %slope_ratio = func.call @product_ratio(%alpha) : (f32) -> f32
+  %slope_ratio = func.call @product_ratio(%input_scale, %alpha) : (f32, f32) -> f32
   %identity = func.call @scale(%x, %ratio) : (i32, f32) -> i32
   %sloped = func.call @scale(%x, %slope_ratio) : (i32, f32) -> i32
-  %zero = arith.constant 0 : i32
-  %non_negative = arith.cmpi sge, %x, %zero : i32
-  %scaled = arith.select %non_negative, %identity, %sloped : i32
-  %result = func.call @offset_and_clip(%scaled) : (i32) -> i32
+  %scaled = func.call @by_sign(%x, %identity, %sloped) : (i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 

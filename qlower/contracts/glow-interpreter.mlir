@@ -64,7 +64,8 @@
 
 module attributes {
   contract.summary = "Glow's interpreter: float32, ties away from zero, zero point inside",
-  contract.family = "Glow"
+  contract.family = "Glow",
+  contract.base = "_steps"
 } {
 
 // ---------------------------------------------------------------- storing
@@ -89,11 +90,7 @@ func.func private @add_zero_point(%steps: f32, %output_zero_point: i32) -> f32 {
 // Clamps before the lowering is undone: the rounded value may be any int32.
 func.func private @store(%rounded: i32, %output_min: i32, %output_max: i32) -> i32 {
   %lowering = func.call @lowering() : () -> i32
-  %low = arith.subi %output_min, %lowering : i32
-  %high = arith.subi %output_max, %lowering : i32
-  %above = arith.maxsi %rounded, %low : i32
-  %clamped = arith.minsi %above, %high : i32
-  %result = arith.addi %clamped, %lowering : i32
+  %result = func.call @clamp_and_offset(%rounded, %output_min, %output_max, %lowering) : (i32, i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -106,14 +103,9 @@ func.func private @store_inside(%steps: f32) -> i32 {
 }
 
 // away(steps) + z
-func.func private @store_outside(
-    %steps: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func private @store_outside(%steps: f32) -> i32 {
   %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
-  %low = arith.subi %output_min, %output_zero_point : i32
-  %high = arith.subi %output_max, %output_zero_point : i32
-  %above = arith.maxsi %rounded, %low : i32
-  %clamped = arith.minsi %above, %high : i32
-  %result = arith.addi %clamped, %output_zero_point : i32
+  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
   return %result : i32
 }
 
@@ -124,12 +116,6 @@ func.func private @to_steps(%x: i32, %ratio: f32) -> f32 {
 }
 
 // ---------------------------------------------------------------- convolution, matmul
-
-func.func private @product_ratio(%weight_scale: f32, %input_scale: f32, %output_scale: f32) -> f32 {
-  %product = arith.mulf %input_scale, %weight_scale : f32
-  %result = arith.divf %product, %output_scale : f32
-  return %result : f32
-}
 
 // The bias's scale is that of the product, so that it is multiplied by 1; what rounds is its
 // conversion to float32.
@@ -180,12 +166,6 @@ func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32)
 }
 
 // ---------------------------------------------------------------- pooling, mean
-
-func.func private @centred_sum(%accumulator: i32, %count: i32, %input_zero_point: i32) -> i32 {
-  %offset = arith.muli %count, %input_zero_point : i32
-  %result = arith.subi %accumulator, %offset : i32
-  return %result : i32
-}
 
 // A window without a value in it gives the zero point.
 func.func private @mean_ratio(%count: i32, %input_scale: f32, %output_scale: f32) -> f32 {
@@ -280,10 +260,8 @@ func.func @sub(
 }
 
 // fwdElementMulInst
-func.func @mul(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
-  %a = arith.subi %lhs, %lhs_zero_point : i32
-  %b = arith.subi %rhs, %rhs_zero_point : i32
-  %product = arith.muli %a, %b : i32
+func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
+  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %ratio = func.call @product_ratio() : () -> f32
   %steps = func.call @to_steps(%product, %ratio) : (i32, f32) -> f32
   %result = func.call @store_outside(%steps) : (f32) -> i32
@@ -438,9 +416,8 @@ func.func @softmax_output(%term: f32, %sum: f32) -> i32 {
 func.func private @resize_position(
     %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
     %half_pixel_centers: i1) -> f32 {
-  %true = arith.constant true
   %moved = arith.ori %align_corners, %half_pixel_centers : i1
-  %legal = arith.xori %moved, %true : i1
+  %legal = func.call @not(%moved) : (i1) -> i1
   cf.assert %legal, "resize: Glow has neither aligned corners nor half-pixel centres"
   %input = arith.sitofp %input_size : i32 to f32
   %output = arith.sitofp %output_size : i32 to f32

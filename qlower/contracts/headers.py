@@ -47,9 +47,10 @@ def _header(name: str, resource: Traversable) -> Header:
     if function is not None:
         text = f"{text[: function.start()]}\n}}"
     module = parse_module(text, str(resource))
-    return Header(
-        name, *(module_string(module, key) for key in (SUMMARY, FAMILY, BASE))
+    summary, family, base = (
+        module_string(module, key) for key in (SUMMARY, FAMILY, BASE)
     )
+    return Header(name, summary, family, "" if base.startswith("_") else base)
 
 
 def _family(header: Header, headers: dict[str, Header]) -> str:

@@ -57,37 +57,27 @@
 
 module attributes {
   contract.summary = "ONNX Runtime on x86 (VNNI): float32 ratio, half to even",
-  contract.family = "ONNX Runtime"
+  contract.family = "ONNX Runtime",
+  contract.base = "_steps"
 } {
 
 // ---------------------------------------------------------------- steps
 
 // MLAS clamps before it rounds and adds the zero point; the order makes no difference.
-func.func private @store(
-    %real: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func private @store(%real: f32) -> i32 {
   %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
-  %low = arith.subi %output_min, %output_zero_point : i32
-  %high = arith.subi %output_max, %output_zero_point : i32
-  %above = arith.maxsi %rounded, %low : i32
-  %clamped = arith.minsi %above, %high : i32
-  %result = arith.addi %clamped, %output_zero_point : i32
+  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
   return %result : i32
 }
 
-func.func private @store_with_zero_point_inside(
-    %real: f32, %output_min: i32, %output_max: i32) -> i32 {
+func.func private @store_with_zero_point_inside(%real: f32) -> i32 {
   %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
-  %above = arith.maxsi %rounded, %output_min : i32
-  %result = arith.minsi %above, %output_max : i32
+  %result = func.call @clamp_code(%rounded) : (i32) -> i32
   return %result : i32
 }
 
-func.func private @dequantize_linear(
-    %input: i32, %input_scale: f32, %input_zero_point: i32) -> f32
-    attributes {contract.rules = ["dequantize"]} {
-  %centred = arith.subi %input, %input_zero_point : i32
-  %real = arith.sitofp %centred : i32 to f32
-  %result = arith.mulf %real, %input_scale : f32
+func.func @dequantize(%input: i32) -> f32 {
+  %result = func.call @dequantize_exactly(%input) : (i32) -> f32
   return %result : f32
 }
 
@@ -103,7 +93,7 @@ func.func private @quantize_linear(
 // DequantizeLinear, then QuantizeLinear.
 func.func private @rescale(%input: i32) -> i32
     attributes {contract.rules = ["requantize", "clamp"]} {
-  %real = func.call @dequantize_linear(%input) : (i32) -> f32
+  %real = func.call @dequantize_exactly(%input) : (i32) -> f32
   %result = func.call @quantize_linear(%real) : (f32) -> i32
   return %result : i32
 }
@@ -122,11 +112,9 @@ func.func private @require_ratio(%ratio: f32) {
 }
 
 // MlasRequantizeOutput.
-func.func private @requantize_output(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32) -> i32
+func.func private @requantize_output(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"], contract.product = ["exact", "saturating_pairs_flat"]} {
-  %step = arith.mulf %input_scale, %weight_scale : f32
-  %multiplier = arith.divf %step, %output_scale : f32
+  %multiplier = func.call @product_ratio() : () -> f32
   func.call @require_ratio(%multiplier) : (f32) -> ()
   %sum = arith.sitofp %accumulator : i32 to f32
   %scaled = arith.mulf %sum, %multiplier : f32
@@ -159,11 +147,9 @@ func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32)
 
 // MlasQLinearGlobalAveragePool: over rows and columns.
 func.func @mean(
-    %accumulator: i32, %count: i32, %over_image: i1, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32) -> i32 {
+    %accumulator: i32, %count: i32, %over_image: i1, %input_scale: f32, %output_scale: f32) -> i32 {
   cf.assert %over_image, "ONNX Runtime takes the mean over other dimensions than rows and columns in float32"
-  %zeros = arith.muli %count, %input_zero_point : i32
-  %sum = arith.subi %accumulator, %zeros : i32
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %real = arith.sitofp %sum : i32 to f32
   %n = arith.sitofp %count : i32 to f32
   %total_scale = arith.mulf %output_scale, %n : f32
@@ -178,7 +164,7 @@ func.func @mean(
 
 // QLinearAveragePool dequantizes and adds in float32.
 func.func @avg_pool2d_addend(%input: i32) -> f32 {
-  %result = func.call @dequantize_linear(%input) : (i32) -> f32
+  %result = func.call @dequantize_exactly(%input) : (i32) -> f32
   return %result : f32
 }
 
@@ -237,13 +223,9 @@ func.func private @add_in_order(
 
 // MlasQLinearMul.
 func.func @mul(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32) -> i32 {
-  %a = arith.subi %lhs, %lhs_zero_point : i32
-  %b = arith.subi %rhs, %rhs_zero_point : i32
-  %product = arith.muli %a, %b : i32
-  %scales = arith.mulf %lhs_scale, %rhs_scale : f32
-  %multiplier = arith.divf %scales, %output_scale : f32
+    %lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32, %output_zero_point: i32) -> i32 {
+  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
+  %multiplier = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
   func.call @require_finite(%multiplier) : (f32) -> ()
   %real = arith.sitofp %product : i32 to f32
   %scaled = arith.mulf %real, %multiplier : f32
@@ -273,20 +255,16 @@ func.func @quantize(%input: f32) -> i32 {
 }
 
 // QLinearConcat: an input whose scale and zero point are the output's is copied.
-func.func @concat(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32) -> i32 {
+func.func @concat(%input: i32) -> i32 {
   %rescaled = func.call @rescale(%input) : (i32) -> i32
-  %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
-  %same_zero = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
-  %same = arith.andi %same_scale, %same_zero : i1
+  %same = func.call @is_same_quantization() : () -> i1
   %result = arith.select %same, %input, %rescaled : i32
   return %result : i32
 }
 
 // QLinearLeakyRelu, a table.
 func.func @leaky_relu(%input: i32, %alpha: f32) -> i32 {
-  %real = func.call @dequantize_linear(%input) : (i32) -> f32
+  %real = func.call @dequantize_exactly(%input) : (i32) -> f32
   %leak = arith.mulf %real, %alpha : f32
   %zero = arith.constant 0.0 : f32
   %not_negative = arith.cmpf oge, %real, %zero : f32
@@ -297,7 +275,7 @@ func.func @leaky_relu(%input: i32, %alpha: f32) -> i32 {
 
 // QLinearSigmoid, a table.
 func.func @sigmoid(%input: i32) -> i32 {
-  %real = func.call @dequantize_linear(%input) : (i32) -> f32
+  %real = func.call @dequantize_exactly(%input) : (i32) -> f32
   %y = func.call @logistic(%real) : (f32) -> f32
   %result = func.call @quantize_linear(%y) : (f32) -> i32
   return %result : i32
@@ -319,7 +297,6 @@ func.func private @logistic(%real: f32) -> f32 {
   %p_5 = math.fma %square, %p_7, %p5 : f32
   %p_3 = math.fma %square, %p_5, %p3 : f32
   %p_1 = math.fma %square, %p_3, %p1 : f32
-  %p = arith.mulf %p_1, %x : f32
   %q10 = arith.constant 6.10247389755681e-13 : f32
   %q8 = arith.constant 5.76102136993427e-09 : f32
   %q6 = arith.constant 6.29106785017040e-06 : f32
@@ -331,7 +308,7 @@ func.func private @logistic(%real: f32) -> f32 {
   %q_4 = math.fma %square, %q_6, %q4 : f32
   %q_2 = math.fma %square, %q_4, %q2 : f32
   %q = math.fma %square, %q_2, %q0 : f32
-  %quotient = arith.divf %p, %q : f32
+  %quotient = func.call @product_ratio(%p_1, %x, %q) : (f32, f32, f32) -> f32
   %half = arith.constant 0.5 : f32
   %moved = arith.addf %quotient, %half : f32
   %zero = arith.constant 0.0 : f32
@@ -378,16 +355,14 @@ func.func @softmax_addend(%term: f32) -> f32 {
 
 // QuantizeOutput: with the whole part of 1 / scale.
 func.func @softmax_output(%term: f32, %sum: f32, %row_size: i32, %output_scale: f32) -> i32 {
-  %one = arith.constant 1.0 : f32
-  %inverse = arith.divf %one, %output_scale : f32
+  %inverse = func.call @inverse(%output_scale) : (f32) -> f32
   %codes = math.floor %inverse : f32
   %size = arith.sitofp %row_size : i32 to f32
   %most_of_one = arith.constant 148.0 : f32
   %most = arith.mulf %most_of_one, %size : f32
   %finite = arith.cmpf ole, %codes, %most : f32
   cf.assert %finite, "ONNX Runtime's softmax overflows where 1 / output scale is more than 148 times a row's size"
-  %scaled = arith.mulf %term, %codes : f32
-  %steps = arith.divf %scaled, %sum : f32
+  %steps = func.call @product_ratio(%term, %codes, %sum) : (f32, f32, f32) -> f32
   %result = func.call @store(%steps) : (f32) -> i32
   return %result : i32
 }

@@ -103,14 +103,14 @@ func.func private @shift(%x: i32, %exponent: i64) -> i32 {
 func.func @conv2d(%accumulator: i32, %weight_scale: f32) -> i32 {
   %exponent = func.call @ratio_exponent(%weight_scale) : (f32) -> i64
   %shifted = func.call @shift(%accumulator, %exponent) : (i32, i64) -> i32
-  %result = func.call @store(%shifted) : (i32) -> i32
+  %result = func.call @clamp_and_offset(%shifted) : (i32) -> i32
   return %result : i32
 }
 
 // ---------------------------------------------------------------- pooling, mean
 
 // floor(sum * 2^exponent / count + 1/2), for exponents in [-24, 24]
-func.func private @mean_of(%accumulator: i32, %count: i32, %input_zero_point: i32) -> i32 {
+func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 {
   %one_f = arith.constant 1.0 : f32
   %exponent = func.call @ratio_exponent(%one_f) : (f32) -> i64
   %zero = arith.constant 0 : i64
@@ -119,8 +119,7 @@ func.func private @mean_of(%accumulator: i32, %count: i32, %input_zero_point: i3
   %negated = arith.subi %zero, %exponent : i64
   %up = func.call @shift_count(%exponent) : (i64) -> i64
   %down = func.call @shift_count(%negated) : (i64) -> i64
-  %offset = arith.muli %input_zero_point, %count : i32
-  %sum = arith.subi %accumulator, %offset : i32
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %sum64 = arith.extsi %sum : i32 to i64
   %count64 = arith.extsi %count : i32 to i64
   %numerator = arith.shli %sum64, %up : i64
@@ -135,7 +134,7 @@ func.func private @mean_of(%accumulator: i32, %count: i32, %input_zero_point: i3
   %step = arith.extsi %below : i1 to i64
   %floor = arith.addi %quotient, %step : i64
   %mean = fixed.saturate %floor : i64 to i32
-  %result = func.call @store(%mean) : (i32) -> i32
+  %result = func.call @clamp_and_offset(%mean) : (i32) -> i32
   return %result : i32
 }
 
@@ -176,7 +175,7 @@ func.func private @align(%stored: i32, %zero_point: i32, %shift: i64) -> i64 {
 func.func private @store_sum(%sum: i64, %places: i64) -> i32 {
   %shifted = fixed.shift_right %sum, %places {rounding = half_up} : i64
   %narrow = fixed.saturate %shifted : i64 to i32
-  %result = func.call @store(%narrow) : (i32) -> i32
+  %result = func.call @clamp_and_offset(%narrow) : (i32) -> i32
   return %result : i32
 }
 
@@ -198,14 +197,11 @@ func.func @sub(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32)
   return %result : i32
 }
 
-func.func @mul(
-    %lhs: i32, %lhs_zero_point: i32, %rhs: i32, %weight_scale: f32, %rhs_zero_point: i32) -> i32 {
-  %a = arith.subi %lhs, %lhs_zero_point : i32
-  %b = arith.subi %rhs, %rhs_zero_point : i32
-  %product = arith.muli %a, %b : i32
+func.func @mul(%lhs: i32, %rhs: i32, %weight_scale: f32) -> i32 {
+  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %exponent = func.call @ratio_exponent(%weight_scale) : (f32) -> i64
   %shifted = func.call @shift(%product, %exponent) : (i32, i64) -> i32
-  %result = func.call @store(%shifted) : (i32) -> i32
+  %result = func.call @clamp_and_offset(%shifted) : (i32) -> i32
   return %result : i32
 }
 
@@ -216,7 +212,7 @@ func.func private @rescale(%input: i32, %input_zero_point: i32) -> i32 {
   %exponent = func.call @ratio_exponent(%one) : (f32) -> i64
   %centred = arith.subi %input, %input_zero_point : i32
   %shifted = func.call @shift(%centred, %exponent) : (i32, i64) -> i32
-  %result = func.call @store(%shifted) : (i32) -> i32
+  %result = func.call @clamp_and_offset(%shifted) : (i32) -> i32
   return %result : i32
 }
 
@@ -230,10 +226,8 @@ func.func @leaky_relu(%input: i32, %alpha: f32, %input_zero_point: i32) -> i32 {
   %alpha_exponent = func.call @ratio_exponent(%alpha) : (f32) -> i64
   %identity = func.call @shift(%x, %exponent) : (i32, i64) -> i32
   %sloped = func.call @shift(%x, %alpha_exponent) : (i32, i64) -> i32
-  %zero = arith.constant 0 : i32
-  %non_negative = arith.cmpi sge, %x, %zero : i32
-  %shifted = arith.select %non_negative, %identity, %sloped : i32
-  %result = func.call @store(%shifted) : (i32) -> i32
+  %shifted = func.call @by_sign(%x, %identity, %sloped) : (i32, i32, i32) -> i32
+  %result = func.call @clamp_and_offset(%shifted) : (i32) -> i32
   return %result : i32
 }
 

@@ -55,35 +55,29 @@
 
 module attributes {
   contract.summary = "PyTorch, engine fbgemm (VNNI): float32, real bias, half to even",
-  contract.family = "PyTorch"
+  contract.family = "PyTorch",
+  contract.base = "_steps"
 } {
 
 // ---------------------------------------------------------------- steps
 
 // Clamping before the zero point is added keeps the sum within 32 bits; FBGEMM saturates at
 // 16 bits here instead, which gives the same.
-func.func private @store(
-    %real: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func private @store(%real: f32) -> i32 {
   %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
-  %low = arith.subi %output_min, %output_zero_point : i32
-  %high = arith.subi %output_max, %output_zero_point : i32
-  %above = arith.maxsi %rounded, %low : i32
-  %clamped = arith.minsi %above, %high : i32
-  %result = arith.addi %clamped, %output_zero_point : i32
+  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
   return %result : i32
 }
 
 func.func private @store_with_zero_point_inside(
     %real: f32, %output_min: i32, %output_max: i32) -> i32 {
   %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
-  %above = arith.maxsi %rounded, %output_min : i32
-  %result = arith.minsi %above, %output_max : i32
+  %result = func.call @clamp_code(%rounded) : (i32) -> i32
   return %result : i32
 }
 
 func.func private @reciprocal(%x: f32) -> f32 {
-  %one = arith.constant 1.0 : f32
-  %result = arith.divf %one, %x : f32
+  %result = func.call @inverse(%x) : (f32) -> f32
   %largest = arith.constant 3.40282347E+38 : f32
   %finite = arith.cmpf ole, %result, %largest : f32
   cf.assert %finite, "a scale is below 2^-128: its reciprocal is no float32 number"
@@ -99,16 +93,6 @@ func.func private @dequantize_fused(
   %scaled_offset = arith.mulf %input_scale, %offset : f32
   %real = arith.sitofp %stored : i32 to f32
   %result = math.fma %input_scale, %real, %scaled_offset : f32
-  return %result : f32
-}
-
-// dequantize_val: of one element.
-func.func private @dequantize_exactly(
-    %input: i32, %input_scale: f32, %input_zero_point: i32) -> f32
-    attributes {contract.rules = ["dequantize"]} {
-  %centred = arith.subi %input, %input_zero_point : i32
-  %real = arith.sitofp %centred : i32 to f32
-  %result = arith.mulf %real, %input_scale : f32
   return %result : f32
 }
 
@@ -135,11 +119,8 @@ func.func private @is_in_body(%position: i32, %count: i32, %lanes: i32) -> i1 {
   return %result : i1
 }
 
-func.func private @require_equal_quantization(
-    %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %output_zero_point: i32) {
-  %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
-  %same_zero = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
-  %legal = arith.andi %same_scale, %same_zero : i1
+func.func private @require_equal_quantization() {
+  %legal = func.call @is_same_quantization() : () -> i1
   cf.assert %legal, "input and output differ in scale or zero point, PyTorch gives the output those of the input"
   return
 }
@@ -272,7 +253,7 @@ func.func @adaptive_avg_pool2d(
     %accumulator: i32, %count: i32, %channel: i32, %channel_count: i32,
     %output_zero_point: i32) -> i32 {
   func.call @require_equal_quantization() : () -> ()
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> f32
+  %sum = func.call @real_sum(%accumulator) : (i32) -> f32
   %n = arith.sitofp %count : i32 to f32
   %inverse = func.call @reciprocal(%n) : (f32) -> f32
   %z = arith.sitofp %output_zero_point : i32 to f32
@@ -286,15 +267,14 @@ func.func @adaptive_avg_pool2d(
   return %result : i32
 }
 
-func.func private @centred_sum(%accumulator: i32, %count: i32, %input_zero_point: i32) -> f32 {
-  %zeros = arith.muli %count, %input_zero_point : i32
-  %sum = arith.subi %accumulator, %zeros : i32
+func.func private @real_sum(%accumulator: i32) -> f32 {
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %result = arith.sitofp %sum : i32 to f32
   return %result : f32
 }
 
 func.func private @mean_of(%accumulator: i32, %divisor: i32) -> f32 {
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> f32
+  %sum = func.call @real_sum(%accumulator) : (i32) -> f32
   %n = arith.sitofp %divisor : i32 to f32
   %inverse = func.call @reciprocal(%n) : (f32) -> f32
   %result = arith.mulf %sum, %inverse : f32
@@ -332,12 +312,8 @@ func.func @add(
 }
 
 // qmul_kernel.
-func.func @mul(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
-  %a = arith.subi %lhs, %lhs_zero_point : i32
-  %b = arith.subi %rhs, %rhs_zero_point : i32
-  %product = arith.muli %a, %b : i32
+func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32, %output_scale: f32) -> i32 {
+  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %scales = arith.mulf %lhs_scale, %rhs_scale : f32
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %multiplier = arith.mulf %scales, %inverse : f32
@@ -359,10 +335,9 @@ func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
 }
 
 // qrelu_kernel, qclamp_kernel: of the stored integers.
-func.func @clamp(%input: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func @clamp(%input: i32) -> i32 {
   func.call @require_equal_quantization() : () -> ()
-  %above = arith.maxsi %input, %output_min : i32
-  %result = arith.minsi %above, %output_max : i32
+  %result = func.call @clamp_code(%input) : (i32) -> i32
   return %result : i32
 }
 
@@ -393,11 +368,7 @@ func.func private @quantize_lookup(%real: f32) -> i32 {
 func.func @sigmoid(%input: i32) -> i32 {
   %x = func.call @dequantize_exactly(%input) : (i32) -> f32
   %wide = arith.extf %x : f32 to f64
-  %negated = arith.negf %wide : f64
-  %exponential = math.exp %negated : f64
-  %one = arith.constant 1.0 : f64
-  %sum = arith.addf %one, %exponential : f64
-  %real = arith.divf %one, %sum : f64
+  %real = func.call @logistic(%wide) : (f64) -> f64
   %y = arith.truncf %real : f64 to f32
   %result = func.call @quantize_table(%y) : (f32) -> i32
   return %result : i32
@@ -422,8 +393,7 @@ func.func @hard_swish(%input: i32) -> i32 {
   %moved = arith.addf %x, %three : f32
   %above = arith.maximumf %moved, %zero : f32
   %gate = arith.minimumf %above, %six : f32
-  %product = arith.mulf %x, %gate : f32
-  %y = arith.divf %product, %six : f32
+  %y = func.call @product_ratio(%x, %gate, %six) : (f32, f32, f32) -> f32
   %result = func.call @quantize_lookup(%y) : (f32) -> i32
   return %result : i32
 }
@@ -454,6 +424,12 @@ func.func @leaky_relu(%input: i32, %alpha: f32) -> i32 {
 
 // ---------------------------------------------------------------- borders, rescaling
 
+// dequantize_val: of one element.
+func.func @dequantize(%input: i32) -> f32 {
+  %result = func.call @dequantize_exactly(%input) : (i32) -> f32
+  return %result : f32
+}
+
 // quantize_per_tensor.
 // NaN gives the largest code.
 func.func @quantize(%input: f32) -> i32 {
@@ -472,14 +448,10 @@ func.func @requantize(%input: i32) -> i32 {
 }
 
 // qcat: an input whose scale and zero point are the output's is copied.
-func.func @concat(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32) -> i32 {
+func.func @concat(%input: i32) -> i32 {
   %real = func.call @dequantize_exactly(%input) : (i32) -> f32
   %rescaled = func.call @quantize_fused(%real) : (f32) -> i32
-  %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
-  %same_zero = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
-  %same = arith.andi %same_scale, %same_zero : i1
+  %same = func.call @is_same_quantization() : () -> i1
   %result = arith.select %same, %input, %rescaled : i32
   return %result : i32
 }

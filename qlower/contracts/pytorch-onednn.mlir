@@ -57,8 +57,7 @@ func.func private @store_contraction(
     %output_scale: f32) -> i32 {
   %x = func.call @through_reciprocal(%input_scale) : (f32) -> f32
   %sum = arith.sitofp %accumulator : i32 to f32
-  %step = arith.mulf %x, %weight_scale : f32
-  %ratio = arith.divf %step, %output_scale : f32
+  %ratio = func.call @product_ratio(%x) : (f32) -> f32
   func.call @require_ratio(%ratio) : (f32) -> ()
   %scaled = func.call @scale_accumulator(%sum, %x) : (f32, f32) -> f32
   %biased = arith.addf %scaled, %bias : f32

@@ -69,18 +69,6 @@ func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32)
 
 // ---------------------------------------------------------------- add
 
-// lrintf(x * 2^places)
-func.func private @to_fixed_point(%x: f32, %places: i32) -> i32 {
-  %c127 = arith.constant 127 : i32
-  %c23 = arith.constant 23 : i32
-  %biased = arith.addi %places, %c127 : i32
-  %bits = arith.shli %biased, %c23 : i32
-  %power = arith.bitcast %bits : i32 to f32
-  %scaled = arith.mulf %x, %power : f32
-  %result = fixed.convert %scaled {rounding = half_even} : f32 to i32
-  return %result : i32
-}
-
 func.func private @is_supported_ratio(%ratio: f32) -> i1 {
   %low = arith.constant 0.00006103515625 : f32
   %high = arith.constant 256.0 : f32
@@ -92,15 +80,13 @@ func.func private @is_supported_ratio(%ratio: f32) -> i1 {
 
 func.func @add(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_max: i32, %output_unsigned: i1) -> i32 {
+    %rhs_zero_point: i32, %output_scale: f32, %output_unsigned: i1) -> i32 {
   %lhs_ratio = arith.divf %lhs_scale, %output_scale : f32
   %rhs_ratio = arith.divf %rhs_scale, %output_scale : f32
   %lhs_supported = func.call @is_supported_ratio(%lhs_ratio) : (f32) -> i1
   %rhs_supported = func.call @is_supported_ratio(%rhs_ratio) : (f32) -> i1
   %supported = arith.andi %lhs_supported, %rhs_supported : i1
-  %true = arith.constant true
-  %signed = arith.xori %output_unsigned, %true : i1
+  %signed = func.call @not(%output_unsigned) : (i1) -> i1
   %legal = arith.ori %supported, %signed : i1
   cf.assert %legal, "the scale of an operand is not in [2^-14, 2^8) of the output's, which QNNPACK refuses"
   %larger = arith.maximumf %lhs_ratio, %rhs_ratio : f32
@@ -119,12 +105,9 @@ func.func @add(
   %sum = arith.addi %a_scaled, %b_scaled : i32
   %c1 = arith.constant 1 : i32
   %c31 = arith.constant 31 : i32
-  %at_least_1 = arith.maxsi %places, %c1 : i32
-  %shift = arith.minsi %at_least_1, %c31 : i32
+  %shift = func.call @clamp_code(%places, %c1, %c31) : (i32, i32, i32) -> i32
   %rounded = fixed.shift_right %sum, %shift {rounding = half_away} : i32
-  %moved = arith.addi %rounded, %output_zero_point : i32
-  %above = arith.maxsi %moved, %output_min : i32
-  %qnnpack = arith.minsi %above, %output_max : i32
+  %qnnpack = func.call @offset_and_clamp(%rounded) : (i32) -> i32
   %aten = func.call @"pytorch-fbgemm.add"(%lhs, %rhs) : (i32, i32) -> i32
   %result = arith.select %output_unsigned, %qnnpack, %aten : i32
   return %result : i32
@@ -155,7 +138,7 @@ func.func private @quantize_lookup(%real: f32, %output_scale: f32, %output_unsig
 // pytorch_qnnp_compute_avgpool_quantization_params.
 func.func private @pool(
     %accumulator: i32, %divisor: i32, %input_scale: f32, %output_scale: f32) -> i32 {
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> f32
+  %sum = func.call @real_sum(%accumulator) : (i32) -> f32
   %n = arith.sitofp %divisor : i32 to f32
   %total_scale = arith.mulf %output_scale, %n : f32
   %multiplier = arith.divf %input_scale, %total_scale : f32
@@ -167,8 +150,7 @@ func.func private @pool(
 func.func @avg_pool2d(%accumulator: i32, %window_size: i32, %output_unsigned: i1) -> i32 {
   %c1 = arith.constant 1 : i32
   %several = arith.cmpi sgt, %window_size, %c1 : i32
-  %true = arith.constant true
-  %signed = arith.xori %output_unsigned, %true : i1
+  %signed = func.call @not(%output_unsigned) : (i1) -> i1
   %legal = arith.ori %several, %signed : i1
   cf.assert %legal, "a pool of one element, which QNNPACK refuses"
   %qnnpack = func.call @pool(%accumulator, %window_size) : (i32, i32) -> i32

@@ -68,9 +68,7 @@ func.func private @multiply_by_real_half_up(%x: i32, %real: f64, %away: i1) -> i
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   func.call @require_legal_exponent(%exponent) : (i32) -> ()
   %zero = arith.constant 0 : i32
-  %left = arith.maxsi %exponent, %zero : i32
-  %negated = arith.subi %zero, %exponent : i32
-  %right = arith.maxsi %negated, %zero : i32
+  %left, %right = func.call @left_and_right(%exponent) : (i32) -> (i32, i32)
   %shifted = arith.shli %x, %left : i32
   %high = func.call @saturating_rounding_doubling_high_mul(%shifted, %multiplier) : (i32, i32) -> i32
   %c31 = arith.constant 31 : i32
@@ -81,14 +79,6 @@ func.func private @multiply_by_real_half_up(%x: i32, %real: f64, %away: i1) -> i
   %fixed = arith.select %fix, %nudged, %high : i32
   %result = fixed.shift_right %fixed, %right {rounding = half_up} : i32
   return %result : i32
-}
-
-// Whether an index lies after the last whole vector.
-func.func private @is_in_tail(%index: i32, %count: i32, %lanes: i32) -> i1 {
-  %rest = arith.remsi %count, %lanes : i32
-  %whole = arith.subi %count, %rest : i32
-  %result = arith.cmpi sge, %index, %whole : i32
-  return %result : i1
 }
 
 // ---------------------------------------------------------------- convolution, linear
@@ -121,9 +111,8 @@ func.func @depthwise_conv2d(
 // all outputs the input scale is multiplied to it in float32 (kernel_util.cc,
 // GetQuantizedConvolutionMultipler).
 func.func @linear(%accumulator: i32, %output_min: i32, %output_max: i32, %per_channel: i1) -> i32 {
-  %true = arith.constant true
   %away = arith.constant false
-  %narrow = arith.xori %per_channel, %true : i1
+  %narrow = func.call @not(%per_channel) : (i1) -> i1
   %real = func.call @convolution_scale(%narrow) : (i1) -> f64
   %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, %away) : (i32, f64, i1) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
@@ -143,8 +132,7 @@ func.func @mean(
   %reference = func.call @tflite.mean(%accumulator) : (i32) -> i32
 
   %z = arith.sitofp %input_zero_point : i32 to f32
-  %z_scaled = arith.mulf %z, %input_scale : f32
-  %z_ratio = arith.divf %z_scaled, %output_scale : f32
+  %z_ratio = func.call @product_ratio(%z, %input_scale) : (f32, f32) -> f32
   %z_rounded = func.call @add_half_and_truncate(%z_ratio) : (f32) -> i32
   %bias = arith.subi %output_zero_point, %z_rounded : i32
   %n = arith.sitofp %count : i32 to f32
@@ -209,10 +197,8 @@ func.func @add(
   %moved = arith.addi %wrapped, %output_zero_point : i32
   %moved_narrow = arith.trunci %moved : i32 to i16
   %moved_wrapped = arith.extsi %moved_narrow : i16 to i32
-  %low = arith.maxsi %moved_wrapped, %output_min : i32
-  %clamped = arith.minsi %low, %output_max : i32
-  %true = arith.constant true
-  %in_body = arith.xori %in_tail, %true : i1
+  %clamped = func.call @clamp_code(%moved_wrapped) : (i32) -> i32
+  %in_body = func.call @not(%in_tail) : (i1) -> i1
   %ratio = arith.divf %larger, %output_scale : f32
   // two operands of at most 255 steps each give less than 2^15 - 255
   %safe_ratio = arith.constant 63.0 : f32
@@ -226,13 +212,12 @@ func.func @add(
 // result. Where that may not be enough, the operation is refused.
 func.func @mul(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %storage_min: i32, %storage_max: i32) -> i32 {
+    %rhs_zero_point: i32, %storage_min: i32, %storage_max: i32) -> i32 {
   %a = func.call @largest_difference(%lhs_zero_point, %storage_min, %storage_max) : (i32, i32, i32) -> f32
   %b = func.call @largest_difference(%rhs_zero_point, %storage_min, %storage_max) : (i32, i32, i32) -> f32
   %lhs_reach = arith.mulf %a, %lhs_scale : f32
   %rhs_reach = arith.mulf %b, %rhs_scale : f32
-  %reach = arith.mulf %lhs_reach, %rhs_reach : f32
-  %steps = arith.divf %reach, %output_scale : f32
+  %steps = func.call @product_ratio(%lhs_reach, %rhs_reach) : (f32, f32) -> f32
   // 2^15 less a zero point
   %limit = arith.constant 32512.0 : f32
   %legal = arith.cmpf olt, %steps, %limit : f32
@@ -265,9 +250,7 @@ func.func private @add_operand(
   %dropped = arith.shrsi %high, %right : i32
   // vshlq_s32 by a negative count shifts right, toward minus infinity
   %merged_shift = arith.addi %c20, %exponent : i32
-  %merged_left = arith.maxsi %merged_shift, %zero : i32
-  %merged_negated = arith.subi %zero, %merged_shift : i32
-  %merged_right = arith.maxsi %merged_negated, %zero : i32
+  %merged_left, %merged_right = func.call @left_and_right(%merged_shift) : (i32) -> (i32, i32)
   %merged_up = arith.shli %centred, %merged_left : i32
   %merged_centred = arith.shrsi %merged_up, %merged_right : i32
   %merged = func.call @saturating_rounding_doubling_high_mul(%merged_centred, %multiplier) : (i32, i32) -> i32
@@ -281,14 +264,11 @@ func.func private @add_operand(
 // reciprocal of the scale and round half to even; the rest divides in float64 and rounds
 // half away from zero.
 func.func @quantize(%input: f32, %output_scale: f32, %element: i32, %element_count: i32) -> i32 {
-  %one = arith.constant 1.0 : f32
-  %reciprocal = arith.divf %one, %output_scale : f32
+  %reciprocal = func.call @inverse(%output_scale) : (f32) -> f32
   %product = arith.mulf %input, %reciprocal : f32
   %number = func.call @convertible(%product) : (f32) -> f32
   %body = fixed.convert %number {rounding = half_even} : f32 to i32
-  %input64 = arith.extf %input : f32 to f64
-  %scale64 = arith.extf %output_scale : f32 to f64
-  %quotient = arith.divf %input64, %scale64 : f64
+  %quotient = func.call @wide_ratio(%input) : (f32) -> f64
   %quotient32 = arith.truncf %quotient : f64 to f32
   %fit = func.call @convertible(%quotient32) : (f32) -> f32
   %fit64 = arith.extf %fit : f32 to f64
@@ -324,11 +304,8 @@ func.func @dequantize(
 
 // internal/optimized/optimized_ops.h, Requantize: vectors of 16.
 func.func @requantize(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %element: i32, %element_count: i32,
-    %output_scale: f32) -> i32 {
-  %input64 = arith.extf %input_scale : f32 to f64
-  %output64 = arith.extf %output_scale : f32 to f64
-  %real = arith.divf %input64, %output64 : f64
+    %input: i32, %input_zero_point: i32, %element: i32, %element_count: i32) -> i32 {
+  %real = func.call @wide_ratio() : () -> f64
   %centred = arith.subi %input, %input_zero_point : i32
   %lanes = arith.constant 16 : i32
   %tail = func.call @is_in_tail(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
@@ -361,9 +338,8 @@ func.func @softmax_output(
   cf.assert %right_scale, "softmax: the output scale must be 1/256, LiteRT refuses others"
   %right_zero_point = arith.cmpi eq, %output_zero_point, %output_min : i32
   cf.assert %right_zero_point, "softmax: the output zero point must be the storage type's minimum, LiteRT refuses others"
-  %one = arith.constant 1.0 : f32
   %scaled_sum = arith.mulf %sum, %output_scale : f32
-  %reciprocal = arith.divf %one, %scaled_sum : f32
+  %reciprocal = func.call @inverse(%scaled_sum) : (f32) -> f32
   %probability = arith.mulf %term, %reciprocal : f32
   // uint8 adds a half and truncates
   %half = arith.constant 0.5 : f32

@@ -41,9 +41,7 @@ module attributes {
 func.func private @multiply_by_quantized_multiplier(
     %x: i32, %multiplier: i32, %exponent: i32) -> i32 {
   func.call @require_legal_exponent(%exponent) : (i32) -> ()
-  %x64 = arith.extsi %x : i32 to i64
-  %multiplier64 = arith.extsi %multiplier : i32 to i64
-  %product = arith.muli %x64, %multiplier64 : i64
+  %product = func.call @wide_product(%x, %multiplier) : (i32, i32) -> i64
   %c31 = arith.constant 31 : i32
   %places = arith.subi %c31, %exponent : i32
   %places64 = arith.extsi %places : i32 to i64
@@ -55,8 +53,7 @@ func.func private @multiply_by_quantized_multiplier(
 // internal/optimized/integer_ops/fully_connected.h: fixed point by ruy. With one weight scale
 // for all outputs the input scale is multiplied to it in float32.
 func.func @linear(%accumulator: i32, %per_channel: i1) -> i32 {
-  %true = arith.constant true
-  %narrow = arith.xori %per_channel, %true : i1
+  %narrow = func.call @not(%per_channel) : (i1) -> i1
   %real = func.call @convolution_scale(%narrow) : (i1) -> f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32

@@ -75,22 +75,10 @@ func.func private @requantize_float32(%x: i32, %scale: f32) -> i32 {
   return %result : i32
 }
 
-func.func private @round_to_stored(
-    %real: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %low = arith.subi %output_min, %output_zero_point : i32
-  %high = arith.subi %output_max, %output_zero_point : i32
+func.func private @round_to_stored(%real: f32) -> i32 {
   %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
-  %above = arith.maxsi %rounded, %low : i32
-  %clamped = arith.minsi %above, %high : i32
-  %result = arith.addi %clamped, %output_zero_point : i32
+  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
   return %result : i32
-}
-
-// src/operators/convolution-nhwc.c: the scales combine in float32.
-func.func private @float32_scale(%input_scale: f32, %weight_scale: f32, %output_scale: f32) -> f32 {
-  %product = arith.mulf %input_scale, %weight_scale : f32
-  %scale = arith.divf %product, %output_scale : f32
-  return %scale : f32
 }
 
 // The delegate leaves a uint8 layer to the built-in kernel if the file gives the weights a
@@ -98,7 +86,7 @@ func.func private @float32_scale(%input_scale: f32, %weight_scale: f32, %output_
 // here as if the dimension were 0, as it is by default.
 func.func private @contraction(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
-  %scale = func.call @float32_scale() : () -> f32
+  %scale = func.call @product_ratio() : () -> f32
   %limit = arith.constant 256.0 : f32
   %legal = arith.cmpf olt, %scale, %limit : f32
   cf.assert %legal, "the input scale times the weight scale is 256 times the output scale or more, which XNNPACK refuses"
@@ -114,18 +102,6 @@ func.func private @is_supported_ratio(
   %not_large = arith.cmpf ole, %ratio, %high : f32
   %result = arith.andi %not_small, %not_large : i1
   return %result : i1
-}
-
-// lrintf(x * 2^places)
-func.func private @to_fixed_point(%x: f32, %places: i32) -> i32 {
-  %c127 = arith.constant 127 : i32
-  %c23 = arith.constant 23 : i32
-  %biased = arith.addi %places, %c127 : i32
-  %bits = arith.shli %biased, %c23 : i32
-  %power = arith.bitcast %bits : i32 to f32
-  %scaled = arith.mulf %x, %power : f32
-  %result = fixed.convert %scaled {rounding = half_even} : f32 to i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- convolution, linear
@@ -155,7 +131,7 @@ func.func @matmul(%accumulator: i32, %rhs_zero_point: i32) -> i32 {
 // src/operators/reduce-nd.c: the zero points become one float32 that needn't be whole.
 func.func @mean(
     %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+    %output_zero_point: i32) -> i32 {
   %ratio = arith.divf %input_scale, %output_scale : f32
   %n = arith.sitofp %count : i32 to f32
   %scale = arith.divf %ratio, %n : f32
@@ -168,8 +144,7 @@ func.func @mean(
   %scaled = arith.mulf %sum, %scale : f32
   %moved = arith.addf %scaled, %offset : f32
   %rounded = fixed.convert %moved {rounding = half_even} : f32 to i32
-  %low = arith.maxsi %rounded, %output_min : i32
-  %result = arith.minsi %low, %output_max : i32
+  %result = func.call @clamp_code(%rounded) : (i32) -> i32
   return %result : i32
 }
 
@@ -201,8 +176,7 @@ func.func private @weighted_sum(
   %sum = arith.subi %products, %offsets : i32
   %c1 = arith.constant 1 : i32
   %c31 = arith.constant 31 : i32
-  %at_least_1 = arith.maxsi %places, %c1 : i32
-  %shift = arith.minsi %at_least_1, %c31 : i32
+  %shift = func.call @clamp_code(%places, %c1, %c31) : (i32, i32, i32) -> i32
   %scaled = fixed.shift_right %sum, %shift {rounding = half_up} : i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
@@ -239,13 +213,9 @@ func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
 }
 
 // src/qs8-vmul: float32. The delegate takes scale products in [2^-16, 2^8) of the output's.
-func.func @mul(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> i32 {
-  %a = arith.subi %lhs, %lhs_zero_point : i32
-  %b = arith.subi %rhs, %rhs_zero_point : i32
-  %product = arith.muli %a, %b : i32
-  %scale = func.call @float32_scale(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
+func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32) -> i32 {
+  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
+  %scale = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
   %delegated = func.call @requantize_float32(%product, %scale) : (i32, f32) -> i32
   %builtin_min, %builtin_max = func.call @activation_range() : () -> (i32, i32)
   %builtin = func.call @tflite.mul(%lhs, %rhs, %builtin_min, %builtin_max) : (i32, i32, i32, i32) -> i32
@@ -265,8 +235,7 @@ func.func @mul(
 // src/f32-qs8-vcvt: multiplies by the reciprocal, in float32. Results saturate, that of NaN at
 // the largest code, as the minimum of x86 gives its second operand.
 func.func @quantize(%input: f32, %output_scale: f32) -> i32 {
-  %one = arith.constant 1.0 : f32
-  %reciprocal = arith.divf %one, %output_scale : f32
+  %reciprocal = func.call @inverse(%output_scale) : (f32) -> f32
   %product = arith.mulf %input, %reciprocal : f32
   %number = func.call @few_steps(%product) : (f32) -> f32
   %result = func.call @round_to_stored(%number) : (f32) -> i32
@@ -332,14 +301,11 @@ func.func @clamp(%input: i32) -> i32 {
 
 // src/reference/unary-elementwise.cc: sigmoid, tanh and elu as the built-in tables, but the
 // zero point is inside a rounding half to even.
-func.func private @table_output(
-    %real: f32, %output_scale: f32, %output_min: i32, %output_max: i32) -> i32 {
-  %one = arith.constant 1.0 : f32
-  %inverse = arith.divf %one, %output_scale : f32
+func.func private @table_output(%real: f32, %output_scale: f32) -> i32 {
+  %inverse = func.call @inverse(%output_scale) : (f32) -> f32
   %scaled = arith.mulf %real, %inverse : f32
   %rounded = func.call @add_and_round(%scaled) : (f32) -> i32
-  %low = arith.maxsi %rounded, %output_min : i32
-  %result = arith.minsi %low, %output_max : i32
+  %result = func.call @clamp_code(%rounded) : (i32) -> i32
   return %result : i32
 }
 
@@ -368,14 +334,12 @@ func.func @leaky_relu(
     %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32,
     %output_scale: f32) -> i32 {
   %c8 = arith.constant 8 : i32
-  %zero = arith.constant 0 : i32
   %x = arith.subi %input, %input_zero_point : i32
   %ratio = arith.divf %input_scale, %output_scale : f32
   %alpha_ratio = arith.mulf %ratio, %alpha : f32
   %multiplier = func.call @to_fixed_point(%ratio, %c8) : (f32, i32) -> i32
   %alpha_multiplier = func.call @to_fixed_point(%alpha_ratio, %c8) : (f32, i32) -> i32
-  %non_negative = arith.cmpi sge, %x, %zero : i32
-  %factor = arith.select %non_negative, %multiplier, %alpha_multiplier : i32
+  %factor = func.call @by_sign(%x, %multiplier, %alpha_multiplier) : (i32, i32, i32) -> i32
   %product = arith.muli %x, %factor : i32
   %scaled = fixed.shift_right %product, %c8 {rounding = half_up} : i32
   %delegated = func.call @offset_and_clamp(%scaled) : (i32) -> i32

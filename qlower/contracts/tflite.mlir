@@ -69,7 +69,8 @@
 
 module attributes {
   contract.summary = "LiteRT reference kernels: double rounding, float64 fully connected",
-  contract.family = "TensorFlow Lite"
+  contract.family = "TensorFlow Lite",
+  contract.base = "_steps"
 } {
 
 // ---------------------------------------------------------------- fixed-point steps
@@ -85,20 +86,7 @@ func.func private @quantize_multiplier(%real: f64) -> (i32, i32) {
   %biased = arith.andi %sign_and_exponent, %exponent_mask : i64
   %bias = arith.constant 1022 : i64
   %exponent = arith.subi %biased, %bias : i64
-  %fraction_mask = arith.constant 4503599627370495 : i64
-  %fraction = arith.andi %bits, %fraction_mask : i64
-  %hidden_bit = arith.constant 4503599627370496 : i64
-  %mantissa = arith.ori %fraction, %hidden_bit : i64
-  %c22 = arith.constant 22 : i64
-  %rounded = fixed.shift_right %mantissa, %c22 {rounding = half_away} : i64
-  // rounded up to 2^31: one more halving
-  %two_to_31 = arith.constant 2147483648 : i64
-  %overflow = arith.cmpi eq, %rounded, %two_to_31 : i64
-  %one = arith.constant 1 : i64
-  %halved = arith.shrui %rounded, %one : i64
-  %next = arith.addi %exponent, %one : i64
-  %multiplier = arith.select %overflow, %halved, %rounded : i64
-  %final = arith.select %overflow, %next, %exponent : i64
+  %multiplier, %final = func.call @round_mantissa(%bits, %exponent) : (i64, i64) -> (i64, i64)
   // too small for 31 bits: zero
   %smallest = arith.constant -31 : i64
   %tiny = arith.cmpi slt, %final, %smallest : i64
@@ -113,26 +101,12 @@ func.func private @quantize_multiplier(%real: f64) -> (i32, i32) {
   return %m32, %e32 : i32, i32
 }
 
-// gemmlowp fixedpoint.h, SaturatingRoundingDoublingHighMul: the high half of 2ab, rounded.
-func.func private @saturating_rounding_doubling_high_mul(%a: i32, %b: i32) -> i32 {
-  %a64 = arith.extsi %a : i32 to i64
-  %b64 = arith.extsi %b : i32 to i64
-  %product = arith.muli %a64, %b64 : i64
-  %c31 = arith.constant 31 : i64
-  %high = fixed.shift_right %product, %c31 {rounding = half_up} : i64
-  %result = fixed.saturate %high : i64 to i32
-  return %result : i32
-}
-
 // internal/common.cc, MultiplyByQuantizedMultiplier (default build): rounds twice.
 // The left shift wraps.
 func.func private @multiply_by_quantized_multiplier(
     %x: i32, %multiplier: i32, %exponent: i32) -> i32 {
   func.call @require_legal_exponent(%exponent) : (i32) -> ()
-  %zero = arith.constant 0 : i32
-  %left = arith.maxsi %exponent, %zero : i32
-  %negated = arith.subi %zero, %exponent : i32
-  %right = arith.maxsi %negated, %zero : i32
+  %left, %right = func.call @left_and_right(%exponent) : (i32) -> (i32, i32)
   %shifted = arith.shli %x, %left : i32
   %high = func.call @saturating_rounding_doubling_high_mul(%shifted, %multiplier) : (i32, i32) -> i32
   %result = fixed.shift_right %high, %right {rounding = half_away} : i32
@@ -149,14 +123,6 @@ func.func private @require_legal_exponent(%exponent: i32) {
 func.func private @multiply_by_real(%x: i32, %real: f64) -> i32 {
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   %result = func.call @multiply_by_quantized_multiplier(%x, %multiplier, %exponent) : (i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func private @offset_and_clamp(
-    %x: i32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %offset = arith.addi %x, %output_zero_point : i32
-  %low = arith.maxsi %offset, %output_min : i32
-  %result = arith.minsi %low, %output_max : i32
   return %result : i32
 }
 
@@ -211,9 +177,8 @@ func.func @matmul(%accumulator: i32) -> i32 {
 // tflite/tools/optimize/quantization_utils.cc, SymmetricBiasQuantize: the converter makes
 // the integer bias, with a float32 reciprocal, ties away from zero. -2^31 is not used.
 func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32) -> i32 {
-  %one = arith.constant 1.0 : f32
   %scale = arith.mulf %input_scale, %weight_scale : f32
-  %reciprocal = arith.divf %one, %scale : f32
+  %reciprocal = func.call @inverse(%scale) : (f32) -> f32
   %product = arith.mulf %real_bias, %reciprocal : f32
   %rounded = fixed.convert %product {rounding = half_away} : f32 to i32
   %smallest = arith.constant -2147483647 : i32
@@ -255,8 +220,7 @@ func.func @avg_pool2d(%accumulator: i32, %output_min: i32, %output_max: i32, %co
   %below = arith.subi %accumulator, %half : i32
   %nudged = arith.select %positive, %above, %below : i32
   %mean = arith.divsi %nudged, %count : i32
-  %low = arith.maxsi %mean, %output_min : i32
-  %result = arith.minsi %low, %output_max : i32
+  %result = func.call @clamp_code(%mean) : (i32) -> i32
   return %result : i32
 }
 
@@ -282,15 +246,10 @@ func.func private @mean_multiplier(%real: f64, %count: i32) -> (i32, i32) {
   return %mean_multiplier, %mean_exponent : i32, i32
 }
 
-func.func @mean(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32) -> i32 {
-  %input64 = arith.extf %input_scale : f32 to f64
-  %output64 = arith.extf %output_scale : f32 to f64
-  %real = arith.divf %input64, %output64 : f64
+func.func @mean(%accumulator: i32) -> i32 {
+  %real = func.call @wide_ratio() : () -> f64
   %mean_multiplier, %mean_exponent = func.call @mean_multiplier(%real) : (f64) -> (i32, i32)
-  %offset = arith.muli %input_zero_point, %count : i32
-  %sum = arith.subi %accumulator, %offset : i32
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %scaled = func.call @multiply_by_quantized_multiplier(%sum, %mean_multiplier, %mean_exponent) : (i32, i32, i32) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
@@ -356,14 +315,11 @@ func.func @sub(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32) -> i32 
 
 // mul.cc: the scales combine in float32. internal/reference/integer_ops/mul.h
 func.func @mul(
-    %lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32, %lhs_scale: f32, %lhs_zero_point: i32,
-    %rhs_scale: f32, %rhs_zero_point: i32, %output_scale: f32) -> i32 {
-  %scale = arith.mulf %lhs_scale, %rhs_scale : f32
-  %ratio = arith.divf %scale, %output_scale : f32
+    %lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32, %lhs_scale: f32,
+    %rhs_scale: f32) -> i32 {
+  %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
   %real = arith.extf %ratio : f32 to f64
-  %a = arith.subi %lhs, %lhs_zero_point : i32
-  %b = arith.subi %rhs, %rhs_zero_point : i32
-  %product = arith.muli %a, %b : i32
+  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %scaled = func.call @multiply_by_real(%product, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
@@ -390,8 +346,7 @@ func.func private @activation_range(
     %storage_min: i32, %storage_max: i32, %activation_max: f32) -> (i32, i32) {
   %min = func.call @activation_bound() : () -> i32
   %max = func.call @activation_bound(%activation_max, %storage_max) : (f32, i32) -> i32
-  %above = arith.maxsi %min, %storage_min : i32
-  %low_result = arith.minsi %above, %storage_max : i32
+  %low_result = func.call @clamp_code(%min, %storage_min, %storage_max) : (i32, i32, i32) -> i32
   %below = arith.minsi %max, %storage_max : i32
   %high_result = arith.maxsi %below, %low_result : i32
   return %low_result, %high_result : i32, i32
@@ -462,11 +417,8 @@ func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) ->
 }
 
 // internal/reference/requantize.h
-func.func @requantize(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32) -> i32 {
-  %input64 = arith.extf %input_scale : f32 to f64
-  %output64 = arith.extf %output_scale : f32 to f64
-  %real = arith.divf %input64, %output64 : f64
+func.func @requantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> i32 {
+  %real = func.call @wide_ratio() : () -> f64
   %centred = arith.subi %input, %input_zero_point : i32
   %scaled = func.call @multiply_by_real(%centred, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
@@ -490,14 +442,11 @@ func.func @clamp(
 // uint8 is rescaled in float32 (ConcatenationWithScaling).
 func.func @concat(
     %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %input_unsigned: i1) -> i32 {
-  %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
-  %same_zero_point = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
-  %same = arith.andi %same_scale, %same_zero_point : i1
+    %input_unsigned: i1) -> i32 {
+  %same = func.call @is_same_quantization() : () -> i1
   %legal = arith.ori %same, %input_unsigned : i1
   cf.assert %legal, "int8 inputs of concat must have the output's scale and zero point: LiteRT refuses others"
-  %one = arith.constant 1.0 : f32
-  %inverse = arith.divf %one, %output_scale : f32
+  %inverse = func.call @inverse(%output_scale) : (f32) -> f32
   %ratio = arith.mulf %input_scale, %inverse : f32
   %z = arith.sitofp %input_zero_point : i32 to f32
   %negated = arith.negf %z : f32
@@ -523,8 +472,7 @@ func.func private @table_input(%input: i32, %input_scale: f32, %input_zero_point
 }
 
 func.func private @table_output(%real: f32, %output_scale: f32) -> i32 {
-  %one = arith.constant 1.0 : f32
-  %inverse = arith.divf %one, %output_scale : f32
+  %inverse = func.call @inverse(%output_scale) : (f32) -> f32
   %scaled = arith.mulf %real, %inverse : f32
   %rounded = fixed.convert %scaled {rounding = half_away} : f32 to i32
   %result = func.call @offset_and_clamp(%rounded) : (i32) -> i32
@@ -537,7 +485,7 @@ func.func @sigmoid(%input: i32) -> i32 {
   %exponential = math.exp %negated : f32
   %one = arith.constant 1.0 : f32
   %denominator = arith.addf %one, %exponential : f32
-  %real = arith.divf %one, %denominator : f32
+  %real = func.call @inverse(%denominator) : (f32) -> f32
   %result = func.call @table_output(%real) : (f32) -> i32
   return %result : i32
 }
@@ -574,8 +522,7 @@ func.func @leaky_relu(%input: i32, %alpha: f32, %input_zero_point: i32) -> i32 {
   %none = arith.constant 0.0 : f64
   %falling = arith.cmpf olt, %alpha_real, %none : f64
   %sloped = arith.select %falling, %mirrored, %steep : i32
-  %non_negative = arith.cmpi sge, %x, %zero : i32
-  %scaled = arith.select %non_negative, %identity, %sloped : i32
+  %scaled = func.call @by_sign(%x, %identity, %sloped) : (i32, i32, i32) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
@@ -583,8 +530,7 @@ func.func @leaky_relu(%input: i32, %alpha: f32, %input_zero_point: i32) -> i32 {
 func.func private @leaky_ratios(%alpha: f32, %input_scale: f32, %output_scale: f32) -> (f64, f64) {
   %identity_ratio = arith.divf %input_scale, %output_scale : f32
   %identity = arith.extf %identity_ratio : f32 to f64
-  %alpha_scale = arith.mulf %input_scale, %alpha : f32
-  %alpha_ratio = arith.divf %alpha_scale, %output_scale : f32
+  %alpha_ratio = func.call @product_ratio(%input_scale, %alpha) : (f32, f32) -> f32
   %sloped = arith.extf %alpha_ratio : f32 to f64
   return %identity, %sloped : f64, f64
 }
@@ -638,10 +584,9 @@ func.func @hard_swish(
   %one = arith.constant 1 : i32
   %up = arith.cmpi sgt, %relu_exponent, %zero : i32
   %exponent_minus_1 = arith.subi %relu_exponent, %one : i32
-  %left = arith.maxsi %exponent_minus_1, %zero : i32
   // more than 15 places saturate whatever is not zero
   %c15 = arith.constant 15 : i32
-  %left_capped = arith.minsi %left, %c15 : i32
+  %left_capped = func.call @clamp_code(%exponent_minus_1, %zero, %c15) : (i32, i32, i32) -> i32
   %fine_shifted = arith.shli %fine, %left_capped : i32
   %relu_0 = func.call @saturate_16(%fine_shifted) : (i32) -> i32
   %relu_1 = func.call @saturating_rounding_doubling_high_mul_16(%relu_0, %relu_16) : (i32, i32) -> i32
@@ -862,16 +807,10 @@ func.func @softmax_output(
 
 // internal/reference/resize_nearest_neighbor.h, GetNearestNeighbor: float32
 func.func @resize_nearest_position(
-    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
-    %half_pixel_centers: i1) -> i32 {
+    %output_index: i32, %align_corners: i1, %half_pixel_centers: i1) -> i32 {
   %one = arith.constant 1 : i32
   %zero = arith.constant 0 : i32
-  %several = arith.cmpi sgt, %output_size, %one : i32
-  %aligned = arith.andi %align_corners, %several : i1
-  %input_less_1 = arith.subi %input_size, %one : i32
-  %output_less_1 = arith.subi %output_size, %one : i32
-  %numerator = arith.select %aligned, %input_less_1, %input_size : i32
-  %denominator = arith.select %aligned, %output_less_1, %output_size : i32
+  %numerator, %denominator, %input_less_1 = func.call @resizing_steps() : () -> (i32, i32, i32)
   %numerator_f = arith.sitofp %numerator : i32 to f32
   %denominator_f = arith.sitofp %denominator : i32 to f32
   %scale = arith.divf %numerator_f, %denominator_f : f32
@@ -892,16 +831,9 @@ func.func @resize_nearest_position(
 // internal/reference/resize_bilinear.h: the neighbours, and the weight of the upper one. int8
 // has positions with 10 fractional bits (ComputeInterpolationValuesInteger); uint8 has float32
 // ones, whose weights are handed on by their bits.
-func.func @resize_bilinear_position(
-    %input_size: i32, %output_size: i32, %align_corners: i1,
-    %input_unsigned: i1) -> (i32, i32, i32) {
+func.func @resize_bilinear_position(%input_unsigned: i1) -> (i32, i32, i32) {
   %one = arith.constant 1 : i32
-  %several = arith.cmpi sgt, %output_size, %one : i32
-  %aligned = arith.andi %align_corners, %several : i1
-  %input_less_1 = arith.subi %input_size, %one : i32
-  %output_less_1 = arith.subi %output_size, %one : i32
-  %numerator = arith.select %aligned, %input_less_1, %input_size : i32
-  %denominator = arith.select %aligned, %output_less_1, %output_size : i32
+  %numerator, %denominator, %input_less_1 = func.call @resizing_steps() : () -> (i32, i32, i32)
   %lower, %upper, %weight = func.call @fixed_point_position(%numerator, %denominator, %input_less_1) : (i32, i32, i32) -> (i32, i32, i32)
   %lower_f, %upper_f, %weight_f = func.call @float32_position(%numerator, %denominator, %input_less_1) : (i32, i32, i32) -> (i32, i32, i32)
   %lower_result = arith.select %input_unsigned, %lower_f, %lower : i32

@@ -57,10 +57,8 @@ func.func private @scale_product(%accumulator: i32) -> i32
 }
 
 // micro/kernels/mul_common.cc: LiteRT combines the scales in float32.
-func.func @mul(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
-  %a = arith.subi %lhs, %lhs_zero_point : i32
-  %b = arith.subi %rhs, %rhs_zero_point : i32
-  %product = arith.muli %a, %b : i32
+func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
+  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %result = func.call @scale_product(%product) : (i32) -> i32
   return %result : i32
 }
@@ -85,8 +83,7 @@ func.func @clamp(
 
   %last = func.call @bound(%six, %input_scale, %input_zero_point) : (f32, f32, i32) -> i32
   %last_code = arith.minsi %last, %storage_max : i32
-  %above = arith.maxsi %input, %input_zero_point : i32
-  %clamped = arith.minsi %above, %last_code : i32
+  %clamped = func.call @clamp_code(%input, %input_zero_point, %last_code) : (i32, i32, i32) -> i32
   // a ratio that isn't used is no reason to refuse
   %used_scale = arith.select %to_6, %output_scale, %input_scale : f32
   %rescaled = func.call @requantize(%input, %used_scale) : (i32, f32) -> i32
@@ -130,8 +127,7 @@ func.func private @activation_input(
 func.func private @activation_output(%value: i32, %low: i1, %high: i1) -> i32 {
   %min = arith.constant -128 : i32
   %max = arith.constant 127 : i32
-  %above = arith.maxsi %value, %min : i32
-  %clamped = arith.minsi %above, %max : i32
+  %clamped = func.call @clamp_code(%value, %min, %max) : (i32, i32, i32) -> i32
   %capped = arith.select %high, %max, %clamped : i32
   %result = arith.select %low, %min, %capped : i32
   return %result : i32
@@ -191,8 +187,7 @@ func.func @tanh(%input: i32) -> i32 {
 }
 
 func.func private @refuse_unsigned(%input_unsigned: i1) {
-  %true = arith.constant true
-  %signed = arith.xori %input_unsigned, %true : i1
+  %signed = func.call @not(%input_unsigned) : (i1) -> i1
   cf.assert %signed, "TFLite Micro has this operation for int8 only"
   return
 }

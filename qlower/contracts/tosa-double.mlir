@@ -48,7 +48,7 @@ func.func @clamp(
     %input: i32, %input_zero_point: i32, %output_zero_point: i32, %activation_max: f32) -> i32 {
   %min = func.call @lone_bound() : () -> i32
   %max = func.call @lone_bound(%activation_max) : (f32) -> i32
-  %real = func.call @ratio() : () -> f64
+  %real = func.call @wide_ratio() : () -> f64
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   %c31 = arith.constant 31 : i32
   %places = arith.subi %c31, %exponent : i32

@@ -133,13 +133,6 @@ func.func private @rescale_predictably(
   return %result : i32
 }
 
-func.func private @ratio(%input_scale: f32, %output_scale: f32) -> f64 {
-  %wide = arith.extf %input_scale : f32 to f64
-  %output = arith.extf %output_scale : f32 to f64
-  %result = arith.divf %wide, %output : f64
-  return %result : f64
-}
-
 // ---------------------------------------------------------------- convolution, matmul
 
 // The converter writes a 1x1 convolution.
@@ -176,8 +169,7 @@ func.func @avg_pool2d(
   %multiplier = arith.trunci %multiplier64 : i64 to i32
   %c30 = arith.constant 30 : i64
   %shift = arith.addi %c30, %k64 : i64
-  %offset = arith.muli %input_zero_point, %count : i32
-  %sum = arith.subi %accumulator, %offset : i32
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %once = arith.constant false
   %scaled = func.call @apply_scale_32(%sum, %multiplier, %shift, %once) : (i32, i32, i64, i1) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
@@ -185,10 +177,9 @@ func.func @avg_pool2d(
 }
 
 // REDUCE_SUM, then one RESCALE by the ratio of the scales over the count.
-func.func @mean(%accumulator: i32, %count: i32, %input_zero_point: i32) -> i32 {
-  %offset = arith.muli %input_zero_point, %count : i32
-  %sum = arith.subi %accumulator, %offset : i32
-  %ratio = func.call @ratio() : () -> f64
+func.func @mean(%accumulator: i32, %count: i32) -> i32 {
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
+  %ratio = func.call @wide_ratio() : () -> f64
   %multiplier, %exponent = func.call @mean_multiplier(%ratio) : (f64) -> (i32, i32)
   %c255 = arith.constant 255 : i64
   %zero = arith.constant 0 : i64
@@ -263,15 +254,10 @@ func.func @sub(
 }
 
 // The scales combine in float32, as in TFLite's kernel.
-func.func @mul(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
-  %scale = arith.mulf %lhs_scale, %rhs_scale : f32
-  %ratio = arith.divf %scale, %output_scale : f32
+func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32) -> i32 {
+  %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
   %real = arith.extf %ratio : f32 to f64
-  %a = arith.subi %lhs, %lhs_zero_point : i32
-  %b = arith.subi %rhs, %rhs_zero_point : i32
-  %product = arith.muli %a, %b : i32
+  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   // 255 * 255
   %largest = arith.constant 65025 : i64
   %smallest = arith.constant -65025 : i64
@@ -285,7 +271,7 @@ func.func @mul(
 func.func private @rescale_stored(
     %input: i32, %output_min: i32, %output_max: i32, %input_zero_point: i32) -> i32
     attributes {contract.rules = ["requantize"]} {
-  %real = func.call @ratio() : () -> f64
+  %real = func.call @wide_ratio() : () -> f64
   %largest = arith.constant 255 : i64
   %smallest = arith.constant -255 : i64
   %centred = arith.subi %input, %input_zero_point : i32
@@ -303,7 +289,7 @@ func.func @clamp(%input: i32, %activation_max: f32) -> i32 {
 
 // CLAMP after a fused activation: float64, the zero point inside a rounding half away from zero.
 func.func @bound(%real: f32, %output_zero_point: i32) -> i32 {
-  %steps = func.call @ratio(%real) : (f32) -> f64
+  %steps = func.call @wide_ratio(%real) : (f32) -> f64
   %z = arith.sitofp %output_zero_point : i32 to f64
   %moved = arith.addf %steps, %z : f64
   %result = fixed.convert %moved {rounding = half_away} : f64 to i32
@@ -311,15 +297,10 @@ func.func @bound(%real: f32, %output_zero_point: i32) -> i32 {
 }
 
 // Of an activation on its own: the zero point outside. An infinite bound is none.
-func.func private @lone_bound(
-    %activation_min: f32, %storage_min: i32, %storage_max: i32, %output_zero_point: i32) -> i32 {
-  %steps = func.call @ratio(%activation_min) : (f32) -> f64
+func.func private @lone_bound(%activation_min: f32, %storage_min: i32, %storage_max: i32) -> i32 {
+  %steps = func.call @wide_ratio(%activation_min) : (f32) -> f64
   %rounded = fixed.convert %steps {rounding = half_away} : f64 to i32
-  %low = arith.subi %storage_min, %output_zero_point : i32
-  %high = arith.subi %storage_max, %output_zero_point : i32
-  %above = arith.maxsi %rounded, %low : i32
-  %inside = arith.minsi %above, %high : i32
-  %result = arith.addi %inside, %output_zero_point : i32
+  %result = func.call @clamp_and_offset(%rounded, %storage_min, %storage_max) : (i32, i32, i32) -> i32
   return %result : i32
 }
 
@@ -327,10 +308,8 @@ func.func private @lone_bound(
 // saturates; but with a zero point it goes to int32 first, and the CAST after the ADD
 // wraps around where a value is out of range, as in the reference model. CAST of NaN is 0.
 func.func @quantize(
-    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32,
-    %output_unsigned: i1) -> i32 {
-  %one = arith.constant 1.0 : f32
-  %reciprocal = arith.divf %one, %output_scale : f32
+    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_unsigned: i1) -> i32 {
+  %reciprocal = func.call @inverse(%output_scale) : (f32) -> f32
   %product = arith.mulf %input, %reciprocal : f32
   %is_number = arith.cmpf ord, %product, %product : f32
   %no_steps = arith.constant 0.0 : f32
@@ -341,8 +320,7 @@ func.func @quantize(
   %as_signed = arith.extsi %byte : i8 to i32
   %as_unsigned = arith.extui %byte : i8 to i32
   %wrapped = arith.select %output_unsigned, %as_unsigned, %as_signed : i32
-  %low = arith.maxsi %rounded, %output_min : i32
-  %clamped = arith.minsi %low, %output_max : i32
+  %clamped = func.call @clamp_code(%rounded) : (i32) -> i32
   %zero = arith.constant 0 : i32
   %symmetric = arith.cmpi eq, %output_zero_point, %zero : i32
   %result = arith.select %symmetric, %clamped, %wrapped : i32
@@ -363,9 +341,7 @@ func.func @leaky_relu(%input: i32, %alpha: f32, %input_zero_point: i32) -> i32 {
   %x = arith.subi %input, %input_zero_point : i32
   %identity = func.call @rescale(%x, %identity_real, %smallest, %largest, %single_round) : (i32, f64, i64, i64, i1) -> i32
   %sloped = func.call @rescale(%x, %alpha_real, %smallest, %largest, %single_round) : (i32, f64, i64, i64, i1) -> i32
-  %zero = arith.constant 0 : i32
-  %non_negative = arith.cmpi sge, %x, %zero : i32
-  %scaled = arith.select %non_negative, %identity, %sloped : i32
+  %scaled = func.call @by_sign(%x, %identity, %sloped) : (i32, i32, i32) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
@@ -389,11 +365,7 @@ func.func private @table_input_64(%input: i32, %input_scale: f32, %input_zero_po
 
 func.func @sigmoid(%input: i32) -> i32 {
   %x = func.call @table_input_64(%input) : (i32) -> f64
-  %negated = arith.negf %x : f64
-  %exponential = math.exp %negated : f64
-  %one = arith.constant 1.0 : f64
-  %denominator = arith.addf %one, %exponential : f64
-  %real = arith.divf %one, %denominator : f64
+  %real = func.call @logistic(%x) : (f64) -> f64
   %narrow = arith.truncf %real : f64 to f32
   %result = func.call @table_output(%narrow) : (f32) -> i32
   return %result : i32
@@ -409,17 +381,10 @@ func.func @tanh(%input: i32) -> i32 {
 
 // operators/RESIZE.tosac in mode NEAREST_NEIGHBOR: the position is a fraction, exact, and goes
 // up from a half on, as the converter sets scale and offset.
-func.func @resize_nearest_position(
-    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
-    %half_pixel_centers: i1) -> i32 {
+func.func @resize_nearest_position(%output_index: i32, %half_pixel_centers: i1) -> i32 {
   %one = arith.constant 1 : i32
   %one64 = arith.constant 1 : i64
-  %several = arith.cmpi sgt, %output_size, %one : i32
-  %aligned = arith.andi %align_corners, %several : i1
-  %last = arith.subi %input_size, %one : i32
-  %output_less_1 = arith.subi %output_size, %one : i32
-  %numerator32 = arith.select %aligned, %last, %input_size : i32
-  %denominator32 = arith.select %aligned, %output_less_1, %output_size : i32
+  %numerator32, %denominator32, %last = func.call @resizing_steps() : () -> (i32, i32, i32)
   %numerator = arith.extui %numerator32 : i32 to i64
   %denominator = arith.extui %denominator32 : i32 to i64
   %index64 = arith.extui %output_index : i32 to i64

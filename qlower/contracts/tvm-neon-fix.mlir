@@ -31,9 +31,7 @@ module attributes {
 // The instruction sqdmulh: the high half of 2ab, rounded down, saturated. srshl's rounding
 // half up is then the only one.
 func.func private @high_before_shift(%a: i32, %b: i32) -> i32 {
-  %a64 = arith.extsi %a : i32 to i64
-  %b64 = arith.extsi %b : i32 to i64
-  %product = arith.muli %a64, %b64 : i64
+  %product = func.call @wide_product(%a, %b) : (i32, i32) -> i64
   %c31 = arith.constant 31 : i64
   %high = fixed.shift_right %product, %c31 {rounding = floor} : i64
   %result = fixed.saturate %high : i64 to i32

@@ -40,17 +40,6 @@ module attributes {
   contract.base = "tvm"
 } {
 
-// The instruction sqrdmulh: the high half of 2ab, rounded half up, saturated.
-func.func private @saturating_rounding_doubling_high_mul(%a: i32, %b: i32) -> i32 {
-  %a64 = arith.extsi %a : i32 to i64
-  %b64 = arith.extsi %b : i32 to i64
-  %product = arith.muli %a64, %b64 : i64
-  %c31 = arith.constant 31 : i64
-  %high = fixed.shift_right %product, %c31 {rounding = half_up} : i64
-  %result = fixed.saturate %high : i64 to i32
-  return %result : i32
-}
-
 // The high half by which shifts to the right begin.
 func.func private @high_before_shift(%a: i32, %b: i32) -> i32 {
   %result = func.call @saturating_rounding_doubling_high_mul(%a, %b) : (i32, i32) -> i32
@@ -64,9 +53,7 @@ func.func private @q_multiply_shift(
     %x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 {
   func.call @require_shift(%shift) : (i32) -> ()
   %zero = arith.constant 0 : i32
-  %negated = arith.subi %zero, %shift : i32
-  %right = arith.maxsi %negated, %zero : i32
-  %left = arith.maxsi %shift, %zero : i32
+  %left, %right = func.call @left_and_right(%shift) : (i32) -> (i32, i32)
   %shifted = arith.shli %x, %left : i32
   %high = func.call @saturating_rounding_doubling_high_mul(%shifted, %multiplier) : (i32, i32) -> i32
   %before_shift = func.call @high_before_shift(%x, %multiplier) : (i32, i32) -> i32

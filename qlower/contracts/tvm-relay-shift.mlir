@@ -56,16 +56,13 @@ func.func private @requantize_to_i32(
   %c31 = arith.constant 31 : i32
   %magnitude = math.absi %places : i32
   %fits = arith.cmpi sle, %magnitude, %c31 : i32
-  %true = arith.constant true
-  %multiplies = arith.xori %shifts, %true : i1
+  %multiplies = func.call @not(%shifts) : (i1) -> i1
   %legal = arith.ori %fits, %multiplies : i1
   cf.assert %legal, "the ratio of the scales is not in [2^-31, 2^31]: the shift would not fit 32 bits"
 
-  %down = arith.maxsi %places, %zero : i32
-  %right = arith.minsi %down, %c31 : i32
+  %right = func.call @clamp_code(%places, %zero, %c31) : (i32, i32, i32) -> i32
   %negated = arith.subi %zero, %places : i32
-  %up = arith.maxsi %negated, %zero : i32
-  %left = arith.minsi %up, %c31 : i32
+  %left = func.call @clamp_code(%negated, %zero, %c31) : (i32, i32, i32) -> i32
   %goes_right = arith.cmpi sgt, %places, %zero : i32
   %less_1 = arith.subi %right, %one : i32
   %half_shift = arith.maxsi %less_1, %zero : i32
@@ -96,15 +93,13 @@ func.func private @fixed_point_multiply(
 
 // quantize/quantize.py: int8 is [-127, 127]. There are no zero points; with one the whole
 // storage range is used, as it is of uint8, which isn't there either.
-func.func private @clip(
-    %x: i32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func private @clip(%x: i32, %output_zero_point: i32, %output_min: i32) -> i32 {
   %zero = arith.constant 0 : i32
   %symmetric = arith.cmpi eq, %output_zero_point, %zero : i32
   %smallest = arith.constant -127 : i32
   %raised = arith.maxsi %output_min, %smallest : i32
   %low = arith.select %symmetric, %raised, %output_min : i32
-  %above = arith.maxsi %x, %low : i32
-  %result = arith.minsi %above, %output_max : i32
+  %result = func.call @clamp_code(%x, %low) : (i32, i32) -> i32
   return %result : i32
 }
 

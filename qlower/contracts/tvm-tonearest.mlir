@@ -32,10 +32,7 @@ module attributes {
 func.func private @q_multiply_shift(
     %x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 {
   func.call @require_shift(%shift) : (i32) -> ()
-  %zero = arith.constant 0 : i32
-  %negated = arith.subi %zero, %shift : i32
-  %right = arith.maxsi %negated, %zero : i32
-  %left = arith.maxsi %shift, %zero : i32
+  %left, %right = func.call @left_and_right(%shift) : (i32) -> (i32, i32)
   %x64 = arith.extsi %x : i32 to i64
   %left64 = arith.extsi %left : i32 to i64
   %shifted = arith.shli %x64, %left64 : i64

@@ -58,7 +58,8 @@
 
 module attributes {
   contract.summary = "TVM's QNN in integers: single rounding half up, truncating averages",
-  contract.family = "TVM"
+  contract.family = "TVM",
+  contract.base = "_steps"
 } {
 
 // ---------------------------------------------------------------- fixed-point steps
@@ -71,20 +72,7 @@ func.func private @multiplier_and_shift(%real: f64) -> (i32, i32) {
   %biased = arith.shrui %bits, %mantissa_bits : i64
   %bias = arith.constant 1022 : i64
   %exponent = arith.subi %biased, %bias : i64
-  %fraction_mask = arith.constant 4503599627370495 : i64
-  %fraction = arith.andi %bits, %fraction_mask : i64
-  %hidden_bit = arith.constant 4503599627370496 : i64
-  %mantissa = arith.ori %fraction, %hidden_bit : i64
-  %c22 = arith.constant 22 : i64
-  %rounded = fixed.shift_right %mantissa, %c22 {rounding = half_away} : i64
-  // rounded up to 2^31: one more halving
-  %two_to_31 = arith.constant 2147483648 : i64
-  %overflow = arith.cmpi eq, %rounded, %two_to_31 : i64
-  %one = arith.constant 1 : i64
-  %halved = arith.shrui %rounded, %one : i64
-  %next = arith.addi %exponent, %one : i64
-  %multiplier = arith.select %overflow, %halved, %rounded : i64
-  %shift = arith.select %overflow, %next, %exponent : i64
+  %multiplier, %shift = func.call @round_mantissa(%bits, %exponent) : (i64, i64) -> (i64, i64)
   %m32 = arith.trunci %multiplier : i64 to i32
   %s32 = arith.trunci %shift : i64 to i32
   return %m32, %s32 : i32, i32
@@ -111,22 +99,20 @@ func.func private @q_multiply_shift(
   func.call @require_shift(%shift) : (i32) -> ()
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
-  %true = arith.constant true
   %power = arith.constant 1073741824 : i32
   %is_power = arith.cmpi eq, %multiplier, %power : i32
-  %per_tensor = arith.xori %per_channel, %true : i1
+  %per_tensor = func.call @not(%per_channel) : (i1) -> i1
   %special = arith.andi %is_power, %per_tensor : i1
-  %general = arith.xori %special, %true : i1
+  %general = func.call @not(%special) : (i1) -> i1
   %is_one = arith.cmpi eq, %shift, %one : i32
   %smallest = arith.constant -31 : i32
   %is_smallest = arith.cmpi eq, %shift, %smallest : i32
   %uncompiled = arith.ori %is_one, %is_smallest : i1
-  %compiled = arith.xori %uncompiled, %true : i1
+  %compiled = func.call @not(%uncompiled) : (i1) -> i1
   %legal = arith.ori %general, %compiled : i1
   cf.assert %legal, "TVM does not compile this power of two: its shift would be by -1 or by 32"
 
-  %negated = arith.subi %zero, %shift : i32
-  %right = arith.maxsi %negated, %zero : i32
+  %left, %right = func.call @left_and_right(%shift) : (i32) -> (i32, i32)
   %c30 = arith.constant 30 : i32
   %half_shift = arith.minsi %right, %c30 : i32
   %half = arith.shli %one, %half_shift : i32
@@ -138,7 +124,6 @@ func.func private @q_multiply_shift(
   %nudge64 = arith.extsi %nudge : i32 to i64
   %x64 = arith.subi %nudged64, %nudge64 : i64
 
-  %left = arith.maxsi %shift, %zero : i32
   %left64 = arith.extsi %left : i32 to i64
   %shifted = arith.shli %x64, %left64 : i64
   %multiplier64 = arith.extsi %multiplier : i32 to i64
@@ -156,9 +141,7 @@ func.func private @q_multiply_shift(
 func.func private @requantize_to_i32(
     %x: i32, %input_scale: f32, %per_channel: i1, %output_scale: f32,
     %output_zero_point: i32) -> i32 {
-  %input64 = arith.extf %input_scale : f32 to f64
-  %output64 = arith.extf %output_scale : f32 to f64
-  %real = arith.divf %input64, %output64 : f64
+  %real = func.call @wide_ratio() : () -> f64
   %multiplier, %shift = func.call @multiplier_and_shift(%real) : (f64) -> (i32, i32)
   // a legal pair for the multiplication that is then dropped
   %equal = arith.cmpf oeq, %input_scale, %output_scale : f32
@@ -170,9 +153,8 @@ func.func private @requantize_to_i32(
   return %result : i32
 }
 
-func.func private @clip(%x: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %low = arith.maxsi %x, %output_min : i32
-  %result = arith.minsi %low, %output_max : i32
+func.func private @clip(%x: i32) -> i32 {
+  %result = func.call @clamp_code(%x) : (i32) -> i32
   return %result : i32
 }
 
@@ -200,13 +182,9 @@ func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32)
 // ---------------------------------------------------------------- pooling, mean
 
 // topi/nn/pooling.h: the sum of the *stored* integers as int32, divided toward zero.
-func.func private @average(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32) -> i32
+func.func private @average(%accumulator: i32, %count: i32) -> i32
     attributes {contract.rules = ["avg_pool2d", "adaptive_avg_pool2d"]} {
-  %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
-  %same_zero_point = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
-  %same = arith.andi %same_scale, %same_zero_point : i1
+  %same = func.call @is_same_quantization() : () -> i1
   cf.assert %same, "TVM averages the stored integers: the pool's input and output must have one scale and one zero point"
   %mean = arith.divsi %accumulator, %count : i32
   %result = func.call @clip(%mean) : (i32) -> i32
@@ -254,10 +232,8 @@ func.func @sub(
 }
 
 // relay/qnn/op/mul.cc
-func.func @mul(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
-  %a = arith.subi %lhs, %lhs_zero_point : i32
-  %b = arith.subi %rhs, %rhs_zero_point : i32
-  %product = arith.muli %a, %b : i32
+func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
+  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %per_channel = arith.constant false
   %result = func.call @contraction(%product, %per_channel) : (i32, i1) -> i32
   return %result : i32
@@ -267,10 +243,8 @@ func.func @mul(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32)
 
 // relay/frontend/tflite.py, convert_qnn_fused_activation_function: Python's round of a
 // float64 quotient, half to even.
-func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
-  %wide = arith.extf %real : f32 to f64
-  %scale64 = arith.extf %output_scale : f32 to f64
-  %steps = arith.divf %wide, %scale64 : f64
+func.func @bound(%real: f32, %output_zero_point: i32) -> i32 {
+  %steps = func.call @wide_ratio(%real) : (f32) -> f64
   %rounded = fixed.convert %steps {rounding = half_even} : f64 to i32
   %limited = func.call @limit(%rounded) : (i32) -> i32
   %result = arith.addi %limited, %output_zero_point : i32
@@ -281,16 +255,14 @@ func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
 func.func private @limit(%x: i32) -> i32 {
   %low = arith.constant -65536 : i32
   %high = arith.constant 65536 : i32
-  %above = arith.maxsi %x, %low : i32
-  %result = arith.minsi %above, %high : i32
+  %result = func.call @clamp_code(%x, %low, %high) : (i32, i32, i32) -> i32
   return %result : i32
 }
 
 // relay/qnn/op/quantize.cc. The scale is a constant, and the division by it becomes a
 // multiplication by its reciprocal (arith/rewrite_simplify.cc).
 func.func private @quantize_real(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
-  %one = arith.constant 1.0 : f32
-  %reciprocal = arith.divf %one, %output_scale : f32
+  %reciprocal = func.call @inverse(%output_scale) : (f32) -> f32
   %steps = arith.mulf %real, %reciprocal : f32
   %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
   %limited = func.call @limit(%rounded) : (i32) -> i32
@@ -300,12 +272,8 @@ func.func private @quantize_real(%real: f32, %output_scale: f32, %output_zero_po
 }
 
 // relay/qnn/op/dequantize.cc
-func.func private @dequantize_stored(
-    %input: i32, %input_scale: f32, %input_zero_point: i32) -> f32
-    attributes {contract.rules = ["dequantize"]} {
-  %centred = arith.subi %input, %input_zero_point : i32
-  %steps = arith.sitofp %centred : i32 to f32
-  %result = arith.mulf %steps, %input_scale : f32
+func.func @dequantize(%input: i32) -> f32 {
+  %result = func.call @dequantize_exactly(%input) : (i32) -> f32
   return %result : f32
 }
 
@@ -332,19 +300,19 @@ func.func private @rescale(%input: i32, %input_scale: f32, %input_zero_point: i3
 
 // relay/frontend/tflite.py dequantizes, computes in float32 and quantizes again.
 func.func @sigmoid(%input: i32) -> i32 {
-  %x = func.call @dequantize_stored(%input) : (i32) -> f32
+  %x = func.call @dequantize_exactly(%input) : (i32) -> f32
   %one = arith.constant 1.0 : f32
   %negated = arith.negf %x : f32
   %exponential = math.exp %negated : f32
   %denominator = arith.addf %one, %exponential : f32
-  %real = arith.divf %one, %denominator : f32
+  %real = func.call @inverse(%denominator) : (f32) -> f32
   %result = func.call @quantize_real(%real) : (f32) -> i32
   return %result : i32
 }
 
 // target/llvm/intrin_rule_llvm.cc, tir.tanh: (1 - exp(-2x)) / (1 + exp(-2x)), mirrored.
 func.func @tanh(%input: i32) -> i32 {
-  %x = func.call @dequantize_stored(%input) : (i32) -> f32
+  %x = func.call @dequantize_exactly(%input) : (i32) -> f32
   %one = arith.constant 1.0 : f32
   %minus_two = arith.constant -2.0 : f32
   %zero = arith.constant 0.0 : f32
@@ -362,24 +330,23 @@ func.func @tanh(%input: i32) -> i32 {
 }
 
 func.func @hard_swish(%input: i32) -> i32 {
-  %x = func.call @dequantize_stored(%input) : (i32) -> f32
+  %x = func.call @dequantize_exactly(%input) : (i32) -> f32
   %zero = arith.constant 0.0 : f32
   %three = arith.constant 3.0 : f32
   %six = arith.constant 6.0 : f32
-  %one = arith.constant 1.0 : f32
   %moved = arith.addf %x, %three : f32
   %positive = arith.maximumf %moved, %zero : f32
   %relu6 = arith.minimumf %positive, %six : f32
   %product = arith.mulf %x, %relu6 : f32
   // a division by a constant, again
-  %sixth = arith.divf %one, %six : f32
+  %sixth = func.call @inverse(%six) : (f32) -> f32
   %real = arith.mulf %product, %sixth : f32
   %result = func.call @quantize_real(%real) : (f32) -> i32
   return %result : i32
 }
 
 func.func @leaky_relu(%input: i32, %alpha: f32) -> i32 {
-  %x = func.call @dequantize_stored(%input) : (i32) -> f32
+  %x = func.call @dequantize_exactly(%input) : (i32) -> f32
   %zero = arith.constant 0.0 : f32
   %sloped = arith.mulf %x, %alpha : f32
   %positive = arith.cmpf ogt, %x, %zero : f32
@@ -494,10 +461,10 @@ func.func private @interpolate(%a: f32, %b: f32, %weight: i32) -> f32 {
 func.func @resize_bilinear(
     %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
     %x_weight: i32) -> i32 {
-  %tl = func.call @dequantize_stored(%top_left) : (i32) -> f32
-  %tr = func.call @dequantize_stored(%top_right) : (i32) -> f32
-  %bl = func.call @dequantize_stored(%bottom_left) : (i32) -> f32
-  %br = func.call @dequantize_stored(%bottom_right) : (i32) -> f32
+  %tl = func.call @dequantize_exactly(%top_left) : (i32) -> f32
+  %tr = func.call @dequantize_exactly(%top_right) : (i32) -> f32
+  %bl = func.call @dequantize_exactly(%bottom_left) : (i32) -> f32
+  %br = func.call @dequantize_exactly(%bottom_right) : (i32) -> f32
   %top = func.call @interpolate(%tl, %tr, %x_weight) : (f32, f32, i32) -> f32
   %bottom = func.call @interpolate(%bl, %br, %x_weight) : (f32, f32, i32) -> f32
   %real = func.call @interpolate(%top, %bottom, %y_weight) : (f32, f32, i32) -> f32

@@ -38,8 +38,7 @@ module attributes {
 
 // src/xnnpack/requantization.h, xnn_qu8_requantize_rndnu: scale = mantissa * 2^-shift.
 // The product is exact in 64 bits. NEON kernels saturate what doesn't fit 32 bits.
-func.func private @requantize_rndnu(
-    %x: i32, %scale: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func private @requantize_rndnu(%x: i32, %scale: f32) -> i32 {
   %bits = arith.bitcast %scale : f32 to i32
   %fraction_mask = arith.constant 8388607 : i32
   %fraction = arith.andi %bits, %fraction_mask : i32
@@ -55,24 +54,18 @@ func.func private @requantize_rndnu(
   %not_large = arith.cmpi sle, %shift, %most : i32
   %legal = arith.andi %not_small, %not_large : i1
   cf.assert %legal, "the ratio of the scales is not in [2^-32, 256), which XNNPACK refuses"
-  %x64 = arith.extsi %x : i32 to i64
-  %mantissa64 = arith.extsi %mantissa : i32 to i64
   %shift64 = arith.extsi %shift : i32 to i64
-  %product = arith.muli %x64, %mantissa64 : i64
+  %product = func.call @wide_product(%x, %mantissa) : (i32, i32) -> i64
   %rounded = fixed.shift_right %product, %shift64 {rounding = half_up} : i64
   %scaled = fixed.saturate %rounded : i64 to i32
-  %low = arith.subi %output_min, %output_zero_point : i32
-  %high = arith.subi %output_max, %output_zero_point : i32
-  %above = arith.maxsi %scaled, %low : i32
-  %clamped = arith.minsi %above, %high : i32
-  %result = arith.addi %clamped, %output_zero_point : i32
+  %result = func.call @clamp_and_offset(%scaled) : (i32) -> i32
   return %result : i32
 }
 
 // src/configs/gemm-config.c: rndnu for qu8, fp32 for qs8.
 func.func private @contraction_on_arm(%accumulator: i32, %input_unsigned: i1) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
-  %scale = func.call @float32_scale() : () -> f32
+  %scale = func.call @product_ratio() : () -> f32
   %unsigned_result = func.call @requantize_rndnu(%accumulator, %scale) : (i32, f32) -> i32
   %signed_result = func.call @contraction(%accumulator) : (i32) -> i32
   %result = arith.select %input_unsigned, %unsigned_result, %signed_result : i32
@@ -87,11 +80,9 @@ func.func @linear(%accumulator: i32, %input_unsigned: i1) -> i32 {
 }
 
 // src/configs/binary-elementwise-config.c: rndnu for qs8 and qu8.
-func.func @mul(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
-  %a = arith.subi %lhs, %lhs_zero_point : i32
-  %b = arith.subi %rhs, %rhs_zero_point : i32
-  %product = arith.muli %a, %b : i32
-  %scale = func.call @float32_scale() : () -> f32
+func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
+  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
+  %scale = func.call @product_ratio() : () -> f32
   %result = func.call @requantize_rndnu(%product, %scale) : (i32, f32) -> i32
   return %result : i32
 }

@@ -141,7 +141,7 @@ def _page_lines(contract: Contract) -> Iterator[str]:
     yield f"*{contract.summary}*" if contract.summary else "*(no summary)*"
     yield ""
     yield f"- family: {contract.family}"
-    yield f"- base: {_base(contract)}"
+    yield f"- base: {_base_link(contract)}"
     yield f"- text: [{contract.name}.mlir](../{contract.name}.mlir)"
     yield ""
     for line in header(contract.text).splitlines():
@@ -151,10 +151,15 @@ def _page_lines(contract: Contract) -> Iterator[str]:
     yield ""
 
 
-def _base(contract: Contract) -> str:
-    if contract.base is None:
-        return "none"
-    return f"[{contract.base.name}]({contract.base.name}.md)"
+def _base(contract: Contract) -> Contract | None:
+    """Its base, unless that holds nothing but steps."""
+    base = contract.base
+    return base if base is not None and base.rules else None
+
+
+def _base_link(contract: Contract) -> str:
+    base = _base(contract)
+    return f"[{base.name}]({base.name}.md)" if base is not None else "none"
 
 
 def _rule_lines(contract: Contract) -> Iterator[str]:
@@ -168,7 +173,7 @@ def _rule_lines(contract: Contract) -> Iterator[str]:
         yield from _item(_names(served), meaning)
     if not rules:
         yield "It defines none itself."
-    base = contract.base
+    base = _base(contract)
     inherited = function_texts(base.source) if base is not None else {}
     replaced = [name for name in own if name in inherited and name not in rules]
     if replaced:
@@ -187,7 +192,7 @@ def _rule_lines(contract: Contract) -> Iterator[str]:
                 f"As in [{base.name}]({base.name}.md): {_names(names)}."
             )
         told.update(names)
-        base = base.base
+        base = _base(base)
 
 
 def _rules_of(
@@ -237,8 +242,10 @@ def _index(contracts: Sequence[Contract]) -> str:
     ]
     for contract in contracts:
         name = f"[{contract.name}]({PAGES}/{contract.name}.md)"
-        base = contract.base.name if contract.base is not None else ""
-        lines.append(f"| {name} | {contract.summary} | {contract.family} | {base} |")
+        base = _base(contract)
+        base_name = base.name if base is not None else ""
+        row = (name, contract.summary, contract.family, base_name)
+        lines.append(f"| {' | '.join(row)} |")
     return "\n".join([*lines, ""])
 
 

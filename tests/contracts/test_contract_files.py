@@ -210,6 +210,13 @@ func.func private @store(%x: i32, %output_zero_point: i32) -> i32 {{
     }
 
 
+def test_steps_are_a_base_but_no_contract():
+    assert "_steps" not in contract_names()
+    steps = load_contract("_steps")
+    assert not steps.rules
+    assert load_contract("tflite").base is steps
+
+
 def test_tflite_defines_every_rule():
     assert "tflite" in contract_names()
     others = {"adaptive_avg_pool2d", *AUXILIARY}
