@@ -11,15 +11,18 @@ import numpy as np
 import pytest
 from support import models_directory
 from support.onnx_models import compare
+from support.random_qdq import RandomGraph
 
 import qlower
+from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
 
 MODELS = models_directory()
 NAMES = sorted(path.parent.name for path in MODELS.glob("*_q*_onnx/model.onnx"))
 
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-pytestmark = pytest.mark.skipif(not NAMES, reason=f"no models in {MODELS}")
+RANDOM_GRAPHS = 16
+MANY_RANDOM_GRAPHS = 400
 
 
 def feeds(name: str) -> list[dict[str, Array]]:
@@ -28,6 +31,29 @@ def feeds(name: str) -> list[dict[str, Array]]:
     (spec,) = model.inputs
     with np.load(MODELS / name / "inputs.npz") as arrays:
         return [{spec.name: x.reshape(spec.shape)} for x in arrays["x"]]
+
+
+def check_random(seeds: range, folder: Path) -> None:
+    """Graphs that are fused entirely give the same values; others are refused."""
+    compared = 0
+    for seed in seeds:
+        path = RandomGraph(seed).builder.save(folder / f"seed_{seed}.onnx")
+        try:
+            found = compare(path, folder)
+        except QlowerError:
+            continue
+        assert found.is_equal, (seed, found.differing)
+        compared += 1
+    assert compared > len(seeds) / 5
+
+
+def test_random_graphs(tmp_path: Path) -> None:
+    check_random(range(RANDOM_GRAPHS), tmp_path)
+
+
+@pytest.mark.long
+def test_many_random_graphs(tmp_path: Path) -> None:
+    check_random(range(RANDOM_GRAPHS, MANY_RANDOM_GRAPHS), tmp_path)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -79,6 +79,8 @@ class Graph:
         self.nodes: dict[Node, None] = {}
         self._producers: dict[str, Node] = {}
         self._users: defaultdict[str, list[tuple[Node, int]]] = defaultdict(list)
+        self.changes = 0
+        """How often the graph was changed."""
         self._fresh = 0
         for source in model.nodes:
             self.add(Node.of(source))
@@ -111,6 +113,7 @@ class Graph:
 
     def add(self, node: Node) -> None:
         """Add a node; a value that has a producer already keeps that one."""
+        self.changes += 1
         self.nodes[node] = None
         for value in node.outputs:
             if value:
@@ -120,6 +123,7 @@ class Graph:
                 self._users[value].append((node, number))
 
     def remove(self, node: Node) -> None:
+        self.changes += 1
         del self.nodes[node]
         for value in node.outputs:
             if self._producers.get(value) is node:
@@ -129,6 +133,7 @@ class Graph:
                 self._users[value].remove((node, number))
 
     def set_input(self, node: Node, number: int, value: str) -> None:
+        self.changes += 1
         if node.inputs[number]:
             self._users[node.inputs[number]].remove((node, number))
         node.inputs[number] = value

@@ -20,7 +20,6 @@ from .folding import fold
 from .graph import Graph, Node, hoist_constants
 from .operators import IMPORTERS
 from .quantizations import find_quantization
-from .rewriting import fold_quantized, remove_identities
 from .schema import Model, Port
 from .selectors import INTEGER, fuse
 
@@ -60,9 +59,8 @@ class _GraphImporter:
         if self.options.outputs:
             graph.needed()
         hoist_constants(graph, list(graph.nodes))
-        remove_identities(graph)
-        fold_quantized(graph)
         self.unfused = fuse(graph, INTEGER)
+        graph.needed()
         names = [self.argument(port) for port in model.inputs if self.is_kept(port)]
         for node in graph.ordered():
             if node not in self.skipped:
@@ -206,7 +204,9 @@ class _GraphImporter:
 
     def value(self, name: str, site: Site) -> Value:
         if name not in self.values:
-            if name in self.graph.constants:
+            producer = self.graph.producer(name)
+            is_constant = producer is not None and self.graph.is_dequantize(producer)
+            if name in self.graph.constants or is_constant:
                 raise site.error(f"{name!r} is a constant, which is not supported here")
             raise site.error(f"{name!r} is used before it is computed")
         return self.values[name]

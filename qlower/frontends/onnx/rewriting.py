@@ -6,22 +6,13 @@ far as it decides what is fused or which values are computed.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from .graph import DEQUANTIZE, QUANTIZE, Graph, Node, Step
-from .schema import Array, Constant
+from .graph import DEQUANTIZE, QUANTIZE, Graph, Node
+from .schema import Array
 
 CROSSED = ("MaxPool", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Slice")
 """What a conversion may be moved across (qdq_propagation.cc)."""
-
-RANGES = {
-    "INT8": (-128, 127),
-    "UINT8": (0, 255),
-    "INT16": (-32768, 32767),
-    "UINT16": (0, 65535),
-}
 
 
 def separate_dequantizers(graph: Graph) -> None:
@@ -140,9 +131,17 @@ def quantize_parameters(graph: Graph) -> None:
         bias = graph.array(node.inputs[2]) if has_bias else None
         if scale is None or (has_bias and bias is None):
             continue
+        if bias is not None and bias.ndim != 1:
+            continue
         weights = graph.producer(node.inputs[1])
         if weights is not None and weights.kind == DEQUANTIZE:
             weight_scale = graph.array(weights.inputs[1])
+            if (
+                weight_scale is not None
+                and weight_scale.size != 1
+                and (bias is None or weight_scale.shape != bias.shape)
+            ):
+                continue
         else:
             weight_scale = _quantize_weights(graph, node)
         if bias is not None and weight_scale is not None:
@@ -155,20 +154,30 @@ def quantize_parameters(graph: Graph) -> None:
 
 
 def _quantize_weights(graph: Graph, node: Node) -> Array | None:
-    """Symmetric int8 weights with one scale; None if they are no float constant."""
+    """Int8 weights with one scale for the range that they have; None if they are no
+    float constant (core/util/qmath.h, GetQuantizationParameter)."""
     weights = graph.array(node.inputs[1])
     if weights is None or weights.dtype != np.float32 or not weights.size:
         return None
     real = weights.astype(np.float32)
-    scale = np.abs(real).max() / np.float32(127)
+    zero, low, high = np.float32(0), np.float32(-128), np.float32(127)
+    least, most = min(real.min(), zero), max(real.max(), zero)
+    scale = (most - least) / np.float32(255) if most != least else np.float32(1)
     with np.errstate(all="ignore"):
-        stored = np.nan_to_num(np.clip(np.rint(real / scale), -127, 127))
-    _dequantized(graph, node, 1, stored.astype(np.int8), scale)
+        offset = np.rint(np.clip(np.nan_to_num(low - least / scale), low, high))
+        steps = np.clip(np.nan_to_num(np.rint(real / scale)), -256, 256)
+    stored = np.clip(steps + offset, low, high).astype(np.int8)
+    _dequantized(graph, node, 1, stored, scale, offset.astype(np.int8))
     return np.asarray(scale)
 
 
 def _dequantized(
-    graph: Graph, node: Node, number: int, stored: Array, scale: Array | np.float32
+    graph: Graph,
+    node: Node,
+    number: int,
+    stored: Array,
+    scale: Array | np.float32,
+    zero_point: np.int8 | None = None,
 ) -> None:
     """Replace a constant operand by the dequantization of another."""
     value = node.inputs[number]
@@ -176,6 +185,8 @@ def _dequantized(
         graph.add_constant(value, stored),
         graph.add_constant(value, np.asarray(scale, np.float32)),
     ]
+    if zero_point is not None:
+        inputs.append(graph.add_constant(value, np.asarray(zero_point)))
     outputs = [graph.fresh(value)]
     made = Node(node.index, "", DEQUANTIZE, node.name, inputs, outputs, {"axis": 0})
     graph.add(made)
@@ -194,62 +205,6 @@ def _is_quantized(graph: Graph, node: Node) -> bool:
             return True
         if not graph.is_activation(node):
             return False
-
-
-def bounds(graph: Graph, node: Node) -> tuple[float, float] | None:
-    """The real bounds of a Relu or Clip; None if they aren't constant."""
-    if node.kind == "Relu":
-        return 0.0, math.inf
-    found: list[float] = []
-    largest = float(np.finfo(np.float32).max)
-    for number, name, default in ((1, "min", -largest), (2, "max", largest)):
-        given = node.attributes.get(name, default)
-        if len(node.inputs) > number and node.inputs[number]:
-            scalar = graph.scalar(node.inputs[number])
-            if scalar is None:
-                return None
-            given = float(scalar)
-        found.append(float(given) if isinstance(given, (int, float)) else default)
-    return found[0], found[1]
-
-
-def remove_activations(graph: Graph) -> None:
-    """Drop bounds that the quantization after them has by itself
-    (qdq_transformer/relu_quantizelinear.cc, clip_quantizelinear.cc)."""
-    for node in list(graph.nodes):
-        if not graph.is_activation(node):
-            continue
-        (value,) = node.outputs
-        users = graph.users(value)
-        if len(users) != 1 or users[0].kind != QUANTIZE or graph.is_returned(value):
-            continue
-        step, limits = graph.step(users[0]), bounds(graph, node)
-        if step is None or limits is None or step.type not in RANGES:
-            continue
-        low, high = RANGES[step.type]
-        if node.kind == "Relu":
-            redundant = step.zero_point == low
-        else:
-            scale, tolerance = np.float32(step.scale), np.finfo(np.float32).eps
-            redundant = not (
-                tolerance < limits[0] - float(scale * (low - step.zero_point))
-                or tolerance < float(scale * (high - step.zero_point)) - limits[1]
-            )
-        if redundant:
-            graph.set_input(users[0], 0, node.inputs[0])
-            graph.remove(node)
-
-
-def is_redundant(limits: tuple[float, float], step: Step) -> bool:
-    """Whether a quantization saturates where an activation does
-    (qdq_util.cc, IsClipMadeRedundantByQ)."""
-    low, high = RANGES[step.type]
-    most = float(2**31 - 1)
-    stored = [
-        int(np.rint(np.clip(limit / step.scale, -most, most))) + step.zero_point
-        for limit in limits
-    ]
-    return stored[0] <= low and stored[1] >= high
 
 
 def signed_to_unsigned(graph: Graph) -> None:
@@ -299,51 +254,3 @@ def remove_inverse_pairs(graph: Graph) -> None:
 def fused_operators(graph: Graph) -> list[Node]:
     """The nodes that groups may be around."""
     return [n for n in graph.ordered() if n.kind not in (QUANTIZE, DEQUANTIZE)]
-
-
-def remove_identities(graph: Graph) -> None:
-    """Drop nodes that give what they take (identity_elimination.cc and others)."""
-    for node in list(graph.nodes):
-        if node.domain or node.kind not in ("Identity", "Dropout") or not node.inputs:
-            continue
-        if any(graph.users(value) for value in node.outputs[1:]):
-            continue
-        if not any(graph.is_returned(value) for value in node.outputs):
-            graph.replace_uses(node.outputs[0], node.inputs[0])
-            graph.remove(node)
-
-
-def fold_quantized(graph: Graph) -> None:
-    """Quantize constants, such as weights stored as floats (constant_folding.cc)."""
-    for node in list(graph.nodes):
-        real = graph.array(node.inputs[0]) if node.kind == QUANTIZE else None
-        scale = graph.array(node.inputs[1]) if len(node.inputs) > 1 else None
-        type = graph.stored_type(node)
-        if real is None or scale is None or type not in ("INT8", "UINT8"):
-            continue
-        zero_point = np.zeros((), np.int32)
-        if graph.has_zero_point(node):
-            given = graph.array(node.inputs[2])
-            if given is None:
-                continue
-            zero_point = given.astype(np.int32)
-        if real.dtype != np.float32 or scale.dtype != np.float32:
-            continue
-        if scale.size != 1 or zero_point.size != 1:
-            axis = node.attributes.get("axis", 1)
-            if not isinstance(axis, int) or not -real.ndim <= axis < real.ndim:
-                continue
-            sizes = [1] * real.ndim
-            sizes[axis] = real.shape[axis]
-            if {scale.size, zero_point.size} - {1, real.shape[axis]}:
-                continue
-            scale = scale.reshape(sizes if scale.size != 1 else ())
-            zero_point = zero_point.reshape(sizes if zero_point.size != 1 else ())
-        low, high = RANGES[type]
-        with np.errstate(all="ignore"):
-            steps = np.rint(real.astype(np.float32) / scale.astype(np.float32))
-            steps = np.clip(steps, -(2.0**30), 2.0**30)
-            stored = np.clip(np.nan_to_num(steps) + zero_point, low, high)
-        array = stored.astype(np.int8 if type == "INT8" else np.uint8)
-        graph.remove(node)
-        graph.constants[node.outputs[0]] = Constant(type, array.shape, array)

@@ -12,21 +12,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..qdq import Group, find_group, open_operand, open_result
+from .bounds import RANGES, bounds, is_redundant, remove_activations
 from .graph import MICROSOFT, Graph, Node
 from .rewriting import (
-    RANGES,
-    bounds,
     fused_operators,
-    is_redundant,
     propagate,
     quantize_parameters,
-    remove_activations,
     remove_inverse_pairs,
     same_step,
     separate_dequantizers,
     signed_to_unsigned,
 )
 from .schema import AttributeValue
+from .simplifying import (
+    add_biases,
+    fold_quantized,
+    remove_double_pairs,
+    remove_identities,
+    share_quantizers,
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,24 @@ X86 = Reading("x86", False)
 READINGS = {reading.name: reading for reading in (INTEGER, X86)}
 
 
+SIMPLIFICATIONS = (
+    remove_identities,
+    remove_double_pairs,
+    share_quantizers,
+    fold_quantized,
+    add_biases,
+    propagate,
+    quantize_parameters,
+    separate_dequantizers,
+)
+"""In the order in which ONNX Runtime has them at its first level
+(core/optimizer/graph_transformer_utils.cc)."""
+
+MOST_ROUNDS = 10
+"""How often they are applied, as long as anything changes
+(max_num_graph_transformation_steps)."""
+
+
 @dataclass(frozen=True)
 class Fused:
     """The operator that a group becomes, and its operands."""
@@ -54,6 +76,9 @@ class Fused:
     attributes: Mapping[str, AttributeValue]
 
 
+MOST_BIAS_RATIO, MOST_BIAS_STEP = 0.01, 1e-6
+"""How far the scale of a bias may be from the accumulator's; measured."""
+
 Selected = Fused | str
 """What a group becomes, or why it stays as it is."""
 
@@ -63,10 +88,12 @@ def fuse(graph: Graph, reading: Reading) -> dict[Node, str]:
 
     Gives, for each operator between conversions that stays real, why.
     """
-    separate_dequantizers(graph)
-    propagate(graph)
-    quantize_parameters(graph)
-    separate_dequantizers(graph)
+    for _ in range(MOST_ROUNDS):
+        changes = graph.changes
+        for simplify in SIMPLIFICATIONS:
+            simplify(graph)
+        if graph.changes == changes:
+            break
     remove_activations(graph)
     if not reading.int8_allowed:
         signed_to_unsigned(graph)
@@ -218,6 +245,9 @@ def _select_conv(graph: Graph, group: Group[Node], reading: Reading) -> Selected
     if problem is not None:
         return problem
     x, w, *bias = group.dequantizers.values()
+    problem = _bias_scale_problem(graph, x, w, bias[0]) if bias else None
+    if problem is not None:
+        return problem
     return Fused(
         "",
         "QLinearConv",
@@ -234,6 +264,29 @@ def _select_conv(graph: Graph, group: Group[Node], reading: Reading) -> Selected
 def _bias_problem(types: list[str]) -> str | None:
     if len(types) > 2 and types[2] != "INT32":
         return f"its bias is of type {types[2]}, not INT32"
+    return None
+
+
+def _bias_scale_problem(graph: Graph, x: Node, w: Node, bias: Node) -> str | None:
+    """The bias is taken for steps of the accumulator, which it must nearly be in."""
+    scales = [graph.array(node.inputs[1]) for node in (x, w, bias)]
+    zero = graph.array(bias.inputs[2]) if graph.has_zero_point(bias) else None
+    if zero is not None and zero.any():
+        return "the zero point of its bias is not 0"
+    reals = [array.astype(np.float32) for array in scales if array is not None]
+    if len(reals) < 3:
+        return "scales of operands or bias are not constant"
+    expected = (reals[0] * reals[1]).reshape(-1)
+    given = reals[2].reshape(-1)
+    sizes = {1, expected.size, given.size}
+    if (
+        len(sizes) > 2
+        or (
+            np.abs(given - expected)
+            > MOST_BIAS_STEP + MOST_BIAS_RATIO * np.abs(expected)
+        ).any()
+    ):
+        return "the scale of its bias is not that of the input times the weights'"
     return None
 
 

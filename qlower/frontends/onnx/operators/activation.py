@@ -10,10 +10,10 @@ from qlower.dialects import qnn
 
 from ...orders import identity
 from ...values import Value
+from ..bounds import bounds
 from ..context import NodeContext
 from ..entry import Entry
 from ..graph import MICROSOFT
-from ..rewriting import bounds
 
 
 def import_sigmoid(node: NodeContext) -> None:

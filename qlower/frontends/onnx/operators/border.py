@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import Float32Type
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 
-from ..context import NodeContext
+from ..context import STORED_TYPES, NodeContext
 from ..entry import Entry
 from ..graph import DEQUANTIZE, MICROSOFT, QUANTIZE
 
@@ -33,10 +33,20 @@ def import_quantize(node: NodeContext) -> None:
 
 
 def import_dequantize(node: NodeContext) -> None:
-    """The integers, which are dequantized where something needs that."""
+    """The integers, which are dequantized where something needs that.
+
+    Constants that one scale doesn't describe are left to what takes them.
+    """
+    if node.is_constant(0) and not _is_plain(node):
+        return
     value = node.stored(0, 1, 2)
     assert isinstance(value.element, QuantizedType)
     node.define(replace(value, is_real=True))
+
+
+def _is_plain(node: NodeContext) -> bool:
+    step = node.graph.step(node.node)
+    return step is not None and step.type in STORED_TYPES
 
 
 IMPORTERS = {

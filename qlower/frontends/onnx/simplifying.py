@@ -1,0 +1,183 @@
+"""What ONNX Runtime does to any model first, as far as it decides what is fused.
+
+Each function is one of its graph transformers of level 1 (onnxruntime/core/optimizer,
+1.31).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .bounds import RANGES
+from .graph import DEQUANTIZE, QUANTIZE, Graph, Node, Step
+from .rewriting import same_step
+from .schema import Array, Constant
+
+
+def remove_identities(graph: Graph) -> None:
+    """Drop nodes that give what they take (identity_elimination.cc and others)."""
+    for node in list(graph.nodes):
+        if node.domain or node.kind not in ("Identity", "Dropout") or not node.inputs:
+            continue
+        if any(graph.users(value) for value in node.outputs[1:]):
+            continue
+        if not any(graph.is_returned(value) for value in node.outputs):
+            graph.replace_uses(node.outputs[0], node.inputs[0])
+            graph.remove(node)
+
+
+def fold_quantized(graph: Graph) -> None:
+    """Quantize constants, such as weights stored as floats (constant_folding.cc)."""
+    for node in list(graph.nodes):
+        real = graph.array(node.inputs[0]) if node.kind == QUANTIZE else None
+        scale = graph.array(node.inputs[1]) if len(node.inputs) > 1 else None
+        type = graph.stored_type(node)
+        if real is None or scale is None or type not in ("INT8", "UINT8"):
+            continue
+        zero_point = np.zeros((), np.int32)
+        if graph.has_zero_point(node):
+            given = graph.array(node.inputs[2])
+            if given is None:
+                continue
+            zero_point = given.astype(np.int32)
+        if real.dtype != np.float32 or scale.dtype != np.float32:
+            continue
+        if scale.size != 1 or zero_point.size != 1:
+            axis = node.attributes.get("axis", 1)
+            if not isinstance(axis, int) or not -real.ndim <= axis < real.ndim:
+                continue
+            sizes = [1] * real.ndim
+            sizes[axis] = real.shape[axis]
+            if {scale.size, zero_point.size} - {1, real.shape[axis]}:
+                continue
+            scale = scale.reshape(sizes if scale.size != 1 else ())
+            zero_point = zero_point.reshape(sizes if zero_point.size != 1 else ())
+        low, high = RANGES[type]
+        with np.errstate(all="ignore"):
+            steps = np.rint(real.astype(np.float32) / scale.astype(np.float32))
+            steps = np.clip(steps, -(2.0**30), 2.0**30)
+            stored = np.clip(np.nan_to_num(steps) + zero_point, low, high)
+        array = stored.astype(np.int8 if type == "INT8" else np.uint8)
+        graph.remove(node)
+        graph.constants[node.outputs[0]] = Constant(type, array.shape, array)
+
+
+def remove_double_pairs(graph: Graph) -> None:
+    """Q, DQ, Q, DQ becomes Q, DQ with the range that both have
+    (double_qdq_pairs_remover.cc)."""
+    for node in graph.ordered():
+        if node not in graph.nodes or node.kind != DEQUANTIZE:
+            continue
+        parent = graph.producer(node.inputs[0])
+        child = _only_user(graph, node, QUANTIZE)
+        if parent is None or child is None or parent.kind != QUANTIZE:
+            continue
+        last = _only_user(graph, child, DEQUANTIZE)
+        if last is None or _only_user(graph, parent, DEQUANTIZE) is not node:
+            continue
+        if not (same_step(graph, parent, node) and same_step(graph, child, last)):
+            continue
+        one, other = graph.step(node), graph.step(child)
+        if one is None or other is None or one.type != other.type:
+            continue
+        if one.type not in ("INT8", "UINT8"):
+            continue
+        if one != other:
+            scale, zero_point = _common_range(one, other)
+            for changed in (parent, last):
+                scale_name = graph.add_constant(changed.inputs[1], scale)
+                graph.set_input(changed, 1, scale_name)
+                zero_name = graph.add_constant(changed.inputs[2], zero_point)
+                graph.set_input(changed, 2, zero_name)
+        graph.set_input(last, 0, node.inputs[0])
+        graph.remove(child)
+        graph.remove(node)
+
+
+def _only_user(graph: Graph, node: Node, kind: str) -> Node | None:
+    """The user of the only result, if it is the only one and of this kind."""
+    users = graph.users(node.outputs[0])
+    if len(users) != 1 or graph.is_returned(node.outputs[0]):
+        return None
+    return users[0] if users[0].kind == kind else None
+
+
+def _common_range(one: Step, other: Step) -> tuple[Array, Array]:
+    """Scale and zero point of the real numbers that both can hold."""
+    low, high = RANGES[one.type]
+    first, second = np.float32(one.scale), np.float32(other.scale)
+    least = max(
+        np.float32(low - one.zero_point) * first,
+        np.float32(low - other.zero_point) * second,
+    )
+    most = min(
+        np.float32(high - one.zero_point) * first,
+        np.float32(high - other.zero_point) * second,
+    )
+    with np.errstate(all="ignore"):
+        scale = (most - least) / np.float32(high - low)
+        zero = np.nan_to_num(np.float32(low) - least / scale)
+    # Half away from zero, as C rounds.
+    rounded = int(np.clip(np.trunc(zero + np.copysign(0.5, zero)), low, high))
+    dtype = np.int8 if one.type == "INT8" else np.uint8
+    return np.asarray(scale, np.float32), np.array(rounded, dtype)
+
+
+def share_quantizers(graph: Graph) -> None:
+    """One quantization for equal ones of a value, where their zero points are one
+    constant (constant_sharing.cc, common_subexpression_elimination.cc)."""
+    known: dict[tuple[object, ...], Node] = {}
+    for node in graph.ordered():
+        if node.kind != QUANTIZE or graph.is_returned(node.outputs[0]):
+            continue
+        key = (
+            node.operator,
+            node.inputs[0],
+            _shared_scale(graph, node.inputs[1]),
+            *node.inputs[2:],
+            *sorted((name, repr(given)) for name, given in node.attributes.items()),
+        )
+        first = known.setdefault(key, node)
+        if first is not node:
+            graph.replace_uses(node.outputs[0], first.outputs[0])
+            graph.remove(node)
+
+
+def _shared_scale(graph: Graph, value: str) -> object:
+    """What equal scales have in common: equal constants of one float become one."""
+    array = graph.array(value)
+    if array is None or array.size != 1:
+        return value
+    return array.dtype.name, array.shape, array.tobytes()
+
+
+def add_biases(graph: Graph) -> None:
+    """A product with a constant matrix and the sum after it, as one Gemm
+    (matmul_add_fusion.cc)."""
+    for node in list(graph.nodes):
+        if node.kind != "MatMul" or node.domain or len(node.inputs) != 2:
+            continue
+        addition = _only_user(graph, node, "Add")
+        weights = _constant_shape(graph, node.inputs[1])
+        if addition is None or weights is None or len(weights) != 2:
+            continue
+        if addition.inputs[0] == addition.inputs[1]:
+            continue
+        number = 1 - addition.inputs.index(node.outputs[0])
+        bias = _constant_shape(graph, addition.inputs[number])
+        if bias not in ((weights[1],), (1, weights[1])):
+            continue
+        inputs = [*node.inputs, addition.inputs[number]]
+        made = Node(node.index, "", "Gemm", node.name, inputs, addition.outputs)
+        graph.remove(addition)
+        graph.remove(node)
+        graph.add(made)
+
+
+def _constant_shape(graph: Graph, value: str) -> tuple[int, ...] | None:
+    """The shape of a constant, which may be dequantized."""
+    producer = graph.producer(value)
+    if producer is not None and producer.kind == DEQUANTIZE:
+        value = producer.inputs[0]
+    constant = graph.constants.get(value)
+    return None if constant is None else constant.shape
