@@ -196,12 +196,16 @@ class Compiled:
             case _:
                 raise QlowerError(f"there is no text form {kind!r}: {_TEXTS}")
 
-    def memory(self) -> Memory:
-        """What the model takes of RAM, flash and stack; the code is compiled again."""
+    def memory(self, *, with_stack: bool = True) -> Memory:
+        """What the model takes of RAM, flash and stack.
+
+        For the stack the code is compiled again, as assembly.
+        """
         from qlower.packages.memory import memory_use
 
         code = self.object
-        return memory_use(self.interface, code.object_bytes, code.assembly())
+        assembly = code.assembly() if with_stack else None
+        return memory_use(self.interface, code.object_bytes, assembly)
 
     def save(
         self, directory: str | PathLike[str], emit: Sequence[str] = ("obj", "header")

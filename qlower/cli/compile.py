@@ -52,6 +52,12 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "c-example (a main.c), asm, llvm and mlir (the arith level)",
     )
     parser.add_argument(
+        "--stack",
+        action="store_true",
+        help="tell how deep the stack becomes, for which code is generated twice "
+        "(default: for targets without an operating system)",
+    )
+    parser.add_argument(
         "--json", action="store_true", help="print files and memory as JSON"
     )
     add_contract(parser)
@@ -79,7 +85,8 @@ def run(options: argparse.Namespace) -> int:
     with replacing_files(folder) as temporary:
         compiled = compile_levels(make_levels(options), options.name)
         names = compiled.write(temporary, emit)
-    memory = compiled.memory()
+    with_stack = options.stack or compiled.target.is_bare_metal
+    memory = compiled.memory(with_stack=with_stack)
     files = [str(folder / name) for name in names]
     if options.json:
         print(json.dumps({"files": files, "memory": memory.to_json()}, indent=2))

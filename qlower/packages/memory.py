@@ -30,7 +30,8 @@ class Memory:
     stack: StackUse
 
     def to_json(self) -> dict[str, Cell]:
-        """Plain data; `stack` is null where the depth isn't known."""
+        """Plain data; `stack` is null where the depth isn't known, or wasn't asked
+        for."""
         return {
             "arena": self.arena,
             "inputs": self.inputs,
@@ -44,7 +45,8 @@ class Memory:
 
     def table(self) -> Table[tuple[str, int | None, str]]:
         """What takes how much, and of which memory."""
-        stack = "RAM, unknown" if self.stack.bytes is None else "RAM, at most"
+        is_known = self.stack.bytes is not None
+        stack = "RAM, at most" if is_known else "RAM, unknown: --stack may tell"
         if self.stack.outside:
             stack += f", and what is needed by {', '.join(self.stack.outside)}"
         rows = [
@@ -67,10 +69,15 @@ class Memory:
         )
 
 
-def memory_use(interface: Interface, object_bytes: bytes, assembly: str) -> Memory:
-    """The memory of an object whose code is also given as assembly."""
+def memory_use(
+    interface: Interface, object_bytes: bytes, assembly: str | None
+) -> Memory:
+    """The memory of an object; its stack where the code is also given as assembly."""
     sections = sections_of(object_bytes)
-    architecture = architecture_of(interface.target).names[0]
+    stack = StackUse(None)
+    if assembly is not None:
+        architecture = architecture_of(interface.target).names[0]
+        stack = stack_use(assembly, architecture, interface.entry)
     return Memory(
         arena=interface.arena_bytes,
         inputs=_bytes(interface.signature.inputs),
@@ -78,7 +85,7 @@ def memory_use(interface: Interface, object_bytes: bytes, assembly: str) -> Memo
         variables=sections.variables,
         code=sections.code,
         constants=sections.constants,
-        stack=stack_use(assembly, architecture, interface.entry),
+        stack=stack,
     )
 
 

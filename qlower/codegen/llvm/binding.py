@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Protocol, cast
+
+
+class FunctionRef(Protocol):
+    is_declaration: bool
 
 
 class ModuleRef(Protocol):
     """A module that LLVM has parsed."""
 
     data_layout: str
+    functions: Iterable[FunctionRef]
 
     def verify(self) -> None: ...
 
@@ -45,10 +51,22 @@ class TuningOptions(Protocol):
 
 class PassBuilder(Protocol):
     def getModulePassManager(self) -> PassManager: ...
+    def getFunctionPassManager(self) -> FunctionPassManager: ...
 
 
 class PassManager(Protocol):
     def run(self, module: ModuleRef, builder: PassBuilder) -> None: ...
+
+
+class FunctionPassManager(Protocol):
+    def run(self, function: FunctionRef, builder: PassBuilder) -> None: ...
+
+
+class ModulePassManager(PassManager, Protocol):
+    def add_instruction_combine_pass(self) -> None: ...
+    def add_aggressive_instcombine_pass(self) -> None: ...
+    def add_constant_merge_pass(self) -> None: ...
+    def add_global_dead_code_eliminate_pass(self) -> None: ...
 
 
 class ResourceTracker(Protocol):
@@ -84,6 +102,7 @@ class Binding(Protocol):
     def create_pass_builder(
         self, tm: TargetMachine, pto: TuningOptions
     ) -> PassBuilder: ...
+    def create_new_module_pass_manager(self) -> ModulePassManager: ...
     def create_lljit_compiler(self) -> LLJIT: ...
     def JITLibraryBuilder(self) -> LibraryBuilder: ...
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from qlower.codegen.llvm.binding import BINDING, ModuleRef, TargetMachine
+from qlower.codegen.llvm.binding import BINDING, ModuleRef, PassBuilder, TargetMachine
 from qlower.codegen.llvm.text import Module
 from qlower.codegen.program.emit import Program
 from qlower.codegen.program.entry_point import entry_point
@@ -55,7 +55,7 @@ class CompiledObject:
     def assembly(self) -> str:
         """The code as assembly text (compiled again)."""
         machine = _machine(self.target)
-        return machine.emit_assembly(_optimised(self.llvm_text, machine))
+        return machine.emit_assembly(_optimised(self.llvm_text, self.target, machine))
 
 
 def compile_module(
@@ -143,7 +143,7 @@ def _empty(target: Target) -> Module:
 def machine_code(text: str, target: Target) -> bytes:
     """The object of LLVM IR."""
     machine = _machine(target)
-    return machine.emit_object(_optimised(text, machine))
+    return machine.emit_object(_optimised(text, target, machine))
 
 
 def arena_bytes(function: FuncOp) -> int:
@@ -164,15 +164,35 @@ def _machine(target: Target) -> TargetMachine:
     return machine
 
 
-def _optimised(text: str, machine: TargetMachine) -> ModuleRef:
+def _optimised(text: str, target: Target, machine: TargetMachine) -> ModuleRef:
     """Parsed, verified and optimized; the loops are vectorised already."""
     module = BINDING.parse_assembly(text)
     module.data_layout = str(machine.target_data)
-    options = BINDING.create_pipeline_tuning_options(2)
+    options = BINDING.create_pipeline_tuning_options(target.optimizer_level)
     options.loop_unrolling = False
     options.loop_vectorization = False
     options.slp_vectorization = False
     options.loop_interleaving = False
     builder = BINDING.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    if target.optimizer_level > 1:
+        builder.getModulePassManager().run(module, builder)
+    else:
+        _optimise_functions(module, builder)
     return module
+
+
+def _optimise_functions(module: ModuleRef, builder: PassBuilder) -> None:
+    """Each function by itself: none is inlined. Of the passes of LLVM's second level
+    what merges loads is worth its time."""
+    first = BINDING.create_new_module_pass_manager()
+    first.add_instruction_combine_pass()
+    first.add_aggressive_instcombine_pass()
+    first.run(module, builder)
+    passes = builder.getFunctionPassManager()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
+    last = BINDING.create_new_module_pass_manager()
+    last.add_constant_merge_pass()
+    last.add_global_dead_code_eliminate_pass()
+    last.run(module, builder)

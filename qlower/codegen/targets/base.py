@@ -154,8 +154,9 @@ class Target:
     where there is nobody to ask. `alignment`, in bytes, is that of the arena and of
     constants: a cache line, and the widest that an instruction takes. `tuned_for` is
     another CPU whose speeds LLVM assumes, `tuning` are switches of its own, such as
-    "+disable-ldp", `relocation` its model of addresses. Code for a machine that
-    `is_experimental` was run under emulation only, and little.
+    "+disable-ldp", `relocation` its model of addresses. `optimizer_level` is LLVM's;
+    at 1 functions are optimized one by one. Code for a machine that `is_experimental`
+    was run under emulation only, and little.
     """
 
     triple: str
@@ -173,6 +174,7 @@ class Target:
     pointer_bytes: int = 8
     alignment: int = 64
     relocation: str = "pic"
+    optimizer_level: int = 2
     is_experimental: bool = False
     fixed_point: FixedPoint | None = None
     packs: Packs | None = None
