@@ -3,11 +3,14 @@ killed, or full."""
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -48,6 +51,9 @@ HELPER = """module attributes {{contract.base = "{base}"}} {{
 """A contract that adds a number to what another one gives."""
 
 PLAIN = 'module attributes {{contract.base = "{base}"}} {{}}\n'
+
+NOBODY = 65534
+"""The user that owns nothing."""
 
 IMAGE = np.array([-128, -20, 30, 127], np.int8).reshape(1, 2, 2, 1)
 
@@ -263,6 +269,20 @@ def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch):
     np.testing.assert_array_equal(run(), expected)
 
 
+def test_a_disk_that_is_read_only(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    expected = run()
+    kept = set(folder.iterdir())
+
+    def make_file(dir: Path, suffix: str) -> tuple[int, str]:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(cache.tempfile, "mkstemp", make_file)
+    assert not is_compiled(run)
+    np.testing.assert_array_equal(run("tflite"), compiled_anew("tflite"))
+    assert set(folder.iterdir()) == kept
+    np.testing.assert_array_equal(run(), expected)
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write")
 def test_a_folder_that_cannot_be_written(folder: Path):
     expected = run()
@@ -350,6 +370,59 @@ def test_twenty_processes_and_some_that_are_killed(folder: Path):
         killed.kill()
         killed.communicate()
     check_processes(folder, 20)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may act for others")
+def test_a_folder_that_belongs_to_somebody_else(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Who may not write there leaves it as it is; who may, reads what is theirs."""
+    with TemporaryDirectory() as name:  # pytest's folders are for their owner alone
+        place = Path(name, "shared")
+        shutil.copytree(folder.parent, place)
+        Path(name).chmod(0o755)
+        place.chmod(0o755)
+        monkeypatch.chdir(place)
+        monkeypatch.setenv(DIRECTORY, str(place / "cache"))
+        check_sharing(place / "cache")
+
+
+def check_sharing(folder: Path) -> None:
+    """Two users of one folder."""
+    expected = run()
+    (ours,) = folder.iterdir()
+
+    def gives_the_same() -> bool:
+        return is_compiled(lambda: np.testing.assert_array_equal(run(), expected))
+
+    assert not gives_the_same()  # which also imports all that others may not read
+    folder.chmod(0o755)
+    assert is_true_for_nobody(gives_the_same)
+    assert list(folder.iterdir()) == [ours]
+    assert not is_compiled(run)
+    folder.chmod(0o777)
+    assert is_true_for_nobody(gives_the_same)
+    assert is_true_for_nobody(lambda: not gives_the_same())
+    assert gives_the_same()
+    assert list(folder.iterdir()) == [ours]
+    assert not is_compiled(run)
+
+
+def is_true_for_nobody(call: Callable[[], bool]) -> bool:
+    """What a call gives in a process of another user."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setuid(NOBODY)
+            os._exit(0 if call() else 1)
+        except BaseException as error:
+            print(error, file=sys.stderr, flush=True)
+            os._exit(2)
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    assert code in (0, 1)
+    return code == 0
 
 
 def check_processes(folder: Path, count: int) -> None:
