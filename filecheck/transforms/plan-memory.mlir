@@ -193,3 +193,14 @@ func.func @boxes(%x: tensor<4x8xi8>, %f: tensor<8x8xi8>) -> (tensor<4x16xi8>, te
   %g = kernel.copy %e[0, 0] [4, 8] [1, 1] into fill(0 : i8)[1, 0] [1, 1] : tensor<4x8xi8> into tensor<5x8xi8>
   return %d, %g : tensor<4x16xi8>, tensor<5x8xi8>
 }
+
+// What lay where before doesn't matter.
+// CHECK-LABEL: func.func @anew
+// CHECK-SAME:    attributes {kernel.arena_bytes = 64 : i64}
+func.func @anew(%x: tensor<8x8xi8>) -> tensor<9x9xi8> attributes {kernel.arena_bytes = 0 : i64} {
+  // CHECK: %a = {{.*}} in [#kernel.arena<0>]
+  %a = kernel.copy %x[0, 0] [8, 8] [1, 1] into empty[0, 0] [1, 1] : tensor<8x8xi8> into tensor<8x8xi8> in [#kernel.output<7>]
+  // CHECK: %b = {{.*}} in [#kernel.output<0>]
+  %b = kernel.copy %a[0, 0] [8, 8] [1, 1] into fill(0 : i8)[1, 1] [1, 1] : tensor<8x8xi8> into tensor<9x9xi8> in [#kernel.unstored]
+  return %b : tensor<9x9xi8>
+}

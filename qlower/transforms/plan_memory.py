@@ -87,10 +87,13 @@ class Storage:
 
 
 def plan_memory(block: Block, alignment: int = ARENA_ALIGNMENT) -> int:
-    """Sets the buffers of all nests and copies of a function's body.
+    """Sets the buffers of all nests and copies of a function's body anew.
 
     Returns the bytes of the arena.
     """
+    for op in block.ops:
+        if isinstance(op, NestOp | CopyOp):
+            op.buffers = None
     for op in block.ops:
         if isinstance(op, CopyOp) and is_read_in_place(op):
             op.buffers = ArrayAttr([UnstoredAttr()])

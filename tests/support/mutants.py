@@ -1,7 +1,7 @@
 """Mutants of MLIR text, and judging them in processes that may die.
 
 A mutant changes tokens for others of their kind: numbers, types, operations, values,
-keywords; or drops, repeats and swaps lines.
+keywords, buffers and schedules; or drops, repeats and swaps lines.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ MEMORY = 4 << 30
 """Bytes of address space that a process has."""
 
 _TOKEN = re.compile(
-    r"(?P<name>%[\w#]+)|(?P<type>\b[iuf]\d+\b|\bindex\b)|(?P<number>-?\b\d+(\.\d+)?"
-    r"(e[-+]?\d+)?\b)|(?P<op>\b(?:arith|math|fixed|tensor|linalg|qnn|kernel)\.\w+)"
+    r"(?P<layout>#kernel\.\w+(?:<[^>]*>)?)|(?P<name>%[\w#]+)"
+    r"|(?P<type>\b[iuf]\d+\b|\bindex\b)|(?P<number>-?\b\d+(\.\d+)?(e[-+]?\d+)?\b)|(?P<op>\b(?:arith|math|fixed|tensor|linalg|qnn|kernel)\.\w+)"
     r"|(?P<word>\b[a-z_]{3,}\b)"
 )
 _NUMBERS = "0 1 -1 2 3 7 8 31 32 63 64 127 -128 255 1000 65536 2147483647 -2147483648"
 _REALS = "0.0 -0.0 1.0e-45 1.0e38 -1.5 0.5 2147483648.0 1.0e-8"
+_LAYOUTS = """#kernel.arena<0> #kernel.arena<1> #kernel.arena<64>
+#kernel.arena<1000000000> #kernel.output<0> #kernel.output<1> #kernel.output<99>
+#kernel.unstored #kernel.box #kernel.tile<1,1> #kernel.tile<5,3> #kernel.tile<99,8>
+#kernel.tile<0,1> #kernel.tile<2,9> #kernel.tile_registers #kernel.nothing"""
 _TYPES = "i1 i3 i8 i12 i16 i24 i32 i48 i64 i128 f16 f32 f64 index"
 
 
@@ -50,16 +54,18 @@ def _change(text: str, choice: random.Random) -> str:
                 lines[first], lines[second] = lines[second], lines[first]
         return "\n".join(lines)
     tokens = list(_TOKEN.finditer(text))
-    kind = choice.choice(("name", "type", "number", "number", "number", "op", "word"))
+    kinds = ("name", "type", "number", "number", "number", "op", "word", "layout")
+    there = {token.lastgroup for token in tokens}
+    kind = choice.choice([kind for kind in kinds if kind in there])
     same = [token for token in tokens if token.lastgroup == kind]
-    if not same:
-        return text
     old = choice.choice(same)
     new = choice.choice(same)[0]
     if kind == "type" and choice.random() < 0.6:
         new = choice.choice(_TYPES.split())
     elif kind == "number" and choice.random() < 0.7:
         new = choice.choice((_REALS if "." in old[0] else _NUMBERS).split())
+    elif kind == "layout" and choice.random() < 0.7:
+        new = choice.choice(_LAYOUTS.split())
     if kind == "type" and choice.random() < 0.5:  # everywhere: more of them verify
         return re.sub(rf"(?<!\w){re.escape(old[0])}(?!\w)", new, text)
     return text[: old.start()] + new + text[old.end() :]
