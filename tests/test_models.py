@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import models_directory
-from support.lanes import in_turn
+from support.lanes import LARGE_VARIABLE, in_turn, is_asked_for
 from support.native import machine_levels
 from support.tflite_tensors import tensor_names
 
@@ -60,10 +60,19 @@ def check(outputs: tuple[Array, ...], references: list[Array]) -> None:
         np.testing.assert_array_equal(output.reshape(reference.shape), reference)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_native_code(name: str):
+@pytest.fixture(scope="module", params=NAMES)
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def compilation(name: str) -> Compilation:
+    """The model's, which is lowered once for all tests of it."""
+    return Compilation(load(name))
+
+
+def test_native_code(name: str, compilation: Compilation):
     """Every input for this machine, three of them at one of its other levels."""
-    compilation = Compilation(load(name))
     inputs, references = inputs_of(name), references_of(name)
     function = compilation.function()
     for x, expected in zip(inputs, references, strict=True):
@@ -75,26 +84,27 @@ def test_native_code(name: str):
             check(function.run([x], {})[0], expected)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_interpreter(name: str):
-    """Every input at the arith level, the first at the others."""
+def test_interpreter(name: str, compilation: Compilation):
+    """Two inputs at the arith level (every one in the long run), the first at the
+    others."""
+    count = None if is_asked_for(LARGE_VARIABLE) else 2
     inputs, references = inputs_of(name), references_of(name)
-    compilation = Compilation(load(name))
     interpreter = compilation.interpreter("arith")
-    for x, expected in zip(inputs, references, strict=True):
+    for x, expected in zip(inputs[:count], references[:count], strict=True):
         check(interpreter.run([x], {})[0], expected)
     for level in ("qnn", "kernel"):
         interpreter = compilation.interpreter(level)
         check(interpreter.run([inputs[0]], {})[0], references[0])
 
 
-@pytest.mark.parametrize("name", NAMES)
 def test_every_layer(name: str):
     """For input 0, what every operator of the source model computes."""
-    layers: dict[str, dict[str, Array]] = {"interp": {}}
+    compilation = Compilation(load(name), with_layers=True)
     x = inputs_of(name)[0]
-    qlower.interpret(load(name), x, layers=layers["interp"])
-    layers["jit"] = qlower.jit(load(name), with_layers=True).run([x], {})[1]
+    layers = {
+        "interpreter": compilation.interpreter().run([x], {})[1],
+        "native code": compilation.function().run([x], {})[1],
+    }
     names = tensor_names((MODELS / name / "model.tflite").read_bytes())
     short = {full: short for short, full in load(name).full_names.items()}
     with np.load(MODELS / name / "layers_ref_input0.npz") as references:

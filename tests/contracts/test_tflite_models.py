@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -21,6 +22,11 @@ CONTRACTS = {"opt": "tflite-ruy", "xnn": "tflite-xnnpack"}
 pytestmark = pytest.mark.skipif(not NAMES, reason=f"no models in {MODELS}")
 
 
+@cache
+def load(name: str) -> qlower.Model:
+    return qlower.load(MODELS / name / "model.tflite")
+
+
 def read_answers(name: str, kernels: str) -> list[Array]:
     """The recorded outputs; where they aren't recorded they are the reference's."""
     with np.load(MODELS / name / "golden.npz") as arrays:
@@ -35,15 +41,15 @@ def read_answers(name: str, kernels: str) -> list[Array]:
 @pytest.mark.parametrize("name", NAMES)
 def test_model(name: str, kernels: str):
     """Every input in native code, the first one in the interpreter."""
-    model = qlower.load(MODELS / name / "model.tflite")
+    model = load(name)
     (spec,) = model.inputs
     with np.load(MODELS / name / "inputs.npz") as arrays:
         inputs = [x.reshape(spec.shape) for x in arrays["x"]]
     answers = read_answers(name, kernels)
-    contract = CONTRACTS[kernels]
+    compilation = Compilation(model, CONTRACTS[kernels])
     executors: list[tuple[Executor, list[Array]]] = [
-        (qlower.jit(model, contract=contract), inputs),
-        (Compilation(model, contract).interpreter("qnn"), inputs[:1]),
+        (compilation.function(), inputs),
+        (compilation.interpreter("qnn"), inputs[:1]),
     ]
     for executor, images in executors:
         for index, image in enumerate(images):
