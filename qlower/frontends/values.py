@@ -29,6 +29,7 @@ from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import NAME
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
+from qlower.model.nests import Emitter
 
 from .orders import Order, identity, is_alike, stored_shape
 
@@ -118,6 +119,11 @@ class FunctionBuilder:
         if suffix is None:
             hint(operation.results[0], place.name)
         return operation.results[0]
+
+    def emitter(self, place: Place, suffix: str | None = None) -> Emitter:
+        """What adds operations on plain tensors; with `suffix` these are steps."""
+        self._charge(1)
+        return Emitter(self.block, place.named(suffix))
 
     def constant(
         self, stored: NDArray[np.generic], element: Element, place: Place

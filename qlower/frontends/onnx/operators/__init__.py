@@ -13,6 +13,7 @@ from . import (
     joining,
     layout,
     pooling,
+    real,
     slicing,
 )
 
@@ -24,6 +25,7 @@ IMPORTERS: Mapping[tuple[str, str], Entry] = {
     **joining.IMPORTERS,
     **layout.IMPORTERS,
     **pooling.IMPORTERS,
+    **real.IMPORTERS,
     **slicing.IMPORTERS,
 }
 """Importer by the operator's domain and name."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from xdsl.dialects.builtin import Float32Type
 
 from qlower.dialects import qnn
@@ -88,34 +86,9 @@ def import_global_average_pool(node: NodeContext) -> None:
     from_image(node, operation, image, is_last)
 
 
-def import_reduce_mean(node: NodeContext) -> None:
-    """A mean over rows and columns of dequantized values that is quantized again."""
-    value = node.real(0)
-    quantizer = node.quantizer()
-    axes = node.axes(1, len(value.order)) or list(range(len(value.order)))
-    if quantizer is None or isinstance(value.element, Float32Type):
-        raise node.error(
-            "a mean of float32 is not supported; expected quantized values"
-        )
-    if sorted(axes) != [2, 3] or len(value.order) != 4:
-        raise node.error(f"a mean over {axes} is not supported; expected [2, 3]")
-    keeps = bool(node.integer("keepdims", 1, 0, 1))
-    image = as_image(node, replace(value, is_real=False), False)
-    batch, _, _, channels = image.type.get_shape()
-    result = quantizer.quantization(1, 2)
-    sizes = (batch, 1, 1, channels) if keeps else (batch, channels)
-    order = (0, 2, 3, 1) if keeps else (0, 1)
-    type = node.typed(result, sizes, tuple(range(len(sizes))))
-    operation = qnn.MeanOp(image.ssa, type, axes=[1, 2], keep_dims=keeps)
-    ssa = quantizer.emit(operation)
-    quantizer.define(replace(image, ssa=ssa, order=order))
-    node.importer.skip(quantizer.node)
-
-
 IMPORTERS = {
     (MICROSOFT, "QLinearAveragePool"): Entry(import_average_pool, (4, 5)),
     (MICROSOFT, "QLinearGlobalAveragePool"): Entry(import_global_average_pool, (4, 5)),
     ("", "MaxPool"): Entry(import_max_pool, (1, 1), (1, 1)),
     (MICROSOFT, "NhwcMaxPool"): Entry(import_max_pool_nhwc, (1, 1)),
-    ("", "ReduceMean"): Entry(import_reduce_mean, (1, 2)),
 }

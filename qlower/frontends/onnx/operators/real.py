@@ -1,0 +1,158 @@
+"""Operators that stay real between quantized ones: float32, step by step.
+
+Each is what ONNX Runtime's kernel on x86 computes, written in operations of IEEE 754 in
+its order, so that the module shows it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32
+from xdsl.dialects.math import AbsFOp, CeilOp, FloorOp, RoundEvenOp, SqrtOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr
+
+from qlower.model.nests import Index, Nest
+
+from ...orders import identity
+from ...values import Value
+from ..context import NodeContext
+from ..entry import Entry
+from .elementwise import broadcast, common_order
+from .sums import sum_rows
+
+Body: TypeAlias = Callable[[Nest, Sequence[SSAValue]], SSAValue]
+"""From the elements of the operands to that of the result, inside of a loop nest."""
+
+
+def real_operand(node: NodeContext, number: int) -> Value:
+    """An operand as float32."""
+    value = node.real(number)
+    return node.builder.dequantized(value, node.place(node.name(number)))
+
+
+def elementwise(node: NodeContext, operands: Sequence[Value], body: Body) -> Value:
+    """What `body` makes of the elements of operands that broadcast; real numbers."""
+    shape: tuple[int, ...] = ()
+    for value in operands:
+        shape = broadcast(node, shape, value.shape)
+    full = [value for value in operands if len(value.order) == len(shape)]
+    order = common_order(full, len(shape))
+    nest = Nest(
+        node.builder.emitter(node.place()),
+        tuple(shape[dimension] for dimension in order),
+    )
+    elements: list[SSAValue] = []
+    for value in operands:
+        missing = len(shape) - len(value.order)
+        indices: list[Index] = [
+            AffineConstantExpr(0)
+            if value.shape[dimension] == 1
+            else order.index(dimension + missing)
+            for dimension in value.order
+        ]
+        elements.append(nest.input(value.ssa, indices))
+    (result,) = nest.build([body(nest, elements)])
+    return Value(result, order, is_real=True)
+
+
+def number(nest: Nest, value: float) -> SSAValue:
+    """A constant, rounded to float32."""
+    return nest.constant(np.array(value, np.float32), f32)
+
+
+def import_elementwise(node: NodeContext, operation: type[Operation]) -> None:
+    """An operation of IEEE 754 on all operands in turn."""
+    operands = [real_operand(node, index) for index in range(len(node.node.inputs))]
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        result = nest.add(operation.create(operands=[*elements], result_types=[f32]))
+        return result.results[0]
+
+    node.define(elementwise(node, operands, body))
+
+
+def _hard_sigmoid(nest: Nest, x: SSAValue, alpha: float, beta: float) -> SSAValue:
+    scaled = nest.add(arith.MulfOp(x, number(nest, alpha))).result
+    moved = nest.add(arith.AddfOp(scaled, number(nest, beta))).result
+    above = nest.add(arith.MaximumfOp(moved, number(nest, 0.0))).result
+    return nest.add(arith.MinimumfOp(above, number(nest, 1.0))).result
+
+
+def import_hard_sigmoid(node: NodeContext) -> None:
+    """`min(max(F(F(alpha x) + beta), 0), 1)`."""
+    alpha, beta = node.number("alpha", 0.2), node.number("beta", 0.5)
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        return _hard_sigmoid(nest, elements[0], alpha, beta)
+
+    node.define(elementwise(node, [real_operand(node, 0)], body))
+
+
+def import_hard_swish(node: NodeContext) -> None:
+    """`F(x HardSigmoid(x))` with 1/6 and 1/2, which ONNX defines it as."""
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        (x,) = elements
+        share = _hard_sigmoid(nest, x, 1 / 6, 0.5)
+        return nest.add(arith.MulfOp(x, share)).result
+
+    node.define(elementwise(node, [real_operand(node, 0)], body))
+
+
+def import_reduce_mean(node: NodeContext) -> None:
+    """Over the last dimensions, whose numbers lie together: `F(sum / count)`."""
+    value = real_operand(node, 0)
+    rank = len(value.order)
+    axes = sorted(node.axes(1, rank) or range(rank))
+    kept = [dimension for dimension in range(rank) if dimension not in axes]
+    if any(value.shape[d] > 1 for d in kept if d > axes[0]):
+        raise node.error(
+            f"a mean of real numbers over {axes} is not supported; expected the last"
+            " dimensions"
+        )
+    place = node.place()
+    whole = node.builder.in_order(value, identity(rank), place)
+    count = math.prod(value.shape[axis] for axis in axes)
+    rows = math.prod(value.shape) // count
+    matrix = node.builder.reshape(whole, (rows, count), (0, 1), place)
+    emit = node.builder.emitter(node.place(), "mean")
+    sums = sum_rows(emit, matrix.ssa)
+    nest = Nest(emit, (rows,))
+    divisor = number(nest, count)
+    mean = nest.add(arith.DivfOp(nest.input(sums, (0,)), divisor)).result
+    (means,) = nest.build([mean])
+    shape = [value.shape[dimension] for dimension in kept]
+    if node.integer("keepdims", 1, 0, 1):
+        shape = [1 if d in axes else value.shape[d] for d in range(rank)]
+    flat = Value(means, (0,), is_real=True)
+    node.define(node.builder.reshape(flat, shape, identity(len(shape)), place))
+
+
+def _entry(operation: type[Operation], operands: int) -> Entry:
+    return Entry(partial(import_elementwise, operation=operation), (operands, operands))
+
+
+IMPORTERS = {
+    ("", "Add"): _entry(arith.AddfOp, 2),
+    ("", "Sub"): _entry(arith.SubfOp, 2),
+    ("", "Mul"): _entry(arith.MulfOp, 2),
+    ("", "Div"): _entry(arith.DivfOp, 2),
+    ("", "Max"): _entry(arith.MaximumfOp, 2),
+    ("", "Min"): _entry(arith.MinimumfOp, 2),
+    ("", "Abs"): _entry(AbsFOp, 1),
+    ("", "Ceil"): _entry(CeilOp, 1),
+    ("", "Floor"): _entry(FloorOp, 1),
+    ("", "Neg"): _entry(arith.NegfOp, 1),
+    ("", "Round"): _entry(RoundEvenOp, 1),
+    ("", "Sqrt"): _entry(SqrtOp, 1),
+    ("", "HardSigmoid"): Entry(import_hard_sigmoid, (1, 1)),
+    ("", "HardSwish"): Entry(import_hard_swish, (1, 1)),
+    ("", "ReduceMean"): Entry(import_reduce_mean, (1, 2)),
+}
