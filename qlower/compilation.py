@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -30,6 +31,9 @@ from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime.executable import Executable
 from qlower.runtime.executors import JitFunction, Level, ModelInterpreter, Variant
 from qlower.runtime.objects import cached, fingerprint
+
+if TYPE_CHECKING:
+    from qlower.contracts.values import LoadContract
 
 
 @dataclass(frozen=True)
@@ -135,8 +139,11 @@ class Compilation:
         signature = self.object.signature
         return JitFunction(Executable(self.object), Variant.plain(signature))
 
-    def interpreter(self, at: Level = "arith") -> ModelInterpreter:
-        """The model in the reference interpreter, at one of its levels."""
+    def interpreter(
+        self, at: Level = "arith", load: LoadContract | None = None
+    ) -> ModelInterpreter:
+        """The model in the reference interpreter, at one of its levels; `load` finds
+        contracts by name at the qnn level."""
         match at:
             case "qnn":
                 module = self.qnn
@@ -152,7 +159,7 @@ class Compilation:
             variant = self._exposed[1]
         else:
             variant = Variant.plain(self.model.signature)
-        return ModelInterpreter(module, variant, at, self.contract)
+        return ModelInterpreter(module, variant, at, self.contract, load)
 
     @cached_property
     def _journal(self) -> Journal:

@@ -95,6 +95,19 @@ class _Comparison:
     runs: Sequence[Values]
 
     @cached_property
+    def kept(self) -> dict[int, tuple[Values, Values]]:
+        """What the layers are given, and what they give alone, for the first input."""
+        return {}
+
+    def _values(self, number: int) -> tuple[Values, Values]:
+        """The same for any input."""
+        assert self.alone is not None
+        if number not in self.kept:
+            given = self.reference.values(number, self.runs[number])
+            return given, self.alone.alone(given)
+        return self.kept[number]
+
+    @cached_property
     def rows(self) -> list[LayerDifference]:
         """All layers' results, in order."""
         return _layers_of(self.model, self.specs)
@@ -128,6 +141,8 @@ class _Comparison:
             return
         given = a if self.alone is self.second else b
         local = self.alone.alone(given)
+        if number == 0:
+            self.kept[0] = given, local
         for row in self.rows:
             if row.name in given and row.name in local:
                 row.alone = row.alone or Difference()
@@ -147,12 +162,11 @@ class _Comparison:
         if not (isinstance(a, Computed) and isinstance(b, Computed)):
             return
         others = [row for row in self.rows if not a.has_same_rules(b, row.name)]
-        if others:
-            values = a.values(0, self.runs[0])
-            for row in others:
-                if ":" not in row.name:
-                    left, right = a.layer(row.name, values), b.layer(row.name, values)
-                    row.steps = other_step(left, right)
+        for row in others:
+            if ":" not in row.name:
+                values, _ = self._values(0)
+                left, right = a.layer(row.name, values), b.layer(row.name, values)
+                row.steps = other_step(left, right)
 
     def finish(self, place: Place | None) -> Diff:
         """All of it, with the chain of one element."""
@@ -172,7 +186,7 @@ class _Comparison:
             return None
         place, number = found
         assert place.index is not None
-        values = self.reference.values(number, self.runs[number])
+        values, local = self._values(number)
         layer = place.layer.rpartition(":")[0] or place.layer
         if place.layer not in values or not self.alone.is_ready(layer, values):
             return None
@@ -183,7 +197,6 @@ class _Comparison:
                 traces.append(trace_of(run, layer, place.index))
             else:
                 traces.append(None)
-        local = self.alone.alone(values)
         pair = values[place.layer][place.index], local[place.layer][place.index]
         left, right = (trace_rows(trace) if trace else [] for trace in traces)
         exact = next((trace.exact for trace in traces if trace is not None), None)

@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 from qlower.contracts import Contract, Rule, load_contract
 from qlower.contracts.products import EXACT
 from qlower.contracts.rules import RULES
-from qlower.contracts.values import contract_of, product_of
+from qlower.contracts.values import LoadContract, contract_of, product_of
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.explain.chain import Chain, rule_chain
@@ -140,12 +140,16 @@ CONTRACTIONS = (qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp)
 
 
 def run_layer(
-    model: Model, contract: str | None, layer: str, values: Mapping[str, Array]
+    model: Model,
+    contract: str | None,
+    layer: str,
+    values: Mapping[str, Array],
+    load: LoadContract = load_contract,
 ) -> LayerRun:
     """Run one layer of a model on given values.
 
     `values` has the model's inputs and layers' results by name, as `Executor.run` gives
-    them. `contract` is that of operations that name none themselves.
+    them. `contract` is that of operations that name none themselves; `load` finds it.
     """
     module, sources, _ = detach_layers(model.module, [layer])
     (op,) = layers(module)
@@ -153,8 +157,8 @@ def run_layer(
     inner = _Operands(op)
     default = contract or module_contract(module)
 
-    def load(name: str) -> Contract:
-        found = load_contract(name)
+    def watch(name: str) -> Contract:
+        found = load(name)
         rules = {
             rule.name: _WatchedRule(
                 rule.name, rule.function, rule.values, rule.products, seen
@@ -166,12 +170,12 @@ def run_layer(
     name = main_function(module).sym_name.data
     given = [values[source] for source in sources]
     result, *_ = run_qnn_function(
-        module, name, given, contract=default, load=load, listeners=[inner]
+        module, name, given, contract=default, load=watch, listeners=[inner]
     )
     of_elements = tuple(
         evaluation for evaluation in seen if RULES[evaluation.rule.name].runtime
     )
-    used = contract_of(op, default, load_contract)
+    used = contract_of(op, default, load)
     return LayerRun(op, used, inner.values, result, of_elements)
 
 

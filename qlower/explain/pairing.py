@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from qlower.explain.rows import Row, show_exact, show_value
+from qlower.explain.rows import SUM, Row, show_exact, show_value
 from qlower.report.table import Cell, Column, Table
 
 UNPAIRED = -0.2
@@ -42,6 +42,11 @@ class Pair:
         """Whether the values of two steps that do the same differ."""
         a, b = self.left, self.right
         return a is None or b is None or not _same_value(a, b) or a.how != b.how
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it is about what the rule is given."""
+        return any(row.name == SUM for row in self.rows)
 
     def both(self, texts: Sequence[str]) -> str:
         """What the sides say, once where they say the same."""
@@ -136,15 +141,15 @@ def _with_parting(pairs: Sequence[Pair], exact: Fraction | None) -> list[Pair]:
     Where both take the same steps, that is the first that gives another value; else the
     one that brings the results so far apart the most.
     """
+    steps = [n for n, pair in enumerate(pairs) if any(row.place for row in pair.rows)]
     is_alike = all(
-        pair.left is not None
-        and pair.right is not None
-        and _op(pair.left) == _op(pair.right)
-        for pair in pairs
+        len(pairs[n].rows) == 2 and len({_op(row) for row in pairs[n].rows}) == 1
+        for n in steps
     )
-    if is_alike:
-        differing = [n for n, pair in enumerate(pairs) if pair.differs]
-        parting = differing[0] if differing else None
+    sums = [n for n, pair in enumerate(pairs) if pair.differs and pair.is_sum]
+    differing = sums + [n for n in steps if pairs[n].differs]
+    if is_alike and differing:
+        parting: int | None = differing[0]
     else:
         parting = _largest_step(pairs, exact)
     return [

@@ -16,6 +16,9 @@ from qlower.report.table import Cell, Column, Table
 WIDENING = (arith.ExtSIOp, arith.ExtUIOp, arith.ExtFOp)
 """Ops that are exact whatever they are given."""
 
+SUM = "sum"
+"""The row about accumulators that aren't the exact sum and bias."""
+
 BEFORE = "rounded before"
 """What is said of a ratio of scales that isn't the exact one."""
 
@@ -53,7 +56,7 @@ def rows_of(chain: Chain) -> list[Row]:
     rows: list[Row] = []
     meant, given, start = chain.meant, chain.given, chain.exact_values[-1]
     if given != meant:
-        rows.append(_before("sum", "products and bias", chain.before, meant, given))
+        rows.append(_before(SUM, "products and bias", chain.before, meant, given))
     if abs(_error(given, start) or 0) >= SMALLEST_TOLD:
         rows.append(_before("ratio", "made of the scales", BEFORE, given, start))
     names = _Names(chain)

@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 from qlower.codegen.targets.resolve import host_target, resolve_target
 from qlower.compilation import Compilation
 from qlower.contracts import contract_names, load_contract
-from qlower.contracts.values import contract_of
+from qlower.contracts.values import LoadContract, contract_of
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import module_contract
@@ -69,6 +69,11 @@ class Computed:
     cpu: str | None = None
     notes: tuple[str, ...] = ()
 
+    @cached_property
+    def load(self) -> LoadContract:
+        """Finds contracts, and reads each file once."""
+        return cache(load_contract)
+
     def values(self, number: int, inputs: Values) -> Values:
         """Inputs and all layers' results."""
         return {**inputs, **self._whole.run((), inputs)[1]}
@@ -90,7 +95,7 @@ class Computed:
 
     def layer(self, name: str, layer_values: Values) -> LayerRun:
         """One layer, with all that its rules are given."""
-        return run_layer(self.model, self.contract, name, layer_values)
+        return run_layer(self.model, self.contract, name, layer_values, self.load)
 
     def has_same_rules(self, other: Computed, name: str) -> bool:
         """Whether a layer has the same contract there, in the same model."""
@@ -104,7 +109,7 @@ class Computed:
             return "", ""
         default = self.contract or module_contract(self.model.module)
         types = " ".join(str(value.type) for value in (*op.operands, *op.results))
-        return contract_of(op, default, load_contract).source, types
+        return contract_of(op, default, self.load).source, types
 
     @cached_property
     def _sources(self) -> dict[str, list[str]]:
@@ -132,7 +137,7 @@ class Computed:
         compilation = Compilation(model, self.contract, target, with_layers=with_layers)
         if self.executor == "jit":
             return compilation.function()
-        return compilation.interpreter("qnn")
+        return compilation.interpreter("qnn", self.load)
 
 
 class Runnable(Protocol):

@@ -10,10 +10,11 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from qlower.contracts.rules import RULES
 from qlower.contracts.walk import walk_function
+from qlower.dialects.fixed import RoundingModeAttr
 from qlower.explain.chain import line_of
 from qlower.explain.observe import Evaluation, LayerRun
 from qlower.interp import make_interpreter
@@ -80,10 +81,17 @@ def _difference(left: RunStep, right: RunStep) -> str | None:
 
 
 def _attributes(left: Operation, right: Operation) -> str:
-    return " | ".join(
-        ", ".join(f"{name} {value}" for name, value in op.properties.items())
-        for op in (left, right)
+    """The attributes of one kind of op that differ."""
+    return ", ".join(
+        f"{name} {_text(value)} | {name} {_text(right.properties[name])}"
+        for name, value in left.properties.items()
+        if value != right.properties.get(name, value)
     )
+
+
+def _text(attribute: Attribute) -> str:
+    mode = isinstance(attribute, RoundingModeAttr)
+    return attribute.data.value if mode else str(attribute)
 
 
 def _run_steps(evaluation: Evaluation) -> list[RunStep]:

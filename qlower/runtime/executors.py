@@ -26,6 +26,7 @@ from qlower.model.signature import (
 )
 
 if TYPE_CHECKING:
+    from qlower.contracts.values import LoadContract
     from qlower.runtime.bound import BoundCall
     from qlower.runtime.executable import Executable
     from qlower.runtime.profiling import Profile
@@ -90,15 +91,22 @@ class ModelInterpreter:
     """A model that was lowered once, to be interpreted for many inputs.
 
     `contract` is whose arithmetic a module at the qnn level has; None is its own.
+    `load` finds contracts by name there, `load_contract` by default.
     """
 
     def __init__(
-        self, module: ModuleOp, variant: Variant, at: Level, contract: str | None
+        self,
+        module: ModuleOp,
+        variant: Variant,
+        at: Level,
+        contract: str | None,
+        load: LoadContract | None = None,
     ) -> None:
         self._module = module
         self._variant = variant
         self._at: Level = at
         self._contract = contract
+        self._load = load
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
@@ -123,7 +131,9 @@ class ModelInterpreter:
 
             contract = self._contract or module_contract(self._module)
             return self._variant.split(
-                run_qnn_function(self._module, name, arrays, contract=contract)
+                run_qnn_function(
+                    self._module, name, arrays, contract=contract, load=self._load
+                )
             )
         from qlower.interp import run_function
 

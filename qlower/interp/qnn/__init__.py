@@ -44,19 +44,20 @@ def run_qnn_function(
     inputs: Sequence[Array],
     *,
     contract: str | None = None,
-    load: LoadContract = load_contract,
+    load: LoadContract | None = None,
     listeners: Sequence[Interpreter.Listener] = (),
 ) -> tuple[Array, ...]:
     """The results of a function at the qnn level, in the storage types' numpy dtypes.
 
     `contract` holds for every op that names none itself; `load` finds contracts by
-    name. Inputs must have the arguments' shapes and storage types.
+    name, `load_contract` by default. Inputs must have the arguments' shapes and storage
+    types.
     """
     function = SymbolTable.lookup_symbol(module, name)
     if not isinstance(function, FuncOp):
         raise InterpretationError(f"the module has no function @{name}")
     interpreter = make_interpreter(module, listeners=listeners)
-    cached = cache(load)
+    cached = cache(load or load_contract)
     for functions in QNN_FUNCTIONS:
         interpreter.register_implementations(functions(contract, cached))
     arguments = function.body.block.args
