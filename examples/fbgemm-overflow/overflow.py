@@ -24,8 +24,8 @@ from xdsl.ir import SSAValue
 import qlower
 from qlower.contracts.pair_range import PAIR_BITS, row_bounds
 from qlower.dialects import qnn
-from qlower.dialects.fixed import saturated_pair_dot
 from qlower.dialects.types import integer_range
+from qlower.interp.fixed import pair_dot
 from qlower.model.build import constant, make_module, quantized
 from qlower.model.layers import layer_name
 from qlower.model.printing import exact_module
@@ -125,7 +125,7 @@ def bends(weights: Sequence[int]) -> dict[tuple[int, int], int]:
     found: dict[tuple[int, int], int] = {}
     for pair in zip(weights[::2], weights[1::2], strict=True):
         for code in range(LARGEST_CODE + 1):
-            if saturated_pair_dot(code, pair[0], code, pair[1]) != code * sum(pair):
+            if pair_dot(code, pair[0], code, pair[1]) != code * sum(pair):
                 found[pair] = code
                 break
     return found
@@ -152,7 +152,7 @@ def pair_lines() -> Iterator[str]:
     yield f"{'activations':>14}{'weights':>14}{'sum':>9}{'vpmaddubsw':>12}"
     for (a, c), (b, d) in PAIRS:
         cells = f"{f'{a}, {c}':>14}{f'{b}, {d}':>14}{a * b + c * d:>9}"
-        yield f"{cells}{saturated_pair_dot(a, b, c, d):>12}"
+        yield f"{cells}{int(pair_dot(a, b, c, d)):>12}"
 
 
 def depthwise(channels: int, pad: int) -> tuple[qlower.Model, NDArray[np.uint8]]:

@@ -8,15 +8,10 @@ two's complement. Operands may be scalars, or vectors and tensors element by ele
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import ClassVar, Self, cast
 
-from xdsl.dialects.arith import ArithConstantMaterializationInterface
 from xdsl.dialects.builtin import (
     AnyFloatConstr,
-    FloatAttr,
-    IntegerAttr,
     IntegerType,
     ShapedType,
     SignlessIntegerConstraint,
@@ -27,7 +22,6 @@ from xdsl.dialects.builtin import (
     i16,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import (
     EqAttrConstraint,
@@ -45,9 +39,8 @@ from xdsl.irdl import (
 )
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
-from xdsl.traits import ConstantLike, Pure
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
 from .types import element_type, integer_range
@@ -67,57 +60,6 @@ class RoundingMode(StrEnum):
     FLOOR = "floor"
     CEIL = "ceil"
     TOWARD_ZERO = "toward_zero"
-
-
-def _rounds_up(mode: RoundingMode, floor: int, order: int) -> bool:
-    """
-    Whether a real number strictly between `floor` and `floor + 1` becomes the upper;
-    `order` is the sign of its distance from the middle of them.
-    """
-    match mode:
-        case RoundingMode.FLOOR:
-            return False
-        case RoundingMode.CEIL:
-            return True
-        case RoundingMode.TOWARD_ZERO:
-            return floor < 0
-        case _ if order != 0:
-            return order > 0
-        case RoundingMode.HALF_UP:
-            return True
-        case RoundingMode.HALF_DOWN:
-            return False
-        case RoundingMode.HALF_AWAY:
-            return floor >= 0
-        case RoundingMode.HALF_TOWARD_ZERO:
-            return floor < 0
-        case RoundingMode.HALF_EVEN:
-            return floor % 2 == 1
-
-
-def _sign(value: float) -> int:
-    return (value > 0) - (value < 0)
-
-
-def round_shift_right(x: int, n: int, mode: RoundingMode) -> int:
-    """`x / 2**n`, rounded; n is at least 0."""
-    floor = x >> n
-    remainder = x - (floor << n)
-    if remainder == 0:
-        return floor
-    return floor + _rounds_up(mode, floor, _sign(2 * remainder - (1 << n)))
-
-
-def round_float(x: float, mode: RoundingMode) -> int:
-    """A finite `x`, rounded; an infinity raises OverflowError, NaN ValueError."""
-    whole = math.trunc(x)
-    # A float is exactly the sum of its whole part and its fraction.
-    fraction = x - whole
-    if fraction == 0:
-        return whole
-    if fraction > 0:
-        return whole + _rounds_up(mode, whole, _sign(fraction - 0.5))
-    return whole - 1 + _rounds_up(mode, whole - 1, _sign(fraction + 0.5))
 
 
 @irdl_attr_definition
@@ -179,17 +121,8 @@ def _check_same_shape(operand: Attribute, result: Attribute) -> None:
         raise VerifyException(f"shape of {operand} differs from that of {result}")
 
 
-def _constant_integer(value: SSAValue) -> int | None:
-    """The signed value of an integer constant."""
-    constant = ConstantLike.get_constant_value(value)
-    if not isa(constant, IntegerAttr[IntegerType]):
-        return None
-    low, _ = integer_range(constant.type.bitwidth)
-    return (constant.value.data - low) % (1 << constant.type.bitwidth) + low
-
-
 @irdl_op_definition
-class ShiftRightOp(IRDLOperation, HasFolderInterface):
+class ShiftRightOp(IRDLOperation):
     """
     Rounding division by a power of two: `round(x / 2^n)`.
 
@@ -252,22 +185,9 @@ class ShiftRightOp(IRDLOperation, HasFolderInterface):
         printer.print_string(" : ")
         printer.print_attribute(self.result.type)
 
-    def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        if (amount := _constant_integer(self.amount)) is None:
-            return None
-        if amount == 0:
-            return (self.operand,)
-        x = _constant_integer(self.operand)
-        type = self.result.type
-        if x is None or not isinstance(type, IntegerType) or amount < 0:
-            return None
-        if amount >= type.bitwidth:
-            return None
-        return (IntegerAttr(round_shift_right(x, amount, self.rounding.data), type),)
-
 
 @irdl_op_definition
-class ConvertOp(IRDLOperation, HasFolderInterface):
+class ConvertOp(IRDLOperation):
     """
     From float to the nearest representable integer:
     `min(max(round(x), -2^(width-1)), 2^(width-1) - 1)`.
@@ -328,23 +248,9 @@ class ConvertOp(IRDLOperation, HasFolderInterface):
     def verify_(self) -> None:
         _check_same_shape(self.operand.type, self.result.type)
 
-    def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        constant = ConstantLike.get_constant_value(self.operand)
-        type = self.result.type
-        if not isa(constant, FloatAttr) or not isinstance(type, IntegerType):
-            return None
-        x = constant.value.data
-        if math.isnan(x):
-            return (IntegerAttr(0, type),)
-        low, high = integer_range(type.bitwidth)
-        # Bounds first: an infinity has no whole part.
-        clamped = min(max(x, float(low)), float(high))
-        rounded = round_float(clamped, self.rounding.data)
-        return (IntegerAttr(min(max(rounded, low), high), type),)
-
 
 @irdl_op_definition
-class SaturateOp(IRDLOperation, HasFolderInterface):
+class SaturateOp(IRDLOperation):
     """
     Saturating narrowing: `min(max(x, low), high)` in the low bits of a narrower type.
 
@@ -400,17 +306,9 @@ class SaturateOp(IRDLOperation, HasFolderInterface):
                 f"result width {result} is not below the operand's {operand}"
             )
 
-    def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        type = self.result.type
-        x = _constant_integer(self.operand)
-        if x is None or not isinstance(type, IntegerType):
-            return None
-        low, high = self.bounds
-        return (IntegerAttr(min(max(x, low), high), type, truncate_bits=True),)
-
 
 @irdl_op_definition
-class PairDotOp(IRDLOperation, HasFolderInterface):
+class PairDotOp(IRDLOperation):
     """
     Sum of two products, saturated to 16 bits (x86's `vpmaddubsw`, one lane):
     `min(max(a0 * b0 + a1 * b1, -2^15), 2^15 - 1)`.
@@ -451,26 +349,9 @@ class PairDotOp(IRDLOperation, HasFolderInterface):
     def verify_(self) -> None:
         _check_same_shape(self.a0.type, self.result.type)
 
-    def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        values = [_constant_integer(operand) for operand in self.operands]
-        a0, b0, a1, b1 = values
-        if a0 is None or b0 is None or a1 is None or b1 is None:
-            return None
-        return (IntegerAttr(saturated_pair_dot(a0, b0, a1, b1), 16),)
-
-
-def saturated_pair_dot(a0: int, b0: int, a1: int, b1: int) -> int:
-    """`fixed.pair_dot` of integers modulo 2^8."""
-    total = sum(
-        (a & 0xFF) * (((b & 0xFF) ^ 0x80) - 0x80) for a, b in ((a0, b0), (a1, b1))
-    )
-    low, high = integer_range(16)
-    return min(max(total, low), high)
-
 
 FIXED = Dialect(
     "fixed",
     [ShiftRightOp, ConvertOp, SaturateOp, PairDotOp],
     [RoundingModeAttr],
-    [ArithConstantMaterializationInterface()],
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from xdsl.interpreter import (
     Interpreter,
     InterpreterFunctions,
@@ -100,6 +101,15 @@ def round_float(value: Array, mode: RoundingMode) -> Array:
     return np.add(floor, up.astype(value.dtype))
 
 
+def pair_dot(a0: ArrayLike, b0: ArrayLike, a1: ArrayLike, b1: ArrayLike) -> Array:
+    """a0 b0 + a1 b1 of bytes, a's unsigned and b's signed, saturated to 16 bits."""
+    wide = (np.asarray(value).astype(np.int32) for value in (a0, b0, a1, b1))
+    x0, w0, x1, w1 = wide
+    first = np.multiply(np.bitwise_and(x0, 0xFF), w0)
+    second = np.multiply(np.bitwise_and(x1, 0xFF), w1)
+    return np.clip(np.add(first, second), *integer_range(16))
+
+
 @register_impls
 class FixedFunctions(InterpreterFunctions):
     """Implementations of the `fixed` ops."""
@@ -143,9 +153,4 @@ class FixedFunctions(InterpreterFunctions):
     def run_pair_dot(
         self, interpreter: Interpreter, op: PairDotOp, args: PythonValues
     ) -> PythonValues:
-        a0, b0, a1, b1 = (np.asarray(arg).astype(np.int32) for arg in args)
-        products = (
-            np.multiply(np.bitwise_and(a, 0xFF), b) for a, b in ((a0, b0), (a1, b1))
-        )
-        clamped = np.clip(np.add(*products), *integer_range(16))
-        return (wrap(clamped, op.result.type),)
+        return (wrap(pair_dot(*args), op.result.type),)

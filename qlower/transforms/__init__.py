@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 PASSES = {
     "check-defined": "qlower.transforms.check_defined:CheckDefinedPass",
     "expand-fixed": "qlower.transforms.expand_fixed:ExpandFixedPass",
+    "fold-constants": "qlower.transforms.fold_constants:FoldConstantsPass",
     "form-kernels": "qlower.transforms.form_kernels:FormKernelsPass",
     "fuse-layers": "qlower.transforms.fuse_layers:FuseLayersPass",
     "lower-qnn": "qlower.transforms.lower_qnn:LowerQnnPass",

@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     FloatAttr,
-    IntegerAttr,
     IntegerType,
     ModuleOp,
     f32,
@@ -45,35 +44,36 @@ from qlower.dialects.fixed import (
     ShiftRightOp,
 )
 from qlower.dialects.types import integer_range
+from qlower.transforms.operations import Operations
 
 OUR_DIALECTS = frozenset(("contract", "fixed", "kernel", "qlower", "qnn", "quant"))
 """The names before the dot of attributes that upstream's tools don't know."""
 
 
-@dataclass
-class Emitter:
-    """Inserts ops before `op`, at its location."""
-
-    op: Operation
-    rewriter: PatternRewriter
-
-    def emit(self, new: Operation) -> SSAValue:
-        new.location = self.op.location
-        self.rewriter.insert(new)
-        return new.results[0]
-
-    def integer(self, value: int, type: IntegerType) -> SSAValue:
-        return self.emit(arith.ConstantOp(IntegerAttr(value, type)))
+class Expansion(Operations):
+    """What an operation becomes."""
 
     def real(self, value: float, type: AnyFloat) -> SSAValue:
-        return self.emit(arith.ConstantOp(FloatAttr(value, type)))
+        """Append a constant."""
+        return self.add(arith.ConstantOp(FloatAttr(value, type)))
 
     def select(self, condition: SSAValue, yes: SSAValue, no: SSAValue) -> SSAValue:
-        return self.emit(arith.SelectOp(condition, yes, no))
+        """Append a choice."""
+        return self.add(arith.SelectOp(condition, yes, no))
 
     def compare(self, left: SSAValue, predicate: str, right: SSAValue) -> SSAValue:
+        """Append a comparison of integers or floats."""
         op = arith.CmpiOp if isinstance(left.type, IntegerType) else arith.CmpfOp
-        return self.emit(op(left, right, predicate))
+        return self.add(op(left, right, predicate))
+
+    def replace(
+        self, op: Operation, result: SSAValue, rewriter: PatternRewriter
+    ) -> None:
+        """Put the operations, of which one gives `result`, in the place of `op`."""
+        for new in self.ops:
+            new.location = op.location
+        rewriter.insert(self.ops)
+        rewriter.replace(op, [], [result])
 
 
 def scalar_integer(op: Operation, type: Attribute) -> IntegerType:
@@ -97,35 +97,35 @@ class ExpandShiftRight(RewritePattern):
             # The only shift of one bit is by 0.
             rewriter.replace(op, [], [op.operand])
             return
-        e = Emitter(op, rewriter)
+        e = Expansion()
         x, amount, mode = op.operand, op.amount, op.rounding.data
         result: SSAValue
         if mode == RoundingMode.FLOOR:
-            result = e.emit(arith.ShRSIOp(x, amount))
+            result = e.add(arith.ShRSIOp(x, amount))
         elif mode == RoundingMode.TOWARD_ZERO:
             mask = dropped_bits(e, amount, type)
-            sign = e.emit(arith.ShRSIOp(x, e.integer(type.bitwidth - 1, type)))
-            offset = e.emit(arith.AndIOp(sign, mask))
-            result = e.emit(arith.ShRSIOp(e.emit(arith.AddiOp(x, offset)), amount))
+            sign = e.add(arith.ShRSIOp(x, e.integer(type.bitwidth - 1, type)))
+            offset = e.add(arith.AndIOp(sign, mask))
+            result = e.add(arith.ShRSIOp(e.add(arith.AddiOp(x, offset)), amount))
         else:
-            floor = e.emit(arith.ShRSIOp(x, amount))
+            floor = e.add(arith.ShRSIOp(x, amount))
             mask = dropped_bits(e, amount, type)
-            remainder = e.emit(arith.AndIOp(x, mask))
+            remainder = e.add(arith.AndIOp(x, mask))
             limit = largest_rounded_down(e, mode, x, floor, mask, type)
             up = e.compare(remainder, "ugt", limit)
-            carry = e.emit(arith.ExtUIOp(up, type))
-            result = e.emit(arith.AddiOp(floor, carry))
-        rewriter.replace(op, [], [result])
+            carry = e.add(arith.ExtUIOp(up, type))
+            result = e.add(arith.AddiOp(floor, carry))
+        e.replace(op, result, rewriter)
 
 
-def dropped_bits(e: Emitter, amount: SSAValue, type: IntegerType) -> SSAValue:
+def dropped_bits(e: Expansion, amount: SSAValue, type: IntegerType) -> SSAValue:
     """A mask of the low `amount` bits; `amount` is below the width."""
     one = e.integer(1, type)
-    return e.emit(arith.SubiOp(e.emit(arith.ShLIOp(one, amount)), one))
+    return e.add(arith.SubiOp(e.add(arith.ShLIOp(one, amount)), one))
 
 
 def largest_rounded_down(
-    e: Emitter,
+    e: Expansion,
     mode: RoundingMode,
     x: SSAValue,
     floor: SSAValue,
@@ -140,18 +140,18 @@ def largest_rounded_down(
     if mode == RoundingMode.CEIL:
         return e.integer(0, type)
     one = e.integer(1, type)
-    below_half = e.emit(arith.ShRUIOp(mask, one))
+    below_half = e.add(arith.ShRUIOp(mask, one))
     if mode == RoundingMode.HALF_UP:
         return below_half
     if mode == RoundingMode.HALF_DOWN:
-        return e.emit(arith.AddiOp(below_half, one))
+        return e.add(arith.AddiOp(below_half, one))
     if mode == RoundingMode.HALF_EVEN:
-        odd = e.emit(arith.AndIOp(floor, one))
-        return e.emit(arith.AddiOp(below_half, e.emit(arith.XOrIOp(odd, one))))
-    negative = e.emit(arith.ShRUIOp(x, e.integer(type.bitwidth - 1, type)))
+        odd = e.add(arith.AndIOp(floor, one))
+        return e.add(arith.AddiOp(below_half, e.add(arith.XOrIOp(odd, one))))
+    negative = e.add(arith.ShRUIOp(x, e.integer(type.bitwidth - 1, type)))
     if mode == RoundingMode.HALF_AWAY:
-        return e.emit(arith.AddiOp(below_half, negative))
-    return e.emit(arith.AddiOp(below_half, e.emit(arith.XOrIOp(negative, one))))
+        return e.add(arith.AddiOp(below_half, negative))
+    return e.add(arith.AddiOp(below_half, e.add(arith.XOrIOp(negative, one))))
 
 
 class ExpandConvert(RewritePattern):
@@ -160,11 +160,11 @@ class ExpandConvert(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ConvertOp, rewriter: PatternRewriter, /):
         integer = scalar_integer(op, op.result.type)
-        e = Emitter(op, rewriter)
+        e = Expansion()
         x = op.operand
         if isinstance(x.type, Float16Type | BFloat16Type):
             # Exact, and f16 does not hold the bounds of wide integers.
-            x = e.emit(arith.ExtFOp(x, f32))
+            x = e.add(arith.ExtFOp(x, f32))
         real = x.type
         if not isinstance(real, Float32Type | Float64Type):
             raise QlowerError(f"{op.name} on {real} cannot be expanded", op.location)
@@ -175,12 +175,12 @@ class ExpandConvert(RewritePattern):
         end = e.real(-float(low), real)
         too_high = e.compare(rounded, "oge", end)
         high_or_nan = e.compare(rounded, "uge", end)
-        outside = e.emit(arith.OrIOp(too_low, high_or_nan))
+        outside = e.add(arith.OrIOp(too_low, high_or_nan))
         inside = e.select(outside, e.real(0.0, real), rounded)
-        converted = e.emit(arith.FPToSIOp(inside, integer))
+        converted = e.add(arith.FPToSIOp(inside, integer))
         capped = e.select(too_high, e.integer(high, integer), converted)
         result = e.select(too_low, e.integer(low, integer), capped)
-        rewriter.replace(op, [], [result])
+        e.replace(op, result, rewriter)
 
 
 WHOLE_OPS = {
@@ -201,22 +201,22 @@ STEP_PREDICATES = {
 
 
 def round_float(
-    e: Emitter, mode: RoundingMode, x: SSAValue, type: AnyFloat
+    e: Expansion, mode: RoundingMode, x: SSAValue, type: AnyFloat
 ) -> SSAValue:
     """
     x rounded to a whole float. `floor(x + 1/2)` would round twice (0.49999997); the
     fraction left by trunc is exact. It is NaN for an infinity, which so stays itself.
     """
     if mode in WHOLE_OPS:
-        return e.emit(WHOLE_OPS[mode](x))
+        return e.add(WHOLE_OPS[mode](x))
     step_up, step_down = STEP_PREDICATES[mode]
-    whole = e.emit(math.TruncOp(x))
-    fraction = e.emit(arith.SubfOp(x, whole))
+    whole = e.add(math.TruncOp(x))
+    fraction = e.add(arith.SubfOp(x, whole))
     one = e.real(1.0, type)
     up = e.compare(fraction, step_up, e.real(0.5, type))
     down = e.compare(fraction, step_down, e.real(-0.5, type))
-    above = e.select(up, e.emit(arith.AddfOp(whole, one)), whole)
-    return e.select(down, e.emit(arith.SubfOp(whole, one)), above)
+    above = e.select(up, e.add(arith.AddfOp(whole, one)), whole)
+    return e.select(down, e.add(arith.SubfOp(whole, one)), above)
 
 
 class ExpandSaturate(RewritePattern):
@@ -225,12 +225,12 @@ class ExpandSaturate(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SaturateOp, rewriter: PatternRewriter, /):
         wide = scalar_integer(op, op.operand.type)
-        e = Emitter(op, rewriter)
+        e = Expansion()
         low, high = op.bounds
-        above_low = e.emit(arith.MaxSIOp(op.operand, e.integer(low, wide)))
-        clamped = e.emit(arith.MinSIOp(above_low, e.integer(high, wide)))
+        above_low = e.add(arith.MaxSIOp(op.operand, e.integer(low, wide)))
+        clamped = e.add(arith.MinSIOp(above_low, e.integer(high, wide)))
         narrow = scalar_integer(op, op.result.type)
-        rewriter.replace(op, [], [e.emit(arith.TruncIOp(clamped, narrow))])
+        e.replace(op, e.add(arith.TruncIOp(clamped, narrow)), rewriter)
 
 
 class ExpandPairDot(RewritePattern):
@@ -239,19 +239,19 @@ class ExpandPairDot(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: PairDotOp, rewriter: PatternRewriter, /):
         narrow = scalar_integer(op, op.result.type)
-        e = Emitter(op, rewriter)
+        e = Expansion()
 
         def product(a: SSAValue, b: SSAValue) -> SSAValue:
-            wide_a = e.emit(arith.ExtUIOp(a, i32))
-            wide_b = e.emit(arith.ExtSIOp(b, i32))
-            return e.emit(arith.MuliOp(wide_a, wide_b))
+            wide_a = e.add(arith.ExtUIOp(a, i32))
+            wide_b = e.add(arith.ExtSIOp(b, i32))
+            return e.add(arith.MuliOp(wide_a, wide_b))
 
         first, second = product(op.a0, op.b0), product(op.a1, op.b1)
-        total = e.emit(arith.AddiOp(first, second))
+        total = e.add(arith.AddiOp(first, second))
         low, high = integer_range(narrow.bitwidth)
-        above_low = e.emit(arith.MaxSIOp(total, e.integer(low, i32)))
-        clamped = e.emit(arith.MinSIOp(above_low, e.integer(high, i32)))
-        rewriter.replace(op, [], [e.emit(arith.TruncIOp(clamped, narrow))])
+        above_low = e.add(arith.MaxSIOp(total, e.integer(low, i32)))
+        clamped = e.add(arith.MinSIOp(above_low, e.integer(high, i32)))
+        e.replace(op, e.add(arith.TruncIOp(clamped, narrow)), rewriter)
 
 
 def remove_attributes(op: Operation) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from math import prod
 from typing import TypeAlias, cast
 
+import numpy as np
 from xdsl.dialects import arith, math, tensor
 from xdsl.dialects.builtin import (
     AnyDenseElement,
@@ -23,6 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from qlower.dialects import fixed
 from qlower.dialects.kernel import CopyOp, IndexOp, NestOp, YieldOp
 from qlower.dialects.types import tensor_type
+from qlower.interp.fixed import shift_right
 
 Range: TypeAlias = tuple[int, int]
 Ranges: TypeAlias = dict[SSAValue, Range]
@@ -266,8 +268,11 @@ def _shift_right(op: Operation, a: Range, n: Range) -> Range:
         return _UNKNOWN
     if not isinstance(op, fixed.ShiftRightOp):
         return _corners(lambda x, y: x >> y)(op, a, n)
-    mode = op.rounding.data
-    return _corners(lambda x, y: fixed.round_shift_right(x, y, mode))(op, a, n)
+    # A shift by all bits has no result.
+    amounts = np.minimum(n, _MOST_BITS - 1)
+    values = np.array(a, np.int64)[:, np.newaxis]
+    corners = shift_right(values, amounts, op.rounding.data)
+    return int(corners.min()), int(corners.max())
 
 
 def _unsigned_shift_right(op: Operation, a: Range, n: Range) -> Range:

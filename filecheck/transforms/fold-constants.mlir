@@ -1,14 +1,16 @@
-// RUN: %qopt %s -p canonicalize | %filecheck %s
+// RUN: %qopt %s -p fold-constants | %filecheck %s
 
-// A shift by 0 does nothing; others of constants are computed.
+// What has an operand that isn't constant stays; the others are computed in turn.
 // CHECK-LABEL: func.func @shift_right
 // CHECK-DAG:     %[[FLOOR:.*]] = arith.constant -2 : i8
 // CHECK-DAG:     %[[UP:.*]] = arith.constant -1 : i8
-// CHECK:         func.return %x, %[[FLOOR]], %[[UP]] : i8, i8, i8
+// CHECK-DAG:     %[[SAME:.*]] = fixed.shift_right %x
+// CHECK:         func.return %[[SAME]], %[[FLOOR]], %[[UP]] : i8, i8, i8
 func.func @shift_right(%x: i8) -> (i8, i8, i8) {
   %zero = arith.constant 0 : i8
   %one = arith.constant 1 : i8
-  %minus_three = arith.constant -3 : i8
+  %four = arith.constant 4 : i8
+  %minus_three = arith.subi %one, %four : i8
   %same = fixed.shift_right %x, %zero {rounding = ceil} : i8
   %floor = fixed.shift_right %minus_three, %one {rounding = floor} : i8
   %up = fixed.shift_right %minus_three, %one {rounding = half_up} : i8
