@@ -333,7 +333,7 @@ class NodeContext(Site):
     def place(self, name: str | None = None) -> Place:
         """Where the operations of a value come from; by default of the result."""
         wanted = next(iter(self.node.outputs), "") if name is None else name
-        return Place(printable(wanted), self.location, self.error)
+        return Place(wanted, self.location, self.error)
 
     def emit(
         self, operation: Operation, suffix: str | None = None, number: int = 0
@@ -370,10 +370,3 @@ class NodeContext(Site):
             return None
         (user,) = users
         return NodeContext(self.importer, user) if user.kind == QUANTIZE else None
-
-
-def printable(name: str) -> str:
-    """The name with escapes for characters that can't be shown."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in name
-    )

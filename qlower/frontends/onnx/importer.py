@@ -15,13 +15,13 @@ from ..import_options import ImportOptions, unknown_output
 from ..orders import identity
 from ..site import Site
 from ..values import Element, FunctionBuilder, Place, Value
-from .context import PLAIN_TYPES, STORED_TYPES, NodeContext, printable
+from .context import PLAIN_TYPES, STORED_TYPES, NodeContext
 from .folding import fold
 from .graph import Graph, Node, hoist_constants
 from .operators import IMPORTERS
 from .quantizations import find_quantization
-from .schema import Model, Port
-from .selectors import INTEGER, fuse
+from .schema import Model, Port, SourceNode
+from .selectors import INTEGER, REWRITTEN, SEVERAL_RESULTS, fuse
 
 SMALLEST_BUDGET = 1 << 14
 OPERATION_COST = 8
@@ -67,7 +67,7 @@ class _GraphImporter:
                 self.import_node(node)
         if not graph.outputs:
             raise self.site.error("no outputs, expected at least 1")
-        outputs = [(printable(name), self.returned(name)) for name in graph.outputs]
+        outputs = [(name, self.returned(name)) for name in graph.outputs]
         module = self.builder.module(names, outputs, self.site.location)
         source = printable_path(PurePath(model.filename).name)
         module.attributes[CONTRACT] = StringAttr("onnxruntime")
@@ -80,6 +80,7 @@ class _GraphImporter:
         if len(known) != len(self.model.constants) + len(self.model.inputs):
             raise self.site.error("damaged file: two inputs have the same name")
         for node in self.model.nodes:
+            self.check_arity(node)
             for name in node.outputs:
                 if name in known:
                     raise self.site.error(
@@ -88,6 +89,25 @@ class _GraphImporter:
                     )
                 if name:
                     known.add(name)
+
+    def check_arity(self, node: SourceNode) -> None:
+        """Nodes that are rewritten have all operands and results that they must."""
+        if node.kind not in REWRITTEN:
+            return
+        low, high = REWRITTEN[node.kind]
+        given = node.inputs[:low]
+        results = node.outputs[:1]
+        if (
+            not low <= len(node.inputs) <= high
+            or not all(given)
+            or not (results and results[0])
+            or (node.kind not in SEVERAL_RESULTS and len(node.outputs) != 1)
+        ):
+            site = Site(self.model.filename, node.index, f"node {node.index}")
+            raise site.error(
+                f"{node.kind} with operands {list(node.inputs)} and results"
+                f" {list(node.outputs)}; expected {low} to {high} operands"
+            )
 
     def outputs(self) -> list[str]:
         """The names of what is returned."""
@@ -110,7 +130,7 @@ class _GraphImporter:
         return bool(used) or not self.options.outputs
 
     def argument(self, port: Port) -> str:
-        name = printable(port.name)
+        name = port.name
         given = self.options.shapes.get(port.name)
         if port.shape is None and given is None:
             raise self.site.error(
@@ -147,7 +167,7 @@ class _GraphImporter:
         if not fits:
             sizes = "x".join("?" if size is None else str(size) for size in known)
             raise self.site.error(
-                f"input {printable(port.name)!r} has the shape {sizes}, which can't"
+                f"input {port.name!r} has the shape {sizes}, which can't"
                 f" become {list(wanted)}"
             )
         self.site.check_range(f"rank of input {port.name!r}", len(wanted), 0, MAX_RANK)
@@ -186,7 +206,7 @@ class _GraphImporter:
             if producer is not None and graph.is_dequantize(producer):
                 name = producer.inputs[0]
             if name and graph.producer(name) is not None:
-                taken.append(printable(name))
+                taken.append(name)
         if not taken:
             return None
         names = shlex.quote(",".join(dict.fromkeys(taken)))
@@ -196,7 +216,7 @@ class _GraphImporter:
         """An output as the file has it: in the order of its dimensions, and real
         numbers as float32."""
         value = self.value(name, self.site)
-        place = Place(printable(name), self.site.location, self.site.error)
+        place = Place(name, self.site.location, self.site.error)
         value = self.builder.in_order(value, identity(len(value.order)), place)
         return self.builder.dequantized(value, place) if value.is_real else value
 

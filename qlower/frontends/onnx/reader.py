@@ -37,6 +37,19 @@ def read_model(data: bytes, filename: str, folder: Path | None) -> Model:
     return _Reader(filename, folder).model(data)
 
 
+def text(value: str | bytes) -> str:
+    """A name, with escapes for characters that can't be shown.
+
+    What is not UTF-8 comes as bytes, whatever the schema says.
+    """
+    name = value if isinstance(value, str) else value.decode("utf-8", "replace")
+    if name.isprintable():
+        return name
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in name
+    )
+
+
 class _Reader:
     def __init__(self, filename: str, folder: Path | None) -> None:
         self.filename = filename
@@ -68,10 +81,7 @@ class _Reader:
             raise self.error(f"not an ONNX file: {reason}") from error
         if not parsed.HasField("graph") or not parsed.opset_import:
             raise self.error("not an ONNX file: it has no graph or no opset_import")
-        try:
-            return self.checked_model(parsed, len(data))
-        except UnicodeDecodeError as error:
-            raise self.error(f"damaged file: a name is not UTF-8: {error}") from error
+        return self.checked_model(parsed, len(data))
 
     def checked_model(self, parsed: ModelProto, size: int) -> Model:
         graph = parsed.graph
@@ -89,16 +99,16 @@ class _Reader:
             inputs=tuple(
                 self.port("input", value)
                 for value in graph.input
-                if value.name not in constants
+                if text(value.name) not in constants
             ),
             outputs=tuple(self.port("output", value) for value in graph.output),
         )
 
     def opset(self, parsed: ModelProto) -> int:
         versions = {
-            entry.domain: int(entry.version)
+            text(entry.domain): int(entry.version)
             for entry in parsed.opset_import
-            if entry.domain in STANDARD_DOMAINS
+            if text(entry.domain) in STANDARD_DOMAINS
         }
         version = max(versions.values(), default=0)
         if not OLDEST_OPSET <= version <= NEWEST_OPSET:
@@ -111,12 +121,13 @@ class _Reader:
     def initializers(self, graph: GraphProto) -> Iterator[tuple[str, Constant]]:
         seen: set[str] = set()
         for tensor in graph.initializer:
-            if not tensor.name or tensor.name in seen:
+            name = text(tensor.name)
+            if not name or name in seen:
                 raise self.error(
-                    f"damaged file: initializer {tensor.name!r} has no name of its own"
+                    f"damaged file: initializer {name!r} has no name of its own"
                 )
-            seen.add(tensor.name)
-            yield tensor.name, self.constant(tensor, f"initializer {tensor.name!r}", 0)
+            seen.add(name)
+            yield name, self.constant(tensor, f"initializer {name!r}", 0)
 
     def constant(self, tensor: object, what: str, line: int) -> Constant:
         assert isinstance(tensor, self.onnx.TensorProto)
@@ -127,19 +138,18 @@ class _Reader:
             raise self.error(f"{what}: {error}", line) from error
 
     def node(self, index: int, node: NodeProto) -> SourceNode:
-        kind = node.op_type
-        domain = "" if node.domain in STANDARD_DOMAINS else node.domain
+        kind, domain = text(node.op_type), text(node.domain)
         attributes = {
-            attribute.name: self.attribute(attribute, index, kind)
+            text(attribute.name): self.attribute(attribute, index, kind)
             for attribute in node.attribute
         }
         return SourceNode(
             index,
-            domain,
+            "" if domain in STANDARD_DOMAINS else domain,
             kind,
-            node.name,
-            tuple(node.input),
-            tuple(node.output),
+            text(node.name),
+            tuple(text(name) for name in node.input),
+            tuple(text(name) for name in node.output),
             attributes,
         )
 
@@ -154,30 +164,31 @@ class _Reader:
             case types.INT:
                 return int(attribute.i)
             case types.STRING:
-                return attribute.s.decode("utf-8", "replace")
+                return text(attribute.s)
             case types.FLOATS:
                 return tuple(float(value) for value in attribute.floats)
             case types.INTS:
                 return tuple(int(value) for value in attribute.ints)
             case types.STRINGS:
-                return tuple(s.decode("utf-8", "replace") for s in attribute.strings)
+                return tuple(text(value) for value in attribute.strings)
             case types.TENSOR:
-                what = f"{attribute.name} of node {index} {kind}"
+                what = f"{text(attribute.name)} of node {index} {kind}"
                 return self.constant(attribute.t, what, index)
             case other:
                 return f"attribute of kind {other}"
 
     def port(self, role: str, value: ValueInfoProto) -> Port:
-        if not value.name:
+        name = text(value.name)
+        if not name:
             raise self.error(f"damaged file: an {role} without a name")
         if not value.type.HasField("tensor_type"):
-            return Port(value.name, "a value that is no tensor", None)
+            return Port(name, "a value that is no tensor", None)
         tensor = value.type.tensor_type
         type = self.type_names.get(tensor.elem_type, f"type {tensor.elem_type}")
         if not tensor.HasField("shape"):
-            return Port(value.name, type, None)
+            return Port(name, type, None)
         shape = tuple(
             int(dim.dim_value) if dim.HasField("dim_value") and dim.dim_value else None
             for dim in tensor.shape.dim
         )
-        return Port(value.name, type, shape)
+        return Port(name, type, shape)

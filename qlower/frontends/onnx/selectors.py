@@ -76,6 +76,8 @@ class Fused:
     attributes: Mapping[str, AttributeValue]
 
 
+UNLIMITED = 1 << 16
+
 MOST_BIAS_RATIO, MOST_BIAS_STEP = 0.01, 1e-6
 """How far the scale of a bias may be from the accumulator's; measured."""
 
@@ -430,37 +432,48 @@ def _select_arg_max(graph: Graph, group: Group[Node], reading: Reading) -> Selec
 
 Selector = Callable[[Graph, Group[Node], Reading], Selected]
 
+MOVING = (
+    "Expand",
+    "Flatten",
+    "Gather",
+    "GatherElements",
+    "MaxPool",
+    "ReduceMax",
+    "ReduceMin",
+    "Reshape",
+    "Resize",
+    "Slice",
+    "Split",
+    "Squeeze",
+    "Tile",
+    "Transpose",
+    "Unsqueeze",
+)
+UNARY = ("AveragePool", "GlobalAveragePool", "LeakyRelu", "Sigmoid", "Softmax")
+
 SELECTORS: Mapping[str, Selector] = {
     "Conv": _select_conv,
     "MatMul": _select_matmul,
     "Gemm": _select_gemm,
     **dict.fromkeys(("Add", "Mul"), _select_binary),
-    **dict.fromkeys(
-        ("AveragePool", "GlobalAveragePool", "LeakyRelu", "Sigmoid", "Softmax"),
-        _select_unary,
-    ),
+    **dict.fromkeys(UNARY, _select_unary),
     "Concat": _select_concat,
     "Where": _select_where,
-    **dict.fromkeys(
-        (
-            "Expand",
-            "Flatten",
-            "Gather",
-            "GatherElements",
-            "MaxPool",
-            "ReduceMax",
-            "ReduceMin",
-            "Reshape",
-            "Resize",
-            "Slice",
-            "Split",
-            "Squeeze",
-            "Tile",
-            "Transpose",
-            "Unsqueeze",
-        ),
-        _select_moving,
-    ),
+    **dict.fromkeys(MOVING, _select_moving),
     "ArgMax": _select_arg_max,
 }
 """Selector by the operator's name."""
+
+REWRITTEN: Mapping[str, tuple[int, int]] = {
+    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), (2, 3)),
+    **dict.fromkeys((*MOVING, *UNARY), (1, UNLIMITED)),
+    **dict.fromkeys(("ArgMax", "Concat", "Dropout", "Identity"), (1, UNLIMITED)),
+    "Relu": (1, 1),
+    **dict.fromkeys(("Add", "Mul", "MatMul"), (2, 2)),
+    **dict.fromkeys(("Conv", "ConvTranspose", "Gemm"), (2, 3)),
+    "Clip": (1, 3),
+    "Where": (3, 3),
+}
+"""The fewest and the most operands of all nodes that are looked at."""
+
+SEVERAL_RESULTS = ("Dropout", "MaxPool", "Split")

@@ -29,8 +29,10 @@ def remove_identities(graph: Graph) -> None:
 def fold_quantized(graph: Graph) -> None:
     """Quantize constants, such as weights stored as floats (constant_folding.cc)."""
     for node in list(graph.nodes):
-        real = graph.array(node.inputs[0]) if node.kind == QUANTIZE else None
-        scale = graph.array(node.inputs[1]) if len(node.inputs) > 1 else None
+        if node.kind != QUANTIZE:
+            continue
+        real = graph.array(node.inputs[0])
+        scale = graph.array(node.inputs[1])
         type = graph.stored_type(node)
         if real is None or scale is None or type not in ("INT8", "UINT8"):
             continue

@@ -126,7 +126,7 @@ def _unpacked(raw: bytes, type: str, count: int) -> Array:
 
 def _external_bytes(tensor: TensorProto, folder: Path | None) -> bytes:
     """A part of a regular file in the model's folder, which links don't lead out of."""
-    entries = {str(entry.key): str(entry.value) for entry in tensor.external_data}
+    entries = {_text(entry.key): _text(entry.value) for entry in tensor.external_data}
     location = entries.get("location", "")
     if folder is None:
         raise BadTensor(f"external data {location!r} of a model that is no file")
@@ -154,6 +154,10 @@ def _external_bytes(tensor: TensorProto, folder: Path | None) -> bytes:
             f" of range [0, {len(data)}]"
         )
     return data[offset : offset + length]
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("utf-8", "replace")
 
 
 def _number(entries: Mapping[str, str], key: str, default: int) -> int:

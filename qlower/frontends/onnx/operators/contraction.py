@@ -70,14 +70,15 @@ def import_conv(node: NodeContext) -> None:
 
 def _conv_weights(node: NodeContext) -> Array:
     """Stored weights as [O, KH, KW, C / groups]."""
-    array = node.stored_array(3, node.axis_quantization(4, 5, 0, node.shape(3)[0]))
-    rank = array.ndim
-    if rank == 3:
-        array = array[:, :, np.newaxis, :]
-    elif rank != 4:
+    shape = node.shape(3)
+    if len(shape) not in (3, 4):
         raise node.error(
-            f"weights of rank {rank} are not supported; expected 4 (or 3, for a row)"
+            f"weights of rank {len(shape)} are not supported; expected 4 (or 3, for a"
+            " row)"
         )
+    array = node.stored_array(3, node.axis_quantization(4, 5, 0, shape[0]))
+    if len(shape) == 3:
+        array = array[:, :, np.newaxis, :]
     return array.transpose(0, 2, 3, 1)
 
 

@@ -1,0 +1,129 @@
+"""Damaged files are refused with a clear error, or mean one thing to all executors.
+
+No other exception, no long time and no large allocation, whatever the file says.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from support.damage import damaged, limited_memory, limited_time
+from support.onnx_cases import CASES
+from support.onnx_models import random_feed
+from support.onnx_mutants import mutant
+from support.random_qdq import RandomGraph
+
+import qlower
+from qlower.diagnostics import QlowerError
+from qlower.frontends.onnx import import_onnx
+from qlower.model.layers import name_layers
+from qlower.model.signature import name_tensors
+
+FILES = 12
+"""For each case and kind of damage."""
+
+LONG_FILES = 2000
+RUNS = 60
+LARGEST_RUN = 1 << 14
+"""Elements of the inputs and outputs of a mutant that is run."""
+
+QDQ_SEEDS = (4, 11, 17, 20)
+
+Damage = Callable[[bytes, random.Random], bytes]
+
+
+def seed_file(name: str) -> bytes:
+    if name.startswith("random_"):
+        return RandomGraph(int(name.removeprefix("random_"))).builder.build()
+    return CASES[name]().build()
+
+
+SEEDS = (*CASES, *(f"random_{seed}" for seed in QDQ_SEEDS))
+
+
+def outcome(data: bytes) -> str:
+    """What becomes of a file: "imported", or "refused" with a located message."""
+    try:
+        module = import_onnx(data, name="model.onnx")
+    except QlowerError as error:
+        place, _, message = str(error).splitlines()[0].partition(": error: ")
+        file, *position = place.split(":")
+        located = file == "model.onnx" and len(position) == 2
+        # What is said of an option's value, or of a name, has no place.
+        located |= place.startswith("error: ")
+        return "refused" if located and message.isprintable() else f"bad: {error}"
+    module.verify()
+    return "imported"
+
+
+def check(seed: str, damage: Damage, count: int) -> Counter[str]:
+    original = seed_file(seed)
+    choice = random.Random(f"{seed} {count}")
+    outcomes: Counter[str] = Counter()
+    for number in range(count):
+        data = damage(original, choice)
+        with limited_time():
+            try:
+                outcomes[outcome(data)] += 1
+            except Exception as error:
+                error.add_note(f"file {number} of seed {seed}")
+                raise
+    assert set(outcomes) <= {"imported", "refused"}
+    return outcomes
+
+
+@pytest.mark.parametrize("damage", [damaged, mutant])
+def test_damaged_files(damage: Damage) -> None:
+    found: Counter[str] = Counter()
+    with limited_memory():
+        for seed in SEEDS:
+            found += check(seed, damage, FILES)
+    assert min(found["imported"], found["refused"]) > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("damage", [damaged, mutant])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_many_damaged_files(seed: str, damage: Damage) -> None:
+    with limited_memory():
+        check(seed, damage, LONG_FILES)
+
+
+def run_alike(count: int) -> int:
+    """How many mutants run, alike in native code and interpreter."""
+    choice = random.Random(count)
+    alike = 0
+    for number in range(count):
+        data = mutant(seed_file(choice.choice(SEEDS)), choice)
+        try:
+            module = import_onnx(data, name="model.onnx")
+            name_layers(module)
+            name_tensors(module)
+            model = qlower.Model(module)
+            specs = (*model.inputs, *model.outputs)
+            if sum(math.prod(spec.shape) for spec in specs) > LARGEST_RUN:
+                continue
+            arrays = list(random_feed(model, number).values())
+            native = qlower.jit(model).run(arrays, {})[0]
+        except QlowerError:
+            continue
+        found = qlower.interpret(model, *arrays, at="qnn")
+        for output, reference in zip(
+            found if isinstance(found, tuple) else (found,), native, strict=True
+        ):
+            assert output.tobytes() == reference.tobytes(), number
+        alike += 1
+    return alike
+
+
+def test_mutants_run_alike() -> None:
+    assert run_alike(RUNS) > RUNS / 10
+
+
+@pytest.mark.long
+def test_many_mutants_run_alike() -> None:
+    assert run_alike(LONG_FILES) > LONG_FILES / 10
