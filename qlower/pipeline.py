@@ -1,8 +1,8 @@
 """From the qnn level down to native code: the one place that says which pass follows.
 
 qnn --lower-qnn--> arith
-arith --set-target, form-kernels, prove-epilogues, fuse-layers, match-signs,
-plan-memory, schedule-contractions--> kernel
+arith --set-target, form-kernels, prove-epilogues, fuse-layers, tabulate-functions,
+match-signs, plan-memory, schedule-contractions--> kernel
 kernel --> LLVM IR, object
 """
 
@@ -104,6 +104,7 @@ def kernel_passes(target: Target) -> list[ModulePass]:
     from qlower.transforms.match_signs import MatchSignsPass
     from qlower.transforms.plan_memory import PlanMemoryPass
     from qlower.transforms.prove_epilogues import ProveEpiloguesPass
+    from qlower.transforms.tabulate_functions import TabulateFunctionsPass
 
     return [
         SetTargetPass.of(target),
@@ -111,6 +112,7 @@ def kernel_passes(target: Target) -> list[ModulePass]:
         CheckDefinedPass(),
         ProveEpiloguesPass(),
         FuseLayersPass(),
+        TabulateFunctionsPass(),
         MatchSignsPass(),
         PlanMemoryPass(target.alignment),
         ScheduleContractionsPass(),

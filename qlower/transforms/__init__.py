@@ -27,6 +27,7 @@ PASSES = {
         "qlower.codegen.program.schedules:ScheduleContractionsPass"
     ),
     "set-target": "qlower.codegen.targets.set_target:SetTargetPass",
+    "tabulate-functions": "qlower.transforms.tabulate_functions:TabulateFunctionsPass",
 }
 """Every pass of ours, and where its class is."""
 

@@ -41,6 +41,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "LeakyReluOptions": ("alpha",),
     "MirrorPadOptions": ("mode",),
     "MulOptions": ("fused_activation_function",),
+    "OneHotOptions": ("axis",),
     "PackOptions": ("axis",),
     "Pool2DOptions": (
         "padding",

@@ -51,7 +51,7 @@ def find_substitute(
     if len(function.sources) == 1:
         found = _flip(function) or _clamp(function)
         if found is None and tables:
-            found = _look_up(function)
+            found = look_up(function)
         if found is not None:
             return found if len(found.ops) < limit else None
     plane = prove_plane(function, fused=fused, limit=limit)
@@ -85,14 +85,15 @@ def _clamp(function: ByteFunction) -> Substitute | None:
     return Substitute("clamp", (low, raised, high, lowered))
 
 
-def _look_up(function: ByteFunction) -> Substitute:
-    """The result at the source's bits, read as unsigned."""
-    order = np.argsort(function.lanes[0].view(np.uint8))
-    results = function.bits[order]
-    type = TensorType(i8, results.shape)
-    data = DenseIntOrFPElementsAttr(type, BytesAttr(results.tobytes()))
+def look_up(function: ByteFunction) -> Substitute:
+    """The result at the sources' bits, read as unsigned: one table, of two dimensions
+    for two sources."""
+    count = len(function.sources)
+    order = np.lexsort([lane.view(np.uint8) for lane in reversed(function.lanes)])
+    type = TensorType(i8, (256,) * count)
+    data = DenseIntOrFPElementsAttr(type, BytesAttr(function.bits[order].tobytes()))
     table = arith.ConstantOp(data)
-    code = arith.ExtUIOp(function.sources[0], i32)
-    index = arith.IndexCastOp(code, IndexType())
-    element = tensor.ExtractOp(table.result, [index.result], i8)
-    return Substitute("table", (code, index, element), table)
+    codes = [arith.ExtUIOp(source, i32) for source in function.sources]
+    indices = [arith.IndexCastOp(code, IndexType()) for code in codes]
+    element = tensor.ExtractOp(table.result, [index.result for index in indices], i8)
+    return Substitute("table", (*codes, *indices, element), table)

@@ -12,6 +12,7 @@ from . import (
     gathering,
     joining,
     layout,
+    plain,
     pooling,
     slicing,
 )
@@ -23,6 +24,7 @@ IMPORTERS: Mapping[str, Importer] = {
     **gathering.IMPORTERS,
     **joining.IMPORTERS,
     **layout.IMPORTERS,
+    **plain.IMPORTERS,
     **pooling.IMPORTERS,
     **slicing.IMPORTERS,
 }

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from qlower.dialects import qnn
 
 from ..context import OperatorContext
 from ..importer import Importer
-
-
-def import_add(op: OperatorContext) -> None:
-    _import_binary(op, qnn.AddOp)
-
-
-def import_sub(op: OperatorContext) -> None:
-    _import_binary(op, qnn.SubOp)
-
-
-def import_mul(op: OperatorContext) -> None:
-    _import_binary(op, qnn.MulOp)
+from ..scalars import Scalars
+from .plain import NUMBERS, Binary, is_plain, map_two
 
 
 def _import_binary(
-    op: OperatorContext,
-    binary: type[qnn.AddOp | qnn.SubOp | qnn.MulOp],
-) -> None:
-    op.finish(
-        binary(
-            op.quantized(0),
-            op.quantized(1),
-            op.quantized_result_type(op.broadcast_shape(0, 1)),
-            activation=op.activation(),
-        )
-    )
+    binary: type[qnn.AddOp | qnn.SubOp | qnn.MulOp], compute: Binary
+) -> Callable[[OperatorContext], None]:
+    """On quantized operands, or the same on plain ones."""
+
+    def build(op: OperatorContext) -> None:
+        if is_plain(op):
+            map_two(op, compute, NUMBERS)
+            return
+        lhs, rhs = op.quantized(0), op.quantized(1)
+        type = op.quantized_result_type(op.broadcast_shape(0, 1))
+        op.finish(binary(lhs, rhs, type, activation=op.activation()))
+
+    return build
 
 
 def import_quantize(op: OperatorContext) -> None:
@@ -54,9 +48,9 @@ def import_dequantize(op: OperatorContext) -> None:
 
 
 IMPORTERS = {
-    "ADD": Importer(import_add, (2, 2), "AddOptions"),
-    "SUB": Importer(import_sub, (2, 2), "SubOptions"),
-    "MUL": Importer(import_mul, (2, 2), "MulOptions"),
+    "ADD": Importer(_import_binary(qnn.AddOp, Scalars.add), (2, 2), "AddOptions"),
+    "SUB": Importer(_import_binary(qnn.SubOp, Scalars.subtract), (2, 2), "SubOptions"),
+    "MUL": Importer(_import_binary(qnn.MulOp, Scalars.multiply), (2, 2), "MulOptions"),
     "QUANTIZE": Importer(import_quantize, (1, 1)),
     "DEQUANTIZE": Importer(import_dequantize, (1, 1)),
 }

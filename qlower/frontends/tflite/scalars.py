@@ -1,0 +1,125 @@
+"""Steps on scalars of a loop nest, as the reference kernels' C++ has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import Float32Type, IntegerType, f32, i1, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qlower.dialects.fixed import ConvertOp, RoundingMode
+from qlower.model.nests import Nest, scalar_constant
+
+
+@dataclass(frozen=True, slots=True)
+class Scalars:
+    """Adds steps to a nest; integers are signed unless `is_unsigned`."""
+
+    nest: Nest
+    is_unsigned: bool = False
+
+    def step(self, operation: Operation) -> SSAValue:
+        return self.nest.add(operation).results[0]
+
+    def constant(self, value: float, type: Attribute) -> SSAValue:
+        return self.nest.add(scalar_constant(value, type)).result
+
+    def add(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        return self.step((arith.AddfOp if _real(x) else arith.AddiOp)(x, y))
+
+    def subtract(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        return self.step((arith.SubfOp if _real(x) else arith.SubiOp)(x, y))
+
+    def multiply(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        return self.step((arith.MulfOp if _real(x) else arith.MuliOp)(x, y))
+
+    def divide(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """The quotient of real numbers."""
+        return self.step(arith.DivfOp(x, y))
+
+    def negate(self, x: SSAValue) -> SSAValue:
+        if _real(x):
+            return self.step(arith.NegfOp(x))
+        return self.subtract(self.constant(0, x.type), x)
+
+    def absolute(self, x: SSAValue) -> SSAValue:
+        return self.step((math.AbsFOp if _real(x) else math.AbsIOp)(x))
+
+    def compare(self, predicate: str, x: SSAValue, y: SSAValue) -> SSAValue:
+        """`lt`, `le`, `gt`, `ge`, `eq` or `ne`; NaN is unequal to all."""
+        if _real(x):
+            ordered = "u" if predicate == "ne" else "o"
+            return self.step(arith.CmpfOp(x, y, f"{ordered}{predicate}"))
+        if predicate not in ("eq", "ne"):
+            predicate = ("u" if self.is_unsigned else "s") + predicate
+        return self.step(arith.CmpiOp(x, y, predicate))
+
+    def select(self, condition: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
+        return self.step(arith.SelectOp(condition, x, y))
+
+    def larger(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """`x > y ? x : y`"""
+        return self.select(self.compare("gt", x, y), x, y)
+
+    def smaller(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """`x < y ? x : y`"""
+        return self.select(self.compare("lt", x, y), x, y)
+
+    def clamp(self, x: SSAValue, low: float | None, high: float | None) -> SSAValue:
+        """`x` between bounds; NaN stays, and so does a zero's sign."""
+        if low is not None:
+            bound = self.constant(low, x.type)
+            x = self.select(self.compare("lt", x, bound), bound, x)
+        if high is not None:
+            bound = self.constant(high, x.type)
+            x = self.select(self.compare("gt", x, bound), bound, x)
+        return x
+
+    def logical(self, name: str, x: SSAValue, y: SSAValue) -> SSAValue:
+        return self.step({"and": arith.AndIOp, "or": arith.OrIOp}[name](x, y))
+
+    def invert(self, x: SSAValue) -> SSAValue:
+        return self.step(arith.XOrIOp(x, self.constant(1, i1)))
+
+    def floor(self, x: SSAValue) -> SSAValue:
+        return self.step(math.FloorOp(x))
+
+    def ceil(self, x: SSAValue) -> SSAValue:
+        return self.step(math.CeilOp(x))
+
+    def round_half_even(self, x: SSAValue) -> SSAValue:
+        """RoundToNearest of LiteRT, by which what is rounded up to 0 is +0."""
+        floor = self.floor(x)
+        rest = self.subtract(x, floor)
+        half = self.constant(0.5, f32)
+        halved = self.multiply(floor, half)
+        even = self.compare("eq", self.floor(halved), halved)
+        tie = self.logical("and", self.compare("eq", rest, half), even)
+        down = self.logical("or", self.compare("lt", rest, half), tie)
+        return self.select(down, floor, self.add(floor, self.constant(1.0, f32)))
+
+    def cast(self, x: SSAValue, type: Attribute) -> SSAValue:
+        """C++'s static_cast; a real number beyond an integer's range saturates."""
+        source = x.type
+        if source == type:
+            return x
+        if type == i1:
+            return self.compare("ne", x, self.constant(0, source))
+        if isinstance(source, Float32Type):
+            return self.step(ConvertOp(x, type, RoundingMode.TOWARD_ZERO))
+        assert isinstance(source, IntegerType)
+        unsigned = self.is_unsigned or source == i1
+        if isinstance(type, Float32Type):
+            if source.width.data < 32:
+                x = self.cast(x, i32)
+                unsigned = False
+            return self.step((arith.UIToFPOp if unsigned else arith.SIToFPOp)(x, type))
+        assert isinstance(type, IntegerType)
+        if type.width.data < source.width.data:
+            return self.step(arith.TruncIOp(x, type))
+        return self.step((arith.ExtUIOp if unsigned else arith.ExtSIOp)(x, type))
+
+
+def _real(x: SSAValue) -> bool:
+    return isinstance(x.type, Float32Type)

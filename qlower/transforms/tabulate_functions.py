@@ -1,0 +1,46 @@
+"""Pass tabulate-functions: tables for functions that no machine has instructions for.
+
+Exponentials, sines and the like run only when a model is compiled. Where one stands
+between bytes, in a model that is in float32 for a while, all its results are known
+then: 256 of one byte, 65,536 of two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from qlower.dialects.kernel import NestOp
+from qlower.interp.math import ROUNDED_BINARY, ROUNDED_UNARY
+from qlower.tally import timed_layer
+from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
+from qlower.transforms.prove_epilogues.rewrite import replace_by_substitutes
+from qlower.transforms.prove_epilogues.substitutes import Substitute, look_up
+
+FUNCTIONS = (*ROUNDED_UNARY, *ROUNDED_BINARY)
+"""What only the interpreter computes."""
+
+
+@dataclass(frozen=True)
+class TabulateFunctionsPass(ModulePass):
+    """Look up the functions between bytes that use one of `FUNCTIONS`."""
+
+    name = "tabulate-functions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for nest in list(op.walk()):
+            if isinstance(nest, NestOp) and _computes_any(nest):
+                with timed_layer(nest):
+                    replace_by_substitutes(nest, _table)
+
+
+def _computes_any(nest: NestOp) -> bool:
+    return any(isinstance(op, FUNCTIONS) for op in nest.epilogue.block.ops)
+
+
+def _table(function: ByteFunction) -> Substitute | None:
+    needed = any(isinstance(op, FUNCTIONS) for op in function.ops)
+    return look_up(function) if needed else None
