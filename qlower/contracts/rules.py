@@ -211,7 +211,17 @@ RULES: Mapping[str, RuleSignature] = {
         # Whether the mean is that of an image [N, H, W, C] over rows and columns.
         {**_SUM.constants, "keep_dims": i1, "over_image": i1},
     ),
+    # The mean's, without the division.
+    "sum": RuleSignature(
+        _SUM.runtime, {**_SUM.constants, "keep_dims": i1, "over_image": i1}
+    ),
+    # The accumulator is the sum of the squares of `input - zero point` of a row.
+    "l2_normalize": _inlined({"input": i32, "accumulator": i32}, {**_INPUT, **_OUTPUT}),
     "add": _BINARY,
+    "squared_difference": _BINARY,
+    "prelu": _BINARY,
+    # A number that compares with those of other operands as the real values do.
+    "compare": _inlined({"input": i32}, _INPUT),
     "sub": _BINARY,
     "mul": RuleSignature(_BINARY.runtime, {**_BINARY.constants, **_FACTORS}),
     # The stored integer of a real bound of a fused activation.
@@ -229,6 +239,8 @@ RULES: Mapping[str, RuleSignature] = {
     "tanh": _TABULATED,
     "hard_swish": _TABULATED,
     "elu": _TABULATED,
+    # The functions of qnn.function.
+    **dict.fromkeys(("abs", "exp", "gelu", "gelu_tanh", "log", "rsqrt"), _TABULATED),
     "leaky_relu": RuleSignature({"input": i32}, {"alpha": f32, **_INPUT, **_OUTPUT}),
     # The row maximum is taken from the stored integers; `difference` is at most 0 and
     # term and addend are tabulated. The type of terms and sums is the contract's

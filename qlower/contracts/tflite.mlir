@@ -17,7 +17,11 @@
 //   float32; a negative input of leaky_relu has alpha s_x / s_y
 // - quantize: `y = clamp(away(F(x / s_y)) + z)`, F one float32 rounding; dequantize: F(s (q -
 //   z))
-// - sigmoid, tanh, elu: tables, float32 function, half away; hard_swish: 16-bit fixed point
+// - sum: `y = clamp(D(sum less n z, s_x / s_y) + z)`
+// - squared_difference: l and r as in add with 7 bits for 20, `y = clamp(D((l - r)^2, 4 s^2 / (2^14 s_y)) + z)`
+// - abs, prelu: D by ratios divided in float32; rsqrt, l2_normalize: reciprocal root by Newton
+//   steps in Q3.28; compare: D((x - z) << 8, s) of both operands
+// - sigmoid, tanh, elu, exp, log, gelu: tables, float32 function, half away; hard_swish: 16-bit fixed point
 // - softmax: exponentials and reciprocal in gemmlowp's fixed point
 // - resize_bilinear: int8 has weights of 10 + 10 bits, half away; uint8 float32, truncated
 //
@@ -50,6 +54,9 @@
 //   kernel would shift a 32-bit value out of its range.
 //
 // # Not matched
+// - sum: the reference kernel of LiteRT 2.3 gives noise where an element is negative; this is
+//   what its source says, and TFLite Micro gives.
+// - rsqrt of a negative number, where LiteRT stops with an error, is the largest code.
 // - softmax over more than 512 equal logits: the kernel shifts a 32-bit value by more than 31
 //   places, which C++ leaves undefined; here it is done in 64 bits.
 //
@@ -106,6 +113,11 @@ func.func private @quantize_multiplier(%real: f64) -> (i32, i32) {
 func.func private @multiply_by_quantized_multiplier(
     %x: i32, %multiplier: i32, %exponent: i32) -> i32 {
   func.call @require_legal_exponent(%exponent) : (i32) -> ()
+  %result = func.call @scale(%x, %multiplier, %exponent) : (i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func private @scale(%x: i32, %multiplier: i32, %exponent: i32) -> i32 {
   %left, %right = func.call @left_and_right(%exponent) : (i32) -> (i32, i32)
   %shifted = arith.shli %x, %left : i32
   %high = func.call @saturating_rounding_doubling_high_mul(%shifted, %multiplier) : (i32, i32) -> i32
@@ -251,6 +263,20 @@ func.func @mean(%accumulator: i32) -> i32 {
   %mean_multiplier, %mean_exponent = func.call @mean_multiplier(%real) : (f64) -> (i32, i32)
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %scaled = func.call @multiply_by_quantized_multiplier(%sum, %mean_multiplier, %mean_exponent) : (i32, i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  return %result : i32
+}
+
+// internal/reference/reduce.h, QuantizedMeanOrSum
+func.func @sum(
+    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32,
+    %output_scale: f32) -> i32 {
+  %input64 = arith.extf %input_scale : f32 to f64
+  %output64 = arith.extf %output_scale : f32 to f64
+  %real = arith.divf %input64, %output64 : f64
+  %offset = arith.muli %input_zero_point, %count : i32
+  %sum = arith.subi %accumulator, %offset : i32
+  %scaled = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
@@ -505,6 +531,258 @@ func.func @elu(%input: i32) -> i32 {
   %exponential = math.expm1 %at_most_zero : f32
   %real = arith.select %negative, %exponential, %x : f32
   %result = func.call @table_output(%real) : (f32) -> i32
+  return %result : i32
+}
+
+// elementwise.cc, AbsEvalQuantized: the ratio is a float32 quotient; equal scales need none.
+func.func @abs(%input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32) -> i32 {
+  %x = arith.subi %input, %input_zero_point : i32
+  %magnitude = math.absi %x : i32
+  %ratio = arith.divf %input_scale, %output_scale : f32
+  %real = arith.extf %ratio : f32 to f64
+  %scaled = func.call @multiply_by_real(%magnitude, %real) : (i32, f64) -> i32
+  %same = arith.cmpf oeq, %input_scale, %output_scale : f32
+  %kept = arith.select %same, %magnitude, %scaled : i32
+  %result = func.call @offset_and_clamp(%kept) : (i32) -> i32
+  return %result : i32
+}
+
+// exp.cc
+func.func @exp(%input: i32) -> i32 {
+  %x = func.call @table_input(%input) : (i32) -> f32
+  %real = math.exp %x : f32
+  %result = func.call @table_output(%real) : (f32) -> i32
+  return %result : i32
+}
+
+// elementwise.cc, LogLUTPrepare: at 0 and below, the smallest real number of the output
+func.func @log(%input: i32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+  %x = func.call @table_input(%input) : (i32) -> f32
+  %zero = arith.constant 0.0 : f32
+  %positive = arith.cmpf ogt, %x, %zero : f32
+  %one = arith.constant 1.0 : f32
+  %legal = arith.select %positive, %x, %one : f32
+  %logarithm = math.log %legal : f32
+  %least_code = arith.constant -128 : i32
+  %steps = arith.subi %least_code, %output_zero_point : i32
+  %steps_f = arith.sitofp %steps : i32 to f32
+  %least = arith.mulf %steps_f, %output_scale : f32
+  %real = arith.select %positive, %logarithm, %least : f32
+  %result = func.call @table_output(%real) : (f32) -> i32
+  return %result : i32
+}
+
+// internal/reference/gelu.h, GeluTransform: by erfc, as 1 - erf in float64
+func.func @gelu(%input: i32) -> i32 {
+  %x = func.call @table_input(%input) : (i32) -> f32
+  %factor = arith.constant -0.707106769 : f32
+  %turned = arith.mulf %x, %factor : f32
+  %wide = arith.extf %turned : f32 to f64
+  %erf = math.erf %wide : f64
+  %one = arith.constant 1.0 : f64
+  %erfc_wide = arith.subf %one, %erf : f64
+  %erfc = arith.truncf %erfc_wide : f64 to f32
+  %half = arith.constant 0.5 : f32
+  %half_x = arith.mulf %half, %x : f32
+  %real = arith.mulf %half_x, %erfc : f32
+  %result = func.call @table_output(%real) : (f32) -> i32
+  return %result : i32
+}
+
+// internal/reference/gelu.h, GeluTransformApproximate
+func.func @gelu_tanh(%input: i32) -> i32 {
+  %x = func.call @table_input(%input) : (i32) -> f32
+  %cubic = arith.constant 4.471500e-02 : f32
+  %once = arith.mulf %cubic, %x : f32
+  %twice = arith.mulf %once, %x : f32
+  %thrice = arith.mulf %twice, %x : f32
+  %sum = arith.addf %x, %thrice : f32
+  %root = arith.constant 0.797884583 : f32
+  %argument = arith.mulf %root, %sum : f32
+  %tanh = math.tanh %argument : f32
+  %one = arith.constant 1.0 : f32
+  %gate = arith.addf %one, %tanh : f32
+  %half = arith.constant 0.5 : f32
+  %half_x = arith.mulf %half, %x : f32
+  %real = arith.mulf %half_x, %gate : f32
+  %result = func.call @table_output(%real) : (f32) -> i32
+  return %result : i32
+}
+
+// elementwise.cc, RsqrtEvalQuantizedInt8. At 0 the largest code; below 0 LiteRT stops with an
+// error, and here it is the largest code, too.
+func.func @rsqrt(
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
+    %output_max: i32) -> i32 {
+  %x = arith.subi %input, %input_zero_point : i32
+  %one = arith.constant 1 : i32
+  %positive = arith.cmpi sge, %x, %one : i32
+  %legal = arith.maxsi %x, %one : i32
+  %multiplier, %exponent = func.call @inverse_square_root(%legal) : (i32) -> (i32, i32)
+  %c20 = arith.constant 20 : i32
+  %raised = arith.addi %exponent, %c20 : i32
+  %data = func.call @multiply_by_quantized_multiplier(%one, %multiplier, %raised) : (i32, i32, i32) -> i32
+  %root = math.sqrt %input_scale : f32
+  %product = arith.mulf %root, %output_scale : f32
+  %product64 = arith.extf %product : f32 to f64
+  %one64 = arith.constant 1.0 : f64
+  %real = arith.divf %one64, %product64 : f64
+  %scale_multiplier, %scale_exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
+  %lowered = arith.subi %scale_exponent, %c20 : i32
+  %scaled = func.call @multiply_by_quantized_multiplier(%data, %scale_multiplier, %lowered) : (i32, i32, i32) -> i32
+  %stored = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %result = arith.select %positive, %stored, %output_max : i32
+  return %result : i32
+}
+
+// internal/common.h, GetInvSqrtQuantizedMultiplierExp of a positive number: its reciprocal
+// root is multiplier * 2^(exponent - 31), by five Newton steps in Q3.28.
+func.func private @inverse_square_root(%x: i32) -> (i32, i32) {
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  %four = arith.constant 4 : i32
+  %two_to_29 = arith.constant 536870912 : i32
+  %large = arith.cmpi sge, %x, %two_to_29 : i32
+  %quarter = arith.divsi %x, %four : i32
+  %reduced = arith.select %large, %quarter, %x : i32
+  %large_shift = arith.extui %large : i1 to i32
+  %leading = math.ctlz %reduced : i32
+  %bits = arith.subi %leading, %one : i32
+  %all_pairs = arith.divui %bits, %two : i32
+  %pairs = arith.subi %all_pairs, %one : i32
+  %c11 = arith.constant 11 : i32
+  %first_shift = arith.addi %c11, %large_shift : i32
+  %right = arith.subi %first_shift, %pairs : i32
+  %left = arith.muli %two, %pairs : i32
+  %normal = arith.shli %reduced, %left : i32
+  %input = arith.shrsi %normal, %one : i32
+  %half_input = fixed.shift_right %input, %one {rounding = half_away} : i32
+  %start = arith.constant 268435456 : i32
+  %x1 = func.call @root_step(%start, %half_input) : (i32, i32) -> i32
+  %x2 = func.call @root_step(%x1, %half_input) : (i32, i32) -> i32
+  %x3 = func.call @root_step(%x2, %half_input) : (i32, i32) -> i32
+  %x4 = func.call @root_step(%x3, %half_input) : (i32, i32) -> i32
+  %x5 = func.call @root_step(%x4, %half_input) : (i32, i32) -> i32
+  %half_root = arith.constant 1518500250 : i32
+  %root = func.call @saturating_rounding_doubling_high_mul(%x5, %half_root) : (i32, i32) -> i32
+  // a negative right shift is done at once
+  %zero = arith.constant 0 : i32
+  %negated = arith.subi %zero, %right : i32
+  %places = arith.maxsi %negated, %zero : i32
+  %shifted = arith.shli %root, %places : i32
+  %kept = arith.minsi %negated, %zero : i32
+  // 1 is handled by itself
+  %is_one = arith.cmpi sle, %x, %one : i32
+  %almost_one = arith.constant 2147483647 : i32
+  %multiplier = arith.select %is_one, %almost_one, %shifted : i32
+  %exponent = arith.select %is_one, %zero, %kept : i32
+  return %multiplier, %exponent : i32, i32
+}
+
+// x (3 - a x^2) / 2 in Q3.28, from x and a / 2
+func.func private @root_step(%x: i32, %half_input: i32) -> i32 {
+  %square = func.call @saturating_rounding_doubling_high_mul(%x, %x) : (i32, i32) -> i32
+  %cube = func.call @saturating_rounding_doubling_high_mul(%square, %x) : (i32, i32) -> i32
+  %six = arith.constant 6 : i64
+  %cube3 = func.call @saturating_shift_left(%cube, %six) : (i32, i64) -> i32
+  %half_three = arith.constant 402653184 : i32
+  %rising = func.call @saturating_rounding_doubling_high_mul(%half_three, %x) : (i32, i32) -> i32
+  %falling = func.call @saturating_rounding_doubling_high_mul(%half_input, %cube3) : (i32, i32) -> i32
+  %difference = arith.subi %rising, %falling : i32
+  %three = arith.constant 3 : i64
+  %result = func.call @saturating_shift_left(%difference, %three) : (i32, i64) -> i32
+  return %result : i32
+}
+
+// internal/reference/integer_ops/l2normalization.h: int8 in steps of 1/128 around 0;
+// internal/reference/l2normalization.h: uint8 around 128. Zero points are checked, scales not.
+func.func @l2_normalize(
+    %input: i32, %accumulator: i32, %input_zero_point: i32, %output_zero_point: i32,
+    %output_min: i32, %output_max: i32, %input_unsigned: i1) -> i32 {
+  %zero = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %middle = arith.select %input_unsigned, %c128, %zero : i32
+  %legal = arith.cmpi eq, %output_zero_point, %middle : i32
+  cf.assert %legal, "l2_normalize: the output zero point must be 0, or 128 of uint8: LiteRT refuses others"
+  %one = arith.constant 1 : i32
+  %positive = arith.maxsi %accumulator, %one : i32
+  %multiplier, %exponent = func.call @inverse_square_root(%positive) : (i32) -> (i32, i32)
+  %x = arith.subi %input, %input_zero_point : i32
+  %c7 = arith.constant 7 : i32
+  %raised = arith.addi %exponent, %c7 : i32
+  %signed = func.call @scale(%x, %multiplier, %raised) : (i32, i32, i32) -> i32
+  %scaled_x = arith.shli %x, %c7 : i32
+  %unsigned = func.call @scale(%scaled_x, %multiplier, %exponent) : (i32, i32, i32) -> i32
+  %scaled = arith.select %input_unsigned, %unsigned, %signed : i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  return %result : i32
+}
+
+// squared_difference.cc: 7 more bits than the operands have, and one squared.
+func.func @squared_difference(
+    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
+  %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
+  %two = arith.constant 2.0 : f32
+  %twice_f = arith.mulf %two, %larger : f32
+  %twice = arith.extf %twice_f : f32 to f64
+  %left_shift = arith.constant 7 : i32
+  %lhs64 = arith.extf %lhs_scale : f32 to f64
+  %lhs_real = arith.divf %lhs64, %twice : f64
+  %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
+  %lhs_shifted = arith.shli %lhs_centred, %left_shift : i32
+  %lhs_scaled = func.call @multiply_by_real(%lhs_shifted, %lhs_real) : (i32, f64) -> i32
+  %rhs64 = arith.extf %rhs_scale : f32 to f64
+  %rhs_real = arith.divf %rhs64, %twice : f64
+  %rhs_centred = arith.subi %rhs, %rhs_zero_point : i32
+  %rhs_shifted = arith.shli %rhs_centred, %left_shift : i32
+  %rhs_scaled = func.call @multiply_by_real(%rhs_shifted, %rhs_real) : (i32, f64) -> i32
+  %difference = arith.subi %lhs_scaled, %rhs_scaled : i32
+  %square = arith.muli %difference, %difference : i32
+  %product = arith.mulf %twice, %twice : f64
+  %two_to_14 = arith.constant 16384.0 : f32
+  %steps = arith.mulf %two_to_14, %output_scale : f32
+  %steps64 = arith.extf %steps : f32 to f64
+  %real = arith.divf %product, %steps64 : f64
+  %one = arith.constant 1.0 : f64
+  %legal = arith.cmpf olt, %real, %one : f64
+  cf.assert %legal, "squared_difference: the output scale is too small, LiteRT aborts"
+  %scaled = func.call @multiply_by_real(%square, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  return %result : i32
+}
+
+// internal/reference/prelu.h: a multiplier for each sign, derived in float32.
+func.func @prelu(
+    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
+  %x = arith.subi %lhs, %lhs_zero_point : i32
+  %alpha = arith.subi %rhs, %rhs_zero_point : i32
+  %identity_ratio = arith.divf %lhs_scale, %output_scale : f32
+  %identity = arith.extf %identity_ratio : f32 to f64
+  %product_scale = arith.mulf %lhs_scale, %rhs_scale : f32
+  %slope_ratio = arith.divf %product_scale, %output_scale : f32
+  %slope = arith.extf %slope_ratio : f32 to f64
+  %above = func.call @multiply_by_real(%x, %identity) : (i32, f64) -> i32
+  %product = arith.muli %x, %alpha : i32
+  %below = func.call @multiply_by_real(%product, %slope) : (i32, f64) -> i32
+  %zero = arith.constant 0 : i32
+  %non_negative = arith.cmpi sge, %x, %zero : i32
+  %scaled = arith.select %non_negative, %above, %below : i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  return %result : i32
+}
+
+// comparisons.cc, ComparisonQuantized: 8 more bits, times the scale itself.
+func.func @compare(%input: i32, %input_scale: f32, %input_zero_point: i32) -> i32 {
+  %x = arith.subi %input, %input_zero_point : i32
+  %c8 = arith.constant 8 : i32
+  %shifted = arith.shli %x, %c8 : i32
+  %real = arith.extf %input_scale : f32 to f64
+  %one = arith.constant 1.0 : f64
+  %legal = arith.cmpf olt, %real, %one : f64
+  cf.assert %legal, "compare: a scale of 1 and more, with which LiteRT aborts"
+  %result = func.call @multiply_by_real(%shifted, %real) : (i32, f64) -> i32
   return %result : i32
 }
 

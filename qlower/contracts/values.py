@@ -347,7 +347,7 @@ def softmax_values(contract: Contract, op: qnn.SoftmaxOp) -> Values:
     }
 
 
-def mean_values(op: qnn.MeanOp) -> Values:
+def mean_values(op: qnn.ReductionOp) -> Values:
     """How many values a mean is of, and which of the source's dimensions."""
     type = op.input.type
     assert isinstance(type, TensorType)

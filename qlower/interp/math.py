@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import erf
 from typing import TypeAlias
 
 import numpy as np
@@ -44,6 +45,8 @@ def _rsqrt(value: Array) -> Array:
     return np.divide(1.0, np.sqrt(value))
 
 
+_erf = np.vectorize(erf, otypes=[np.float64])
+
 EXACT_UNARY: dict[type[Operation], Unary] = {
     math.AbsFOp: np.abs,
     math.CeilOp: np.ceil,
@@ -62,6 +65,7 @@ ROUNDED_UNARY: dict[type[Operation], Unary] = {
     math.Log2Op: np.log2,
     math.Log10Op: np.log10,
     math.Log1pOp: np.log1p,
+    math.ErfOp: _erf,
     math.TanhOp: np.tanh,
     math.SinOp: np.sin,
     math.CosOp: np.cos,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .tflite_general_cases import MOVEMENT
+from .tflite_general_cases import FUNCTIONS, MOVEMENT, PLAIN
 from .tflite_models import (
     RELU,
     RELU6,
@@ -154,11 +154,13 @@ CASES: dict[str, Callable[[], bytes]] = {
     "arg_max": arg_max,
     "arg_max_int64": lambda: arg_max(dtype="int64"),
     **MOVEMENT,
+    **FUNCTIONS,
+    **PLAIN,
 }
 """Model by a name that says what is special about it."""
 
 
-WITHOUT_REFERENCE_KERNEL = frozenset({"elu"})
+WITHOUT_REFERENCE_KERNEL = frozenset({"ceil_float", "elu", "round_float"})
 """Cases that LiteRT only has in its optimized kernels ("opt")."""
 
 
@@ -171,6 +173,8 @@ def random_inputs(
     for shape, dtype in types:
         if dtype == "float32":
             arrays.append(random.normal(0, 4, shape).astype(np.float32))
+        elif dtype == "bool":
+            arrays.append(random.integers(0, 2, shape).astype(np.bool_))
         else:
             limits = np.iinfo(dtype)
             codes = random.integers(limits.min, limits.max, shape, endpoint=True)

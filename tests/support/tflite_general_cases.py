@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from .tflite_builder import Option, TFLiteBuilder
 
 USUAL = {"int8": (0.05, 3), "uint8": (0.05, 131)}
 
-Constant = NDArray[np.generic] | Sequence[int]
-
 
 def model(
     operator: str,
-    operands: Sequence[str | Constant],
+    operands: Sequence[ArrayLike],
     *results: str,
     options: dict[str, Option] | None = None,
 ) -> Callable[[], bytes]:
@@ -37,8 +35,16 @@ def model(
             else:
                 array = np.asarray(operand)
                 dtype = "int32" if array.dtype == np.int64 else array.dtype.name
+                scale, zero_point = USUAL.get(dtype, (None, 0))
                 taken.append(
-                    builder.tensor(f"c{number}", array.shape, dtype, data=array)
+                    builder.tensor(
+                        f"c{number}",
+                        array.shape,
+                        dtype,
+                        scale=scale,
+                        zero_point=zero_point,
+                        data=array,
+                    )
                 )
         given = [_tensor(builder, f"y{n}", text) for n, text in enumerate(results)]
         builder.operator(operator, taken, given, options)
@@ -144,3 +150,86 @@ MOVEMENT: dict[str, Callable[[], bytes]] = {
     ),
 }
 """Models whose operators move elements."""
+
+FUNCTIONS: dict[str, Callable[[], bytes]] = {
+    "abs": model("ABS", ["int8 256 0.05 3"], "int8 256 0.04 -100"),
+    "abs_same": model("ABS", ["int8 256 0.05 3"], "int8 256 0.05 -128"),
+    "exp": model("EXP", ["int8 256 0.03 20"], "int8 256 0.1 -128"),
+    "log": model("LOG", ["int8 256 0.03 -100"], "int8 256 0.02 5"),
+    "gelu": model("GELU", ["int8 256 0.04 3"], "int8 256 0.03 -120"),
+    "gelu_uint8": model("GELU", ["uint8 256 0.04 120"], "uint8 256 0.02 9"),
+    "gelu_tanh": model(
+        "GELU", ["int8 256 0.04 3"], "int8 256 0.03 -120", options={"approximate": True}
+    ),
+    "rsqrt": model("RSQRT", ["int8 256 0.02 -128"], "int8 256 0.03 -128"),
+    "squared_difference": model(
+        "SQUARED_DIFFERENCE",
+        ["int8 16x16 0.05 3", "int8 16 0.03 -7"],
+        "int8 16x16 0.3 -128",
+    ),
+    "squared_difference_tie": model(
+        "SQUARED_DIFFERENCE",
+        ["int8 16x16 0.5 3", "int8 16x1 0.5 -7"],
+        "int8 16x16 16 -128",
+    ),
+    "prelu": model(
+        "PRELU", ["int8 4x4x8", np.arange(-64, 64, 16, np.int8)], "int8 4x4x8 0.07 5"
+    ),
+    "prelu_uint8": model("PRELU", ["uint8 4x8", "uint8 8 0.01 128"], "uint8 4x8"),
+    "l2_normalization": model(
+        "L2_NORMALIZATION", ["int8 16x9"], "int8 16x9 0.0078125 0"
+    ),
+    "l2_normalization_uint8": model(
+        "L2_NORMALIZATION", ["uint8 16x9"], "uint8 16x9 0.0078125 128"
+    ),
+    **{
+        name.lower(): model(name, ["int8 16x8 0.05 3", "int8 8 0.1 -6"], "bool 16x8")
+        for name in ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER")
+    },
+    "greater_equal": model(
+        "GREATER_EQUAL", ["uint8 16x8 0.5 100", "uint8 16x1 0.25 9"], "bool 16x8"
+    ),
+}
+"""Models whose operators a contract's rule computes."""
+
+PLAIN: dict[str, Callable[[], bytes]] = {
+    "maximum": model("MAXIMUM", ["int8 4x8", "int8 8"], "int8 4x8"),
+    "minimum": model("MINIMUM", ["uint8 4x8", "uint8 4x1"], "uint8 4x8"),
+    "reduce_max": model(
+        "REDUCE_MAX", ["int8 2x5x3", [1, -1]], "int8 2", options={"keep_dims": False}
+    ),
+    "reduce_min": model(
+        "REDUCE_MIN", ["uint8 2x5x3", [1]], "uint8 2x1x3", options={"keep_dims": True}
+    ),
+    "select": model("SELECT", ["bool 4", "int8 4x8", "int8 4x8"], "int8 4x8"),
+    "select_v2": model("SELECT_V2", ["bool 4x1", "int8 8", "int8 4x8"], "int8 4x8"),
+    "one_hot": model(
+        "ONE_HOT",
+        [
+            [0, 2, 7],
+            np.int32(4),
+            np.float32(1),
+            np.float32(0),
+        ],
+        "float32 3x4",
+        options={"axis": -1},
+    ),
+    "cast_bool": model("CAST", ["bool 8"], "float32 8"),
+    "cast_int32": model("CAST", ["int32 8"], "float32 8"),
+    "add_float": model(
+        "ADD",
+        ["float32 4x8", "float32 8"],
+        "float32 4x8",
+        options={"fused_activation_function": 3},
+    ),
+    "mul_int32": model("MUL", ["int32 4x8", "int32 8"], "int32 4x8"),
+    "neg_float": model("NEG", ["float32 8"], "float32 8"),
+    "round_float": model("ROUND", ["float32 64"], "float32 64"),
+    "ceil_float": model("CEIL", ["float32 64"], "float32 64"),
+    "less_int32": model("LESS", ["int32 8", "int32 1"], "bool 8"),
+    "logical_and": model("LOGICAL_AND", ["bool 8", "bool 8"], "bool 8"),
+    "sum_float": model(
+        "SUM", ["float32 4x9", [1]], "float32 4", options={"keep_dims": False}
+    ),
+}
+"""Models of plain numbers, and of 8-bit values that are only compared."""

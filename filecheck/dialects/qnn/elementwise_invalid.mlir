@@ -78,3 +78,43 @@ func.func @sub_result(%0: tensor<2x3x!a>, %1: tensor<3x!a>) {
   %x = qnn.sub %0, %1 : (tensor<2x3x!a>, tensor<3x!a>) -> tensor<3x3x!a>
   return
 }
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @squared_difference_shape(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.squared_difference: shape [5] of result does not match the expected [4]
+  %x = qnn.squared_difference %0, %0 : (tensor<4x!a>, tensor<4x!a>) -> tensor<5x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @prelu_shapes(%0: tensor<4x!a>, %1: tensor<3x!a>) {
+  // CHECK: error: qnn.prelu: shapes [4] of lhs and [3] of rhs do not broadcast
+  %x = qnn.prelu %0, %1 : (tensor<4x!a>, tensor<3x!a>) -> tensor<4x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @compare_predicate(%0: tensor<4x!a>) {
+  // CHECK: error: {{.*}}predicate "less" is not one of eq, ne, lt, le, gt, ge
+  %x = qnn.compare %0, %0 {predicate = "less"} : (tensor<4x!a>, tensor<4x!a>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @compare_result(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.compare: result 'result' at position 0 does not verify: element type i8 is not i1
+  %x = qnn.compare %0, %0 {predicate = "lt"} : (tensor<4x!a>, tensor<4x!a>) -> tensor<4xi8>
+  return
+}

@@ -69,6 +69,10 @@ func.func @pools(%x: tensor<1x4x4x3x!a>) {
   %b = qnn.avg_pool2d %x {kernel = [3, 3], stride = [2, 2], pad = [1, 1, 1, 1], count_include_pad = true, activation = "relu"} : (tensor<1x4x4x3x!a>) -> tensor<1x2x2x3x!b>
   // CHECK-NEXT: qnn.adaptive_avg_pool2d %x {contract = "mine"} : (tensor<1x4x4x3x!quant.uniform<i8:f32, 5.000000e-01:-3>>) -> tensor<1x3x5x3x!quant.uniform<u8:f32, 2.500000e-01:128>>
   %f = qnn.adaptive_avg_pool2d %x {contract = "mine"} : (tensor<1x4x4x3x!a>) -> tensor<1x3x5x3x!b>
+  // CHECK-NEXT: qnn.sum %x {axes = [1, 3]} :
+  %s = qnn.sum %x {axes = [1, 3]} : (tensor<1x4x4x3x!a>) -> tensor<1x4x!b>
+  // CHECK-NEXT: qnn.l2_normalize %x :
+  %l = qnn.l2_normalize %x : (tensor<1x4x4x3x!a>) -> tensor<1x4x4x3x!b>
   // CHECK-NEXT: qnn.max_pool2d %x {kernel = [3, 2], stride = [2, 1], pad = [1, 0, 0, 1], activation = "relu"} :
   %c = qnn.max_pool2d %x {kernel = [3, 2], stride = [2, 1], pad = [1, 0, 0, 1], activation = "relu"} : (tensor<1x4x4x3x!a>) -> tensor<1x2x4x3x!a>
   // CHECK-NEXT: qnn.mean %x {axes = [1, 2]} :
@@ -80,6 +84,12 @@ func.func @pools(%x: tensor<1x4x4x3x!a>) {
 
 // CHECK-LABEL: func.func @elementwise
 func.func @elementwise(%x: tensor<2x1x4x!a>, %y: tensor<3x1x!b>, %s: tensor<!a>, %r: tensor<4xf32>) {
+  // CHECK-NEXT: qnn.squared_difference %x, %y :
+  %6 = qnn.squared_difference %x, %y : (tensor<2x1x4x!a>, tensor<3x1x!b>) -> tensor<2x3x4x!b>
+  // CHECK-NEXT: qnn.prelu %x, %y :
+  %7 = qnn.prelu %x, %y : (tensor<2x1x4x!a>, tensor<3x1x!b>) -> tensor<2x3x4x!b>
+  // CHECK-NEXT: qnn.compare %x, %y {predicate = "le"} :
+  %8 = qnn.compare %x, %y {predicate = "le"} : (tensor<2x1x4x!a>, tensor<3x1x!b>) -> tensor<2x3x4xi1>
   // CHECK-NEXT: qnn.add %x, %y {activation = "relu"} :
   %0 = qnn.add %x, %y {activation = "relu"} : (tensor<2x1x4x!a>, tensor<3x1x!b>) -> tensor<2x3x4x!b>
   // CHECK-NEXT: qnn.sub %y, %s :
@@ -114,6 +124,8 @@ func.func @activations(%x: tensor<2x4x!a>, %t: tensor<256xi8>) {
   %6 = qnn.elu %x : (tensor<2x4x!a>) -> tensor<2x4x!b>
   // CHECK-NEXT: qnn.leaky_relu %x {alpha = 1.000000e-01 : f32} :
   %7 = qnn.leaky_relu %x {alpha = 0.1 : f32} : (tensor<2x4x!a>) -> tensor<2x4x!b>
+  // CHECK-NEXT: qnn.function %x {function = "gelu_tanh"} :
+  %11 = qnn.function %x {function = "gelu_tanh"} : (tensor<2x4x!a>) -> tensor<2x4x!b>
   // CHECK-NEXT: qnn.lut %x, %t :
   %8 = qnn.lut %x, %t : (tensor<2x4x!a>, tensor<256xi8>) -> tensor<2x4x!b>
   // CHECK-NEXT: qnn.softmax %x :

@@ -108,3 +108,23 @@ func.func @adaptive_pool_channels(%0: tensor<1x4x4x3x!a>) {
   %x = qnn.adaptive_avg_pool2d %0 : (tensor<1x4x4x3x!a>) -> tensor<1x2x2x4x!a>
   return
 }
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @sum_axes(%0: tensor<2x3x!a>) {
+  // CHECK: error: qnn.sum: axes [1, 1] repeat a dimension
+  %x = qnn.sum %0 {axes = [1, 1]} : (tensor<2x3x!a>) -> tensor<2x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @l2_normalize_rank(%0: tensor<!a>) {
+  // CHECK: error: qnn.l2_normalize: an input of rank 0 has no rows
+  %x = qnn.l2_normalize %0 : (tensor<!a>) -> tensor<!a>
+  return
+}

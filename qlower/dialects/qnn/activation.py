@@ -6,7 +6,7 @@ import math
 from abc import ABC
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, f32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
@@ -15,6 +15,7 @@ from .base import MovingOp, QnnOp, check_shape
 from .constraints import (
     Integer,
     Integral,
+    Keyword,
     Number,
     Quantized,
     Value,
@@ -227,6 +228,51 @@ class LeakyReluOp(UnaryOp):
         super().verify_()
         if not math.isfinite(self.alpha):
             raise VerifyException(f"alpha {self.alpha} is not finite")
+
+
+FUNCTIONS = ("abs", "exp", "gelu", "gelu_tanh", "log", "rsqrt")
+"""The functions that `qnn.function` may name, which are also the rules' names."""
+
+
+@irdl_op_definition
+class FunctionOp(UnaryOp):
+    """
+    A function by name: `abs`, `exp`, `log`, `rsqrt` (the root's reciprocal), `gelu`
+    (`real / 2 * (1 + erf(real / sqrt(2)))`) or `gelu_tanh`, its approximation
+    `real / 2 * (1 + tanh(sqrt(2 / pi) * (real + 0.044715 * real^3)))`. What `log` and
+    `rsqrt` give at 0 and below is for the contract to say.
+
+    ```mlir
+    %y = qnn.function %x {function = "exp"} : (tensor<4x!in>) -> tensor<4x!out>
+    ```
+    """
+
+    name = "qnn.function"
+
+    function_attr = prop_def(Keyword("function", FUNCTIONS), prop_name="function")
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return (self.function,)
+
+    def __init__(
+        self,
+        input: Value,
+        result_type: Attribute,
+        *,
+        function: str,
+        contract: str | None = None,
+    ):
+        super().__init__(
+            input,
+            result_type,
+            contract=contract,
+            properties={"function": StringAttr(function)},
+        )
+
+    @property
+    def function(self) -> str:
+        return self.function_attr.data
 
 
 @irdl_op_definition

@@ -5,12 +5,21 @@ from __future__ import annotations
 from abc import ABC
 from itertools import zip_longest
 
+from xdsl.dialects.builtin import ShapedType, StringAttr
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, result_def
+from xdsl.irdl import irdl_op_definition, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from .base import ActivatedOp, QnnOp, check_shape
-from .constraints import Quantized, Real, Value, keyword, operand_of
+from .constraints import (
+    Integral,
+    Keyword,
+    Quantized,
+    Real,
+    Value,
+    keyword,
+    operand_of,
+)
 
 
 class BinaryOp(ActivatedOp, ABC):
@@ -39,14 +48,21 @@ class BinaryOp(ActivatedOp, ABC):
         )
 
     def verify_(self) -> None:
-        lhs, rhs = self.lhs.type.get_shape(), self.rhs.type.get_shape()
-        sizes = list(zip_longest(reversed(lhs), reversed(rhs), fillvalue=1))
-        if any(left != right and 1 not in (left, right) for left, right in sizes):
-            raise VerifyException(
-                f"shapes {list(lhs)} of lhs and {list(rhs)} of rhs do not broadcast"
-            )
-        expected = [max(pair) for pair in reversed(sizes)]
-        check_shape("result", self.result.type.get_shape(), expected)
+        check_broadcast(self.lhs.type, self.rhs.type, self.result.type)
+
+
+def check_broadcast(
+    lhs_type: ShapedType, rhs_type: ShapedType, result_type: ShapedType
+) -> None:
+    """Checks that operands broadcast to the result as numpy's do."""
+    lhs, rhs = lhs_type.get_shape(), rhs_type.get_shape()
+    sizes = list(zip_longest(reversed(lhs), reversed(rhs), fillvalue=1))
+    if any(left != right and 1 not in (left, right) for left, right in sizes):
+        raise VerifyException(
+            f"shapes {list(lhs)} of lhs and {list(rhs)} of rhs do not broadcast"
+        )
+    expected = [max(pair) for pair in reversed(sizes)]
+    check_shape("result", result_type.get_shape(), expected)
 
 
 @irdl_op_definition
@@ -90,6 +106,83 @@ class MulOp(BinaryOp):
     """
 
     name = "qnn.mul"
+
+
+@irdl_op_definition
+class SquaredDifferenceOp(BinaryOp):
+    """
+    The square of the real difference of two broadcast operands.
+
+    ```mlir
+    %y = qnn.squared_difference %a, %b
+        : (tensor<4x8x!in>, tensor<4x1x!other>) -> tensor<4x8x!out>
+    ```
+    """
+
+    name = "qnn.squared_difference"
+
+
+@irdl_op_definition
+class PReluOp(BinaryOp):
+    """
+    The real lhs where it is positive, the real product of lhs and rhs elsewhere.
+
+    ```mlir
+    %y = qnn.prelu %x, %alpha
+        : (tensor<4x8x!in>, tensor<8x!other>) -> tensor<4x8x!out>
+    ```
+    """
+
+    name = "qnn.prelu"
+
+
+PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+@irdl_op_definition
+class CompareOp(QnnOp):
+    """
+    Whether real `lhs` and `rhs`, which broadcast, are equal (`eq`), unequal (`ne`), or
+    the lhs is less (`lt`), at most (`le`), more (`gt`) or at least (`ge`) the rhs.
+
+    ```mlir
+    %y = qnn.compare %a, %b {predicate = "lt"}
+        : (tensor<4x8x!in>, tensor<8x!other>) -> tensor<4x8xi1>
+    ```
+    """
+
+    name = "qnn.compare"
+
+    lhs = operand_of(Quantized())
+    rhs = operand_of(Quantized())
+    result = result_def(Integral((1,)))
+
+    predicate_attr = prop_def(Keyword("predicate", PREDICATES), prop_name="predicate")
+
+    def __init__(
+        self,
+        lhs: Value,
+        rhs: Value,
+        result_type: Attribute,
+        *,
+        predicate: str,
+        contract: str | None = None,
+    ):
+        super().__init__(
+            operands=[lhs, rhs],
+            result_types=[result_type],
+            properties={
+                "predicate": StringAttr(predicate),
+                "contract": keyword(contract),
+            },
+        )
+
+    @property
+    def predicate(self) -> str:
+        return self.predicate_attr.data
+
+    def verify_(self) -> None:
+        check_broadcast(self.lhs.type, self.rhs.type, self.result.type)
 
 
 @irdl_op_definition

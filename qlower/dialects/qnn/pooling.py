@@ -197,19 +197,8 @@ class MaxPool2DOp(PoolOp):
         check_same_quantization("result", self.result.type, self.input.type)
 
 
-@irdl_op_definition
-class MeanOp(QnnOp):
-    """
-    Mean over the dimensions `axes`: the accumulator is the sum of the
-    `stored input - zero point`, its count the product of their sizes. The dimensions
-    go, or stay with size 1 with `keep_dims`.
-
-    ```mlir
-    %y = qnn.mean %x {axes = [1, 2]} : (tensor<1x4x4x3x!in>) -> tensor<1x3x!out>
-    ```
-    """
-
-    name = "qnn.mean"
+class ReductionOp(QnnOp, ABC):
+    """An op on all values along some dimensions."""
 
     input = operand_of(Quantized())
     result = result_def(Quantized())
@@ -259,3 +248,62 @@ class MeanOp(QnnOp):
             if self.keep_dims or dimension not in self.axes
         ]
         check_shape("result", self.result.type.get_shape(), kept)
+
+
+@irdl_op_definition
+class MeanOp(ReductionOp):
+    """
+    Mean over the dimensions `axes`: the accumulator is the sum of the
+    `stored input - zero point`, its count the product of their sizes. The dimensions
+    go, or stay with size 1 with `keep_dims`.
+
+    ```mlir
+    %y = qnn.mean %x {axes = [1, 2]} : (tensor<1x4x4x3x!in>) -> tensor<1x3x!out>
+    ```
+    """
+
+    name = "qnn.mean"
+
+
+@irdl_op_definition
+class SumOp(ReductionOp):
+    """
+    The real sum over the dimensions `axes`, which go, or stay with `keep_dims`.
+
+    ```mlir
+    %y = qnn.sum %x {axes = [1, 2]} : (tensor<1x4x4x3x!in>) -> tensor<1x3x!out>
+    ```
+    """
+
+    name = "qnn.sum"
+
+
+@irdl_op_definition
+class L2NormalizeOp(QnnOp):
+    """
+    Rows of the last dimension, divided by the root of the sum of their squares.
+
+    ```mlir
+    %y = qnn.l2_normalize %x : (tensor<2x8x!in>) -> tensor<2x8x!out>
+    ```
+    """
+
+    name = "qnn.l2_normalize"
+
+    input = operand_of(Quantized())
+    result = result_def(Quantized())
+
+    def __init__(
+        self, input: Value, result_type: Attribute, *, contract: str | None = None
+    ):
+        super().__init__(
+            operands=[input],
+            result_types=[result_type],
+            properties={"contract": keyword(contract)},
+        )
+
+    def verify_(self) -> None:
+        shape = self.input.type.get_shape()
+        if not shape:
+            raise VerifyException("an input of rank 0 has no rows")
+        check_shape("result", self.result.type.get_shape(), shape)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float32Type, IntegerType, f32, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from qlower.dialects.fixed import ConvertOp, RoundingMode
 from qlower.model.nests import Nest, scalar_constant
@@ -82,6 +83,12 @@ class Scalars:
     def invert(self, x: SSAValue) -> SSAValue:
         return self.step(arith.XOrIOp(x, self.constant(1, i1)))
 
+    def exp(self, x: SSAValue) -> SSAValue:
+        return self.step(math.ExpOp(x))
+
+    def log(self, x: SSAValue) -> SSAValue:
+        return self.step(math.LogOp(x))
+
     def floor(self, x: SSAValue) -> SSAValue:
         return self.step(math.FloorOp(x))
 
@@ -108,15 +115,15 @@ class Scalars:
             return self.compare("ne", x, self.constant(0, source))
         if isinstance(source, Float32Type):
             return self.step(ConvertOp(x, type, RoundingMode.TOWARD_ZERO))
-        assert isinstance(source, IntegerType)
+        assert isa(source, IntegerType)
         unsigned = self.is_unsigned or source == i1
         if isinstance(type, Float32Type):
-            if source.width.data < 32:
+            if source.bitwidth < 32:
                 x = self.cast(x, i32)
                 unsigned = False
             return self.step((arith.UIToFPOp if unsigned else arith.SIToFPOp)(x, type))
-        assert isinstance(type, IntegerType)
-        if type.width.data < source.width.data:
+        assert isa(type, IntegerType)
+        if type.bitwidth < source.bitwidth:
             return self.step(arith.TruncIOp(x, type))
         return self.step((arith.ExtUIOp if unsigned else arith.ExtSIOp)(x, type))
 

@@ -31,6 +31,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
         "dilation_w_factor",
         "fused_activation_function",
     ),
+    "GeluOptions": ("approximate",),
     "GatherOptions": ("axis", "batch_dims"),
     "FullyConnectedOptions": (
         "fused_activation_function",
@@ -38,6 +39,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
         "keep_num_dims",
     ),
     "DepthToSpaceOptions": ("block_size",),
+    "L2NormOptions": ("fused_activation_function",),
     "LeakyReluOptions": ("alpha",),
     "MirrorPadOptions": ("mode",),
     "MulOptions": ("fused_activation_function",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -22,6 +23,7 @@ from qlower.contracts.values import (
 )
 from qlower.dialects import qnn, quant
 
+from ..values import Array
 from .rules import RuleFunctions, stored_dtype
 
 Unary: TypeAlias = (
@@ -30,11 +32,21 @@ Unary: TypeAlias = (
     | qnn.HardSwishOp
     | qnn.EluOp
     | qnn.LeakyReluOp
+    | qnn.FunctionOp
     | qnn.RequantizeOp
     | qnn.ReluOp
     | qnn.Relu6Op
     | qnn.ClampOp
 )
+
+COMPARISONS: Mapping[str, Callable[[Array, Array], Array]] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
 
 
 @register_impls
@@ -81,6 +93,42 @@ class ElementwiseFunctions(RuleFunctions):
         self, interpreter: Interpreter, op: qnn.MulOp, args: PythonValues
     ) -> PythonValues:
         return self._binary(op, args)
+
+    @impl(qnn.SquaredDifferenceOp)
+    def run_squared_difference(
+        self, interpreter: Interpreter, op: qnn.SquaredDifferenceOp, args: PythonValues
+    ) -> PythonValues:
+        return self._binary(op, args)
+
+    @impl(qnn.PReluOp)
+    def run_prelu(
+        self, interpreter: Interpreter, op: qnn.PReluOp, args: PythonValues
+    ) -> PythonValues:
+        return self._binary(op, args)
+
+    @impl(qnn.CompareOp)
+    def run_compare(
+        self, interpreter: Interpreter, op: qnn.CompareOp, args: PythonValues
+    ) -> PythonValues:
+        lhs, rhs = (
+            self.evaluate(
+                op,
+                "compare",
+                {
+                    "input": stored.astype(np.int32),
+                    **operand_values("input", value.type),
+                },
+                stored.shape,
+            )
+            for stored, value in zip(args, (op.lhs, op.rhs), strict=True)
+        )
+        return (COMPARISONS[op.predicate](lhs, rhs),)
+
+    @impl(qnn.FunctionOp)
+    def run_function(
+        self, interpreter: Interpreter, op: qnn.FunctionOp, args: PythonValues
+    ) -> PythonValues:
+        return self._unary(op, args)
 
     @impl(qnn.SigmoidOp)
     def run_sigmoid(

@@ -24,7 +24,7 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 
-from .rules import RuleFunctions, padded, taps
+from .rules import RuleFunctions, centred, padded, taps
 
 
 @register_impls
@@ -91,10 +91,7 @@ class PoolingFunctions(RuleFunctions):
         low, high = int(values["output_min"]), int(values["output_max"])
         return (np.clip(largest, low, high) if op.activation else largest,)
 
-    @impl(qnn.MeanOp)
-    def run_mean(
-        self, interpreter: Interpreter, op: qnn.MeanOp, args: PythonValues
-    ) -> PythonValues:
+    def _reduce(self, op: qnn.ReductionOp, args: PythonValues) -> PythonValues:
         sums = args[0].astype(np.int64).sum(axis=op.axes, keepdims=op.keep_dims)
         values = {
             "accumulator": sums.astype(np.int32),
@@ -102,4 +99,29 @@ class PoolingFunctions(RuleFunctions):
             **operand_values("input", op.input.type),
             **output_values(self.contract(op), op.result.type),
         }
-        return self.finish(op, "mean", values, op.result)
+        return self.finish(op, op.kind, values, op.result)
+
+    @impl(qnn.MeanOp)
+    def run_mean(
+        self, interpreter: Interpreter, op: qnn.MeanOp, args: PythonValues
+    ) -> PythonValues:
+        return self._reduce(op, args)
+
+    @impl(qnn.SumOp)
+    def run_sum(
+        self, interpreter: Interpreter, op: qnn.SumOp, args: PythonValues
+    ) -> PythonValues:
+        return self._reduce(op, args)
+
+    @impl(qnn.L2NormalizeOp)
+    def run_l2_normalize(
+        self, interpreter: Interpreter, op: qnn.L2NormalizeOp, args: PythonValues
+    ) -> PythonValues:
+        squares = np.square(centred(args[0], op.input).astype(np.int64))
+        values = {
+            "input": args[0].astype(np.int32),
+            "accumulator": squares.sum(axis=-1, keepdims=True).astype(np.int32),
+            **operand_values("input", op.input.type),
+            **output_values(self.contract(op), op.result.type),
+        }
+        return self.finish(op, "l2_normalize", values, op.result)

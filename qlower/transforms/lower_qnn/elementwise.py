@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from qlower.contracts.values import (
@@ -19,9 +20,7 @@ from qlower.model.nests import Nest, broadcast_indices
 from qlower.transforms.lower_qnn.lowering import Lowering
 
 
-def lower_binary(
-    lowering: Lowering, op: qnn.AddOp | qnn.SubOp | qnn.MulOp
-) -> Sequence[SSAValue]:
+def lower_binary(lowering: Lowering, op: qnn.BinaryOp) -> Sequence[SSAValue]:
     """add, sub and mul, with numpy's broadcasting."""
     result = shape_of(op.result)
     nest = Nest(lowering.emit, result)
@@ -33,6 +32,28 @@ def lower_binary(
     rule = op.rules[0]
     type = quantized_element(op.result.type)
     return [lowering.finish_with_rule(nest, rule, runtime, constants, type)]
+
+
+def lower_compare(lowering: Lowering, op: qnn.CompareOp) -> Sequence[SSAValue]:
+    """The rule of each operand, and which of the two numbers is larger."""
+    result = shape_of(op.result)
+    nest = Nest(lowering.emit, result)
+    lhs, rhs = (
+        lowering.apply_rule(
+            nest,
+            "compare",
+            {
+                "input": lowering.read(
+                    nest, value, broadcast_indices(shape_of(value), result)
+                )
+            },
+            operand_values("input", value.type),
+        )
+        for value in (op.lhs, op.rhs)
+    )
+    signed = "" if op.predicate in ("eq", "ne") else "s"
+    comparison = arith.CmpiOp(lhs, rhs, f"{signed}{op.predicate}")
+    return nest.build([nest.add(comparison).result])
 
 
 def lower_requantize(lowering: Lowering, op: qnn.RequantizeOp) -> Sequence[SSAValue]:

@@ -162,7 +162,7 @@ def lower_max_pool2d(lowering: Lowering, op: qnn.MaxPool2DOp) -> Sequence[SSAVal
     return nest.build([lowering.narrow(nest, wide, type)])
 
 
-def lower_mean(lowering: Lowering, op: qnn.MeanOp) -> Sequence[SSAValue]:
+def lower_mean(lowering: Lowering, op: qnn.ReductionOp) -> Sequence[SSAValue]:
     """Sums of stored integers over `axes`, loops (kept... | axes...), then the rule."""
     source = shape_of(op.input)
     kept = [axis for axis in range(len(source)) if axis not in op.axes]
@@ -183,9 +183,34 @@ def lower_mean(lowering: Lowering, op: qnn.MeanOp) -> Sequence[SSAValue]:
     scalar = nest.input(total, range(len(kept)))
     type = quantized_element(op.result.type)
     result = lowering.finish_with_rule(
-        nest, "mean", {"accumulator": scalar}, constants, type
+        nest, op.kind, {"accumulator": scalar}, constants, type
     )
     return [lowering.reshape(result, shape_of(op.result))]
+
+
+def lower_l2_normalize(lowering: Lowering, op: qnn.L2NormalizeOp) -> Sequence[SSAValue]:
+    """The sums of squares of rows, then the rule for each element."""
+    shape = shape_of(op.input)
+    source = quantized_element(op.input.type)
+    loops = range(len(shape))
+    nest = Nest(lowering.emit, shape, reductions=1)
+    zero_point = nest.constant(np.array(source.zero_point, np.int32), i32)
+    wide = lowering.read(nest, op.input, loops)
+    centred = nest.add(arith.SubiOp(wide, zero_point)).result
+    square = nest.add(arith.MuliOp(centred, centred)).result
+    init = lowering.emit.filled(shape[:-1], i32, 0)
+    (sums,) = nest.reduce([init], nest.adding(square))
+    nest = Nest(lowering.emit, shape)
+    runtime = {
+        "input": lowering.read(nest, op.input, loops),
+        "accumulator": nest.input(sums, loops[:-1]),
+    }
+    constants = {
+        **operand_values("input", op.input.type),
+        **output_values(lowering.contract, op.result.type),
+    }
+    type = quantized_element(op.result.type)
+    return [lowering.finish_with_rule(nest, "l2_normalize", runtime, constants, type)]
 
 
 def _tap_counts(op: qnn.AvgPool2DOp) -> Array:

@@ -19,7 +19,12 @@ from qlower.model.nests import Nest, extract, to_index
 from qlower.transforms.lower_qnn.lowering import Lowering
 
 Tabulated: TypeAlias = (
-    qnn.SigmoidOp | qnn.TanhOp | qnn.HardSwishOp | qnn.EluOp | qnn.LeakyReluOp
+    qnn.SigmoidOp
+    | qnn.TanhOp
+    | qnn.HardSwishOp
+    | qnn.EluOp
+    | qnn.LeakyReluOp
+    | qnn.FunctionOp
 )
 
 

@@ -1,0 +1,134 @@
+"""Quantized operators that a contract's rule computes: functions of one value or two,
+comparisons, sums and norms; on plain numbers the same in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.ir import SSAValue
+
+from qlower.dialects import qnn
+
+from ..context import OperatorContext
+from ..importer import Importer
+from ..scalars import Scalars
+from .plain import (
+    NUMBERS,
+    Unary,
+    comparison,
+    fold,
+    is_plain,
+    map_one,
+    map_two,
+    reciprocal_root,
+    reduced_shape,
+    squared_difference,
+)
+
+
+def _function(
+    name: str, real: Unary, types: tuple[str, ...] = ("INT8",)
+) -> Callable[[OperatorContext], None]:
+    """A function of quantized values of some types, or of plain ones."""
+
+    def build(op: OperatorContext) -> None:
+        if is_plain(op):
+            map_one(op, real)
+            return
+        _check_kernel(op, types)
+        type = op.quantized_result_type(op.shape(0))
+        op.finish(qnn.FunctionOp(op.quantized(0), type, function=name))
+
+    return build
+
+
+def _check_kernel(op: OperatorContext, types: tuple[str, ...]) -> None:
+    """Refuse a type that LiteRT has no kernel for."""
+    tensor = op.input(0)
+    if tensor.type not in types:
+        raise op.error(f"{tensor}: LiteRT has no {op.operator.name} of {tensor.type}")
+
+
+def import_gelu(op: OperatorContext) -> None:
+    _check_kernel(op, ("INT8", "UINT8"))
+    name = "gelu_tanh" if op.flag("approximate") else "gelu"
+    type = op.quantized_result_type(op.shape(0))
+    op.finish(qnn.FunctionOp(op.quantized(0), type, function=name))
+
+
+def import_squared_difference(op: OperatorContext) -> None:
+    if is_plain(op):
+        map_two(op, squared_difference, NUMBERS)
+        return
+    _check_kernel(op, ("INT8",))
+    type = op.quantized_result_type(op.broadcast_shape(0, 1))
+    op.finish(qnn.SquaredDifferenceOp(op.quantized(0), op.quantized(1), type))
+
+
+def import_prelu(op: OperatorContext) -> None:
+    if is_plain(op):
+        map_two(op, _prelu, ("FLOAT32",))
+        return
+    type = op.quantized_result_type(op.broadcast_shape(0, 1))
+    op.finish(qnn.PReluOp(op.quantized(0), op.quantized(1), type))
+
+
+def _prelu(steps: Scalars, x: SSAValue, alpha: SSAValue) -> SSAValue:
+    positive = steps.compare("ge", x, steps.constant(0.0, x.type))
+    return steps.select(positive, x, steps.multiply(x, alpha))
+
+
+def _comparison(predicate: str) -> Callable[[OperatorContext], None]:
+    def build(op: OperatorContext) -> None:
+        if is_plain(op):
+            map_two(op, comparison(predicate), (*NUMBERS, "BOOL"))
+            return
+        for number in (0, 1):
+            op.per_tensor(op.input(number))
+        op.check_type(op.input(1), op.input(0).type)
+        type = op.result_type(op.broadcast_shape(0, 1))
+        lhs, rhs = op.value(0), op.value(1)
+        op.finish(qnn.CompareOp(lhs, rhs, type, predicate=predicate))
+
+    return build
+
+
+def import_sum(op: OperatorContext) -> None:
+    if is_plain(op):
+        fold(op, Scalars.add, "0")
+        return
+    axes, shape = reduced_shape(op)
+    type = op.quantized_result_type(shape)
+    op.finish(
+        qnn.SumOp(op.quantized(0), type, axes=axes, keep_dims=op.flag("keep_dims"))
+    )
+
+
+def import_l2_normalization(op: OperatorContext) -> None:
+    type = op.quantized_result_type(op.shape(0))
+    op.finish(qnn.L2NormalizeOp(op.quantized(0), type))
+
+
+IMPORTERS = {
+    "ABS": Importer(_function("abs", Scalars.absolute), (1, 1)),
+    "RSQRT": Importer(_function("rsqrt", reciprocal_root), (1, 1)),
+    "EXP": Importer(_function("exp", Scalars.exp), (1, 1)),
+    "LOG": Importer(_function("log", Scalars.log), (1, 1)),
+    "GELU": Importer(import_gelu, (1, 1), "GeluOptions"),
+    "SQUARED_DIFFERENCE": Importer(import_squared_difference, (2, 2)),
+    "PRELU": Importer(import_prelu, (2, 2)),
+    "SUM": Importer(import_sum, (2, 2), "ReducerOptions"),
+    "L2_NORMALIZATION": Importer(import_l2_normalization, (1, 1), "L2NormOptions"),
+    **{
+        name: Importer(_comparison(predicate), (2, 2))
+        for name, predicate in (
+            ("EQUAL", "eq"),
+            ("NOT_EQUAL", "ne"),
+            ("LESS", "lt"),
+            ("LESS_EQUAL", "le"),
+            ("GREATER", "gt"),
+            ("GREATER_EQUAL", "ge"),
+        )
+    },
+}
