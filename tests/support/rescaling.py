@@ -81,13 +81,13 @@ def check_rescalings(
     rescalings: Sequence[Rescaling], contract: str, expected: Sequence[Array]
 ) -> None:
     """The contract's rule must give the expected bits for all, what is lowered and
-    native code for every fourth one (each is a loop nest to compile)."""
+    native code for every eighth one (each is a loop nest to compile)."""
     model = qlower.Model(_make_module(rescalings))
     _check(Compilation(model, contract).interpreter("qnn"), expected)
-    model = qlower.Model(_make_module(rescalings[::4]))
+    model = qlower.Model(_make_module(rescalings[::8]))
     compilation = Compilation(model, contract)
-    _check(compilation.interpreter("arith"), expected[::4])
-    _check(compilation.function(), expected[::4])
+    _check(compilation.interpreter("arith"), expected[::8])
+    _check(compilation.function(), expected[::8])
 
 
 def _check(executor: Executor, expected: Sequence[Array]) -> None:
