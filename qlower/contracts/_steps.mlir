@@ -77,6 +77,14 @@ func.func private @wide_ratio(%input_scale: f32, %output_scale: f32) -> f64 {
   return %result : f64
 }
 
+// Zero times an infinite ratio would be no number.
+func.func private @require_finite_ratio(%ratio: f32) {
+  %infinity = arith.constant 0x7F800000 : f32
+  %finite = arith.cmpf olt, %ratio, %infinity : f32
+  cf.assert %finite, "the ratio of the scales is 2^128 or more, no float32 number"
+  return
+}
+
 // ---------------------------------------------------------------- arithmetic
 
 func.func private @not(%x: i1) -> i1 {

@@ -40,7 +40,8 @@
 //
 // # Not matched
 // - A value that doesn't fit int32 before clamping saturates; C++ leaves it undefined.
-//   It takes a ratio of scales of more than 1 and an accumulator of more than 2^30.
+//   It takes a ratio of scales of more than 1 and an accumulator of more than 2^30. Ratios that
+//   float32 can't hold are refused.
 // - Glow's graph optimizer may fold a rescale into the operation before it: compare with the
 //   types of the optimized graph.
 // - softmax: Glow computes it in float32 between a dequantize and a quantize; so does this,
@@ -110,6 +111,7 @@ func.func private @store_outside(%steps: f32) -> i32 {
 }
 
 func.func private @to_steps(%x: i32, %ratio: f32) -> f32 {
+  func.call @require_finite_ratio(%ratio) : (f32) -> ()
   %real = arith.sitofp %x : i32 to f32
   %result = arith.mulf %real, %ratio : f32
   return %result : f32

@@ -216,7 +216,7 @@ func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
 func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32) -> i32 {
   %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %scale = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
-  %delegated = func.call @requantize_float32(%product, %scale) : (i32, f32) -> i32
+  %delegated = func.call @requantize_product(%product, %scale) : (i32, f32) -> i32
   %builtin_min, %builtin_max = func.call @activation_range() : () -> (i32, i32)
   %builtin = func.call @tflite.mul(%lhs, %rhs, %builtin_min, %builtin_max) : (i32, i32, i32, i32) -> i32
   %scales = arith.mulf %lhs_scale, %rhs_scale : f32
@@ -227,6 +227,11 @@ func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32) -> i32 {
   %legal = arith.cmpf ole, %scale, %high : f32
   cf.assert %legal, "the product of the scales is 256 times that of the result or more: the delegate declines that, and vectors of 16 bits in the built-in kernel can't hold the result"
   %result = arith.select %supported, %delegated, %builtin : i32
+  return %result : i32
+}
+
+func.func private @requantize_product(%product: i32, %scale: f32) -> i32 {
+  %result = func.call @requantize_float32(%product, %scale) : (i32, f32) -> i32
   return %result : i32
 }
 

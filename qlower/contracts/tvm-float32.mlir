@@ -15,6 +15,7 @@
 //
 // # Quirks
 // - What does not fit 32 bits becomes -2^31, so the smallest stored integer, above too.
+// - Ratios that float32 can't hold are refused.
 //
 // # Not matched
 // - Targets with FMA (haswell and later): LLVM fuses the product and the sum of some loops
@@ -43,6 +44,7 @@ func.func private @requantize_to_i32(
     %x: i32, %input_scale: f32, %per_channel: i1, %output_scale: f32,
     %output_zero_point: i32) -> i32 {
   %ratio = arith.divf %input_scale, %output_scale : f32
+  func.call @require_finite_ratio(%ratio) : (f32) -> ()
   %steps = arith.sitofp %x : i32 to f32
   %scaled = arith.mulf %steps, %ratio : f32
   %zero_point_real = arith.sitofp %output_zero_point : i32 to f32

@@ -14,6 +14,9 @@
 // # Operands
 // All scales, their products and quotients are float32.
 //
+// # Quirks
+// - Ratios that float32 can't hold are refused.
+//
 // # Not matched
 // Between scales whose ratio happens to be a power of two the pass shifts, as
 // tvm-relay-shift does; here they are multiplied too, which differs in negative ties.
@@ -32,6 +35,7 @@ module attributes {
 
 func.func private @multiply_and_round(%x: i32, %input_scale: f32, %output_scale: f32) -> i32 {
   %factor = arith.divf %input_scale, %output_scale : f32
+  func.call @require_finite_ratio(%factor) : (f32) -> ()
   %steps = arith.sitofp %x : i32 to f32
   %product = arith.mulf %steps, %factor : f32
   %result = fixed.convert %product {rounding = half_away} : f32 to i32

@@ -66,7 +66,10 @@ func.func private @requantize_rndnu(%x: i32, %scale: f32) -> i32 {
 func.func private @contraction_on_arm(%accumulator: i32, %input_unsigned: i1) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
   %scale = func.call @product_ratio() : () -> f32
-  %unsigned_result = func.call @requantize_rndnu(%accumulator, %scale) : (i32, f32) -> i32
+  // a ratio that isn't used is no reason to refuse
+  %one = arith.constant 1.0 : f32
+  %used_scale = arith.select %input_unsigned, %scale, %one : f32
+  %unsigned_result = func.call @requantize_rndnu(%accumulator, %used_scale) : (i32, f32) -> i32
   %signed_result = func.call @contraction(%accumulator) : (i32) -> i32
   %result = arith.select %input_unsigned, %unsigned_result, %signed_result : i32
   return %result : i32
@@ -80,10 +83,11 @@ func.func @linear(%accumulator: i32, %input_unsigned: i1) -> i32 {
 }
 
 // src/configs/binary-elementwise-config.c: rndnu for qs8 and qu8.
-func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
-  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
-  %scale = func.call @product_ratio() : () -> f32
-  %result = func.call @requantize_rndnu(%product, %scale) : (i32, f32) -> i32
+// Of smaller ratios than 2^-16, which the delegate declines, the result isn't used.
+func.func private @requantize_product(%product: i32, %scale: f32) -> i32 {
+  %least = arith.constant 1.52587890625e-05 : f32
+  %used_scale = arith.maximumf %scale, %least : f32
+  %result = func.call @requantize_rndnu(%product, %used_scale) : (i32, f32) -> i32
   return %result : i32
 }
 

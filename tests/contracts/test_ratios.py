@@ -41,6 +41,18 @@ def test_absurd_ratios_are_refused(
         compilation.function()
 
 
+@pytest.mark.parametrize(
+    "contract", ["tvm-float32", "tvm-relay-float", "glow-interpreter"]
+)
+def test_infinite_ratios_are_refused(contract: str):
+    compilation = Compilation(linear(1e30, 1e-30), contract)
+    x = np.array([[1, 2, 3]], np.uint8)
+    with pytest.raises(QlowerError, match="no float32 number"):
+        compilation.interpreter("qnn").run([x], {})
+    with pytest.raises(QlowerError, match="no float32 number"):
+        compilation.function()
+
+
 @pytest.mark.parametrize("contract", [*FLOATS, "onnxruntime"])
 @pytest.mark.parametrize("weight_scale", [511.0, 2.0**-100])
 def test_steep_and_flat_ratios_are_taken(weight_scale: float, contract: str):
