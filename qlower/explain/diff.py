@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -201,6 +201,8 @@ class _Comparison:
         left, right = (trace_rows(trace) if trace else [] for trace in traces)
         exact = next((trace.exact for trace in traces if trace is not None), None)
         pairs = pair_rows(left, right, exact) if left and right else []
+        if pair[0] == pair[1]:
+            pairs = [replace(one, is_parting=False) for one in pairs]
         is_same = not any(pair.differs for pair in pairs)
         return ChainPair(
             place,

@@ -160,7 +160,7 @@ def _table(diff: Diff) -> Table[LayerDifference]:
         reference = f"those of {diff.reference}"
     notes = [line.format(reference=reference) for line in LEGEND]
     title = f"{diff.a} and {diff.b}, {counted(diff.runs, 'input')}"
-    return Table(title, diff.layers, columns, notes=notes)
+    return Table(title, diff.layers, columns, notes=notes, whole="--json")
 
 
 def _columns(

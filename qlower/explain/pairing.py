@@ -222,7 +222,7 @@ def pair_table(pairs: Sequence[Pair], left: str, right: str) -> Table[Pair]:
             "exact",
             "exact",
             lambda p: p.both([show_exact(row.exact) for row in p.rows]),
-            rank=2,
+            rank=1,
         ),
         Column(
             "rounding",
@@ -234,7 +234,7 @@ def pair_table(pairs: Sequence[Pair], left: str, right: str) -> Table[Pair]:
             "result so far",
             "so_far",
             lambda p: p.both([so_far(p.left), so_far(p.right)]),
-            rank=1,
+            rank=2,
         ),
         Column(
             "where",
@@ -244,4 +244,4 @@ def pair_table(pairs: Sequence[Pair], left: str, right: str) -> Table[Pair]:
             rank=4,
         ),
     ]
-    return Table("steps", pairs, columns)
+    return Table("steps", pairs, columns, whole="--json")

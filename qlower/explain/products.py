@@ -83,4 +83,4 @@ def product_table(products: list[Product]) -> Table[Product]:
         Column("weight", "weight", lambda row: row.weight),
         Column("product", "product", lambda row: row.value, sums=True),
     ]
-    return Table("products", products, columns, total="sum")
+    return Table("products", products, columns, total="sum", whole="--json")

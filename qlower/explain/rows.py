@@ -224,4 +224,4 @@ def chain_table(chain: Chain, *, all_steps: bool = False) -> Table[Row]:
     notes = ["adds: the error of a rounding, in steps of the result."]
     if len(rows) < len(chain.steps):
         notes[0] += " Steps that change nothing are left out."
-    return Table(f"rule {chain.rule}", rows, COLUMNS, notes=notes)
+    return Table(f"rule {chain.rule}", rows, COLUMNS, notes=notes, whole="--json")

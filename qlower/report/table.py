@@ -61,7 +61,7 @@ class Table(Generic[Row]):
 
     `total` names the last line, which has the sums; without it there is none. `legend`
     explains words that may occur in cells: those that do occur are listed below, after
-    `notes`.
+    `notes`. `whole` is what shows the columns that a narrow terminal doesn't.
     """
 
     title: str
@@ -70,6 +70,7 @@ class Table(Generic[Row]):
     total: str | None = None
     legend: Mapping[str, str] = field(default_factory=dict[str, str])
     notes: Sequence[str] = ()
+    whole: str = "--format csv"
 
     def render(self, format: Format = "plain", width: int | None = None) -> str:
         """The table as text; `width` is the terminal's, in characters, for "plain"."""

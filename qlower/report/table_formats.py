@@ -68,7 +68,7 @@ def plain(table: Table[Row], width: int | None = None) -> str:
     below = [*table.notes, *_legend(table, lines)]
     if left_out:
         titles = ", ".join(column.title or "" for column in left_out)
-        below.append(f"Not shown for want of width: {titles}; --format csv has all.")
+        below.append(f"Not shown for want of width: {titles}; {table.whole} has all.")
     if width is not None:
         below = [line for text in below for line in _wrap(text, width)]
     return "\n".join([*head, rule, *body, *([""] if below else []), *below])
@@ -190,7 +190,9 @@ def _widths(lines: Lines, limit: int | None = None) -> list[int]:
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(
+        text, max(width, 1), break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _fitting(

@@ -1,0 +1,59 @@
+"""What pages show of commands: run again, they print the same.
+
+A block of a page that begins with `$ qlower ...` has a command, in the folder of the
+repository, on a terminal of 100 characters, and all that it prints. Line numbers of
+contracts may be other ones.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from qlower.cli import main
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"```console\n\$ qlower ([^\n]*)\n(.*?)```", re.DOTALL)
+LINE = re.compile(r"(\.mlir:)\d+")
+
+
+def commands() -> list[tuple[str, str, str]]:
+    """Page, arguments and output of each command."""
+    pages = sorted((ROOT / "examples").glob("*/README.md"))
+    return [
+        (page.parent.name, *found.groups())
+        for page in pages
+        for found in BLOCK.finditer(page.read_text())
+    ]
+
+
+def lines(text: str) -> list[str]:
+    return [LINE.sub(r"\1N", line).rstrip() for line in text.strip().splitlines()]
+
+
+@pytest.mark.parametrize(("page", "arguments", "output"), commands())
+def test_a_page_shows_what_a_command_prints(
+    page: str,
+    arguments: str,
+    output: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main(shlex.split(arguments)) in (0, 1)
+    assert lines(capsys.readouterr().out) == lines(output)
+
+
+def test_each_story_is_told_by_a_command() -> None:
+    stories = {
+        "fbgemm-overflow",
+        "glow-divergence",
+        "pytorch-conv-30-or-31",
+        "relay-requantize",
+        "tvm-vs-torch",
+    }
+    assert stories <= {page for page, _, _ in commands()}
