@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from qlower.model.signature import TensorSpec
     from qlower.runtime.executors import JitFunction
     from qlower.runtime.library import CompiledLibrary
+    from qlower.validation.validate import validate
 
 __all__ = [
     "Compiled",
@@ -45,6 +46,7 @@ __all__ = [
     "load_compiled",
     "lower",
     "trace",
+    "validate",
 ]
 
 _NAMES = lazy_table(
@@ -66,6 +68,7 @@ _NAMES = lazy_table(
         "load_compiled": "qlower.api:load_compiled",
         "lower": "qlower.api:lower",
         "trace": "qlower.explain.trace:trace",
+        "validate": "qlower.validation.validate:validate",
     }
 )
 """Where each name comes from; `import qlower` alone loads none of them."""

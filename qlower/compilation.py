@@ -134,10 +134,14 @@ class Compilation:
 
     def function(self) -> JitFunction:
         """The model as native code in this process."""
+        return JitFunction(Executable(self.object), self.variant)
+
+    @property
+    def variant(self) -> Variant:
+        """What the machine code returns."""
         if self.with_layers:
-            return JitFunction(Executable(self.object), self._exposed[1])
-        signature = self.object.signature
-        return JitFunction(Executable(self.object), Variant.plain(signature))
+            return self._exposed[1]
+        return Variant.plain(self.object.signature)
 
     def interpreter(
         self, at: Level = "arith", load: LoadContract | None = None

@@ -23,7 +23,7 @@ FLOORS = (
     ("runtime",),
     ("compilation",),
     ("bisection", "report"),
-    ("bench", "observers", "packages"),
+    ("bench", "observers", "packages", "validation"),
     ("explain",),
     ("api",),
     ("cli",),

@@ -61,6 +61,7 @@ def make_parser() -> ArgumentParser:
         run,
         targets,
         trace,
+        validate,
     )
 
     parser = ArgumentParser(
@@ -87,7 +88,7 @@ def make_parser() -> ArgumentParser:
     common.add_argument(
         "--debug", action="store_true", help="show a traceback for every error"
     )
-    work = (import_, inspect, lint, run, compile, diff, trace, bisect, bench)
+    work = (import_, inspect, lint, run, compile, diff, trace, bisect, validate, bench)
     for command in (*work, contracts, targets, cache):
         command.register(commands, common)
     for command in (completion, help):

@@ -90,9 +90,11 @@ def write_arrays(stream: BinaryIO, arrays: Mapping[str, Array]) -> None:
     stream.write(content.getbuffer())
 
 
-def read_npy(stream: BinaryIO, size: int) -> Array:
-    """Read one array in the format of `.npy` from a stream of `size` bytes, at its
-    beginning; ValueError for a damaged one, or one that holds pickled objects."""
+def read_header(stream: BinaryIO) -> _Header:
+    """Shape, whether in Fortran's order, and type of the array that begins there.
+
+    Raises ValueError for what no array of numbers has.
+    """
     readers = {
         (1, 0): _npy_format.read_array_header_1_0,
         (2, 0): _npy_format.read_array_header_2_0,
@@ -105,6 +107,13 @@ def read_npy(stream: BinaryIO, size: int) -> Array:
         raise ValueError("it holds pickled Python objects")
     if any(extent < 0 for extent in shape):
         raise ValueError(f"the shape {shape} is negative")
+    return shape, fortran_order, dtype
+
+
+def read_npy(stream: BinaryIO, size: int) -> Array:
+    """Read one array in the format of `.npy` from a stream of `size` bytes, at its
+    beginning; ValueError for a damaged one, or one that holds pickled objects."""
+    shape, fortran_order, dtype = read_header(stream)
     needed = math.prod(shape) * dtype.itemsize
     if needed != size - stream.tell():
         raise ValueError(

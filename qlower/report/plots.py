@@ -6,6 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from qlower.diagnostics import QlowerError
+from qlower.extras import install_line
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -14,9 +17,13 @@ BLUE, RED, GREY = "#4c72b0", "#c44e52", "#c8c8c8"
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure of that size in inches; needs matplotlib."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
+    """A figure of that size in inches. QlowerError where matplotlib is missing."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        missing = "matplotlib is not installed"
+        raise QlowerError(missing, help=install_line("plots")) from error
 
     # text stays text, and names in the file don't change from run to run
     mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "qlower"})

@@ -26,6 +26,7 @@ from qlower.model.signature import (
 )
 
 if TYPE_CHECKING:
+    from qlower.codegen.program.module import CompiledObject
     from qlower.contracts.values import LoadContract
     from qlower.runtime.bound import BoundCall
     from qlower.runtime.executable import Executable
@@ -155,6 +156,10 @@ class JitFunction:
         self._executable = executable
         self._variant = variant
 
+    def __reduce__(self) -> tuple[Callable[..., JitFunction], tuple[object, ...]]:
+        """Object code and signature; what loads them needs no compiler."""
+        return load_function, (self._executable.compiled.without_text(), self._variant)
+
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
         """What the function takes, in order."""
@@ -240,6 +245,13 @@ class JitFunction:
 
         title = f"function for {self._executable.compiled.target.cpu}"
         return port_table(title, self.inputs, self.outputs).render("html")
+
+
+def load_function(compiled: CompiledObject, variant: Variant) -> JitFunction:
+    """A function of machine code, loaded into this process."""
+    from qlower.runtime.executable import Executable
+
+    return JitFunction(Executable(compiled), variant)
 
 
 def _as_stored(result: Array, spec: TensorSpec) -> Array:

@@ -15,7 +15,7 @@ code for several levels of an architecture; code for this process may have anoth
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -51,6 +51,10 @@ class CompiledObject:
     flavour: Flavour = PLAIN
     llvm_text: str = ""
     functions: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def without_text(self) -> CompiledObject:
+        """The code alone, as the cache has it."""
+        return replace(self, llvm_text="", functions={})
 
     def assembly(self) -> str:
         """The code as assembly text (compiled again)."""

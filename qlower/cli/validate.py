@@ -1,0 +1,315 @@
+"""`qlower validate`: what contracts make of a set of examples."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qlower.cli.colour import complain
+from qlower.cli.options import (
+    add_command,
+    add_import_options,
+    layer_contracts,
+    model_of,
+)
+from qlower.cli.output import add_format, print_table
+from qlower.cli.parser import ArgumentParser, Commands
+from qlower.cli.progress import clear_status
+from qlower.diagnostics import QlowerError
+
+if TYPE_CHECKING:
+    from qlower.validation.preprocessing import Preprocessing
+    from qlower.validation.validate import Job
+    from qlower.validation.work import Metric
+
+EXAMPLE = """  qlower validate model.tflite --data inputs.npz --labels labels.npy
+  qlower validate model.tflite --data pictures/ --resize 256 --crop 224 \\
+      --mean 127.5 --deviation 127.5 --contract tflite,pytorch-qnnpack
+  qlower validate model.tflite --data x.npy --contract pow2-shift --against tflite
+  qlower validate model.tflite --data set/ --scheduler tcp://10.0.0.1:8786"""
+
+
+def register(commands: Commands, common: ArgumentParser) -> None:
+    """Add the command to the parser."""
+    summary = "tell what contracts make of a set of examples"
+    parser = add_command(commands, common, "validate", summary, EXAMPLE)
+    parser.add_argument("model", metavar="MODEL", help="a model's file")
+    add_import_options(parser)
+    parser.add_argument(
+        "--data",
+        required=True,
+        metavar="SOURCE",
+        help="an .npy, .npz or .parquet file, or a folder of these or of pictures; "
+        "stored values, or real numbers that are then quantized; the first dimension "
+        "counts examples",
+    )
+    parser.add_argument(
+        "--contract",
+        default="",
+        metavar="A,B,...",
+        help="whose arithmetic, one or more; all get the same rows, read once "
+        "(default: the model's own)",
+    )
+    parser.add_argument(
+        "--layer-contract",
+        action="append",
+        default=[],
+        metavar="LAYER=NAME",
+        help="another contract for some layers, as for `qlower run`",
+    )
+    parser.add_argument(
+        "--against",
+        metavar="REFERENCE",
+        help="what outputs are held against: a contract; litert or onnxruntime, on the "
+        "model's own file; or a .tflite or .onnx file, such as the float model",
+    )
+    _add_labels(parser)
+    _add_preprocessing(parser)
+    parser.add_argument(
+        "--metrics",
+        metavar="FILE.py:NAME",
+        help="your own function, called with an example's outputs (real numbers) and "
+        "its set of classes; returns named numbers, whose means are told",
+    )
+    parser.add_argument(
+        "--layers",
+        action="store_true",
+        help="tell which layer loses the signal; --against is a contract",
+    )
+    parser.add_argument(
+        "--classes", action="store_true", help="tell the accuracy of each class"
+    )
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help="the first N examples only"
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="threads that share the examples (default: one a core)",
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="share them among a Dask cluster's workers, which find the data under "
+        "the same path",
+    )
+    parser.add_argument(
+        "--resume",
+        metavar="FILE",
+        help="keep what was counted in this file, and go on from it",
+    )
+    parser.add_argument(
+        "--plot", metavar="FILE", help="draw the figures, as .svg or .png"
+    )
+    add_format(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_labels(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="the right classes, one an example: integers in .npy, .npz, .txt or .csv; "
+        "or .json, where an example may have several, or none",
+    )
+    parser.add_argument(
+        "--label-offset",
+        type=int,
+        default=0,
+        metavar="N",
+        help="added to each label, such as 1 where output 0 is the background",
+    )
+    parser.add_argument(
+        "--class-names",
+        metavar="FILE",
+        help="the classes' names in order, one a line, for picture folders that are "
+        "called so (default: the folders in alphabetical order)",
+    )
+
+
+def _add_preprocessing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--resize",
+        type=_sizes,
+        default=(),
+        metavar="N|HxW",
+        help="resize pictures: the shorter side to N, or to height x width",
+    )
+    parser.add_argument(
+        "--crop", type=_sizes, default=(), metavar="N|HxW", help="crop the centre"
+    )
+    parser.add_argument(
+        "--channels",
+        choices=("rgb", "bgr", "grey"),
+        default="rgb",
+        help="the order of a picture's channels (default: rgb)",
+    )
+    parser.add_argument(
+        "--mean",
+        type=_numbers,
+        default=(0.0,),
+        metavar="X[,Y,Z]",
+        help="subtracted from numbers in [0, 255] (default: 0)",
+    )
+    parser.add_argument(
+        "--deviation",
+        type=_numbers,
+        default=(1.0,),
+        metavar="X[,Y,Z]",
+        help="then divided by (default: 1)",
+    )
+    parser.add_argument(
+        "--stored-pixels",
+        action="store_true",
+        help="pixels are the stored values; of an int8 input, less 128",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check everything, say what a row holds, count, and print."""
+    from qlower.validation.validate import prepare
+    from qlower.validation.validate import run as run_job
+
+    names = _lines(options.class_names)
+    job = prepare(
+        model_of(options.model, options),
+        options.data,
+        contracts=[name for name in options.contract.split(",") if name],
+        against=options.against,
+        labels=None if options.labels is None else Path(options.labels),
+        label_offset=options.label_offset,
+        class_names=names,
+        preprocessing=_preprocessing(options),
+        metric=None if options.metrics is None else load_metric(options.metrics),
+        with_layers=options.layers,
+        layer_contracts=layer_contracts(options.layer_contract),
+        limit=options.limit,
+    )
+    if options.jobs is not None and options.jobs < 1:
+        raise QlowerError(f"--jobs {options.jobs}: at least 1")
+    clear_status()
+    count = (
+        "an unknown number of" if job.source.size is None else f"{job.source.size:,}"
+    )
+    complain(f"note: {count} examples in {options.data}: {job.summary}")
+    with _cluster(options.scheduler) as client, _bar(job) as advance:
+        found = run_job(
+            job,
+            jobs=options.jobs,
+            client=client,
+            resume=None if options.resume is None else Path(options.resume),
+            on_progress=advance,
+        )
+    if options.plot is not None:
+        found.plot(Path(options.plot))
+    if options.format == "json":
+        import json
+
+        print(json.dumps(found.to_dict(), indent=1))
+        return 0
+    print_table(found.table(), options)
+    if options.classes:
+        print_table(found.class_table(), options)
+    if options.layers:
+        print_table(found.layer_table(), options)
+    return 0
+
+
+def load_metric(place: str) -> Metric:
+    """The function NAME of FILE.py:NAME."""
+    import importlib.util
+
+    file, _, name = place.rpartition(":")
+    path = Path(file)
+    if path.suffix != ".py" or not name.isidentifier():
+        raise QlowerError(f"--metrics {place!r} is not FILE.py:NAME")
+    if not path.is_file():
+        raise QlowerError(f"cannot read {path}: there is no such file")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    function: Any = getattr(module, name, None)
+    if function is None:
+        raise QlowerError(f"{path} has no function {name!r}")
+    return function
+
+
+def _preprocessing(options: argparse.Namespace) -> Preprocessing:
+    from qlower.validation.preprocessing import Preprocessing
+
+    return Preprocessing(
+        options.resize,
+        options.crop,
+        options.channels,
+        options.mean,
+        options.deviation,
+        options.stored_pixels,
+    )
+
+
+def _lines(path: str | None) -> list[str] | None:
+    if path is None:
+        return None
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise QlowerError(f"cannot read {path}: {error}") from error
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(int(size) for size in text.split("x"))
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(float(number) for number in text.split(","))
+
+
+@contextmanager
+def _cluster(address: str | None) -> Generator[Any]:
+    """A client of the cluster, if there is one."""
+    if address is None:
+        yield None
+        return
+    from qlower.extras import install_line
+
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise QlowerError("dask is not installed", help=install_line("dask")) from error
+    try:
+        client: Any = Client(address, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise QlowerError(f"no scheduler at {address}: {error}") from error
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def _bar(job: Job) -> Generator[Callable[[int], None] | None]:
+    """A progress bar with rate and time left, on a terminal, if `tqdm` is installed."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        yield None
+        return
+    total = job.source.size
+    if total is not None and job.limit is not None:
+        total = min(total, job.limit)
+    with tqdm(total=total, unit="row", leave=False, file=sys.stderr) as bar:
+
+        def advance(rows: int) -> None:
+            bar.update(rows - bar.n)
+
+        yield advance

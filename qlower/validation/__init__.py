@@ -1,0 +1,1 @@
+"""Sets of examples: reading, running and counting them."""

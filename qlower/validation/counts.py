@@ -1,0 +1,286 @@
+"""What is counted of a set: integers, so that no order of adding changes the answer.
+
+A set is cut into chunks, each is counted by itself, and counts are added in whatever
+order they come: addition of integers is associative, so one thread, many, a cluster and
+a run that was interrupted give the same figures to the last digit. Whatever is derived
+(shares, decibels) is computed once, from the sums.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qlower.files.arrays import Array
+from qlower.model.signature import TensorSpec
+
+Classes: TypeAlias = frozenset[int] | None
+"""The classes that are right for an example; None or empty where nobody said."""
+
+Ticks: TypeAlias = NDArray[np.int64]
+"""Stored values less their zero point, in ticks: 1/256 of a step of the own output."""
+
+TICKS = 256
+"""Ticks a step, fine enough to hold a float reference against steps."""
+
+_LARGEST_TICK = 1 << 40
+"""Where ticks saturate: beyond any 32-bit stored value."""
+
+NAMED_FAILURES = 20
+"""Rows that could not be used are all counted, and so many of them are named."""
+
+
+@dataclass
+class Signal:
+    """How one tensor differs from its reference, in ticks, over all examples."""
+
+    elements: int = 0
+    differing: int = 0
+    largest: int = 0
+    absolute: int = 0
+    """The sum of |own - reference|."""
+    noise: int = 0
+    """The sum of (own - reference)^2."""
+    power: int = 0
+    """The sum of reference^2."""
+    own_power: int = 0
+    product: int = 0
+    """The sum of own * reference."""
+
+    def count(self, own: Ticks, reference: Ticks) -> None:
+        """Add the elements of two tensors of one shape."""
+        difference = own - reference
+        magnitude = np.abs(difference)
+        self.elements += difference.size
+        self.differing += int(np.count_nonzero(difference))
+        self.largest = max(self.largest, int(magnitude.max(initial=0)))
+        self.absolute += _dot(magnitude, np.ones_like(magnitude))
+        self.noise += _dot(difference, difference)
+        self.power += _dot(reference, reference)
+        self.own_power += _dot(own, own)
+        self.product += _dot(own, reference)
+
+    def add(self, other: Signal) -> None:
+        """Add what another count found."""
+        for name, value in vars(other).items():
+            own: int = getattr(self, name)
+            setattr(self, name, max(own, value) if name == "largest" else own + value)
+
+    @property
+    def mean_steps(self) -> float:
+        """The mean of |own - reference|, in steps."""
+        return self.absolute / (TICKS * self.elements) if self.elements else 0.0
+
+    @property
+    def largest_steps(self) -> float:
+        """The largest |own - reference|, in steps."""
+        return self.largest / TICKS
+
+    @property
+    def decibels(self) -> float:
+        """Signal to noise: 10 log10 of the reference's power over the noise's."""
+        if self.noise == 0:
+            return math.inf
+        if self.power == 0:
+            return -math.inf
+        return 10 * (math.log10(self.power) - math.log10(self.noise))
+
+    @property
+    def cosine(self) -> float | None:
+        """The cosine between own and reference; None where one of them is all zero."""
+        if self.power == 0 or self.own_power == 0:
+            return None
+        return self.product / (math.sqrt(self.power) * math.sqrt(self.own_power))
+
+
+@dataclass
+class Counts:
+    """What one contract did on a set."""
+
+    examples: int = 0
+    labelled: int = 0
+    top1: int = 0
+    top5: int = 0
+    agreeing: int = 0
+    """Examples whose largest output is where the reference has its own."""
+    compared: int = 0
+    output: Signal = field(default_factory=Signal)
+    steps: Counter[int] = field(default_factory=Counter[int])
+    """How often an output lies so many steps above its reference (rounded)."""
+    confusion: Counter[tuple[int, int]] = field(
+        default_factory=Counter[tuple[int, int]]
+    )
+    """How often an example of a class (the first) was taken for another."""
+    layers: dict[str, Signal] = field(default_factory=dict[str, Signal])
+    custom: dict[str, Fraction] = field(default_factory=dict[str, Fraction])
+    """Sums of what the user's own function gave; exact, as integers are."""
+
+    def count_classes(self, scores: Array, classes: Sequence[Classes]) -> Array:
+        """Count hits of `scores`, examples x classes; returns each one's largest.
+
+        Of equal scores the first counts as the largest, as in `argmax`.
+        """
+        found = scores.argmax(axis=1)
+        self.examples += len(scores)
+        for score, best, right in zip(scores, found.tolist(), classes, strict=True):
+            if not right:
+                continue
+            self.labelled += 1
+            self.top1 += best in right
+            self.top5 += best in right or any(_rank(score, c) < 5 for c in right)
+            self.confusion[best if best in right else min(right), best] += 1
+        return found
+
+    def count_against(
+        self, own: TensorSpec, got: Array, reference: TensorSpec, wanted: Array
+    ) -> None:
+        """Count how an output differs from its reference; both examples x elements."""
+        ticks, reference_ticks = (
+            to_ticks(own, own, got),
+            to_ticks(own, reference, wanted),
+        )
+        self.compared += len(got)
+        self.agreeing += int(
+            np.count_nonzero(got.argmax(axis=1) == wanted.argmax(axis=1))
+        )
+        self.output.count(ticks, reference_ticks)
+        steps = np.rint((ticks - reference_ticks) / TICKS).astype(np.int64)
+        values, counts = np.unique(steps, return_counts=True)
+        self.steps.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+
+    def count_custom(self, values: Mapping[str, float]) -> None:
+        """Add what the user's function gave for one example: finite numbers."""
+        for name, value in values.items():
+            self.custom[name] = self.custom.get(name, Fraction(0)) + Fraction(value)
+
+    def add(self, other: Counts) -> None:
+        """Add what another count found, of other examples."""
+        for name in ("examples", "labelled", "top1", "top5", "agreeing", "compared"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.output.add(other.output)
+        self.steps.update(other.steps)
+        self.confusion.update(other.confusion)
+        for layer, signal in other.layers.items():
+            self.layers.setdefault(layer, Signal()).add(signal)
+        for name, total in other.custom.items():
+            self.custom[name] = self.custom.get(name, Fraction(0)) + total
+
+    @property
+    def by_class(self) -> dict[int, tuple[int, int]]:
+        """For each class its examples, and how many of them were met."""
+        found: dict[int, tuple[int, int]] = {}
+        for (right, taken), count in sorted(self.confusion.items()):
+            examples, hits = found.get(right, (0, 0))
+            found[right] = (examples + count, hits + (count if right == taken else 0))
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data that `from_json` reads back."""
+        return {
+            **vars(self),
+            "output": vars(self.output),
+            "steps": sorted(self.steps.items()),
+            "confusion": [[*pair, n] for pair, n in sorted(self.confusion.items())],
+            "layers": {name: vars(signal) for name, signal in self.layers.items()},
+            "custom": {name: str(total) for name, total in self.custom.items()},
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Counts:
+        """The counts that `to_json` made `data` of."""
+        made: dict[str, Any] = {
+            **data,
+            "output": Signal(**data["output"]),
+            "steps": Counter(dict(data["steps"])),
+            "confusion": Counter({(a, b): n for a, b, n in data["confusion"]}),
+            "layers": {k: Signal(**signal) for k, signal in data["layers"].items()},
+            "custom": {k: Fraction(total) for k, total in data["custom"].items()},
+        }
+        return Counts(**made)
+
+
+@dataclass
+class Partial:
+    """The counts of some chunks: for each contract, and of rows that failed."""
+
+    counts: dict[str, Counts] = field(default_factory=dict[str, Counts])
+    rows: int = 0
+    failed: int = 0
+    failures: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    """The first rows that failed, by number, each with its reason."""
+
+    def fail(self, row: int, reason: str) -> None:
+        """Note a row that can't be used."""
+        self.failed += 1
+        self.failures = sorted([*self.failures, (row, reason)])[:NAMED_FAILURES]
+
+    def add(self, other: Partial) -> None:
+        """Add what was counted of other chunks."""
+        self.rows += other.rows
+        self.failed += other.failed
+        self.failures = sorted(self.failures + other.failures)[:NAMED_FAILURES]
+        for name, counts in other.counts.items():
+            self.counts.setdefault(name, Counts()).add(counts)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data that `from_json` reads back."""
+        counts = {name: counts.to_json() for name, counts in self.counts.items()}
+        return {**vars(self), "counts": counts}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Partial:
+        """The counts that `to_json` made `data` of."""
+        counts = {name: Counts.from_json(c) for name, c in data["counts"].items()}
+        failures = [(int(row), str(reason)) for row, reason in data["failures"]]
+        return Partial(counts, data["rows"], data["failed"], failures)
+
+
+def to_ticks(own: TensorSpec, spec: TensorSpec, values: Array) -> Ticks:
+    """Values of `spec`'s storage as ticks of `own`: exact where both are stored alike.
+
+    Where `own` isn't quantized, its step is 2^-20; NaN counts as 0.
+    """
+    if own.scale is not None and own.scale == spec.scale:
+        assert spec.zero_point is not None
+        return (values.astype(np.int64) - spec.zero_point) * TICKS
+    if own.scale is None and values.dtype.kind in "iub" and not spec.scales:
+        return values.astype(np.int64) * TICKS
+    step = 2.0**-20 if own.scale is None else own.scale
+    ticks = np.rint(spec.dequantize(values) * (TICKS / step))
+    ticks = np.clip(np.nan_to_num(ticks), -_LARGEST_TICK, _LARGEST_TICK)
+    return ticks.astype(np.int64)
+
+
+def wilson_interval(hits: int, count: int) -> tuple[float, float]:
+    """The 95 % confidence interval of a share, by E. B. Wilson's formula (1927)."""
+    z = 1.959963984540054  # the normal distribution's quantile at 97.5 %
+    share, spread = hits / count, z * z / count
+    centre = share + spread / 2
+    half = z * math.sqrt(share * (1 - share) / count + spread / (4 * count))
+    return (centre - half) / (1 + spread), (centre + half) / (1 + spread)
+
+
+def _rank(scores: Array, index: int) -> int:
+    """How many come before an element, in falling order, the first of equals first."""
+    own = scores[index]
+    before = int(np.count_nonzero(scores > own))
+    return before + int(np.count_nonzero(scores[:index] == own))
+
+
+def _dot(a: Ticks, b: Ticks) -> int:
+    """The exact inner product."""
+    peak = int(np.abs(a).max(initial=0)) * int(np.abs(b).max(initial=0))
+    if peak * a.size < 1 << 53:  # exact in doubles, which BLAS is fast at
+        return int(np.dot(a.ravel().astype(np.float64), b.ravel().astype(np.float64)))
+    if peak * a.size < 1 << 63:
+        return int(np.dot(a.ravel(), b.ravel()))
+    return sum(
+        x * y for x, y in zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)
+    )

@@ -1,0 +1,87 @@
+"""The right classes of examples, from files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from qlower.diagnostics import QlowerError
+from qlower.files.arrays import read_arrays
+from qlower.validation.counts import Classes
+
+LABEL_FILES = ".npy, .npz, .json, .txt or .csv"
+
+
+def read_labels(path: Path) -> tuple[Classes, ...]:
+    """The classes of each example, in order.
+
+    An `.npy` or `.npz` file holds one array of integers, a line of `.txt` or `.csv` an
+    integer (nothing: unknown). An item of `.json` is a class, a list of classes that
+    are all right (none: unknown), or an object with that as "label" or "labels".
+    """
+    try:
+        if path.suffix in (".npy", ".npz"):
+            return _of_array(path)
+        if path.suffix == ".json":
+            items: Any = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(items, list):
+                raise QlowerError(f"{path}: labels are a list, one item an example")
+            numbered = enumerate(cast(list[Any], items))
+            return tuple(_of_item(path, n, item) for n, item in numbered)
+        if path.suffix in (".txt", ".csv"):
+            lines = path.read_text(encoding="utf-8").splitlines()
+            return tuple(_of_line(path, n, line) for n, line in enumerate(lines, 1))
+    except OSError as error:
+        raise QlowerError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise QlowerError(f"cannot read {path}: {error}") from error
+    raise QlowerError(f"{path}: labels are read from {LABEL_FILES} files")
+
+
+def check_labels(labels: Sequence[Classes], path: Path, classes: int) -> None:
+    """Refuse labels outside of [0, classes), the first of them by its example."""
+    for number, right in enumerate(labels):
+        for label in sorted(right or ()):
+            if not 0 <= label < classes:
+                raise QlowerError(
+                    f"{path}: {label} (example {number}) is no label, they are in "
+                    f"[0, {classes})"
+                )
+
+
+def _of_array(path: Path) -> tuple[Classes, ...]:
+    arrays = read_arrays(path)
+    if len(arrays) != 1:
+        raise QlowerError(f"{path} holds {len(arrays)} arrays, 1 is needed")
+    (array,) = arrays.values()
+    if array.dtype.kind not in "iu":
+        raise QlowerError(f"{path} holds {array.dtype}, labels are integers")
+    if array.ndim != 1 and array.shape[1:] != (1,):
+        raise QlowerError(f"{path} holds an array of shape {list(array.shape)}")
+    return tuple(
+        frozenset([label]) for label in array.astype(np.int64).ravel().tolist()
+    )
+
+
+def _of_item(path: Path, number: int, item: Any) -> Classes:
+    if isinstance(item, dict):
+        entries = cast(dict[str, Any], item)
+        item = entries.get("labels", entries.get("label"))
+    given = cast(list[Any], item) if isinstance(item, list) else [item]
+    labels = [label for label in given if label is not None]
+    if not all(isinstance(label, int) for label in labels):
+        raise QlowerError(f"{path}: {item!r} (example {number}) is no label")
+    return frozenset(labels)
+
+
+def _of_line(path: Path, number: int, line: str) -> Classes:
+    text = line.strip()
+    if not text:
+        return None
+    if not text.removeprefix("-").isdecimal():
+        raise QlowerError(f"{path}:{number}:1: error: {text!r} is no label")
+    return frozenset([int(text)])

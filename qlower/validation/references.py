@@ -1,0 +1,168 @@
+"""Systems that contracts are held against: LiteRT and ONNX Runtime, where installed,
+on the model itself or on another one, such as the float model that it was made of."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qlower.diagnostics import QlowerError
+from qlower.extras import install_line
+from qlower.files.arrays import Array
+from qlower.model.signature import TensorSpec
+
+SYSTEMS = ("litert", "onnxruntime")
+"""Systems that run the model's own file."""
+
+
+@dataclass(frozen=True)
+class LiveReference:
+    """A model's file in LiteRT (`.tflite`) or ONNX Runtime (`.onnx`).
+
+    `inputs` are those of the model that is validated: what they store becomes real
+    where the file takes real numbers, and moves its channels first where that does.
+    """
+
+    path: Path
+    inputs: tuple[TensorSpec, ...]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"path": self.path, "inputs": self.inputs}
+
+    @property
+    def name(self) -> str:
+        """The system, and the file."""
+        system = "litert" if self.path.suffix == ".tflite" else "onnxruntime"
+        return f"{self.path.name} ({system})"
+
+    @property
+    def output(self) -> TensorSpec:
+        """What the first output holds."""
+        return self._session().output
+
+    def run(self, inputs: Sequence[Array]) -> Array:
+        """The first output for stored inputs."""
+        session = self._session()
+        pairs = zip(self.inputs, session.inputs, inputs, strict=True)
+        return session.run([_converted(own, other, x) for own, other, x in pairs])
+
+    def _session(self) -> _Session:
+        local = self._local
+        if not hasattr(local, "session"):
+            is_lite = self.path.suffix == ".tflite"
+            local.session = (_LiteRt if is_lite else _OnnxRuntime)(self.path)
+            if len(local.session.inputs) != len(self.inputs):
+                raise QlowerError(
+                    f"{self.path} takes {len(local.session.inputs)} inputs, the model "
+                    f"takes {len(self.inputs)}"
+                )
+        return local.session
+
+    @cached_property
+    def _local(self) -> Any:
+        """A session a thread: LiteRT's interpreters are not to be shared."""
+        return threading.local()
+
+
+class _LiteRt:
+    """LiteRT's reference kernels."""
+
+    def __init__(self, path: Path) -> None:
+        module = _import("ai_edge_litert.interpreter", "litert")
+        try:
+            self._interpreter: Any = module.Interpreter(
+                model_path=str(path),
+                experimental_op_resolver_type=module.OpResolverType.BUILTIN_REF,
+            )
+            self._interpreter.allocate_tensors()
+        except (ValueError, RuntimeError) as error:
+            raise QlowerError(f"LiteRT can't run {path}: {error}") from error
+        self._details = self._interpreter.get_input_details()
+        self.inputs = [_lite_spec(detail) for detail in self._details]
+        self._output = self._interpreter.get_output_details()[0]
+        self.output = _lite_spec(self._output)
+
+    def run(self, inputs: Sequence[Array]) -> Array:
+        for detail, array in zip(self._details, inputs, strict=True):
+            self._interpreter.set_tensor(detail["index"], array)
+        self._interpreter.invoke()
+        return np.array(self._interpreter.get_tensor(self._output["index"]))
+
+
+class _OnnxRuntime:
+    """ONNX Runtime on one thread; int8 is computed in integers where it can be."""
+
+    def __init__(self, path: Path) -> None:
+        module = _import("onnxruntime", "peers")
+        options = module.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.add_session_config_entry("session.qdqisint8allowed", "1")
+        try:
+            self._session: Any = module.InferenceSession(
+                str(path), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # its own classes, which aren't public
+            raise QlowerError(f"ONNX Runtime can't run {path}: {error}") from error
+        self.inputs = [_onnx_spec(port) for port in self._session.get_inputs()]
+        self.output = _onnx_spec(self._session.get_outputs()[0])
+
+    def run(self, inputs: Sequence[Array]) -> Array:
+        pairs = zip(self.inputs, inputs, strict=True)
+        feed = {spec.name: array for spec, array in pairs}
+        return np.asarray(self._session.run(None, feed)[0])
+
+
+_Session = _LiteRt | _OnnxRuntime
+
+
+def _converted(own: TensorSpec, other: TensorSpec, stored: Array) -> Array:
+    """A stored input as the other system takes it."""
+    array = stored
+    if np.dtype(other.dtype).kind == "f" and own.scales:
+        array = own.dequantize(stored)
+    shape = tuple(array.shape)
+    if shape != other.shape and len(shape) == 4:
+        first = (shape[0], shape[3], shape[1], shape[2])
+        if first == other.shape:
+            array = np.moveaxis(array, -1, 1)
+    if array.size != np.prod(other.shape):
+        raise QlowerError(
+            f"input {own.name!r} has shape {list(own.shape)}, {other.name!r} of the "
+            f"reference {list(other.shape)}"
+        )
+    return np.ascontiguousarray(array.reshape(other.shape), other.dtype)
+
+
+def _lite_spec(detail: Any) -> TensorSpec:
+    scale, zero_point = detail["quantization"]
+    is_quantized = scale != 0
+    return TensorSpec(
+        str(detail["name"]),
+        tuple(int(size) for size in detail["shape"]),
+        np.dtype(detail["dtype"]).name,
+        (float(scale),) if is_quantized else (),
+        (int(zero_point),) if is_quantized else (),
+    )
+
+
+def _onnx_spec(port: Any) -> TensorSpec:
+    shape = tuple(size if isinstance(size, int) else 1 for size in port.shape)
+    element = str(port.type).removeprefix("tensor(").removesuffix(")")
+    names = {"float": "float32", "double": "float64"}
+    return TensorSpec(str(port.name), shape, names.get(element, element))
+
+
+def _import(module: str, extra: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise QlowerError(
+            f"{module.partition('.')[0]} is not installed", help=install_line(extra)
+        ) from error

@@ -1,0 +1,291 @@
+"""What a validation found: tables, plain data, a picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qlower.report.table import NOTHING, Column, Table
+from qlower.validation.counts import Counts, Signal, wilson_interval
+
+
+@dataclass(frozen=True)
+class ContractRow:
+    """One contract's figures."""
+
+    contract: str
+    counts: Counts
+
+    def share(self, hits: int) -> float | None:
+        """A share of the labelled examples."""
+        return hits / self.counts.labelled if self.counts.labelled else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % confidence interval of the top-1 accuracy."""
+        counts = self.counts
+        return (
+            wilson_interval(counts.top1, counts.labelled) if counts.labelled else None
+        )
+
+
+@dataclass(frozen=True)
+class SignalRow:
+    """One layer's figures under one contract."""
+
+    contract: str
+    layer: str
+    signal: Signal
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """One class's figures under one contract."""
+
+    contract: str
+    label: int
+    examples: int
+    met: int
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What contracts made of a set of examples.
+
+    `rows` were read, of which `failed` could not be used; the first of these are in
+    `failures` by number. `counts` has each contract's sums of integers, from which all
+    figures are computed.
+    """
+
+    rows: int
+    failed: int
+    failures: tuple[tuple[int, str], ...]
+    against: str | None
+    counts: Mapping[str, Counts]
+
+    @property
+    def contracts(self) -> list[ContractRow]:
+        """The contracts in order."""
+        return [ContractRow(name, counts) for name, counts in self.counts.items()]
+
+    def table(self) -> Table[ContractRow]:
+        """A row a contract."""
+        columns: list[Column[ContractRow]] = [
+            Column("contract", "contract", lambda r: r.contract, right=False),
+            Column("examples", "examples", _examples),
+        ]
+        if any(row.counts.labelled for row in self.contracts):
+            columns += [
+                Column("labelled", "labelled", _labelled, rank=1),
+                Column("top-1", "top1", lambda r: r.share(r.counts.top1), _percent(1)),
+                Column("95 %", "interval", lambda r: r.interval, _interval),
+                Column("top-5", "top5", lambda r: r.share(r.counts.top5), _percent(5)),
+            ]
+        if self.against is not None:
+            columns += [
+                Column("argmax agrees", "agreement", _agreement, _shown_agreement),
+                Column(
+                    "outputs that differ", "differing", _differing, _shown_differing
+                ),
+                Column("mean", "mean_steps", _of_output("mean_steps")),
+                Column("largest", "largest_steps", _of_output("largest_steps")),
+                Column("dB", "decibels", _of_output("decibels"), _decibels),
+                Column("cosine", "cosine", _of_output("cosine"), _cosine),
+            ]
+        names = sorted({name for row in self.contracts for name in row.counts.custom})
+        for name in names:
+            columns += [Column(name, name, _mean_of(name))]
+        notes: list[str] = []
+        if self.against is not None:
+            notes.append(
+                f"held against {self.against}; mean and largest difference in steps of "
+                "the output, signal to noise in dB"
+            )
+        if self.failed:
+            notes.append(f"{self.failed:,} of {self.rows:,} rows could not be used:")
+            notes += [f"  row {row}: {reason}" for row, reason in self.failures]
+            more = self.failed - len(self.failures)
+            notes += [f"  and {more:,} more"] if more else []
+        return Table("validation", self.contracts, columns, notes=notes)
+
+    def class_table(self) -> Table[ClassRow]:
+        """A row a contract and class."""
+        rows = [
+            ClassRow(row.contract, label, examples, met)
+            for row in self.contracts
+            for label, (examples, met) in row.counts.by_class.items()
+        ]
+        return Table(
+            "classes",
+            rows,
+            [
+                Column("contract", "contract", lambda r: r.contract, right=False),
+                Column("class", "class", lambda r: r.label),
+                Column("examples", "examples", lambda r: r.examples),
+                Column("met", "met", lambda r: r.met),
+                Column(
+                    "top-1",
+                    "top1",
+                    lambda r: r.met / r.examples,
+                    lambda r: f"{r.met / r.examples:.2%}",
+                ),
+            ],
+        )
+
+    def layer_table(self) -> Table[SignalRow]:
+        """A row a contract and layer, in the order in which layers run."""
+        rows = [
+            SignalRow(row.contract, layer, signal)
+            for row in self.contracts
+            for layer, signal in row.counts.layers.items()
+        ]
+        return Table(
+            "layers",
+            rows,
+            [
+                Column("contract", "contract", lambda r: r.contract, right=False),
+                Column("layer", "layer", lambda r: r.layer, right=False, least=12),
+                Column("elements", "elements", lambda r: r.signal.elements, rank=1),
+                Column(
+                    "differ",
+                    "differing",
+                    lambda r: r.signal.differing,
+                    lambda r: _share(r.signal.differing, r.signal.elements),
+                ),
+                Column("mean", "mean_steps", lambda r: r.signal.mean_steps),
+                Column("largest", "largest_steps", lambda r: r.signal.largest_steps),
+                Column(
+                    "dB",
+                    "decibels",
+                    lambda r: _finite(r.signal.decibels),
+                    lambda r: _shown_decibels(r.signal),
+                ),
+            ],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, and the sums that they come from, as plain data."""
+        return {
+            "rows": self.rows,
+            "failed": self.failed,
+            "failures": [{"row": row, "reason": why} for row, why in self.failures],
+            "against": self.against,
+            "contracts": self.table().records(),
+            "classes": self.class_table().records(),
+            "layers": self.layer_table().records(),
+            "sums": {name: counts.to_json() for name, counts in self.counts.items()},
+        }
+
+    def plot(self, path: Path) -> None:
+        """Draw the accuracies with their intervals, or else how outputs differ."""
+        from qlower.report.plots import BLUE, new_figure, save
+
+        rows = self.contracts
+        figure = new_figure(6.4, 1.2 + 0.35 * len(rows))
+        axes: Any = figure.subplots()  # pyright: ignore[reportUnknownMemberType]
+        places = range(len(rows))
+        if any(row.counts.labelled for row in rows):
+            values = [100 * (row.share(row.counts.top1) or 0.0) for row in rows]
+            ends = [row.interval or (0.0, 0.0) for row in rows]
+            below = [v - 100 * low for v, (low, _) in zip(values, ends, strict=True)]
+            above = [100 * high - v for v, (_, high) in zip(values, ends, strict=True)]
+            axes.barh(places, values, color=BLUE, xerr=(below, above))
+            axes.set_xlabel("top-1 accuracy in %, and its 95 % confidence interval")
+            axes.set_xlim(0, 100)
+        else:
+            shares = [
+                100 * row.counts.output.differing / max(1, row.counts.output.elements)
+                for row in rows
+            ]
+            axes.barh(places, shares, color=BLUE)
+            axes.set_xlabel(f"outputs that differ from {self.against}, in %")
+        axes.set_yticks(places, [row.contract for row in rows])
+        axes.invert_yaxis()
+        save(figure, path)
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table().render("html")
+
+
+def _examples(row: ContractRow) -> int:
+    return row.counts.examples
+
+
+def _labelled(row: ContractRow) -> int:
+    return row.counts.labelled
+
+
+def _percent(top: int) -> Any:
+    def show(row: ContractRow) -> str:
+        share = row.share(row.counts.top1 if top == 1 else row.counts.top5)
+        return NOTHING if share is None else f"{share:.2%}"
+
+    return show
+
+
+def _interval(row: ContractRow) -> str:
+    return NOTHING if row.interval is None else "{:.1%} to {:.1%}".format(*row.interval)
+
+
+def _agreement(row: ContractRow) -> float | None:
+    counts = row.counts
+    return counts.agreeing / counts.compared if counts.compared else None
+
+
+def _shown_agreement(row: ContractRow) -> str:
+    share = _agreement(row)
+    return NOTHING if share is None else f"{share:.2%}"
+
+
+def _differing(row: ContractRow) -> int | None:
+    return row.counts.output.differing if row.counts.compared else None
+
+
+def _shown_differing(row: ContractRow) -> str:
+    output = row.counts.output
+    return _share(output.differing, output.elements)
+
+
+def _share(count: int, whole: int) -> str:
+    return NOTHING if whole == 0 else f"{count:,} ({count / whole:.2%})"
+
+
+def _of_output(name: str) -> Any:
+    def value(row: ContractRow) -> float | None:
+        if not row.counts.compared:
+            return None
+        found: float | None = getattr(row.counts.output, name)
+        return None if found is None else _finite(found)
+
+    return value
+
+
+def _decibels(row: ContractRow) -> str:
+    return _shown_decibels(row.counts.output) if row.counts.compared else NOTHING
+
+
+def _shown_decibels(signal: Signal) -> str:
+    return "equal" if signal.noise == 0 else f"{signal.decibels:.1f}"
+
+
+def _cosine(row: ContractRow) -> str:
+    found = row.counts.output.cosine if row.counts.compared else None
+    return NOTHING if found is None else f"{found:.6f}"
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _mean_of(name: str) -> Any:
+    def value(row: ContractRow) -> float | None:
+        total = row.counts.custom.get(name)
+        return None if total is None else float(total / row.counts.examples)
+
+    return value

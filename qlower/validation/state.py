@@ -1,0 +1,78 @@
+"""What was counted so far, in a file, so that interrupted work goes on from there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from qlower.diagnostics import QlowerError, warn
+from qlower.files.replacing import replacing
+from qlower.validation.counts import Partial
+from qlower.validation.sources import Chunk
+
+_SECONDS_BETWEEN = 5.0
+"""How much work may be lost when the machine stops."""
+
+
+@dataclass
+class Progress:
+    """The sum of all chunks that are done, and which these are.
+
+    `key` says what the counts are of: a file with another key is refused.
+    """
+
+    key: dict[str, Any]
+    path: Path | None = None
+    total: Partial = field(default_factory=Partial)
+    done: set[int] = field(default_factory=set[int])
+    """The first row of each chunk that is in `total`."""
+
+    _saved: float = field(default_factory=monotonic)
+
+    def load(self) -> None:
+        """Take up what the file has, if there is one."""
+        if self.path is None or not self.path.exists():
+            return
+        try:
+            data = json.loads(self.path.read_text(encoding="utf-8"))
+            found: dict[str, Any] = data["key"]
+            total, done = Partial.from_json(data["total"]), set(map(int, data["done"]))
+        except OSError as error:
+            raise QlowerError(f"cannot read {self.path}: {error.strerror}") from error
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise QlowerError(
+                f"{self.path} is no state of `qlower validate`"
+            ) from error
+        for name, value in self.key.items():
+            if found.get(name) != value:
+                raise QlowerError(
+                    f"{self.path} is of other work: its {name} is not the same",
+                    help="resume with what it was begun with, or remove the file",
+                )
+        self.total, self.done = total, done
+
+    def take(self, chunks: list[Chunk], partial: Partial) -> None:
+        """Add the counts of chunks; the file is written every few seconds."""
+        self.total.add(partial)
+        self.done.update(chunk.start for chunk in chunks)
+        if monotonic() - self._saved > _SECONDS_BETWEEN:
+            self.save()
+
+    def save(self) -> None:
+        """Write the file. A full disk costs the chance to resume, not the run."""
+        if self.path is None:
+            return
+        data = {
+            "key": self.key,
+            "done": sorted(self.done),
+            "total": self.total.to_json(),
+        }
+        try:
+            with replacing(self.path) as stream:
+                stream.write(json.dumps(data).encode())
+        except QlowerError as error:
+            warn(f"what was counted isn't kept: {error.message}")
+        self._saved = monotonic()

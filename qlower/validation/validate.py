@@ -1,0 +1,293 @@
+"""`qlower.validate`: what contracts make of a set of examples."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qlower.codegen.targets.resolve import Target, host_target, resolve_target
+from qlower.compilation import Compilation
+from qlower.contracts import contract_names
+from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn.attributes import module_contract
+from qlower.frontends.load import ModelOrPath
+from qlower.model.signature import TensorSpec
+from qlower.runtime.objects import fingerprint
+from qlower.validation.counts import Partial
+from qlower.validation.data import open_source
+from qlower.validation.labels import check_labels
+from qlower.validation.preprocessing import PLAIN, Preprocessing
+from qlower.validation.references import SYSTEMS, LiveReference
+from qlower.validation.result import Validation
+from qlower.validation.schedule import (
+    Finished,
+    cluster_machines,
+    on_cluster,
+    on_executor,
+    on_threads,
+)
+from qlower.validation.sources import Chunk, Source
+from qlower.validation.state import Progress
+from qlower.validation.work import Metric, Reference, Shipped, Task
+
+if TYPE_CHECKING:
+    from qlower.validation.data import Data
+
+CHUNK = 32
+"""Rows that are read, run and counted at once."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A validation that is ready to run: all that can be refused has been."""
+
+    source: Source
+    against: str | Reference | None
+    metric: Metric | None
+    compilations: Mapping[str, Compilation]
+    limit: int | None
+    key: Mapping[str, Any]
+    summary: str
+
+    def task(self, target: Target) -> Task:
+        """What a worker with this target does."""
+        functions: dict[str, Shipped] = {}
+        for name, compilation in self.compilations.items():
+            compiled = compilation.for_target(target)
+            functions[name] = Shipped(compiled.object.without_text(), compiled.variant)
+        return Task(self.source, functions, self.against, self.metric)
+
+
+def prepare(
+    model: ModelOrPath,
+    data: Data,
+    *,
+    contracts: Sequence[str] = (),
+    against: str | None = None,
+    labels: Path | None = None,
+    label_offset: int = 0,
+    class_names: Sequence[str] | None = None,
+    preprocessing: Preprocessing = PLAIN,
+    metric: Metric | None = None,
+    with_layers: bool = False,
+    layer_contracts: Mapping[str, str] | None = None,
+    limit: int | None = None,
+) -> Job:
+    """Everything that `validate` does before the first example is run."""
+    names = list(contracts)
+    base = Compilation(model, names[0] if names else None)
+    loaded = base.model
+    if not names:
+        names = [module_contract(loaded.module) or "tflite"]
+    if len(set(names)) != len(names):
+        raise QlowerError(f"a contract is given twice: {', '.join(names)}")
+    reference: str | Reference | None = None
+    if against is not None:
+        reference = _reference(against, loaded.path, loaded.inputs)
+    if isinstance(reference, str) and reference not in names:
+        names.append(reference)
+    if with_layers and not isinstance(reference, str):
+        raise QlowerError(
+            "layers are held against those of another contract",
+            help="--against takes the name of one",
+        )
+    source = open_source(
+        data, loaded.inputs, preprocessing, labels, label_offset, class_names
+    )
+    elements = 1
+    for size in loaded.outputs[0].shape:
+        elements *= size
+    if source.labels is not None:
+        check_labels(source.labels, labels or Path("labels"), elements)
+    if isinstance(reference, LiveReference):
+        _check_output(reference, elements)
+    compilations = {
+        name: Compilation(
+            model,
+            name,
+            with_layers=with_layers,
+            layer_contracts=layer_contracts or {},
+        )
+        for name in names
+    }
+    if limit is not None and limit < 1:
+        raise QlowerError(f"a limit of {limit} rows: at least 1")
+    key = {
+        "model": fingerprint(loaded.module).hex(),
+        "contracts": {name: _content(name) for name in sorted(names)},
+        "layer contracts": dict(layer_contracts or {}),
+        "reference": against,
+        "data": source.identity,
+        "preprocessing": str(preprocessing),
+        "metric": None if metric is None else metric.__qualname__,
+        "layers": with_layers,
+        "limit": limit,
+    }
+    return Job(source, reference, metric, compilations, limit, key, source.describe())
+
+
+def run(
+    job: Job,
+    *,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    client: Any = None,
+    resume: Path | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> Validation:
+    """Run a prepared validation."""
+    if resume is not None and not job.source.identity:
+        raise QlowerError("a stream can't be resumed: its rows have no numbers")
+    progress = Progress(dict(job.key), resume)
+    progress.load()
+    if on_progress is not None:
+        on_progress(progress.total.rows)
+    chunks = (
+        chunk
+        for chunk in job.source.chunks(CHUNK, job.limit)
+        if chunk.start not in progress.done
+    )
+    try:
+        for finished, partial in _finished(job, chunks, jobs, executor, client):
+            progress.take(finished, partial)
+            if on_progress is not None:
+                on_progress(progress.total.rows)
+    finally:
+        progress.save()
+    return _result(job, progress.total)
+
+
+def validate(
+    model: ModelOrPath,
+    data: Data,
+    *,
+    contracts: Sequence[str] | str = (),
+    against: str | None = None,
+    labels: Path | None = None,
+    label_offset: int = 0,
+    class_names: Sequence[str] | None = None,
+    preprocessing: Preprocessing = PLAIN,
+    metric: Metric | None = None,
+    with_layers: bool = False,
+    layer_contracts: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    client: Any = None,
+    resume: Path | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> Validation:
+    """Run a set of examples under one or more contracts, and count what comes of it.
+
+    `data` is a path (`.npy`, `.npz`, Parquet, a folder of these or of pictures), an
+    array, a mapping of arrays by input name, a `dask.array`, or any iterable of
+    examples or (example, class) pairs. Floats are quantized by the model's own
+    parameters; `preprocessing` says what else is done. `labels` names a file with the
+    right classes, to each of which `label_offset` is added; `class_names` tells the
+    order of folders of pictures.
+
+    `against` names what outputs are held against: a contract, `litert` or
+    `onnxruntime` on the model's own file, or a `.tflite` or `.onnx` file, such as the
+    float model. `with_layers` holds each layer against that of another contract.
+
+    The work is done by `jobs` threads (all cores), an `executor` of
+    `concurrent.futures`, or the workers of a Dask `client`: the figures are the same to
+    the last digit. With `resume`, what is done is kept in a file, and not done again.
+    """
+    names = [contracts] if isinstance(contracts, str) else contracts
+    job = prepare(
+        model,
+        data,
+        contracts=names,
+        against=against,
+        labels=labels,
+        label_offset=label_offset,
+        class_names=class_names,
+        preprocessing=preprocessing,
+        metric=metric,
+        with_layers=with_layers,
+        layer_contracts=layer_contracts,
+        limit=limit,
+    )
+    return run(
+        job,
+        jobs=jobs,
+        executor=executor,
+        client=client,
+        resume=resume,
+        on_progress=on_progress,
+    )
+
+
+def _finished(
+    job: Job,
+    chunks: Iterable[Chunk],
+    jobs: int | None,
+    executor: Executor | None,
+    client: Any,
+) -> Iterator[Finished]:
+    if client is None:
+        task = job.task(host_target())
+        if executor is not None:
+            return on_executor(task, chunks, executor)
+        return on_threads(task, chunks, jobs)
+    machines = cluster_machines(client)
+    tasks = {found: job.task(resolve_target(None, *found)) for found in machines}
+    return on_cluster(client, tasks, job.task(resolve_target(None, "x86-64")), chunks)
+
+
+def _result(job: Job, total: Partial) -> Validation:
+    against = job.against
+    name = against if isinstance(against, str | None) else against.name
+    counts = {
+        found: total.counts[found]
+        for found in job.compilations
+        if found in total.counts
+    }
+    return Validation(total.rows, total.failed, tuple(total.failures), name, counts)
+
+
+def _reference(
+    against: str, path: Path | None, inputs: tuple[TensorSpec, ...]
+) -> str | Reference:
+    if against in SYSTEMS:
+        wanted = ".tflite" if against == "litert" else ".onnx"
+        if path is None or path.suffix != wanted:
+            raise QlowerError(
+                f"{against} runs {wanted} files, the model is "
+                f"{'none' if path is None else path}"
+            )
+        return LiveReference(path, inputs)
+    if against.endswith((".tflite", ".onnx")):
+        file = Path(against)
+        if not file.is_file():
+            raise QlowerError(f"cannot read {file}: there is no such file")
+        return LiveReference(file, inputs)
+    if not against.endswith(".mlir") and against not in contract_names():
+        raise QlowerError(
+            f"there is nothing called {against!r} to hold outputs against",
+            help=f"a contract, {', '.join(SYSTEMS)}, or a .tflite or .onnx file",
+        )
+    return against
+
+
+def _content(contract: str) -> str:
+    """A hash of a user's contract file; a contract of ours is known by its name."""
+    path = Path(contract)
+    if path.suffix != ".mlir" or not path.is_file():
+        return ""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _check_output(reference: LiveReference, elements: int) -> None:
+    found = 1
+    for size in reference.output.shape:
+        found *= size
+    if found != elements:
+        raise QlowerError(
+            f"{reference.name} gives {found} numbers, the model gives {elements}"
+        )

@@ -1,0 +1,164 @@
+"""What a worker does: run every contract on the rows of a chunk, and count.
+
+All that it takes travels to other processes and machines: object code with its
+signature (about 100 KB a model), not the compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from qlower.codegen.program.module import CompiledObject
+from qlower.files.arrays import Array
+from qlower.model.signature import TensorSpec
+from qlower.runtime.executable import Executable
+from qlower.runtime.executors import JitFunction, Variant
+from qlower.validation.counts import Classes, Counts, Partial, Signal, to_ticks
+from qlower.validation.sources import Chunk, RowError, Source
+
+Metric: TypeAlias = Callable[[tuple[Array, ...], Classes], Mapping[str, float]]
+"""A user's function: an example's outputs (real numbers where they are quantized) and
+classes, to named numbers, whose means over the set are told."""
+
+
+class Reference(Protocol):
+    """A system that contracts are held against, called with stored inputs."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def output(self) -> TensorSpec: ...
+
+    def run(self, inputs: Sequence[Array]) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A compiled model that can be pickled; loaded where it is first called."""
+
+    compiled: CompiledObject
+    variant: Variant
+
+    @cached_property
+    def function(self) -> JitFunction:
+        """The code, loaded into this process."""
+        return JitFunction(Executable(self.compiled), self.variant)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {k: v for k, v in vars(self).items() if k != "function"}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is run on each row: a function a contract, and what they are held against.
+
+    `against` is one of the contracts by name, another system, or None.
+    """
+
+    source: Source
+    functions: Mapping[str, Shipped]
+    against: str | Reference | None
+    metric: Metric | None
+
+    def prepare(self) -> None:
+        """Load the code, so that threads find it loaded."""
+        for shipped in self.functions.values():
+            _ = shipped.function
+
+    def run(self, chunk: Chunk) -> Partial:
+        """The counts of a chunk's rows."""
+        found = Partial(rows=chunk.stop - chunk.start)
+        inputs: list[tuple[Array, ...]] = []
+        classes: list[Classes] = []
+        specs = [s.function.outputs for s in self.functions.values()]
+        count = int(np.prod(specs[0][0].shape))
+        for number, row in enumerate(self.source.rows(chunk), chunk.start):
+            if isinstance(row, RowError):
+                found.fail(number, str(row))
+            elif any(not 0 <= label < count for label in row.classes or ()):
+                labels = ", ".join(map(str, sorted(row.classes or ())))
+                found.fail(number, f"label {labels} is not in [0, {count})")
+            else:
+                inputs.append(row.inputs)
+                classes.append(row.classes)
+        if inputs:
+            self._count(found, inputs, classes)
+        return found
+
+    def _count(
+        self,
+        found: Partial,
+        inputs: Sequence[tuple[Array, ...]],
+        classes: Sequence[Classes],
+    ) -> None:
+        results = {
+            name: [shipped.function.run(row, {}) for row in inputs]
+            for name, shipped in self.functions.items()
+        }
+        outputs = {
+            name: np.stack([arrays[0].reshape(-1) for arrays, _ in rows])
+            for name, rows in results.items()
+        }
+        reference = self._reference(inputs, outputs)
+        for name, rows in results.items():
+            counts = found.counts[name] = Counts()
+            spec = self.functions[name].function.outputs[0]
+            counts.count_classes(outputs[name], classes)
+            if reference is not None and name != self.against:
+                counts.count_against(spec, outputs[name], *reference)
+                if isinstance(self.against, str):
+                    variant = self.functions[name].variant
+                    _count_layers(counts, variant, rows, results[self.against])
+            if self.metric is not None:
+                specs = self.functions[name].function.outputs
+                for (arrays, _), right in zip(rows, classes, strict=True):
+                    pairs = zip(specs, arrays, strict=True)
+                    real = tuple(
+                        spec.dequantize(array) if spec.scales else array
+                        for spec, array in pairs
+                    )
+                    counts.count_custom(self.metric(real, right))
+
+    def _reference(
+        self, inputs: Sequence[tuple[Array, ...]], outputs: Mapping[str, Array]
+    ) -> tuple[TensorSpec, Array] | None:
+        if self.against is None:
+            return None
+        if isinstance(self.against, str):
+            spec = self.functions[self.against].function.outputs[0]
+            return spec, outputs[self.against]
+        rows = [self.against.run(row).reshape(-1) for row in inputs]
+        return self.against.output, np.stack(rows)
+
+
+def run_chunk(task: Task, chunk: Chunk) -> Partial:
+    """`Task.run` as a function that travels by its name."""
+    return task.run(chunk)
+
+
+def add_partials(partials: Sequence[Partial]) -> Partial:
+    """The sum of some counts."""
+    total = Partial()
+    for partial in partials:
+        total.add(partial)
+    return total
+
+
+def _count_layers(
+    counts: Counts,
+    variant: Variant,
+    own: Sequence[tuple[Any, Mapping[str, Array]]],
+    reference: Sequence[tuple[Any, Mapping[str, Array]]],
+) -> None:
+    """Count each layer's stored values against those of another contract."""
+    for (_, layers), (_, wanted) in zip(own, reference, strict=True):
+        for name in layers:
+            spec = variant.signature.outputs[variant.layers[name]]
+            ticks = (to_ticks(spec, spec, part[name]) for part in (layers, wanted))
+            counts.layers.setdefault(name, Signal()).count(*ticks)

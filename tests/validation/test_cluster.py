@@ -1,0 +1,56 @@
+"""A Dask cluster of several processes gives what one thread gives, whatever happens."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qlower.codegen.targets.resolve import resolve_target
+from qlower.files.arrays import Array
+from qlower.validation.schedule import machine
+from qlower.validation.validate import prepare, run
+
+distributed = pytest.importorskip("distributed", reason="dask is not installed")
+
+
+def test_a_worker_dies_and_one_is_added(
+    model: Path, images: Array, labels: Array, tmp_path: Path
+):
+    path = tmp_path / "many.npz"
+    np.savez(path, image=np.tile(images, (30, 1, 1, 1, 1)), label=np.tile(labels, 30))
+    job = prepare(model, path, contracts=("tflite", "pow2-shift"), against="tflite")
+    expected = run(job, jobs=1)
+    job.task(resolve_target(None, "x86-64"))  # is in the cache from now on
+    killed: list[int] = []
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            local_directory=str(tmp_path),
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        (victim, *_) = client.run(os.getpid).values()
+
+        def disturb(rows: int) -> None:
+            if rows and not killed:
+                cluster.scale(3)
+                os.kill(victim, signal.SIGKILL)
+                killed.append(victim)
+
+        found = run(job, client=client, on_progress=disturb)
+        assert killed
+    assert found == expected
+    assert found.rows == 10_800
+
+
+def test_a_machine_names_what_it_runs():
+    cpu, features = machine()
+    assert cpu
+    assert isinstance(features, str)

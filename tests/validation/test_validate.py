@@ -1,0 +1,305 @@
+"""Sets of examples from every kind of source, on threads, processes and resumed."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.cli import main
+from qlower.diagnostics import QlowerError
+from qlower.files.arrays import Array
+from qlower.validation.preprocessing import Preprocessing
+from qlower.validation.result import Validation
+from qlower.validation.validate import prepare, run
+
+Capture = pytest.CaptureFixture[str]
+
+CONTRACTS = ("tflite", "pow2-shift")
+
+
+@pytest.fixture(scope="module")
+def expected(model: Path, stored: Path) -> Validation:
+    """What one thread finds."""
+    return qlower.validate(model, stored, contracts=CONTRACTS, against="tflite", jobs=1)
+
+
+def test_the_whole_held_out_set(
+    model: Path, images: Array, labels: Array, expected: Validation
+):
+    for contract in CONTRACTS:
+        scores = qlower.jit(model, contract)(images).reshape(len(images), -1)
+        counts = expected.counts[contract]
+        assert counts.examples == counts.labelled == 360
+        assert counts.top1 == np.count_nonzero(scores.argmax(axis=1) == labels)
+    base = qlower.jit(model, "tflite")(images).astype(int)
+    other = qlower.jit(model, "pow2-shift")(images).astype(int)
+    output = expected.counts["pow2-shift"].output
+    assert output.differing == np.count_nonzero(base != other)
+    assert output.largest_steps == np.abs(base - other).max()
+    assert expected.counts["tflite"].compared == 0
+
+
+def test_threads_and_streams_give_the_same(
+    model: Path, stored: Path, images: Array, labels: Array, expected: Validation
+):
+    stream = ((image, label) for image, label in zip(images, labels, strict=True))
+    for data, jobs in ((stored, 2), (stream, 3)):
+        found = qlower.validate(
+            model, data, contracts=CONTRACTS, against="tflite", jobs=jobs
+        )
+        assert found == expected
+
+
+def test_processes_give_the_same(model: Path, stored: Path, expected: Validation):
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        found = qlower.validate(
+            model, stored, contracts=CONTRACTS, against="tflite", executor=executor
+        )
+    assert found == expected
+
+
+def test_functions_pickle(model: Path, images: Array):
+    function = qlower.jit(model)
+    data = pickle.dumps(function)
+    assert len(data) < 200_000
+    assert (pickle.loads(data)(images[:3]) == function(images[:3])).all()
+
+
+def test_interrupted_work_goes_on(
+    model: Path, stored: Path, tmp_path: Path, expected: Validation
+):
+    state = tmp_path / "state.json"
+    job = prepare(model, stored, contracts=CONTRACTS, against="tflite")
+
+    def stop(rows: int) -> None:
+        if rows > 100:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(job, jobs=2, resume=state, on_progress=stop)
+    seen: list[int] = []
+    assert run(job, jobs=2, resume=state, on_progress=seen.append) == expected
+    assert seen[0] > 100
+    assert run(job, resume=state) == expected  # nothing is left to do
+    other = prepare(model, stored, contracts=CONTRACTS[:1])
+    with pytest.raises(QlowerError, match="its contracts is not the same"):
+        run(other, resume=state)
+    state.write_text("{}")
+    with pytest.raises(QlowerError, match="is no state"):
+        run(job, resume=state)
+
+
+def test_layers_and_metrics(model: Path, stored: Path):
+    def metric(
+        outputs: tuple[Array, ...], classes: frozenset[int] | None
+    ) -> dict[str, float]:
+        (right,) = classes or ()
+        return {"loss": -float(np.log(outputs[0].reshape(-1)[right] + 1e-9))}
+
+    found = qlower.validate(
+        model,
+        stored,
+        contracts="pow2-shift",
+        against="tflite",
+        with_layers=True,
+        metric=metric,
+        limit=40,
+    )
+    layers = {row.layer: row.signal for row in found.layer_table().rows}
+    assert "conv1" in layers
+    assert layers["conv1"].elements == 40 * layer_size(model, "conv1")
+    assert 0 < float(found.counts["tflite"].custom["loss"] / 40) < 1
+    assert found.rows == 40
+
+
+def layer_size(model: Path, name: str) -> int:
+    """How many elements a layer's result has."""
+    layers: dict[str, Array] = {}
+    qlower.interpret(model, np.zeros((1, 8, 8, 1), np.int8), layers=layers)
+    return layers[name].size
+
+
+def folder_of_shards(folder: Path, images: Array, labels: Array) -> None:
+    np.save(folder / "a.npy", images[:200])
+    np.save(folder / "b.npy", images[200:])
+    np.save(folder / "labels.npy", labels)
+
+
+def compressed(folder: Path, images: Array, labels: Array) -> None:
+    np.savez_compressed(folder / "digits.npz", image=images, labels=labels)
+
+
+def parquet(folder: Path, images: Array, labels: Array) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    tables = pytest.importorskip("pyarrow.parquet")
+    rows = {"image": [x.reshape(8, 8, 1).tolist() for x in images], "label": labels}
+    tables.write_table(arrow.table(rows), folder / "digits.parquet", row_group_size=99)
+
+
+def reals(folder: Path, images: Array, labels: Array) -> None:
+    np.savez(folder / "x.npz", image=(images.astype(np.float32) + 128) / 255, y=labels)
+
+
+@pytest.mark.parametrize("write", [folder_of_shards, compressed, parquet, reals])
+def test_sources_give_the_same(
+    model: Path,
+    images: Array,
+    labels: Array,
+    tmp_path: Path,
+    expected: Validation,
+    write: Callable[[Path, Array, Array], None],
+):
+    write(tmp_path, images, labels)
+    found = qlower.validate(model, tmp_path, contracts=CONTRACTS, against="tflite")
+    assert found == expected
+
+
+def test_dask_arrays(model: Path, images: Array, labels: Array, expected: Validation):
+    dask = pytest.importorskip("dask.array", reason="dask is not installed")
+    data = {
+        "image": dask.from_array(images, chunks=(50, 1, 8, 8, 1)),
+        "label": dask.from_array(labels, chunks=50),
+    }
+    found = qlower.validate(model, data, contracts=CONTRACTS, against="tflite")
+    assert found == expected
+
+
+def test_pictures_in_folders(model: Path, images: Array, labels: Array, tmp_path: Path):
+    """Pictures are read, and those that can't be are counted and named."""
+    pillow = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    for index in range(60):
+        folder = tmp_path / str(labels[index])
+        folder.mkdir(exist_ok=True)
+        pixels = (images[index].reshape(8, 8).astype(int) + 128).astype(np.uint8)
+        pillow.fromarray(pixels).save(folder / f"{index:02}.png")
+    (tmp_path / "3" / "broken.png").write_bytes(b"\x89PNG nothing")
+    wide = pillow.new("I;16", (8, 8))
+    wide.save(tmp_path / "3" / "wide.png")
+    pillow.new("L", (9, 8)).save(tmp_path / "3" / "large.png")
+    for preprocessing in (
+        Preprocessing(channels="grey", mean=(0.0,), deviation=(255.0,)),
+        Preprocessing(channels="grey", is_stored=True),
+    ):
+        found = qlower.validate(model, tmp_path, preprocessing=preprocessing)
+        scores = qlower.jit(model)(images[:60]).reshape(60, -1)
+        hits = np.count_nonzero(scores.argmax(axis=1) == labels[:60])
+        assert found.counts["tflite"].top1 == hits
+        reasons = [reason for _, reason in found.failures]
+        assert found.failed == len(reasons) == 3
+        assert "broken.png: no picture" in reasons[0]
+        assert "large.png: it has shape [8, 9, 1]" in reasons[1]
+        assert "wide.png: a picture of mode I;16" in reasons[2]
+        assert "3 of 63 rows could not be used" in str(found)
+
+
+def test_a_label_out_of_range_is_counted(model: Path, images: Array):
+    rows = [(images[0], 3), (images[1], 10), (images[2], None), (np.zeros(3), 1)]
+    found = qlower.validate(model, rows)
+    assert found.rows == 4
+    assert found.counts["tflite"].labelled == 1
+    reasons = [reason for _, reason in found.failures]
+    assert reasons[0] == "label 10 is not in [0, 10)"
+    assert "shape [3]" in reasons[1]
+
+
+def test_litert_is_a_reference(images: Array, tmp_path: Path):
+    pytest.importorskip("ai_edge_litert", reason="LiteRT is not installed")
+    from support import models_directory
+
+    folder = models_directory() / "kws_dscnn_int8"
+    if not folder.is_dir():
+        pytest.skip("the shared models are not there")
+    path = folder / "model.tflite"
+    found = qlower.validate(
+        path,
+        folder / "inputs.npz",
+        labels=folder / "inputs.json",
+        against="litert",
+    )
+    assert found.counts["tflite"].output.differing == 0
+    assert found.counts["tflite"].agreeing == 15
+    assert found.counts["tflite"].top1 == 13
+
+
+class TestCommand:
+    """`qlower validate`."""
+
+    def test_tables(self, model: Path, stored: Path, capsys: Capture):
+        command = ["validate", str(model), "--data", str(stored), "--contract"]
+        command += ["tflite,pow2-shift", "--against", "tflite", "--classes", "--layers"]
+        assert main([*command, "--limit", "64"]) == 0
+        out, error = capsys.readouterr()
+        assert "360 examples in" in error
+        assert "8x8x1 int8" in error or "1x8x8x1 int8" in error
+        assert "pow2-shift" in out
+        assert "95 %" in out
+        assert "conv1" in out
+
+    def test_picture(self, model: Path, stored: Path, tmp_path: Path):
+        pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+        plot = tmp_path / "accuracy.svg"
+        command = ["validate", str(model), "--data", str(stored), "--limit", "9"]
+        assert main([*command, "--plot", str(plot)]) == 0
+        assert "top-1 accuracy" in plot.read_text()
+
+    def test_json(self, model: Path, stored: Path, capsys: Capture):
+        assert main(["validate", str(model), "--data", str(stored), "--json"]) == 0
+        data = json.loads(capsys.readouterr().out)
+        assert data["contracts"][0]["labelled"] == 360
+        assert data["sums"]["tflite"]["examples"] == 360
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["--data", "none.npy"], "cannot read none.npy"),
+            (["--data", "empty"], "the set of examples is empty"),
+            (["--data", "few.npy"], "the set of examples is empty"),
+            (["--data", "x.npy", "--labels", "short.npy"], "2 labels for 3 examples"),
+            (
+                ["--data", "x.npy", "--labels", "wrong.txt"],
+                "10 (example 1) is no label",
+            ),
+            (["--data", "x.npy", "--labels", "odd.txt"], "'cat' is no label"),
+            (["--data", "x.npy", "--against", "nobody"], "nothing called 'nobody'"),
+            (["--data", "x.npy", "--layers"], "another contract"),
+            (["--data", "x.npy", "--contract", "tflite,tflite"], "given twice"),
+            (["--data", "shape.npy"], "it has shape [3, 8]"),
+            (["--data", "pickle.npy"], "pickled"),
+            (["--data", "x.npy", "--metrics", "m.py"], "is not FILE.py:NAME"),
+            (["--data", "x.npy", "--deviation", "0"], "has a 0"),
+            (["--data", "x.npy", "--limit", "0"], "at least 1"),
+            (["--data", "x.npy", "--jobs", "0"], "at least 1"),
+            (["--data", "x.npy", "--against", "litert"], "litert runs .tflite files"),
+        ],
+    )
+    def test_refusals(
+        self,
+        model: Path,
+        capsys: Capture,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        arguments: list[str],
+        message: str,
+    ):
+        monkeypatch.chdir(tmp_path)
+        Path("empty").mkdir()
+        np.save("few.npy", np.zeros((0, 8, 8, 1), np.int8))
+        np.save("x.npy", np.zeros((3, 8, 8, 1), np.int8))
+        np.save("shape.npy", np.zeros((2, 3, 8), np.int8))
+        np.save("pickle.npy", np.array([None]), allow_pickle=True)
+        np.save("short.npy", np.zeros(2, np.int64))
+        Path("wrong.txt").write_text("1\n10\n2\n")
+        Path("odd.txt").write_text("1\ncat\n2\n")
+        assert main(["validate", str(model), *arguments]) == 1
+        out, error = capsys.readouterr()
+        assert out == ""
+        assert message in error
+        assert "Traceback" not in error
