@@ -58,22 +58,35 @@ def model_of(
         helper.make_node(operator, reals, ["real"], **attributes),
         helper.make_node("QuantizeLinear", ["real", *quantization()], ["y"]),
     ]
-    feeds = [
-        helper.make_tensor_value_info(f"x{index}", 1, shape)
-        for index, shape in enumerate(shapes)
-    ]
-    outputs = [
-        helper.make_tensor_value_info(*out, None) for out in (("real", 1), ("y", 2))
-    ]
-    graph = helper.make_graph(nodes, "island", feeds, outputs, constants)
-    opsets = [helper.make_opsetid("", 17)]
-    return helper.make_model(
-        graph, opset_imports=opsets, ir_version=8
-    ).SerializeToString()
+    inputs = {f"x{index}": shape for index, shape in enumerate(shapes)}
+    return graph_of(nodes, inputs, {"real": np.float32, "y": np.uint8}, constants)
 
 
-def check(model: bytes, shapes: Sequence[Shape], folder: Path, seed: int) -> int:
-    """How many numbers ONNX Runtime and every executor gave alike."""
+def graph_of(
+    nodes: Sequence[Any],
+    inputs: Mapping[str, Shape],
+    outputs: Mapping[str, type[np.generic]],
+    constants: Sequence[Any],
+) -> bytes:
+    """A model of float32 inputs."""
+    element = helper.np_dtype_to_tensor_dtype
+    graph = helper.make_graph(
+        nodes,
+        "island",
+        [helper.make_tensor_value_info(name, 1, s) for name, s in inputs.items()],
+        [
+            helper.make_tensor_value_info(name, element(np.dtype(type)), None)
+            for name, type in outputs.items()
+        ],
+        constants,
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    return model.SerializeToString()
+
+
+def check(model: bytes, shapes: Sequence[Shape], folder: Path, seed: int) -> None:
+    """ONNX Runtime and every executor give the same."""
     random = np.random.default_rng(seed)
     inputs = [random.normal(0, 3, shape).astype(np.float32) for shape in shapes]
     feed = {f"x{index}": x for index, x in enumerate(inputs)}
@@ -85,9 +98,10 @@ def check(model: bytes, shapes: Sequence[Shape], folder: Path, seed: int) -> int
         qlower.jit(loaded)(*inputs),
         qlower.interpret(loaded, *inputs, at="qnn"),
     ):
-        for array, wanted in zip(found, expected, strict=True):
+        arrays = found if isinstance(found, tuple) else (found,)
+        for array, wanted in zip(arrays, expected, strict=True):
             np.testing.assert_array_equal(array, wanted)
-    return sum(array.size for array in expected)
+            assert array.dtype == wanted.dtype
 
 
 IMAGE = (2, 5, 7, 9)
@@ -96,6 +110,7 @@ ROW = (5, 1, 9)
 UNARY = {
     "Abs": {},
     "Ceil": {},
+    "Relu": {},
     "Floor": {},
     "HardSigmoid": {"alpha": 1 / 6, "beta": 0.5},
     "HardSwish": {},
@@ -123,3 +138,99 @@ def test_mean(size: tuple[int, int], keepdims: int, tmp_path: Path) -> None:
     shapes = [(2, 37, *size)]
     attributes = {"axes": [2, 3], "keepdims": keepdims}
     check(model_of("ReduceMean", shapes, attributes, 5), shapes, tmp_path, 6)
+
+
+def test_batch_normalization(tmp_path: Path) -> None:
+    random = np.random.default_rng(7)
+    parameters = [random.normal(size=5), random.normal(size=5), random.normal(size=5)]
+    parameters.append(random.uniform(0.01, 3, 5))
+    more = [parameter.astype(np.float32) for parameter in parameters]
+    check(model_of("BatchNormalization", [IMAGE], {}, 8, more), [IMAGE], tmp_path, 9)
+
+
+def dynamic_parameters(
+    seed: int, rows: int, columns: int, per_column: bool
+) -> dict[str, Array]:
+    random = np.random.default_rng(seed)
+    size = (columns,) if per_column else ()
+    return {
+        "b": random.integers(-128, 128, (rows, columns)).astype(np.int8),
+        "b_scale": np.exp(random.uniform(-8, -2, size)).astype(np.float32),
+        "b_zero": np.asarray(random.integers(-9, 9, size), np.int8),
+        "bias": random.normal(size=columns).astype(np.float32),
+    }
+
+
+def named(constants: Mapping[str, Array]) -> list[Any]:
+    return [numpy_helper.from_array(value, name) for name, value in constants.items()]
+
+
+@pytest.mark.parametrize("per_column", [False, True])
+def test_dynamic_quantize_matmul(per_column: bool, tmp_path: Path) -> None:
+    constants = named(dynamic_parameters(10, 70, 23, per_column))
+    node = helper.make_node(
+        "DynamicQuantizeMatMul",
+        ["x0", "b", "b_scale", "b_zero", "bias"],
+        ["y"],
+        domain="com.microsoft",
+    )
+    shape = (2, 5, 70)
+    model = graph_of([node], {"x0": shape}, {"y": np.float32}, constants)
+    check(model, [shape], tmp_path, 11)
+
+
+def test_dynamically_quantized_matrices(tmp_path: Path) -> None:
+    """As quantize_dynamic writes it; codes, scale and zero point are returned, too."""
+    make = helper.make_node
+    nodes = [
+        make("DynamicQuantizeLinear", ["x0"], ["codes", "scale", "zero"]),
+        make("MatMulInteger", ["codes", "b", "zero", "b_zero"], ["sums"]),
+        make("Cast", ["sums"], ["whole"], to=1),
+        make("Mul", ["scale", "b_scale"], ["step"]),
+        make("Mul", ["whole", "step"], ["product"]),
+        make("Add", ["product", "bias"], ["y"]),
+    ]
+    outputs = {
+        "codes": np.uint8,
+        "scale": np.float32,
+        "zero": np.uint8,
+        "sums": np.int32,
+        "y": np.float32,
+    }
+    shape = (6, 70)
+    constants = named(dynamic_parameters(12, 70, 23, True))
+    check(graph_of(nodes, {"x0": shape}, outputs, constants), [shape], tmp_path, 13)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"pads": [1, 0, 2, 1], "strides": [2, 1]},
+        {"group": 4, "dilations": [2, 1], "pads": [0, 2, 1, 0]},
+    ],
+)
+def test_dynamically_quantized_images(
+    attributes: dict[str, Any], tmp_path: Path
+) -> None:
+    """Padding holds the zero point, which only run time knows."""
+    random = np.random.default_rng(14)
+    weights = random.integers(-128, 128, (8, 4 // attributes.get("group", 1), 3, 3))
+    zero = np.array(3 if "group" not in attributes else 0, np.int8)
+    make = helper.make_node
+    nodes = [
+        make("DynamicQuantizeLinear", ["x0"], ["codes", "scale", "zero"]),
+        make("ConvInteger", ["codes", "w", "zero", "w_zero"], ["sums"], **attributes),
+    ]
+    constants = named({"w": weights.astype(np.int8), "w_zero": zero})
+    shape = (2, 4, 7, 6)
+    outputs = {"sums": np.int32, "scale": np.float32}
+    check(graph_of(nodes, {"x0": shape}, outputs, constants), [shape], tmp_path, 15)
+
+
+def test_zeros_alone_have_the_scale_one(tmp_path: Path) -> None:
+    node = helper.make_node("DynamicQuantizeLinear", ["x0"], ["codes", "scale", "zero"])
+    outputs = {"codes": np.uint8, "scale": np.float32, "zero": np.uint8}
+    path = tmp_path / "zeros.onnx"
+    path.write_bytes(graph_of([node], {"x0": (3,)}, outputs, []))
+    codes, scale, zero = qlower.jit(qlower.load(path))(np.zeros(3, np.float32))
+    assert (codes.tolist(), float(scale), int(zero)) == ([0, 0, 0], 1.0, 0)

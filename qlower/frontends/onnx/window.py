@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ..orders import channels_last, identity
 from ..values import Value
@@ -52,8 +52,18 @@ def from_image(
     node: NodeContext, operation: Operation, image: Value, is_last: bool
 ) -> None:
     """Add the operation whose result, [N, H, W, C], is the node's."""
+    ssa = node.emit(operation, image_step(node))
+    define_image(node, ssa, image, is_last)
+
+
+def image_step(node: NodeContext) -> str | None:
+    """What an image is called on the way to the node's result; None if it is that."""
+    return None if len(node.shape(0)) == 4 else "image"
+
+
+def define_image(node: NodeContext, ssa: SSAValue, image: Value, is_last: bool) -> None:
+    """Make the image `ssa` the node's result, as real as `image`."""
     rank = len(node.shape(0))
-    ssa = node.emit(operation, None if rank == 4 else "image")
     result = Value(ssa, identity(4))
     order = identity(rank) if is_last else channels_last(rank)
     if rank == 3:

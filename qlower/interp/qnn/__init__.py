@@ -75,4 +75,4 @@ def run_qnn_function(
                 function.location,
             )
     results = interpreter.call_op(function, tuple(inputs))
-    return tuple(np.ascontiguousarray(result) for result in results)
+    return tuple(np.asarray(result, order="C") for result in results)

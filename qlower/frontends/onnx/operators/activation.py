@@ -14,6 +14,7 @@ from ..bounds import bounds
 from ..context import NodeContext
 from ..entry import Entry
 from ..graph import MICROSOFT
+from .real import import_bounded
 
 
 def import_sigmoid(node: NodeContext) -> None:
@@ -54,19 +55,18 @@ def import_softmax(node: NodeContext) -> None:
 
 
 def import_bounds(node: NodeContext) -> None:
-    """A Relu or Clip of dequantized values that is quantized again."""
+    """A Relu or Clip: of dequantized values that are quantized again on integers."""
     value = node.real(0)
     quantizer = node.quantizer()
-    if quantizer is None or isinstance(value.element, Float32Type):
-        raise node.error(
-            "of float32 it is not supported; expected quantized operand and result"
-        )
     limits = bounds(node.graph, node.node)
     if limits is None:
         raise node.error("bounds that are no constants are not supported")
     low, high = limits
     if not low <= high:
         raise node.error(f"min {low} is above max {high}")
+    if quantizer is None or isinstance(value.element, Float32Type):
+        import_bounded(node, low, high)
+        return
     type = node.typed(quantizer.quantization(1, 2), value.shape, value.order)
     operation = qnn.ClampOp(value.ssa, type, min=low, max=high)
     if node.node.kind == "Relu":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
@@ -10,11 +12,12 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 
 from ...orders import identity
+from ...values import Element, Value
 from ..context import NodeContext
 from ..entry import Entry
 from ..graph import MICROSOFT
 from ..schema import Array
-from ..window import as_image, from_image, read_window
+from ..window import Window, as_image, from_image, read_window
 
 
 def import_conv(node: NodeContext) -> None:
@@ -24,26 +27,49 @@ def import_conv(node: NodeContext) -> None:
     """
     is_last = bool(node.integer("channels_last", 0, 0, 1))
     image = as_image(node, node.stored(0, 1, 2), is_last)
+    filters = filter_count(node, 3)
+    stored = node.stored_array(3, node.axis_quantization(4, 5, 0, filters))
+    operation, _ = convolution(
+        node,
+        image,
+        (3, filters_of(stored)),
+        lambda axis: node.axis_quantization(4, 5, axis, filters),
+        read_bias(node, 8, filters),
+        node.quantization(6, 7),
+    )
+    from_image(node, operation, image, is_last)
+
+
+def convolution(
+    node: NodeContext,
+    image: Value,
+    weights: tuple[int, Array],
+    quantization: Callable[[int], QuantizedType],
+    bias: SSAValue | None,
+    result: Element,
+) -> tuple[qnn.Conv2DOp | qnn.DepthwiseConv2DOp, Window]:
+    """The operation that the node's attributes ask for, and its window.
+
+    `weights` are [O, KH, KW, C / groups], those of the operand of that number;
+    `quantization` gives their type if dimension `axis` has the filters.
+    """
+    number, filters = weights
     batch, height, width, channels = image.type.get_shape()
-    weights = _conv_weights(node)
-    filters, kernel_height, kernel_width, depth = weights.shape
+    count, kernel_height, kernel_width, depth = filters.shape
     groups = node.integer("group", 1, 1)
-    if channels != depth * groups or filters % groups:
+    if channels != depth * groups or count % groups:
         raise node.error(
-            f"{channels} input channels and {filters} filters of {depth} channels do"
+            f"{channels} input channels and {count} filters of {depth} channels do"
             f" not divide into {groups} groups"
         )
-    result = node.quantization(6, 7)
     kernel = (kernel_height, kernel_width)
     window = read_window(node, (height, width), kernel)
     is_depthwise = depth == 1 and channels > 1
-    axis = 3 if is_depthwise else 0
-    quantization = node.axis_quantization(4, 5, axis, filters)
+    element = quantization(3 if is_depthwise else 0)
     if is_depthwise:
-        weights = weights.transpose(3, 1, 2, 0)
-    weight = node.builder.constant(weights, quantization, node.place(node.name(3)))
-    bias = read_bias(node, 8, filters)
-    type = node.typed(result, (batch, *window.sizes, filters), identity(4))
+        filters = filters.transpose(3, 1, 2, 0)
+    weight = node.builder.constant(filters, element, node.place(node.name(number)))
+    type = node.typed(result, (batch, *window.sizes, count), identity(4))
     if is_depthwise:
         operation = qnn.DepthwiseConv2DOp(
             image.ssa,
@@ -65,19 +91,23 @@ def import_conv(node: NodeContext) -> None:
             dilation=window.dilation,
             groups=groups,
         )
-    from_image(node, operation, image, is_last)
+    return operation, window
 
 
-def _conv_weights(node: NodeContext) -> Array:
-    """Stored weights as [O, KH, KW, C / groups]."""
-    shape = node.shape(3)
+def filter_count(node: NodeContext, number: int) -> int:
+    """How many filters an operand of weights has."""
+    shape = node.shape(number)
     if len(shape) not in (3, 4):
         raise node.error(
             f"weights of rank {len(shape)} are not supported; expected 4 (or 3, for a"
             " row)"
         )
-    array = node.stored_array(3, node.axis_quantization(4, 5, 0, shape[0]))
-    if len(shape) == 3:
+    return shape[0]
+
+
+def filters_of(array: Array) -> Array:
+    """Stored weights as [O, KH, KW, C / groups]."""
+    if array.ndim == 3:
         array = array[:, :, np.newaxis, :]
     return array.transpose(0, 2, 3, 1)
 

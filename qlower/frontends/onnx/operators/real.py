@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i32
 from xdsl.dialects.math import AbsFOp, CeilOp, FloorOp, RoundEvenOp, SqrtOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
@@ -26,6 +26,9 @@ from ..context import NodeContext
 from ..entry import Entry
 from .elementwise import broadcast, common_order
 from .sums import sum_rows
+
+FLOAT = 1
+"""ONNX's number for float32."""
 
 Body: TypeAlias = Callable[[Nest, Sequence[SSAValue]], SSAValue]
 """From the elements of the operands to that of the result, inside of a loop nest."""
@@ -106,6 +109,66 @@ def import_hard_swish(node: NodeContext) -> None:
     node.define(elementwise(node, [real_operand(node, 0)], body))
 
 
+def import_cast(node: NodeContext) -> None:
+    """An integer of 32 bits as the nearest float32."""
+    value = node.value(0)
+    if node.integer("to", None) != FLOAT or value.element not in (i32, f32):
+        raise node.error(
+            f"a cast of {value.element} is not supported; expected INT32 to FLOAT"
+        )
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        return nest.add(arith.SIToFPOp(elements[0], f32)).result
+
+    node.define(value if value.element == f32 else elementwise(node, [value], body))
+
+
+def import_batch_normalization(node: NodeContext) -> None:
+    """`F(F(x a) + b)` with `a = F(scale F(1 / F(sqrt(F(variance + epsilon)))))` and
+    `b = F(bias - F(mean a))` for each channel."""
+    node.expect("training_mode", 0)
+    value = real_operand(node, 0)
+    scale, bias, mean, variance = (
+        np.asarray(node.array(index, "parameter"), np.float32) for index in range(1, 5)
+    )
+    epsilon = np.float32(node.number("epsilon", 1e-5))
+    with np.errstate(all="ignore"):
+        factors = scale * (np.float32(1) / np.sqrt(variance + epsilon))
+        offsets = bias - mean * factors
+    channels = (*value.shape[1:2], *[1] * (len(value.shape) - 2))
+    if factors.size != channels[0] or offsets.size != channels[0]:
+        raise node.error(f"{factors.size} parameters for {channels[0]} channels")
+    parameters = [
+        Value(
+            node.builder.constant(array.reshape(channels), f32, node.place()),
+            identity(len(channels)),
+            is_real=True,
+        )
+        for array in (factors, offsets)
+    ]
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        x, factor, offset = elements
+        product = nest.add(arith.MulfOp(x, factor)).result
+        return nest.add(arith.AddfOp(product, offset)).result
+
+    node.define(elementwise(node, [value, *parameters], body))
+
+
+def import_bounded(node: NodeContext, low: float, high: float) -> None:
+    """A Relu or Clip of float32."""
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        (x,) = elements
+        if low > -math.inf:
+            x = nest.add(arith.MaximumfOp(x, number(nest, low))).result
+        if high < math.inf:
+            x = nest.add(arith.MinimumfOp(x, number(nest, high))).result
+        return x
+
+    node.define(elementwise(node, [real_operand(node, 0)], body))
+
+
 def import_reduce_mean(node: NodeContext) -> None:
     """Over the last dimensions, whose numbers lie together: `F(sum / count)`."""
     value = real_operand(node, 0)
@@ -152,6 +215,8 @@ IMPORTERS = {
     ("", "Neg"): _entry(arith.NegfOp, 1),
     ("", "Round"): _entry(RoundEvenOp, 1),
     ("", "Sqrt"): _entry(SqrtOp, 1),
+    ("", "BatchNormalization"): Entry(import_batch_normalization, (5, 5)),
+    ("", "Cast"): Entry(import_cast, (1, 1)),
     ("", "HardSigmoid"): Entry(import_hard_sigmoid, (1, 1)),
     ("", "HardSwish"): Entry(import_hard_swish, (1, 1)),
     ("", "ReduceMean"): Entry(import_reduce_mean, (1, 2)),

@@ -1,0 +1,321 @@
+"""Quantization with scales that are known at run time, and products of plain integers.
+
+What is stored has the scale 1 in its type. The zero point that run time finds is taken
+off the sums, exactly: `sum((x - z) w) = sum(x w) - z sum(w)`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType, f32, i8, i32
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir.affine import AffineConstantExpr
+
+from qlower.dialects import qnn
+from qlower.dialects.fixed import ConvertOp, RoundingMode
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.quant.ops import StorageCastOp
+from qlower.dialects.types import shape_of
+from qlower.model.nests import Emitter, Nest
+
+from ...orders import identity
+from ...values import Value
+from ..context import STORED_TYPES, NodeContext
+from ..entry import Entry
+from ..graph import MICROSOFT
+from ..window import Window, as_image, define_image, from_image, image_step
+from .contraction import convolution, filter_count, filters_of
+from .real import elementwise, number, real_operand
+
+CODES = QuantizedType.per_tensor(8, False, 1.0, 0)
+"""What stored integers of a scale of their own are read as."""
+
+
+def import_dynamic_quantize(node: NodeContext) -> None:
+    results = quantize_dynamically(node, real_operand(node, 0), node.node.outputs)
+    for index, result in enumerate(results):
+        node.define(result, index)
+
+
+def quantize_dynamically(
+    node: NodeContext, value: Value, names: Sequence[str]
+) -> tuple[Value, Value, Value]:
+    """The codes of uint8 that fit the values, their scale and their zero point, which
+    come to be called `names`.
+
+    DynamicQuantizeLinear: `s = F(F(max - min) / 255)`, or 1 if both are 0,
+    `z = rne(clamp(F(0 - F(min / s))))`, `y = clamp(rne(F(x / s)) + z)`; 0 lies in the
+    range.
+    """
+    shape = value.type.get_shape()
+    of_codes, of_scale, of_point = (
+        node.builder.emitter(node.place(name)) for name in names
+    )
+    columns = shape[-1] if shape else 1
+    matrix = node.builder.reshape(
+        Value(value.ssa, identity(len(shape))),
+        (math.prod(shape) // columns, columns),
+        (0, 1),
+        node.place(names[1]),
+    )
+    lowest = _extreme(of_scale, matrix.ssa, arith.MinimumfOp)
+    highest = _extreme(of_scale, matrix.ssa, arith.MaximumfOp)
+
+    nest = Nest(of_scale, ())
+    low, high = (nest.input(end, ()) for end in (lowest, highest))
+    distance = nest.add(arith.SubfOp(high, low)).result
+    step = nest.add(arith.DivfOp(distance, number(nest, 255.0))).result
+    is_flat = nest.add(arith.CmpfOp(high, low, "oeq")).result
+    chosen = nest.add(arith.SelectOp(is_flat, number(nest, 1.0), step)).result
+    (scale,) = nest.build([chosen])
+
+    nest = Nest(of_point, ())
+    low, step = nest.input(lowest, ()), nest.input(scale, ())
+    steps = nest.add(arith.DivfOp(low, step)).result
+    below = nest.add(arith.SubfOp(number(nest, 0.0), steps)).result
+    (point,) = nest.build([_code(nest, _rounded(nest, below))])
+
+    nest = Nest(of_codes, shape)
+    real = nest.input(value.ssa, range(nest.parallel))
+    steps = nest.add(arith.DivfOp(real, nest.input(scale, ()))).result
+    zero = nest.add(arith.ExtUIOp(nest.input(point, ()), i32)).result
+    moved = nest.add(arith.AddiOp(_rounded(nest, steps), zero)).result
+    (codes,) = nest.build([_code(nest, moved)])
+
+    def stored(emit: Emitter, value: SSAValue) -> SSAValue:
+        type = TensorType(CODES, shape_of(value))
+        return emit.add(StorageCastOp(value, type)).result
+
+    return (
+        Value(stored(of_codes, codes), value.order),
+        Value(scale, (), is_real=True),
+        Value(stored(of_point, point), ()),
+    )
+
+
+def _rounded(nest: Nest, value: SSAValue) -> SSAValue:
+    return nest.add(ConvertOp(value, i32, RoundingMode.HALF_EVEN)).result
+
+
+def _code(nest: Nest, integer: SSAValue) -> SSAValue:
+    """The nearest code of uint8."""
+    low, high = (nest.constant(np.array(end, np.int32), i32) for end in (0, 255))
+    above = nest.add(arith.MaxSIOp(integer, low)).result
+    within = nest.add(arith.MinSIOp(above, high)).result
+    return nest.add(arith.TruncIOp(within, i8)).result
+
+
+def _extreme(
+    emit: Emitter,
+    matrix: SSAValue,
+    operation: type[arith.MinimumfOp | arith.MaximumfOp],
+) -> SSAValue:
+    """The smallest or largest element of a matrix, or 0: of columns, then of all."""
+    rows, columns = shape_of(matrix)
+
+    def fold(
+        value: SSAValue, bounds: Sequence[int], indices: Sequence[int]
+    ) -> SSAValue:
+        nest = Nest(emit, bounds, reductions=1)
+        element = nest.input(value, indices)
+
+        def combine(before: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+            return [nest.add(operation(before[0], element)).result]
+
+        return nest.reduce([emit.filled(nest.output_shape, f32, 0)], combine)[0]
+
+    return fold(fold(matrix, (columns, rows), (1, 0)), (columns,), (0,))
+
+
+def import_matmul_integer(node: NodeContext) -> None:
+    node.define(_matmul(node, _stored(node, 0, 2), 1, 3))
+
+
+def import_matmul_integer_to_float(node: NodeContext) -> None:
+    """`F(F(sum) F(s_a s_b))`, and the bias."""
+    sums = _matmul(node, _stored(node, 0, 4), 1, 5, "sums")
+    scales = [node.real(index) for index in (2, 3)]
+    _to_float(node, sums, scales, 6)
+
+
+def import_dynamic_quantize_matmul(node: NodeContext) -> None:
+    """DynamicQuantizeLinear, and MatMulIntegerToFloat of what it gives."""
+    codes, scale, point = quantize_dynamically(
+        node,
+        real_operand(node, 0),
+        [f"{node.result()}/{step}" for step in ("codes", "scale", "zero_point")],
+    )
+    sums = _matmul(node, (codes, point), 1, 3, "sums")
+    _to_float(node, sums, [scale, node.real(2)], 4)
+
+
+def _to_float(
+    node: NodeContext, sums: Value, scales: Sequence[Value], bias: int
+) -> None:
+    operands = [sums, *scales]
+    if node.has(bias):
+        operands.append(node.real(bias))
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        total, lhs_scale, rhs_scale, *bias = elements
+        real = nest.add(arith.SIToFPOp(total, f32)).result
+        scale = nest.add(arith.MulfOp(lhs_scale, rhs_scale)).result
+        real = nest.add(arith.MulfOp(real, scale)).result
+        for offset in bias:
+            real = nest.add(arith.AddfOp(real, offset)).result
+        return real
+
+    node.define(elementwise(node, operands, body))
+
+
+Integers: TypeAlias = NDArray[np.int64]
+
+Stored: TypeAlias = tuple[Value, Value | None]
+"""Codes, and their zero point where only run time knows it."""
+
+
+def _stored(node: NodeContext, number: int, point: int) -> Stored:
+    """An operand of integers with its zero point."""
+    value = node.value(number)
+    if value.is_real or not isinstance(value.element, QuantizedType):
+        raise node.error(f"operand {node.name(number)!r} is not of 8-bit integers")
+    signed, known, found = value.element.signed, 0, None
+    if node.is_constant(point):
+        array = node.array(point, "zero point")
+        if array.size != 1:
+            raise node.error(f"{array.size} zero points of activations; expected one")
+        known = int(array.reshape(-1)[0])
+    elif node.has(point):
+        found = node.value(point)
+    element = QuantizedType.per_tensor(8, signed, 1.0, known)
+    return node.builder.as_stored(value, element, node.place()), found
+
+
+def _weights(
+    node: NodeContext, number: int, point: int, axis: int, size: int
+) -> QuantizedType:
+    """The type of constant weights, with a zero point for all or each of an axis."""
+    type = node.constant(number, "weights").type
+    if type not in STORED_TYPES:
+        raise node.error(f"weights of type {type} are not supported")
+    points = [0]
+    if node.has(point):
+        points = [int(z) for z in node.array(point, "zero point").reshape(-1)]
+    if len(points) == 1:
+        return QuantizedType.per_tensor(8, STORED_TYPES[type], 1.0, points[0])
+    if len(points) != size:
+        raise node.error(f"{len(points)} zero points of weights; expected 1 or {size}")
+    node.importer.charge(size)
+    ones = [1.0] * size
+    return QuantizedType.per_axis(8, STORED_TYPES[type], axis, ones, points)
+
+
+def _matmul(
+    node: NodeContext,
+    stored: Stored,
+    number: int,
+    point: int,
+    suffix: str | None = None,
+) -> Value:
+    """The sums of an input's rows times a constant matrix."""
+    rows, columns = node.shape(number, rank=2)
+    element = _weights(node, number, point, 0, columns)
+    matrix = node.array(number, "weights").T
+    value, zero_point = stored
+    value = node.builder.in_order(value, identity(len(value.order)), node.place())
+    if value.shape[-1:] != (rows,):
+        raise node.error(
+            f"an input of shape {list(value.shape)} with weights of {rows} rows"
+        )
+    weight = node.builder.constant(matrix, element, node.place(node.name(number)))
+    shape = (*value.shape[:-1], columns)
+    step = suffix if zero_point is None else "product"
+    sums = node.emit(
+        qnn.LinearOp(value.ssa, weight, None, TensorType(i32, shape)), step
+    )
+    if zero_point is not None:
+        points = np.array(element.zero_points, np.int64)
+        centred = matrix.astype(np.int64) - points[:, np.newaxis]
+        sums = _less(node, sums, zero_point, centred.sum(axis=1), suffix)
+    return Value(sums, value.order)
+
+
+def _less(
+    node: NodeContext,
+    sums: SSAValue,
+    zero_point: Value,
+    factors: Integers,
+    suffix: str | None,
+) -> SSAValue:
+    """The sums less the zero point times `factors`, which vary along the last
+    dimensions."""
+    element = zero_point.element
+    if math.prod(zero_point.shape) != 1 or not isinstance(element, QuantizedType):
+        raise node.error("a zero point that is no single 8-bit integer")
+    emit = node.builder.emitter(node.place(), suffix)
+    plain = TensorType(element.storage_type, zero_point.shape)
+    stored = emit.add(StorageCastOp(zero_point.ssa, plain)).result
+    nest = Nest(emit, shape_of(sums))
+    first = [AffineConstantExpr(0)] * len(zero_point.shape)
+    extend = arith.ExtSIOp if element.signed else arith.ExtUIOp
+    point = nest.add(extend(nest.input(stored, first), i32)).result
+    factor = nest.constant(factors.astype(np.int32), i32)
+    excess = nest.add(arith.MuliOp(point, factor)).result
+    total = nest.input(sums, range(nest.parallel))
+    return nest.build([nest.add(arith.SubiOp(total, excess)).result])[0]
+
+
+def import_conv_integer(node: NodeContext) -> None:
+    """Padding holds the zero point and adds nothing, so that less of it is taken off
+    beside the borders."""
+    value, zero_point = _stored(node, 0, 2)
+    image = as_image(node, value, False)
+    count = filter_count(node, 1)
+    filters = filters_of(node.array(1, "weights"))
+
+    def element(axis: int) -> QuantizedType:
+        return _weights(node, 1, 3, axis, count)
+
+    operation, window = convolution(node, image, (1, filters), element, None, i32)
+    if zero_point is None:
+        from_image(node, operation, image, False)
+        return
+    points = np.array(element(0).zero_points, np.int64).reshape(-1, 1, 1, 1)
+    centred = (filters.astype(np.int64) - points).sum(axis=3)
+    factors = _sums_inside(centred, image.type.get_shape()[1:3], window)
+    product = node.emit(operation, "product")
+    sums = _less(node, product, zero_point, factors, image_step(node))
+    define_image(node, sums, image, False)
+
+
+def _sums_inside(filters: Integers, image: Sequence[int], window: Window) -> Integers:
+    """What each filter [O, KH, KW] adds up to at each place (y, x) of the result, of
+    the taps inside of the image: [OH, OW, O]."""
+    vertical, horizontal = (
+        _inside(size, filters.shape[1 + axis], axis, window)
+        for axis, size in enumerate(image)
+    )
+    return np.moveaxis(vertical @ filters @ horizontal.T, 0, -1)
+
+
+def _inside(size: int, taps: int, axis: int, window: Window) -> Integers:
+    """1 for each place and tap along an axis that lies inside of the image, else 0."""
+    place = np.arange(window.sizes[axis], dtype=np.int64) * window.stride[axis]
+    tap = np.arange(taps, dtype=np.int64) * window.dilation[axis]
+    position = place[:, np.newaxis] + tap - window.pad[2 * axis]
+    return np.logical_and(position >= 0, position < size).astype(np.int64)
+
+
+IMPORTERS = {
+    ("", "DynamicQuantizeLinear"): Entry(import_dynamic_quantize, (1, 1), (3, 3)),
+    ("", "MatMulInteger"): Entry(import_matmul_integer, (2, 4)),
+    ("", "ConvInteger"): Entry(import_conv_integer, (2, 4)),
+    (MICROSOFT, "MatMulIntegerToFloat"): Entry(import_matmul_integer_to_float, (4, 7)),
+    (MICROSOFT, "DynamicQuantizeMatMul"): Entry(import_dynamic_quantize_matmul, (3, 5)),
+}
