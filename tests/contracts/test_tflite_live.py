@@ -50,7 +50,7 @@ SYSTEMS = [
 SEEDS = {"ref": 60, "opt": 60, "xnn": 60, "tflm": 80}
 SEEDS_OF_EVERY_EXECUTOR = 2
 
-DTYPES = ("int8", "uint8")
+DTYPES = ["int8", "uint8"]
 
 TURNS = list(product(LAYERS, DTYPES, CONTRACTS))
 """Whose native code is at one of the machine's levels after another: each layer's, by
