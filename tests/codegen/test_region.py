@@ -14,9 +14,10 @@ from support.native import (
     machine_levels,
     run_object,
 )
+from support.rounding import rounded
 
 from qlower.codegen.values.region import BUILDERS
-from qlower.dialects.fixed import RoundingMode, round_float, round_shift_right
+from qlower.dialects.fixed import RoundingMode
 
 LENGTH = 64 + 32 + 16 + 8 + 4 + 2 + 1
 """Full vectors and every smaller power of two, at any vector width."""
@@ -63,7 +64,7 @@ SHIFTS: dict[str, Callable[[int, int, int], int]] = {
     "arith.shrui": lambda a, n, w: unsigned(a, w) >> n,
     **{
         f"fixed.shift_right {mode}": (
-            lambda a, n, w, mode=mode: round_shift_right(a, n, mode)
+            lambda a, n, w, mode=mode: rounded(Fraction(a, 1 << n), mode)
         )
         for mode in RoundingMode
     },
@@ -222,7 +223,7 @@ def test_products_that_round_without_overflow(level: str):
             )
         )
         values = [
-            round_shift_right(x * y, amount, RoundingMode.HALF_UP)
+            rounded(Fraction(x * y, 1 << amount), RoundingMode.HALF_UP)
             for x, y in zip(a, b, strict=True)
         ]
         want.append(np.array(values, np.int64))
@@ -333,7 +334,7 @@ def test_float_to_integer(level: str, bits: int, to: int):
             if math.isnan(x)
             else (limit - 1 if x > 0 else -limit)
             if math.isinf(x)
-            else min(max(round_float(float(x), mode), -limit), limit - 1)
+            else min(max(rounded(Fraction(float(x)), mode), -limit), limit - 1)
             for x in a
         ]
         want.append(np.array(values, dtype))
