@@ -169,11 +169,13 @@ def allowed() -> tuple[float, float]:
 
 
 def contract_lines() -> Iterator[str]:
-    yield "24 becomes, in every contract that has conv2d; (n): n of the 33 outputs"
-    yield "for 0 to 32 aren't what the user's layer gave"
+    yield "24 becomes, in every contract with conv2d and real biases; (n): n of the 33"
+    yield "outputs for 0 to 32 aren't what the user's layer gave"
     yield f"{'':24}" + "".join(f"{name:>22}" for name in VARIANTS)
     for name in contract_names():
-        if "conv2d" in load_contract(name).rules:
+        rules = load_contract(name).rules
+        has_bias = "conv2d" in rules and "real_bias" in rules["conv2d"].values
+        if has_bias or {"conv2d", "quantize_bias"} <= rules.keys():
             yield row(name, [answers(name, n) for n in VARIANTS.values()])
 
 
