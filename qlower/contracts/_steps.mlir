@@ -28,6 +28,20 @@ func.func private @clamp_and_offset(
   return %result : i32
 }
 
+// y = rne(x) + z, clamped. Systems clamp before or after they round: that makes no difference.
+func.func private @store_half_even(%real: f32) -> i32 {
+  %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
+  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
+  return %result : i32
+}
+
+// y = rne(x), clamped, where the zero point is in x.
+func.func private @store_with_zero_point_inside(%real: f32) -> i32 {
+  %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
+  %result = func.call @clamp_code(%rounded) : (i32) -> i32
+  return %result : i32
+}
+
 // ---------------------------------------------------------------- operands
 
 // F((q - z) s)
@@ -75,6 +89,17 @@ func.func private @wide_ratio(%input_scale: f32, %output_scale: f32) -> f64 {
   %output = arith.extf %output_scale : f32 to f64
   %result = arith.divf %input, %output : f64
   return %result : f64
+}
+
+// A step of the accumulator is no more than all codes, and the ratio has all its bits.
+func.func private @require_ratio(%ratio: f32) {
+  %least = arith.constant 1.17549435E-38 : f32
+  %most = arith.constant 256.0 : f32
+  %normal = arith.cmpf oge, %ratio, %least : f32
+  %small = arith.cmpf olt, %ratio, %most : f32
+  %legal = arith.andi %normal, %small : i1
+  cf.assert %legal, "the ratio of the scales, input * weight / output, is not in [2^-126, 2^8)"
+  return
 }
 
 // Zero times an infinite ratio would be no number.

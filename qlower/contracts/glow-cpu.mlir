@@ -62,8 +62,6 @@ module attributes {
   contract.base = "glow-interpreter"
 } {
 
-// ---------------------------------------------------------------- the integer scale
-
 // quantizeScaleOffset32To8, its loops in closed form: for r = f * 2^e, f in [1, 2), the first
 // ends at post = max(-1 - e, min(8 - e, 15), 0); the second doubles what is then
 // f * 2^(e + post) until it is 255 or more. Below 2^-31 the scale is 0.
@@ -138,8 +136,6 @@ func.func private @scale_and_store(%x: i32, %ratio: f32) -> i32 {
   return %result : i32
 }
 
-// ---------------------------------------------------------------- convolution, matmul
-
 // The bias has the scale of the product: its own S is that of 1, which changes nothing.
 // libjit_conv.cpp
 // libjit_matmul.cpp, libjit_fc_i8
@@ -149,8 +145,6 @@ func.func @conv2d(%accumulator: i32) -> i32
   %result = func.call @scale_and_store(%accumulator, %ratio) : (i32, f32) -> i32
   return %result : i32
 }
-
-// ---------------------------------------------------------------- pooling, mean
 
 // libjit_div_round_i32, for a positive divisor
 func.func private @divide_round(%x: i32, %divisor: i32) -> i32 {
@@ -201,8 +195,6 @@ func.func @mean(%accumulator: i32, %over_image: i1) -> i32 {
   return %result : i32
 }
 
-// ---------------------------------------------------------------- elementwise
-
 func.func private @scale_operand(
     %stored: i32, %zero_point: i32, %scale: f32, %output_scale: f32) -> i32 {
   %centred = arith.subi %stored, %zero_point : i32
@@ -240,8 +232,6 @@ func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
   %result = func.call @scale_and_store(%product, %ratio) : (i32, f32) -> i32
   return %result : i32
 }
-
-// ---------------------------------------------------------------- rescaling
 
 // libjit.cpp, libjit_element_rescale_kernel_i8. Requantize, concat and the tables, which are
 // inherited, rescale by it. A zero point of uint8 makes no difference here.

@@ -39,17 +39,13 @@
 
 module attributes {
   contract.summary = "ONNX's reference evaluator: float64 products, matrix products wrap",
-  contract.family = "ONNX"
+  contract.family = "ONNX",
+  contract.base = "_steps"
 } {
 
-// ---------------------------------------------------------------- products
-
 // In numpy a product of int32 and float32 is one in float64.
-func.func private @steps_of(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32,
-    %output_zero_point: i32) -> f64 {
-  %step = arith.mulf %input_scale, %weight_scale : f32
-  %ratio = arith.divf %step, %output_scale : f32
+func.func private @steps_of(%accumulator: i32, %output_zero_point: i32) -> f64 {
+  %ratio = func.call @product_ratio() : () -> f32
   %multiplier = arith.extf %ratio : f32 to f64
   %sum = arith.sitofp %accumulator : i32 to f64
   %scaled = arith.mulf %sum, %multiplier : f64
@@ -63,7 +59,7 @@ func.func @conv2d(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
   %steps = func.call @steps_of(%accumulator) : (i32) -> f64
   %rounded = fixed.convert %steps {rounding = half_even} : f64 to i32
-  %result = func.call @clamp_stored(%rounded) : (i32) -> i32
+  %result = func.call @clamp_code(%rounded) : (i32) -> i32
   return %result : i32
 }
 
@@ -80,36 +76,25 @@ func.func @matmul(%accumulator: i32, %output_unsigned: i1) -> i32
   %unsigned = arith.extui %byte : i8 to i32
   %signed = arith.extsi %byte : i8 to i32
   %wrapped = arith.select %output_unsigned, %unsigned, %signed : i32
-  %result = func.call @clamp_stored(%wrapped) : (i32) -> i32
+  %result = func.call @clamp_code(%wrapped) : (i32) -> i32
   return %result : i32
 }
-
-func.func private @clamp_stored(%stored: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %above = arith.maxsi %stored, %output_min : i32
-  %result = arith.minsi %above, %output_max : i32
-  return %result : i32
-}
-
-// ---------------------------------------------------------------- borders
 
 // op_quantize_linear.py; what no int32 holds is the lowest of them, and the sum wraps.
-func.func @quantize(%input: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+func.func @quantize(%input: f32, %output_scale: f32) -> i32 {
   %steps = arith.divf %input, %output_scale : f32
   %rounded = fixed.convert %steps {rounding = half_even} : f32 to i32
   %beyond = arith.constant 2147483648.0 : f32
   %fits = arith.cmpf olt, %steps, %beyond : f32
   %lowest = arith.constant -2147483648 : i32
   %integer = arith.select %fits, %rounded, %lowest : i32
-  %moved = arith.addi %integer, %output_zero_point : i32
-  %result = func.call @clamp_stored(%moved) : (i32) -> i32
+  %result = func.call @offset_and_clamp(%integer) : (i32) -> i32
   return %result : i32
 }
 
 // op_dequantize_linear.py.
 func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
-  %centred = arith.subi %input, %input_zero_point : i32
-  %real = arith.sitofp %centred : i32 to f32
-  %result = arith.mulf %real, %input_scale : f32
+  %result = func.call @dequantize_exactly(%input) : (i32) -> f32
   return %result : f32
 }
 
@@ -119,12 +104,10 @@ func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
   %rounded = fixed.convert %steps {rounding = half_even} : f32 to i32
   %low = arith.constant -512 : i32
   %high = arith.constant 512 : i32
-  %within = func.call @clamp_stored(%rounded, %low, %high) : (i32, i32, i32) -> i32
+  %within = func.call @clamp_code(%rounded, %low, %high) : (i32, i32, i32) -> i32
   %result = arith.addi %within, %output_zero_point : i32
   return %result : i32
 }
-
-// ---------------------------------------------------------------- float32 operators
 
 // DequantizeLinear, maybe Clip, Relu or Concat, QuantizeLinear.
 func.func private @rescale(%input: i32) -> i32

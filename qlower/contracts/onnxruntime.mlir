@@ -63,19 +63,6 @@ module attributes {
 
 // ---------------------------------------------------------------- steps
 
-// MLAS clamps before it rounds and adds the zero point; the order makes no difference.
-func.func private @store(%real: f32) -> i32 {
-  %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
-  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
-  return %result : i32
-}
-
-func.func private @store_with_zero_point_inside(%real: f32) -> i32 {
-  %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
-  %result = func.call @clamp_code(%rounded) : (i32) -> i32
-  return %result : i32
-}
-
 func.func @dequantize(%input: i32) -> f32 {
   %result = func.call @dequantize_exactly(%input) : (i32) -> f32
   return %result : f32
@@ -85,7 +72,7 @@ func.func @dequantize(%input: i32) -> f32 {
 func.func private @quantize_linear(
     %real: f32, %output_min: i32, %output_max: i32, %output_scale: f32) -> i32 {
   %steps = arith.divf %real, %output_scale : f32
-  %result = func.call @store(%steps) : (f32) -> i32
+  %result = func.call @store_half_even(%steps) : (f32) -> i32
   return %result : i32
 }
 
@@ -100,17 +87,6 @@ func.func private @rescale(%input: i32) -> i32
 
 // ---------------------------------------------------------------- convolution, linear
 
-// A step of the accumulator is no more than all codes, and the ratio has all its bits.
-func.func private @require_ratio(%ratio: f32) {
-  %least = arith.constant 1.17549435E-38 : f32
-  %most = arith.constant 256.0 : f32
-  %normal = arith.cmpf oge, %ratio, %least : f32
-  %small = arith.cmpf olt, %ratio, %most : f32
-  %legal = arith.andi %normal, %small : i1
-  cf.assert %legal, "the ratio of the scales, input * weight / output, is not in [2^-126, 2^8)"
-  return
-}
-
 // MlasRequantizeOutput.
 func.func private @requantize_output(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"], contract.product = ["exact", "saturating_pairs_flat"]} {
@@ -118,7 +94,7 @@ func.func private @requantize_output(%accumulator: i32) -> i32
   func.call @require_ratio(%multiplier) : (f32) -> ()
   %sum = arith.sitofp %accumulator : i32 to f32
   %scaled = arith.mulf %sum, %multiplier : f32
-  %result = func.call @store(%scaled) : (f32) -> i32
+  %result = func.call @store_half_even(%scaled) : (f32) -> i32
   return %result : i32
 }
 
@@ -156,7 +132,7 @@ func.func @mean(
   %multiplier = arith.divf %input_scale, %total_scale : f32
   func.call @require_finite(%multiplier) : (f32) -> ()
   %scaled = arith.mulf %real, %multiplier : f32
-  %result = func.call @store(%scaled) : (f32) -> i32
+  %result = func.call @store_half_even(%scaled) : (f32) -> i32
   return %result : i32
 }
 
@@ -363,7 +339,7 @@ func.func @softmax_output(%term: f32, %sum: f32, %row_size: i32, %output_scale: 
   %finite = arith.cmpf ole, %codes, %most : f32
   cf.assert %finite, "ONNX Runtime's softmax overflows where 1 / output scale is more than 148 times a row's size"
   %steps = func.call @product_ratio(%term, %codes, %sum) : (f32, f32, f32) -> f32
-  %result = func.call @store(%steps) : (f32) -> i32
+  %result = func.call @store_half_even(%steps) : (f32) -> i32
   return %result : i32
 }
 

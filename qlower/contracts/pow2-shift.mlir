@@ -36,8 +36,6 @@ module attributes {
   contract.base = "exact"
 } {
 
-// ---------------------------------------------------------------- steps
-
 func.func private @round_real(%real: f64) -> i32 {
   %result = fixed.convert %real {rounding = half_up} : f64 to i32
   return %result : i32
@@ -98,16 +96,12 @@ func.func private @shift(%x: i32, %exponent: i64) -> i32 {
   return %result : i32
 }
 
-// ---------------------------------------------------------------- convolution, matmul
-
 func.func @conv2d(%accumulator: i32, %weight_scale: f32) -> i32 {
   %exponent = func.call @ratio_exponent(%weight_scale) : (f32) -> i64
   %shifted = func.call @shift(%accumulator, %exponent) : (i32, i64) -> i32
   %result = func.call @clamp_and_offset(%shifted) : (i32) -> i32
   return %result : i32
 }
-
-// ---------------------------------------------------------------- pooling, mean
 
 // floor(sum * 2^exponent / count + 1/2), for exponents in [-24, 24]
 func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 {
@@ -145,8 +139,6 @@ func.func private @require_similar(%exponent: i64) {
   cf.assert %legal, "the ratio of the scales is not in [2^-24, 2^24]"
   return
 }
-
-// ---------------------------------------------------------------- elementwise
 
 // The exponents of both operands' ratios, and by how many places the finer grid is below the
 // output's.
@@ -204,8 +196,6 @@ func.func @mul(%lhs: i32, %rhs: i32, %weight_scale: f32) -> i32 {
   %result = func.call @clamp_and_offset(%shifted) : (i32) -> i32
   return %result : i32
 }
-
-// ---------------------------------------------------------------- rescaling
 
 func.func private @rescale(%input: i32, %input_zero_point: i32) -> i32 {
   %one = arith.constant 1.0 : f32

@@ -61,21 +61,6 @@ module attributes {
 
 // ---------------------------------------------------------------- steps
 
-// Clamping before the zero point is added keeps the sum within 32 bits; FBGEMM saturates at
-// 16 bits here instead, which gives the same.
-func.func private @store(%real: f32) -> i32 {
-  %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
-  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
-  return %result : i32
-}
-
-func.func private @store_with_zero_point_inside(
-    %real: f32, %output_min: i32, %output_max: i32) -> i32 {
-  %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
-  %result = func.call @clamp_code(%rounded) : (i32) -> i32
-  return %result : i32
-}
-
 func.func private @reciprocal(%x: f32) -> f32 {
   %result = func.call @inverse(%x) : (f32) -> f32
   %largest = arith.constant 3.40282347E+38 : f32
@@ -127,17 +112,6 @@ func.func private @require_equal_quantization() {
 
 // ---------------------------------------------------------------- convolution, linear
 
-// A step of the accumulator is no more than all codes, and the ratio has all its bits.
-func.func private @require_ratio(%ratio: f32) {
-  %least = arith.constant 1.17549435E-38 : f32
-  %most = arith.constant 256.0 : f32
-  %normal = arith.cmpf oge, %ratio, %least : f32
-  %small = arith.cmpf olt, %ratio, %most : f32
-  %legal = arith.andi %normal, %small : i1
-  cf.assert %legal, "the ratio of the scales, input * weight / output, is not in [2^-126, 2^8)"
-  return
-}
-
 // ReQuantizeOutput with a float bias.
 func.func private @contraction(
     %accumulator: i32, %real_bias: f32, %per_channel: i1, %input_scale: f32, %weight_scale: f32,
@@ -153,7 +127,7 @@ func.func private @contraction(
   %divided = arith.addf %sum, %bias_steps : f32
   %biased = arith.select %per_channel, %divided, %fused : f32
   %scaled = arith.mulf %biased, %multiplier : f32
-  %result = func.call @store(%scaled) : (f32) -> i32
+  %result = func.call @store_half_even(%scaled) : (f32) -> i32
   return %result : i32
 }
 
@@ -210,17 +184,12 @@ func.func private @is_fast_depthwise(
 }
 
 // Grouped convolutions of one channel a group are depthwise.
-func.func @conv2d_product(%groups: i32, %input_channels: i32) -> i32 {
+func.func @conv2d_product(%groups: i32, %input_channels: i32) -> i32
+    attributes {contract.rules = ["conv2d_product", "depthwise_conv2d_product"]} {
   %fast = func.call @is_fast_depthwise() : () -> i1
   %depthwise = arith.cmpi eq, %groups, %input_channels : i32
   %saturates = arith.andi %depthwise, %fast : i1
   %result = arith.extui %saturates : i1 to i32
-  return %result : i32
-}
-
-func.func @depthwise_conv2d_product() -> i32 {
-  %fast = func.call @is_fast_depthwise() : () -> i1
-  %result = arith.extui %fast : i1 to i32
   return %result : i32
 }
 
@@ -240,7 +209,7 @@ func.func @avg_pool2d(
   func.call @require_equal_quantization() : () -> ()
   %divisor = arith.select %count_include_pad, %window_size, %count : i32
   %mean = func.call @mean_of(%accumulator, %divisor) : (i32, i32) -> f32
-  %body = func.call @store(%mean) : (f32) -> i32
+  %body = func.call @store_half_even(%mean) : (f32) -> i32
   %tail = func.call @store_sum(%mean) : (f32) -> i32
   %lanes = func.call @pool_lanes() : () -> i32
   %in_body = func.call @is_in_body(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
@@ -299,7 +268,7 @@ func.func @add(
   %b = func.call @dequantize_fused(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
   %sum = arith.addf %a, %b : f32
   %scaled = arith.mulf %sum, %inverse : f32
-  %body = func.call @store(%scaled) : (f32) -> i32
+  %body = func.call @store_half_even(%scaled) : (f32) -> i32
   %tail_a = func.call @dequantize_exactly(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
   %tail_b = func.call @dequantize_exactly(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
   %tail_sum = arith.addf %tail_a, %tail_b : f32
@@ -319,7 +288,7 @@ func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32, %output_s
   %multiplier = arith.mulf %scales, %inverse : f32
   %real = arith.sitofp %product : i32 to f32
   %scaled = arith.mulf %real, %multiplier : f32
-  %result = func.call @store(%scaled) : (f32) -> i32
+  %result = func.call @store_half_even(%scaled) : (f32) -> i32
   return %result : i32
 }
 
@@ -347,7 +316,7 @@ func.func @clamp(%input: i32) -> i32 {
 func.func private @quantize_table(%real: f32, %output_scale: f32) -> i32 {
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %steps = arith.mulf %real, %inverse : f32
-  %result = func.call @store(%steps) : (f32) -> i32
+  %result = func.call @store_half_even(%steps) : (f32) -> i32
   return %result : i32
 }
 

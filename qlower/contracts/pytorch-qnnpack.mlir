@@ -43,8 +43,6 @@ module attributes {
   contract.base = "pytorch-fbgemm"
 } {
 
-// ---------------------------------------------------------------- convolution, linear
-
 func.func private @requantize_float32(
     %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
@@ -54,7 +52,7 @@ func.func private @requantize_float32(
   func.call @require_ratio(%multiplier) : (f32) -> ()
   %sum = arith.sitofp %accumulator : i32 to f32
   %scaled = arith.mulf %sum, %multiplier : f32
-  %result = func.call @store(%scaled) : (f32) -> i32
+  %result = func.call @store_half_even(%scaled) : (f32) -> i32
   return %result : i32
 }
 
@@ -66,8 +64,6 @@ func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32)
   %result = fixed.convert %steps {rounding = half_even} : f32 to i32
   return %result : i32
 }
-
-// ---------------------------------------------------------------- add
 
 func.func private @is_supported_ratio(%ratio: f32) -> i1 {
   %low = arith.constant 0.00006103515625 : f32
@@ -113,8 +109,6 @@ func.func @add(
   return %result : i32
 }
 
-// ---------------------------------------------------------------- activations (tables)
-
 // qnnpack/src/hardswish.c, tanh.c: a code is centred before it is scaled.
 func.func private @dequantize_lookup(%stored: i32, %output_unsigned: i1) -> f32 {
   %qnnpack = func.call @dequantize_exactly(%stored) : (i32) -> f32
@@ -133,8 +127,6 @@ func.func private @quantize_lookup(%real: f32, %output_scale: f32, %output_unsig
   return %result : i32
 }
 
-// ---------------------------------------------------------------- pooling
-
 // pytorch_qnnp_compute_avgpool_quantization_params.
 func.func private @pool(
     %accumulator: i32, %divisor: i32, %input_scale: f32, %output_scale: f32) -> i32 {
@@ -143,7 +135,7 @@ func.func private @pool(
   %total_scale = arith.mulf %output_scale, %n : f32
   %multiplier = arith.divf %input_scale, %total_scale : f32
   %scaled = arith.mulf %sum, %multiplier : f32
-  %result = func.call @store(%scaled) : (f32) -> i32
+  %result = func.call @store_half_even(%scaled) : (f32) -> i32
   return %result : i32
 }
 

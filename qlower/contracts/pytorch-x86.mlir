@@ -44,19 +44,10 @@ func.func private @uses_onednn(%groups: i32, %weights_symmetric: i1) -> i1 {
 }
 
 func.func @conv2d(%accumulator: i32, %real_bias: f32) -> i32
-    attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
+    attributes {contract.rules = ["conv2d", "depthwise_conv2d"], contract.product = ["exact", "saturating_pairs_flat"]} {
   %fbgemm = func.call @contraction(%accumulator, %real_bias) : (i32, f32) -> i32
   %onednn = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
   %uses_onednn = func.call @uses_onednn() : () -> i1
-  %result = arith.select %uses_onednn, %onednn, %fbgemm : i32
-  return %result : i32
-}
-
-func.func @depthwise_conv2d(%accumulator: i32, %real_bias: f32, %input_channels: i32) -> i32
-    attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
-  %fbgemm = func.call @contraction(%accumulator, %real_bias) : (i32, f32) -> i32
-  %onednn = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
-  %uses_onednn = func.call @uses_onednn(%input_channels) : (i32) -> i1
   %result = arith.select %uses_onednn, %onednn, %fbgemm : i32
   return %result : i32
 }
@@ -73,15 +64,6 @@ func.func @conv2d_product(%groups: i32, %input_channels: i32) -> i32 {
   %uses_onednn = func.call @uses_onednn() : () -> i1
   %false = arith.constant false
   %saturates = arith.select %uses_onednn, %false, %fast_depthwise : i1
-  %result = arith.extui %saturates : i1 to i32
-  return %result : i32
-}
-
-func.func @depthwise_conv2d_product(%input_channels: i32) -> i32 {
-  %fast = func.call @is_fast_depthwise() : () -> i1
-  %uses_onednn = func.call @uses_onednn(%input_channels) : (i32) -> i1
-  %false = arith.constant false
-  %saturates = arith.select %uses_onednn, %false, %fast : i1
   %result = arith.extui %saturates : i1 to i32
   return %result : i32
 }

@@ -116,7 +116,7 @@ _LAYER = {
     # Whether every zero point of the weights is 0.
     "weights_symmetric": i1,
     "input_channels": i32,
-    # More than 1 in grouped convolutions only.
+    # Of a depthwise convolution as many as input channels.
     "groups": i32,
 }
 _CONTRACTION = _inlined(

@@ -71,13 +71,7 @@ module attributes {
 func.func private @requantize_float32(%x: i32, %scale: f32) -> i32 {
   %float = arith.sitofp %x : i32 to f32
   %product = arith.mulf %float, %scale : f32
-  %result = func.call @round_to_stored(%product) : (f32) -> i32
-  return %result : i32
-}
-
-func.func private @round_to_stored(%real: f32) -> i32 {
-  %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
-  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
+  %result = func.call @store_half_even(%product) : (f32) -> i32
   return %result : i32
 }
 
@@ -243,7 +237,7 @@ func.func @quantize(%input: f32, %output_scale: f32) -> i32 {
   %reciprocal = func.call @inverse(%output_scale) : (f32) -> f32
   %product = arith.mulf %input, %reciprocal : f32
   %number = func.call @few_steps(%product) : (f32) -> f32
-  %result = func.call @round_to_stored(%number) : (f32) -> i32
+  %result = func.call @store_half_even(%number) : (f32) -> i32
   return %result : i32
 }
 

@@ -268,14 +268,9 @@ func.func @mean(%accumulator: i32) -> i32 {
 }
 
 // internal/reference/reduce.h, QuantizedMeanOrSum
-func.func @sum(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32) -> i32 {
-  %input64 = arith.extf %input_scale : f32 to f64
-  %output64 = arith.extf %output_scale : f32 to f64
-  %real = arith.divf %input64, %output64 : f64
-  %offset = arith.muli %input_zero_point, %count : i32
-  %sum = arith.subi %accumulator, %offset : i32
+func.func @sum(%accumulator: i32) -> i32 {
+  %real = func.call @wide_ratio() : () -> f64
+  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %scaled = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
@@ -564,9 +559,7 @@ func.func @log(%input: i32, %output_scale: f32, %output_zero_point: i32) -> i32 
   %legal = arith.select %positive, %x, %one : f32
   %logarithm = math.log %legal : f32
   %least_code = arith.constant -128 : i32
-  %steps = arith.subi %least_code, %output_zero_point : i32
-  %steps_f = arith.sitofp %steps : i32 to f32
-  %least = arith.mulf %steps_f, %output_scale : f32
+  %least = func.call @dequantize_exactly(%least_code, %output_scale, %output_zero_point) : (i32, f32, i32) -> f32
   %real = arith.select %positive, %logarithm, %least : f32
   %result = func.call @table_output(%real) : (f32) -> i32
   return %result : i32
@@ -698,7 +691,7 @@ func.func private @root_step(%x: i32, %half_input: i32) -> i32 {
 // internal/reference/l2normalization.h: uint8 around 128. Zero points are checked, scales not.
 func.func @l2_normalize(
     %input: i32, %accumulator: i32, %input_zero_point: i32, %output_zero_point: i32,
-    %output_min: i32, %output_max: i32, %input_unsigned: i1) -> i32 {
+    %input_unsigned: i1) -> i32 {
   %zero = arith.constant 0 : i32
   %c128 = arith.constant 128 : i32
   %middle = arith.select %input_unsigned, %c128, %zero : i32
@@ -760,15 +753,12 @@ func.func @prelu(
   %alpha = arith.subi %rhs, %rhs_zero_point : i32
   %identity_ratio = arith.divf %lhs_scale, %output_scale : f32
   %identity = arith.extf %identity_ratio : f32 to f64
-  %product_scale = arith.mulf %lhs_scale, %rhs_scale : f32
-  %slope_ratio = arith.divf %product_scale, %output_scale : f32
+  %slope_ratio = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
   %slope = arith.extf %slope_ratio : f32 to f64
   %above = func.call @multiply_by_real(%x, %identity) : (i32, f64) -> i32
   %product = arith.muli %x, %alpha : i32
   %below = func.call @multiply_by_real(%product, %slope) : (i32, f64) -> i32
-  %zero = arith.constant 0 : i32
-  %non_negative = arith.cmpi sge, %x, %zero : i32
-  %scaled = arith.select %non_negative, %above, %below : i32
+  %scaled = func.call @by_sign(%x, %above, %below) : (i32, i32, i32) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
@@ -956,30 +946,22 @@ func.func private @exp_on_negative_values(%a: i32, %integer_bits: i32) -> i32 {
   %exp_minus_eighth = arith.constant 1895147668 : i32
   %scaled = func.call @saturating_rounding_doubling_high_mul(%exp_minus_eighth, %series) : (i32, i32) -> i32
   %base = arith.addi %exp_minus_eighth, %scaled : i32
-  // e^-(2^-2)
+  // e^-(2^-2), e^-(2^-1) and so on to e^-(2^4)
   %factor_0 = arith.constant 1672461947 : i32
   %power_0 = func.call @multiply_if_bit(%base, %factor_0, %remainder, %quarter, %zero) : (i32, i32, i32, i32, i32) -> i32
-  // e^-(2^-1)
-  %c1 = arith.constant 1 : i32
   %factor_1 = arith.constant 1302514674 : i32
-  %power_1 = func.call @multiply_if_bit(%power_0, %factor_1, %remainder, %quarter, %c1) : (i32, i32, i32, i32, i32) -> i32
-  // e^-(2^0)
-  %c2 = arith.constant 2 : i32
+  %power_1 = func.call @multiply_if_bit(%power_0, %factor_1, %remainder, %quarter, %one) : (i32, i32, i32, i32, i32) -> i32
   %factor_2 = arith.constant 790015084 : i32
-  %power_2 = func.call @multiply_if_bit(%power_1, %factor_2, %remainder, %quarter, %c2) : (i32, i32, i32, i32, i32) -> i32
-  // e^-(2^1)
+  %power_2 = func.call @multiply_if_bit(%power_1, %factor_2, %remainder, %quarter, %two) : (i32, i32, i32, i32, i32) -> i32
   %c3 = arith.constant 3 : i32
   %factor_3 = arith.constant 290630308 : i32
   %power_3 = func.call @multiply_if_bit(%power_2, %factor_3, %remainder, %quarter, %c3) : (i32, i32, i32, i32, i32) -> i32
-  // e^-(2^2)
   %c4 = arith.constant 4 : i32
   %factor_4 = arith.constant 39332535 : i32
   %power_4 = func.call @multiply_if_bit(%power_3, %factor_4, %remainder, %quarter, %c4) : (i32, i32, i32, i32, i32) -> i32
-  // e^-(2^3)
   %c5 = arith.constant 5 : i32
   %factor_5 = arith.constant 720401 : i32
   %power_5 = func.call @multiply_if_bit(%power_4, %factor_5, %remainder, %quarter, %c5) : (i32, i32, i32, i32, i32) -> i32
-  // e^-(2^4)
   %c6 = arith.constant 6 : i32
   %factor_6 = arith.constant 242 : i32
   %power_6 = func.call @multiply_if_bit(%power_5, %factor_6, %remainder, %quarter, %c6) : (i32, i32, i32, i32, i32) -> i32

@@ -63,8 +63,6 @@ func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
   return %result : i32
 }
 
-// ---------------------------------------------------------------- lone activations
-
 // micro/kernels/activations_common.cc: RELU rescales by a ratio in float64. RELU6 clamps the
 // input's codes at the input's zero point and 6, and takes them for the output's.
 func.func @clamp(
@@ -99,8 +97,6 @@ func.func private @leaky_ratios(%alpha: f32) -> (f64, f64) {
   %sloped = func.call @convolution_scale(%wide, %alpha) : (i1, f32) -> f64
   return %identity, %sloped : f64, f64
 }
-
-// ---------------------------------------------------------------- sigmoid, tanh
 
 // micro/kernels/logistic_common.cc and tanh.cc: the input in Q4.27, and the radius from which
 // on the function is saturated: floor(15 * 2^27 / 2^left).

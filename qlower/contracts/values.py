@@ -165,12 +165,19 @@ def contraction_values(
 
 def layer_values(op: Contraction) -> Values:
     """Sizes and steps of a contraction with weights."""
-    groups = op.groups if isinstance(op, qnn.Conv2DOp) else 1
+    input_channels = op.input.type.get_shape()[-1]
+    match op:
+        case qnn.Conv2DOp():
+            groups = op.groups
+        case qnn.DepthwiseConv2DOp():
+            groups = input_channels
+        case _:
+            groups = 1
     weight = quantized_element(op.weight.type)
     values = {
         "per_channel": np.array(weight.is_per_axis),
         "weights_symmetric": np.array(not any(weight.zero_points)),
-        "input_channels": np.array(op.input.type.get_shape()[-1], np.int32),
+        "input_channels": np.array(input_channels, np.int32),
         "groups": np.array(groups, np.int32),
     }
     if not isinstance(op, qnn.LinearOp):
