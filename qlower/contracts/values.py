@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
 
 from qlower.contracts import Contract
 from qlower.contracts.accumulator_range import accumulator_range, product_bounds
@@ -63,13 +64,33 @@ def operand_values(prefix: str, type: Attribute) -> Values:
     quantized = quantized_element(type)
     scale = np.array(quantized.scales, np.float32)
     zero_point = np.array(quantized.zero_points, np.int32)
-    if quantized.axis is None:
+    if quantized.is_per_tensor:
         scale, zero_point = scale.reshape(()), zero_point.reshape(())
     return {
         f"{prefix}_scale": scale,
         f"{prefix}_zero_point": zero_point,
         f"{prefix}_unsigned": np.array(not quantized.signed),
     }
+
+
+def element_values(prefix: str, type: Attribute) -> Values:
+    """Scale, zero point and signedness for each element of a tensor: where they vary,
+    with a size for each dimension."""
+    values = operand_values(prefix, type)
+    quantized = quantized_element(type)
+    if quantized.is_per_tensor:
+        return values
+    assert isa(type, TensorType[Attribute])
+    sizes = type.get_shape()
+    blocks = dict(quantized.data.blocks)
+    for name in (f"{prefix}_scale", f"{prefix}_zero_point"):
+        counts = [-(-n // blocks.get(axis, n)) for axis, n in enumerate(sizes)]
+        array = values[name].reshape(counts)
+        for axis, size in blocks.items():
+            array = np.repeat(array, size, axis)
+            array = array.take(np.arange(sizes[axis]), axis)
+        values[name] = array
+    return values
 
 
 def output_values(

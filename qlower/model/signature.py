@@ -288,6 +288,8 @@ def _spec(name: str, value: SSAValue, quantization: Attribute | None) -> TensorS
         dtype = _integer_dtype(element.storage_width, element.signed)
         if dtype is not None and element.is_per_tensor:
             return TensorSpec(name, shape, dtype, element.scales, element.zero_points)
+        if dtype is not None:
+            return TensorSpec(name, shape, dtype)
     elif isa(element, IntegerType):
         signed = element.signedness.data is not Signedness.UNSIGNED
         dtype = _integer_dtype(element.width.data, signed)

@@ -118,3 +118,27 @@ func.func @compare_result(%0: tensor<4x!a>) {
   %x = qnn.compare %0, %0 {predicate = "lt"} : (tensor<4x!a>, tensor<4x!a>) -> tensor<4xi8>
   return
 }
+
+// -----
+
+func.func @quantize_blocks(%0: tensor<2x5xf32>) {
+  // CHECK: error: qnn.quantize: result 'result' at position 0 does not verify: 2 scales do not match the 3 blocks of [2, 5]
+  %x = qnn.quantize %0 : (tensor<2x5xf32>) -> tensor<2x5x!quant.uniform<i8:f32:{1:2}, {{0.5, 0.25}}>>
+  return
+}
+
+// -----
+
+func.func @dequantize_axis(%0: tensor<2x!quant.uniform<i16:f32:1, {0.5, 0.25}>>) {
+  // CHECK: error: qnn.dequantize: operand 'input' at position 0 does not verify: quantized dimension 1 is outside the rank 1
+  %x = qnn.dequantize %0 : (tensor<2x!quant.uniform<i16:f32:1, {0.5, 0.25}>>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @quantize_width(%0: tensor<2xf32>) {
+  // CHECK: error: qnn.quantize: result 'result' at position 0 does not verify: storage i4 is not supported yet: i8 or u8 or i16 or u16
+  %x = qnn.quantize %0 : (tensor<2xf32>) -> tensor<2x!quant.uniform<i4:f32, 0.5>>
+  return
+}

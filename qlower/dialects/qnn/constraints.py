@@ -91,19 +91,26 @@ def check_static_tensor(type: Attribute, rank: int | None) -> Attribute:
 
 def check_quantization(element: Attribute, allow_axis: bool) -> QuantizedType:
     """The quantization of 8-bit activations or, with `allow_axis`, weights."""
-    if not isinstance(element, QuantizedType):
-        raise VerifyException(f"element type {element} is not !quant.uniform")
-    if element.is_sub_channel:
+    quantization = check_storage(element, (8,))
+    if quantization.is_sub_channel:
         raise VerifyException(
             "sub-channel quantization is not supported: use per tensor or per axis"
         )
-    if not allow_axis and not element.is_per_tensor:
+    if not allow_axis and not quantization.is_per_tensor:
         raise VerifyException(
             "per-axis quantization is only supported for weights: use per tensor"
         )
+    return quantization
+
+
+def check_storage(element: Attribute, widths: Sequence[int]) -> QuantizedType:
+    """The quantization of values that are stored in so many bits."""
+    if not isinstance(element, QuantizedType):
+        raise VerifyException(f"element type {element} is not !quant.uniform")
     storage = element.data.storage
-    if storage.width != 8:
-        raise VerifyException(f"storage {storage.name} is not supported yet: i8 or u8")
+    if storage.width not in widths:
+        legal = " or ".join(f"i{width} or u{width}" for width in widths)
+        raise VerifyException(f"storage {storage.name} is not supported yet: {legal}")
     if not isinstance(element.expressed_type, Float32Type):
         raise VerifyException(
             f"expressed type {element.expressed_type} is not supported yet: f32"
@@ -126,6 +133,34 @@ class Quantized(LeafConstraint[QuantizedTensor]):
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         check_quantization(check_static_tensor(attr, self.rank), allow_axis=False)
+
+
+@dataclass(frozen=True)
+class Stored(LeafConstraint[QuantizedTensor]):
+    """A static tensor of quantized values of 8 or 16 bits, whose scales and zero points
+    may be one, or vary along an axis or from block to block."""
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        element = check_static_tensor(attr, None)
+        quantization = check_storage(element, (8, 16))
+        if quantization.is_per_tensor:
+            return
+        assert isa(attr, QuantizedTensor)
+        shape = attr.get_shape()
+        blocks = dict(quantization.data.blocks)
+        if max(blocks) >= len(shape):
+            raise VerifyException(
+                f"quantized dimension {max(blocks)} is outside the rank {len(shape)}"
+            )
+        counts = [
+            -(-size // blocks.get(dimension, size))
+            for dimension, size in enumerate(shape)
+        ]
+        if math.prod(counts) != len(quantization.scales):
+            raise VerifyException(
+                f"{len(quantization.scales)} scales do not match the "
+                f"{math.prod(counts)} blocks of {list(shape)}"
+            )
 
 
 @dataclass(frozen=True)

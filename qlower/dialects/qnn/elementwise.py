@@ -16,6 +16,7 @@ from .constraints import (
     Keyword,
     Quantized,
     Real,
+    Stored,
     Value,
     keyword,
     operand_of,
@@ -219,7 +220,8 @@ class RequantizeOp(QnnOp):
 @irdl_op_definition
 class QuantizeOp(QnnOp):
     """
-    From real to quantized: `input / scale + zero_point`, rounded and saturated.
+    From real to quantized: `input / scale + zero_point`, rounded and saturated. Scales
+    and zero points may vary along a dimension or by blocks, storage may have 16 bits.
 
     ```mlir
     %q = qnn.quantize %x : (tensor<4xf32>) -> tensor<4x!out>
@@ -229,7 +231,7 @@ class QuantizeOp(QnnOp):
     name = "qnn.quantize"
 
     input = operand_of(Real())
-    result = result_def(Quantized())
+    result = result_def(Stored())
 
     def __init__(
         self, input: Value, result_type: Attribute, *, contract: str | None = None
@@ -248,7 +250,8 @@ class QuantizeOp(QnnOp):
 @irdl_op_definition
 class DequantizeOp(QnnOp):
     """
-    From quantized to real: `scale * (input - zero_point)`.
+    From quantized to real: `scale * (input - zero_point)`, with scales and storage as
+    in `qnn.quantize`.
 
     ```mlir
     %x = qnn.dequantize %q : (tensor<4x!in>) -> tensor<4xf32>
@@ -257,7 +260,7 @@ class DequantizeOp(QnnOp):
 
     name = "qnn.dequantize"
 
-    input = operand_of(Quantized())
+    input = operand_of(Stored())
     result = result_def(Real())
 
     def __init__(

@@ -17,6 +17,7 @@ from xdsl.ir import SSAValue
 from qlower.contracts.values import (
     ACTIVATION_BOUNDS,
     binary_values,
+    element_values,
     operand_values,
     output_values,
     softmax_values,
@@ -199,8 +200,12 @@ class ElementwiseFunctions(RuleFunctions):
     def _quantize(
         self, op: qnn.QuantizeOp | quant.QuantizeCastOp, args: PythonValues
     ) -> PythonValues:
-        output = output_values(self.contract(op), op.result.type)
-        return self.finish(op, "quantize", {"input": args[0], **output}, op.result)
+        values = {
+            "input": args[0],
+            **output_values(self.contract(op), op.result.type),
+            **element_values("output", op.result.type),
+        }
+        return self.finish(op, "quantize", values, op.result)
 
     @impl(qnn.DequantizeOp)
     def run_dequantize(
@@ -222,7 +227,7 @@ class ElementwiseFunctions(RuleFunctions):
     ) -> PythonValues:
         values = {
             "input": args[0].astype(np.int32),
-            **operand_values("input", source.type),
+            **element_values("input", source.type),
         }
         return self.finish(op, "dequantize", values, op.result)
 

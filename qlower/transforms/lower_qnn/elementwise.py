@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from qlower.contracts.values import (
     ACTIVATION_BOUNDS,
     binary_values,
+    element_values,
     operand_values,
     output_values,
 )
@@ -95,7 +96,10 @@ def lower_quantize(
     """From f32 to stored integers."""
     nest = Nest(lowering.emit, shape_of(op.result))
     value = nest.input(lowering.value(op.input), range(nest.parallel))
-    constants = output_values(lowering.contract, op.result.type)
+    constants = {
+        **output_values(lowering.contract, op.result.type),
+        **element_values("output", op.result.type),
+    }
     type = quantized_element(op.result.type)
     rule = "quantize"
     return [lowering.finish_with_rule(nest, rule, {"input": value}, constants, type)]
@@ -107,6 +111,6 @@ def lower_dequantize(
     """From stored integers to f32."""
     nest = Nest(lowering.emit, shape_of(op.result))
     value = lowering.read(nest, op.input, range(nest.parallel))
-    constants = operand_values("input", op.input.type)
+    constants = element_values("input", op.input.type)
     result = lowering.apply_rule(nest, "dequantize", {"input": value}, constants)
     return nest.build([result])
