@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from qlower.cli.colour import complain
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.options import add_command, add_import_options, model_of, shapes
 from qlower.cli.output import add_format, print_table
@@ -62,9 +63,11 @@ def run(options: argparse.Namespace) -> int:
         return _check(options)
     if len(options.models) > 1:
         raise UsageError("one model is imported at a time; --check takes several")
-    model = model_of(options.models[0], options)
+    model = as_model(model_of(options.models[0], options))
     written = generic_module if options.generic else exact_module
-    write_text(options.output, lambda: written(as_model(model).module))
+    write_text(options.output, lambda: written(model.module))
+    for remark in model.remarks:
+        complain(f"note: {remark}")
     return 0
 
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.utils.hints import isa
 
+from qlower.dialects.qnn.attributes import REMARKS
 from qlower.model.layers import full_result_names, layers
 from qlower.model.signature import Signature, TensorSpec
 from qlower.model.tables import port_table
@@ -44,6 +46,15 @@ class Model:
     def full_names(self) -> dict[str, str]:
         """The names that the file has for layers' results, by their short names."""
         return full_result_names(self.module)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What there is to know about the bits of an imported model: which session of
+        the other system has the same, and what isn't computed on integers."""
+        given = self.module.attributes.get(REMARKS)
+        if not isa(given, ArrayAttr[StringAttr]):
+            return ()
+        return tuple(text.data for text in given)
 
     def __str__(self) -> str:
         lines = [f"model {self.path or ''}".rstrip()]

@@ -7,6 +7,9 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 CONTRACT = "qnn.contract"
 """A module's contract: that of every operation which names none itself."""
 
+REMARKS = "qnn.remarks"
+"""What the front end that made a module has to say about its bits: a list of texts."""
+
 NAME = "qnn.name"
 """An argument's or result's name in the source model."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from pathlib import PurePath
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
 
 from qlower.diagnostics import printable_path
-from qlower.dialects.qnn.attributes import CONTRACT
+from qlower.dialects.qnn.attributes import CONTRACT, REMARKS
 from qlower.model.names import short_names
 
 from ..import_options import ImportOptions, unknown_output
@@ -20,6 +20,7 @@ from .folding import fold
 from .graph import Graph, Node, hoist_constants
 from .operators import IMPORTERS
 from .quantizations import find_quantization
+from .remarks import has_pairs, is_signed, remarks
 from .schema import Model, Port, SourceNode
 from .selectors import INTEGER, REWRITTEN, SEVERAL_RESULTS, fuse
 
@@ -59,6 +60,7 @@ class _GraphImporter:
         if self.options.outputs:
             graph.needed()
         hoist_constants(graph, list(graph.nodes))
+        signed, pairs = is_signed(graph), has_pairs(graph)
         self.unfused = fuse(graph, INTEGER)
         graph.needed()
         names = [self.argument(port) for port in model.inputs if self.is_kept(port)]
@@ -72,6 +74,8 @@ class _GraphImporter:
         source = printable_path(PurePath(model.filename).name)
         module.attributes[CONTRACT] = StringAttr("onnxruntime")
         module.attributes["qnn.source"] = StringAttr(source)
+        told = remarks(graph, self.unfused, is_signed=signed, has_pairs=pairs)
+        module.attributes[REMARKS] = ArrayAttr(StringAttr(remark) for remark in told)
         return module
 
     def check_names(self) -> None:

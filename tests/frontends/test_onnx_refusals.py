@@ -1,0 +1,227 @@
+"""What isn't supported is refused by name, with the place, the reason and a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.onnx_builder import MICROSOFT, OnnxBuilder
+from support.onnx_cases import CASES, convolution
+from support.onnx_models import compare, optimized_graph
+
+import qlower
+from qlower.diagnostics import QlowerError
+
+onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
+
+
+def parsed(name: str = "conv") -> Any:
+    return onnx.ModelProto.FromString(CASES[name]().build())
+
+
+def save(model: Any, folder: Path) -> Path:
+    path = folder / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def message(path: Path, **options: Any) -> str:
+    with pytest.raises(QlowerError) as caught:
+        qlower.load(path, **options)
+    return str(caught.value)
+
+
+def group(
+    operator: str, type: str = "u1", result: str = "u1", **attributes: Any
+) -> OnnxBuilder:
+    """Conversions around a convolution, and around one more operator."""
+    build = OnnxBuilder()
+    build.input("x", (1, 2, 4, 4))
+    weights = build.dequantize(
+        build.constant(np.ones((2, 2, 1, 1), np.int8)), 0.1, 0, "i1"
+    )
+    value = build.node("Conv", [build.pair("x", 0.1, 3, type), weights])
+    value = build.pair(value, 0.2, 5, type)
+    value = build.node(operator, [value], **attributes)
+    scale, zero = build.parameters(0.3, 1, result)
+    build.node("QuantizeLinear", [value, scale, zero], "y")
+    build.output("y", result)
+    return build
+
+
+def test_an_operator_that_stays_real(tmp_path: Path) -> None:
+    path = group("LpNormalization", p=1).save(tmp_path / "model.onnx")
+    assert message(path).splitlines() == [
+        f"{path}:6:0: error: node 6 LpNormalization 'n6': it stays real: there is no"
+        " such operator on integers; real numbers are not supported here",
+        "help: --outputs v4 cuts the model before it",
+    ]
+    model = qlower.load(path, outputs=["v4"])
+    assert [spec.dtype for spec in model.outputs] == ["uint8"]
+
+
+def test_types_that_are_not_8_bits(tmp_path: Path) -> None:
+    found = message(group("Relu", result="i2").save(tmp_path / "model.onnx"))
+    assert "quantized values of type INT16 are not supported" in found
+    assert "expected INT8 or UINT8\nhelp: quantize with 8 bits" in found
+
+
+def _scale(build: OnnxBuilder, value: float) -> OnnxBuilder:
+    build.constants[0].raw_data = np.float32(value).tobytes()
+    return build
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (
+            lambda: _scale(convolution(), -1.0),
+            "node 0 QLinearConv 'n0': scale -1.0 of 'c0' is out of range: finite and"
+            " above 0",
+        ),
+        (
+            lambda: convolution(group=2),
+            "3 input channels and 4 filters of 3 channels do not divide into 2 groups",
+        ),
+        (
+            lambda: convolution(auto_pad="SOME"),
+            "auto_pad 'SOME' is not supported",
+        ),
+        (
+            lambda: convolution(strides=[0, 1]),
+            "strides 0 is out of range [1, 65536]",
+        ),
+        (
+            lambda: convolution((1, 2, 3, 3, 3), (2, 2, 1, 1, 1)),
+            "an input of rank 5 is not supported; expected 4 (or 3, for a row)",
+        ),
+    ],
+)
+def test_values(make: Callable[[], OnnxBuilder], expected: str, tmp_path: Path) -> None:
+    assert expected in message(make().save(tmp_path / "model.onnx"))
+
+
+def test_unknown_operators_and_domains(tmp_path: Path) -> None:
+    build = OnnxBuilder()
+    build.input("x", (2, 3), "u1")
+    build.node("Magic", ["x"], "y", "acme.corp")
+    build.output("y", "u1")
+    found = message(build.save(tmp_path / "model.onnx"))
+    assert "node 0 acme.corp.Magic 'n0': this operator is not supported" in found
+
+
+def test_a_cycle(tmp_path: Path) -> None:
+    build = OnnxBuilder()
+    build.input("x", (2, 3), "u1")
+    build.node("Concat", ["x", "b"], "a", axis=0)
+    build.node("Flatten", ["a"], "b")
+    build.node("Flatten", ["b"], "y")
+    build.output("y", "u1")
+    found = message(build.save(tmp_path / "model.onnx"))
+    assert "is used before it is computed" in found
+
+
+def test_a_value_that_is_computed_twice(tmp_path: Path) -> None:
+    model = parsed()
+    model.graph.node.append(model.graph.node[0])
+    found = message(save(model, tmp_path))
+    assert "'y' has a value before node 1 QLinearConv computes it" in found
+
+
+@pytest.mark.parametrize("version", [9, 99])
+def test_opsets(version: int, tmp_path: Path) -> None:
+    model = parsed()
+    model.opset_import[0].version = version
+    found = message(save(model, tmp_path))
+    assert f"opset {version} is not supported; expected 10 to 26" in found
+
+
+def externalize(model: Any, location: str, **entries: str) -> bytes:
+    """Take the weights out of the file; gives their bytes."""
+    tensor = max(model.graph.initializer, key=lambda tensor: len(tensor.raw_data))
+    data = tensor.raw_data
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in {"location": location, **entries}.items():
+        entry = tensor.external_data.add()
+        entry.key, entry.value = key, value
+    return data
+
+
+def test_external_data(tmp_path: Path) -> None:
+    model = parsed()
+    data = externalize(model, "weights.bin", offset="16", length="108")
+    (tmp_path / "weights.bin").write_bytes(bytes(16) + data)
+    assert compare(save(model, tmp_path), tmp_path).is_equal
+    (tmp_path / "weights.bin").write_bytes(data)
+    found = message(tmp_path / "model.onnx")
+    assert "'weights.bin': bytes 16 to 124 are out of range [0, 108]" in found
+    (tmp_path / "weights.bin").unlink()
+    assert "external data: No such file" in message(tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize("location", ["../w.bin", "/etc/passwd", "a/../../w.bin"])
+def test_external_data_stays_in_the_folder(location: str, tmp_path: Path) -> None:
+    model = parsed()
+    (tmp_path / "w.bin").write_bytes(externalize(model, location))
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    found = message(save(model, inner))
+    assert f"external data {location!r} lies outside of the model's folder" in found
+
+
+def test_external_data_follows_no_link_out(tmp_path: Path) -> None:
+    model = parsed()
+    (tmp_path / "w.bin").write_bytes(externalize(model, "w.bin"))
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "w.bin").symlink_to(tmp_path / "w.bin")
+    assert "lies outside of the model's folder" in message(save(model, inner))
+
+
+def test_shapes(tmp_path: Path) -> None:
+    path = CASES["shapes"]().save(tmp_path / "model.onnx")
+    assert qlower.load(path).inputs[0].shape == (1, 3, 4, 5)
+    model = qlower.load(path, shapes={"x": (7, 3, 4, 5)})
+    assert model.outputs[0].shape == (7, 60)
+    found = message(path, shapes={"x": (7, 4, 4, 5)})
+    assert "input 'x' has the shape ?x3x4x5, which can't become [7, 4, 4, 5]" in found
+
+
+def test_outputs(tmp_path: Path) -> None:
+    path = CASES["layouts"]().save(tmp_path / "model.onnx")
+    model = qlower.load(path, outputs=["v1"])
+    assert [spec.shape for spec in model.outputs] == [(1, 4, 4, 3)]
+    assert "the model computes no tensor 'v9'" in message(path, outputs=["v9"])
+
+
+def test_files_that_the_runtime_saved(tmp_path: Path) -> None:
+    """As they stand: their operators are those of com.microsoft."""
+    pytest.importorskip("onnxruntime")
+    for name in ("average_pool", "gemm", "clip_between"):
+        path = CASES[name]().save(tmp_path / "model.onnx")
+        saved = save(optimized_graph(path, tmp_path), tmp_path)
+        assert compare(saved, tmp_path).is_equal
+
+
+def test_remarks(tmp_path: Path) -> None:
+    path = group("Sqrt").save(tmp_path / "model.onnx")
+    session, real = qlower.load(path).remarks
+    assert "in its default session" in session
+    assert real == "Sqrt 'n6' runs on float32: there is no such operator on integers"
+    path = group("Sqrt", "i1", "i1").save(tmp_path / "model.onnx")
+    assert "session.qdqisint8allowed=1" in qlower.load(path).remarks[0]
+
+
+def test_other_scales_than_before(tmp_path: Path) -> None:
+    """Integers may be given another meaning on the way."""
+    build = OnnxBuilder()
+    build.input("x", (1, 2, 3, 4), "u1")
+    inputs = ["x", *build.parameters(0.1, 3, "u1"), *build.parameters(0.2, 5, "u1")]
+    value = build.node("QLinearSigmoid", inputs, domain=MICROSOFT)
+    build.dequantize(value, 0.7, 9, "u1", "y")
+    build.output("y")
+    assert compare(build.save(tmp_path / "model.onnx"), tmp_path).is_equal
