@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import sys
 from collections.abc import Sequence
@@ -24,9 +25,15 @@ EXAMPLE = """example:
 """
 
 
+_NEW_OBJECTS = 100_000
+"""Objects between two searches for cyclic garbage: what a command makes it mostly uses
+till its end, and Python's default takes a tenth of the time."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    gc.set_threshold(_NEW_OBJECTS)
     handler = _log_to_stderr()
 
     def run() -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
@@ -17,9 +17,9 @@ from xdsl.interpreter import (
     PythonValues,
     impl,
 )
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
-from .values import InterpretationError, Poison
+from .values import Array, InterpretationError, Poison
 
 Implementation: TypeAlias = Callable[
     [Interpreter, Operation, PythonValues], OpImplResult
@@ -53,6 +53,14 @@ class NumpyInterpreter(Interpreter):
         """The results of one op. Floating-point exceptions are silent, as in IEEE."""
         with np.errstate(all="ignore"):
             return super().run_op(op, inputs)
+
+    def run_ops(self, ops: Iterable[Operation], values: dict[SSAValue, Array]) -> None:
+        """`run_op` for each op in turn, whose results are added to `values`."""
+        with np.errstate(all="ignore"):
+            for op in ops:
+                inputs = tuple([values[operand] for operand in op.operands])
+                results = self._run_op(op, inputs).values
+                values.update(zip(op.results, results, strict=True))
 
     def call_op(
         self, op: Operation | str | SymbolRefAttr, inputs: PythonValues = ()

@@ -36,8 +36,6 @@ TieRule: TypeAlias = Callable[[Array], Array]
 """From floor(r) of numbers r = floor(r) + 1/2 to whether each becomes the upper."""
 
 TIE_GOES_UP: dict[RoundingMode, TieRule] = {
-    RoundingMode.HALF_UP: lambda floor: np.ones_like(floor, np.bool_),
-    RoundingMode.HALF_DOWN: lambda floor: np.zeros_like(floor, np.bool_),
     RoundingMode.HALF_AWAY: lambda floor: np.greater_equal(floor, 0),
     RoundingMode.HALF_TOWARD_ZERO: lambda floor: np.less(floor, 0),
     RoundingMode.HALF_EVEN: lambda floor: np.not_equal(np.fmod(floor, 2), 0),
@@ -45,21 +43,28 @@ TIE_GOES_UP: dict[RoundingMode, TieRule] = {
 
 
 def rounds_up(
-    mode: RoundingMode, floor: Array, is_whole: Array, above: Array, tie: Array
+    mode: RoundingMode, floor: Array, fraction: Array, middle: Array
 ) -> Array:
     """Whether numbers in [floor, floor + 1) become floor + 1.
 
-    `is_whole`, `above`, `tie`: whether the fraction is 0, above 1/2, equal to 1/2.
+    `fraction` is 0 for whole numbers, and compares to `middle` as what is above the
+    floor compares to 1/2.
     """
     match mode:
         case RoundingMode.FLOOR:
-            return np.zeros_like(is_whole)
+            return np.zeros_like(floor, np.bool_)
         case RoundingMode.CEIL:
-            return np.logical_not(is_whole)
+            return np.not_equal(fraction, 0)
         case RoundingMode.TOWARD_ZERO:
-            return np.logical_and(np.less(floor, 0), np.logical_not(is_whole))
+            return np.logical_and(np.less(floor, 0), np.not_equal(fraction, 0))
+        case RoundingMode.HALF_UP:
+            return np.greater_equal(fraction, middle)
+        case RoundingMode.HALF_DOWN:
+            return np.greater(fraction, middle)
         case _:
-            return np.logical_or(above, np.logical_and(tie, TIE_GOES_UP[mode](floor)))
+            is_tie = np.equal(fraction, middle)
+            goes_up = np.logical_and(is_tie, TIE_GOES_UP[mode](floor))
+            return np.logical_or(np.greater(fraction, middle), goes_up)
 
 
 def shift_right(value: Array, amount: Array, mode: RoundingMode) -> Array:
@@ -70,13 +75,7 @@ def shift_right(value: Array, amount: Array, mode: RoundingMode) -> Array:
     remainder = np.bitwise_and(value, mask)
     # 2^(amount - 1), or 1 for amount 0, where the remainder is 0.
     half = np.add(np.right_shift(mask, one), one)
-    up = rounds_up(
-        mode,
-        floor,
-        np.equal(remainder, 0),
-        np.greater(remainder, half),
-        np.equal(remainder, half),
-    )
+    up = rounds_up(mode, floor, remainder, half)
     return np.add(floor, up.astype(value.dtype))
 
 
@@ -91,13 +90,7 @@ def round_float(value: Array, mode: RoundingMode) -> Array:
     is_negative = np.less(fraction, 0)
     floor = np.subtract(whole, is_negative.astype(value.dtype))
     middle = np.where(is_negative, -0.5, 0.5)
-    up = rounds_up(
-        mode,
-        floor,
-        np.equal(whole, value),
-        np.greater(fraction, middle),
-        np.equal(fraction, middle),
-    )
+    up = rounds_up(mode, floor, fraction, middle)
     return np.add(floor, up.astype(value.dtype))
 
 
@@ -131,9 +124,14 @@ class FixedFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: ConvertOp, args: PythonValues
     ) -> PythonValues:
         result_type = op.result.type
-        value = np.where(np.isnan(args[0]), args[0].dtype.type(0), args[0])
-        number = round_float(value, op.rounding.data)
+        number = round_float(args[0], op.rounding.data)
         low, high = integer_range(integer_width(result_type))
+        fits = np.logical_and(
+            np.greater_equal(number, low), np.less(number, -float(low))
+        )
+        if np.all(fits):
+            return (wrap(np.asarray(number).astype(np.int64), result_type)[()],)
+        number = np.where(np.isnan(number), number.dtype.type(0), number)
         # -2^(width-1) and 2^(width-1) are exact in any float; `high` may not be.
         is_low, is_high = np.less(number, low), np.greater_equal(number, -float(low))
         inside = np.where(np.logical_or(is_low, is_high), 0, number)

@@ -102,10 +102,25 @@ def fma(a: Array, b: Array, c: Array) -> Array:
     """a * b + c, rounded once."""
     if a.dtype == np.float64:
         return np.asarray(_fma_float64_lanes(a, b, c)).astype(np.float64)[()]
-    # The product of two numbers of at most 24 bits is exact in float64. Its sum with c
-    # is rounded to odd, so that rounding that to float32 is as rounding once.
+    # The product of two numbers of at most 24 bits is exact in float64. Rounding its
+    # sum with c there, and then to float32, is as rounding once, unless the first gives
+    # a number halfway between two of float32: then it is rounded to odd.
     product = np.multiply(np.asarray(a, np.float64), np.asarray(b, np.float64))
-    return _add_to_odd(product, np.asarray(c, np.float64)).astype(a.dtype)[()]
+    wide = np.asarray(c, np.float64)
+    total = np.asarray(np.add(product, wide))
+    result = total.astype(np.float32)
+    is_halfway = np.equal(np.bitwise_and(total.view(np.int64), _BELOW_FLOAT32), _HALF)
+    is_subnormal = np.less(np.abs(total), np.finfo(np.float32).tiny)
+    is_subnormal &= np.not_equal(total, 0)
+    if np.any(np.logical_or(is_halfway, is_subnormal)):
+        result = np.asarray(_add_to_odd(product, wide)).astype(np.float32)
+    return result[()]
+
+
+_BELOW_FLOAT32 = (1 << 29) - 1
+"""The bits of a float64 beyond the last one of a float32 that isn't subnormal."""
+
+_HALF = 1 << 28
 
 
 def _add_to_odd(a: Array, b: Array) -> Array:

@@ -50,6 +50,15 @@ FLOAT_DTYPES: dict[type[Attribute], np.dtype[Any]] = {
 
 WIDEST_INTEGER = 64
 
+_INTEGER_DTYPES: dict[int, np.dtype[Any]] = {
+    1: np.dtype(np.bool_),
+    **{
+        width: np.dtype(f"i{max(1, (1 << (width - 1).bit_length()) // 8)}")
+        for width in range(2, WIDEST_INTEGER + 1)
+    },
+}
+"""By the width in bits."""
+
 
 def integer_width(value_type: Attribute) -> int:
     """The width in bits of an integer or index element; `Poison` for other types."""
@@ -71,10 +80,7 @@ def dtype_of(value_type: Attribute) -> np.dtype[Any]:
     scalar = element_type(value_type)
     if type(scalar) in FLOAT_DTYPES:
         return FLOAT_DTYPES[type(scalar)]
-    width = integer_width(scalar)
-    if width == 1:
-        return np.dtype(np.bool_)
-    return np.dtype(f"i{max(1, (1 << (width - 1).bit_length()) // 8)}")
+    return _INTEGER_DTYPES[integer_width(scalar)]
 
 
 def static_shape(tensor_type: Attribute) -> tuple[int, ...]:

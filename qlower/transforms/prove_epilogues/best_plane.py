@@ -16,34 +16,50 @@ _ROUNDS = 200
 _EXACT = 1e-9
 """Far below the distances that decide."""
 
+_FEW = 1 << 12
+"""Cases that are all looked at from the beginning."""
 
-def best_plane(columns: Doubles, values: Integers) -> tuple[Doubles, float] | None:
+_SPARSE = 17
+"""Of more, every so many are looked at first: of a grid of 256 x 256, skew lines."""
+
+
+def best_plane(
+    columns: Doubles, values: Integers, limit: float = np.inf
+) -> tuple[Doubles, float] | None:
     """The coefficients c whose columns @ c is nearest to all values, and how near.
 
     A case with the least value may be below it, one with the greatest above. `columns`:
-    [case, coefficient]. None where nothing is found soon. A distance below 1/2 says
-    that rounded and limited the sum is the value everywhere, in unlimited precision.
+    [case, coefficient]. None where nothing is found soon, or nothing nearer than the
+    limit. A distance below 1/2 says that rounded and limited the sum is the value
+    everywhere, in unlimited precision.
 
     This is the linear programme of the least e with -e <= columns @ c - values <= e,
     by its dual simplex method: as many cases as unknowns determine c and e, and the
-    case that is farthest off takes the place of one of them.
+    case that is farthest off takes the place of one of them. It begins with few.
     """
     count = columns.shape[1]
     may_exceed = values == values.max()
     may_fall_short = values == values.min()
+    step = _SPARSE if len(values) > _FEW else 1
     # rows @ (c, e) <= limits holds with equality; at first for the sides of a box
     rows = -np.eye(count + 1)
     limits = np.append(np.full(count, _BOX), 0.0)
     cost = np.append(np.zeros(count), 1.0)
     for _ in range(_ROUNDS):
         solution = np.linalg.solve(rows, limits)
-        off = columns @ solution[:count] - values
-        above = np.where(may_exceed, -np.inf, off)
-        below = np.where(may_fall_short, -np.inf, -off)
+        if solution[count] >= limit:  # the distance of some cases: that of all is more
+            return None
+        off = columns[::step] @ solution[:count] - values[::step]
+        above = np.where(may_exceed[::step], -np.inf, off)
+        below = np.where(may_fall_short[::step], -np.inf, -off)
         high, low = int(above.argmax()), int(below.argmax())
         if max(above[high], below[low]) <= solution[count] + _EXACT:
-            return solution[:count], float(solution[count])
-        case, sign = (high, 1.0) if above[high] >= below[low] else (low, -1.0)
+            if step == 1:
+                return solution[:count], float(solution[count])
+            step = 1
+            continue
+        above_most = above[high] >= below[low]
+        case, sign = (high * step, 1.0) if above_most else (low * step, -1.0)
         entering = np.append(sign * columns[case], -1.0)
         prices = np.linalg.solve(rows.T, -cost)
         share = np.linalg.solve(rows.T, entering)

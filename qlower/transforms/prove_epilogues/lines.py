@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -104,23 +104,25 @@ class Form:
 
     @property
     def cost(self) -> int:
-        return cost(self._example[1])
-
-    @cached_property
-    def _example(self) -> tuple[Block, Sequence[Operation]]:
-        block = Block(arg_types=(i32, f32, f32))
-        accumulator, scale, offset = block.args
-        ops = self.operations(accumulator, scale, offset)
-        block.add_ops(ops)
-        return block, ops
+        return cost(_example(self)[1])
 
     def values(self, scale: Singles, offset: Singles, x: Integers) -> Integers:
         """What the operations give at x; all shapes broadcast."""
-        block, ops = self._example
+        block, ops = _example(self)
         lanes = (x.astype(np.int32), scale, offset)
         values: Values = dict(zip(block.args, lanes, strict=True))
         run_scalars(ops, values)
         return values[ops[-1].results[0]].astype(np.int64)
+
+
+@lru_cache(maxsize=64)
+def _example(form: Form) -> tuple[Block, Sequence[Operation]]:
+    """A form's operations in a block with accumulator, scale and offset."""
+    block = Block(arg_types=(i32, f32, f32))
+    accumulator, scale, offset = block.args
+    ops = form.operations(accumulator, scale, offset)
+    block.add_ops(ops)
+    return block, ops
 
 
 @dataclass(frozen=True)

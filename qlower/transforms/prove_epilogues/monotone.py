@@ -11,17 +11,16 @@ All is done for many channels at once, each with its own interval and constants.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerType, ModuleOp
-from xdsl.interpreter import Interpreter
 from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects.fixed import ConvertOp, SaturateOp, ShiftRightOp
-from qlower.interp import Array, make_interpreter
+from qlower.interp import Array, NumpyInterpreter, make_interpreter
 
 Values = dict[SSAValue, Array]
 """Lanes of scalars; they broadcast against each other."""
@@ -59,16 +58,13 @@ _EXACT: Mapping[type[Operation], Callable[[Array, Array], Array]] = {
 
 
 @cache
-def _interpreter() -> Interpreter:
+def _interpreter() -> NumpyInterpreter:
     return make_interpreter(ModuleOp([]))
 
 
-def run_scalars(ops: Sequence[Operation], values: Values) -> None:
+def run_scalars(ops: Iterable[Operation], values: Values) -> None:
     """Adds the results of `ops`, whose other operands are in `values`."""
-    interpreter = _interpreter()
-    for op in ops:
-        results = interpreter.run_op(op, tuple(values[v] for v in op.operands))
-        values.update(zip(op.results, results, strict=True))
+    _interpreter().run_ops(ops, values)
 
 
 def non_decreasing(

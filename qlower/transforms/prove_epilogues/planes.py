@@ -10,7 +10,7 @@ operations in the interpreter in all cases, 65,536 at most.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
@@ -35,6 +35,9 @@ _NEAR = 1e-3
 
 _MOST_NEAR = 1024
 """Such cases that neighbours are chosen by."""
+
+_SPARSE = 251
+"""Every so many cases are looked at first."""
 
 _NEIGHBOURS = np.array([0, 1, -1, 2, -2], np.float32)
 """Changes of each factor and offset that are tried, in units of the last place."""
@@ -64,7 +67,7 @@ class Plane:
             return f"{'odd ' if self.odd else ''}{name} of product"
         return f"{len(self.order)} x {name}" if len(self.order) > 1 else name
 
-    @property
+    @cached_property
     def columns(self) -> Doubles:
         """What the coefficients belong to, in all cases: [case, coefficient]."""
         numbers = self.function.source_numbers
@@ -153,17 +156,12 @@ def prove_plane(function: ByteFunction, *, fused: bool, limit: int) -> Plane | N
 
     None if none is found.
     """
-    count = len(function.sources)
-    shapes = [Plane(function, fused, tuple(range(count)))]
-    if count == 2:
-        product = Plane(function, fused, (0,), _zero_points(function))
-        shapes += [product, replace(product, odd=True, shift=_at_zero(product))]
-    for shape in shapes:
+    for shape in _shapes(function, fused=fused):
         if shape.cost >= limit:
             continue
         columns = shape.columns
-        best = best_plane(columns, function.numbers - shape.shift)
-        if best is None or best[1] >= 0.5:
+        best = best_plane(columns, function.numbers - shape.shift, 0.5)
+        if best is None:
             continue
         coefficients, _ = best
         real = columns @ coefficients
@@ -178,6 +176,16 @@ def prove_plane(function: ByteFunction, *, fused: bool, limit: int) -> Plane | N
             if np.array_equal(everywhere, function.bits):
                 return replace(plane, coefficients=tuple(chosen.tolist()))
     return None
+
+
+def _shapes(function: ByteFunction, *, fused: bool) -> Iterator[Plane]:
+    """The planes that a function may be, without coefficients."""
+    count = len(function.sources)
+    yield Plane(function, fused, tuple(range(count)))
+    if count == 2:
+        product = Plane(function, fused, (0,), _zero_points(function))
+        yield product
+        yield replace(product, odd=True, shift=_at_zero(product))
 
 
 def _at_zero(product: Plane) -> int:
@@ -203,7 +211,8 @@ def _zero_points(function: ByteFunction) -> tuple[int, ...]:
         if isinstance(op, arith.SubiOp | arith.AddiOp):
             computed = function.values[op.result]
             for index, number in enumerate(function.source_numbers):
-                difference = number - computed
-                if np.all(difference == difference[0]):
-                    found[index] = int(difference[0])
+                first = number[0] - computed[0]
+                few = number[::_SPARSE] - computed[::_SPARSE] == first
+                if np.all(few) and np.all(number - computed == first):
+                    found[index] = int(first)
     return tuple(found)
