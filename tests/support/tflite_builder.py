@@ -55,6 +55,7 @@ OPTIONS_KINDS = {
     "SQUEEZE": "SqueezeOptions",
     "STRIDED_SLICE": "StridedSliceOptions",
     "SUB": "SubOptions",
+    "TRANSPOSE_CONV": "TransposeConvOptions",
     "UNPACK": "UnpackOptions",
 }
 """The options table of each operator that has one."""
@@ -91,6 +92,7 @@ VERSIONS = {
     "SUB": 2,
     "TANH": 2,
     "TRANSPOSE": 2,
+    "TRANSPOSE_CONV": 3,
     "UNPACK": 2,
 }
 """The first version of each operator with 8-bit kernels, where that is not 1."""

@@ -151,6 +151,42 @@ MOVEMENT: dict[str, Callable[[], bytes]] = {
 }
 """Models whose operators move elements."""
 
+
+def transpose_conv(
+    weights: Sequence[int],
+    result: Sequence[int],
+    padding: int,
+    strides: tuple[int, int],
+    dtype: str = "int8",
+    scales: int = 1,
+) -> Callable[[], bytes]:
+    """TRANSPOSE_CONV of a [2, 4, 5, 3] image."""
+
+    def build() -> bytes:
+        builder = TFLiteBuilder()
+        random = np.random.default_rng(5)
+        x = _tensor(builder, "x", f"{dtype} 2x4x5x3")
+        shape = builder.tensor("shape", (4,), "int32", data=list(result))
+        w = builder.tensor(
+            "w",
+            weights,
+            dtype,
+            scale=[0.02 + 0.003 * n for n in range(scales)],
+            zero_point=0 if dtype == "int8" else 120,
+            data=random.integers(1, 127, weights),
+        )
+        bias = builder.tensor(
+            "b", weights[:1], "int32", data=random.integers(-999, 999, weights[0])
+        )
+        sizes = "x".join(map(str, result))
+        y = _tensor(builder, "y", f"{dtype} {sizes} 0.3 {USUAL[dtype][1]}")
+        options = {"padding": padding, "stride_h": strides[0], "stride_w": strides[1]}
+        builder.operator("TRANSPOSE_CONV", [shape, w, x, bias], [y], options)
+        return builder.build([x], [y])
+
+    return build
+
+
 FUNCTIONS: dict[str, Callable[[], bytes]] = {
     "abs": model("ABS", ["int8 256 0.05 3"], "int8 256 0.04 -100"),
     "abs_same": model("ABS", ["int8 256 0.05 3"], "int8 256 0.05 -128"),
@@ -171,6 +207,14 @@ FUNCTIONS: dict[str, Callable[[], bytes]] = {
         "SQUARED_DIFFERENCE",
         ["int8 16x16 0.5 3", "int8 16x1 0.5 -7"],
         "int8 16x16 16 -128",
+    ),
+    "transpose_conv": transpose_conv((4, 3, 3, 3), (2, 8, 10, 4), 0, (2, 2), scales=4),
+    "transpose_conv_valid": transpose_conv((4, 2, 5, 3), (2, 8, 17, 4), 1, (2, 3)),
+    "transpose_conv_blocks": transpose_conv((2, 2, 2, 3), (2, 8, 10, 2), 1, (2, 2)),
+    "transpose_conv_dense": transpose_conv((2, 3, 4, 3), (2, 4, 5, 2), 0, (1, 1)),
+    "transpose_conv_sparse": transpose_conv((2, 1, 2, 3), (2, 12, 15, 2), 0, (3, 3)),
+    "transpose_conv_uint8": transpose_conv(
+        (4, 3, 3, 3), (2, 8, 10, 4), 0, (2, 2), "uint8"
     ),
     "prelu": model(
         "PRELU", ["int8 4x4x8", np.arange(-64, 64, 16, np.int8)], "int8 4x4x8 0.07 5"

@@ -69,6 +69,12 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
         "offset",
     ),
     "SubOptions": ("fused_activation_function",),
+    "TransposeConvOptions": (
+        "padding",
+        "stride_h",
+        "stride_w",
+        "fused_activation_function",
+    ),
     "UnpackOptions": ("axis",),
 }
 """The fields that the importer reads of each options table, by their schema names."""

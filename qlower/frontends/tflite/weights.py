@@ -15,7 +15,16 @@ from .context import OperatorContext
 def read_weights(
     op: OperatorContext, number: int, axis: int, *, symmetric: bool = True
 ) -> SSAValue:
-    """Constant weights of the input's type, with one scale or one per index of `axis`.
+    """Constant weights, checked by `check_weights`."""
+    check_weights(op, number, axis, op.input(0).type, symmetric=symmetric)
+    return op.value(number)
+
+
+def check_weights(
+    op: OperatorContext, number: int, axis: int, type: str, *, symmetric: bool = True
+) -> QuantizedType:
+    """Refuse weights that aren't constant, of the input's type, and with one scale or
+    one per index of `axis`.
 
     INT8 kernels take zero points for 0; only those that are not `symmetric` subtract
     the zero point of weights with one scale.
@@ -28,7 +37,7 @@ def read_weights(
             f"{tensor}: weights of type {tensor.type} are not supported; expected INT8"
             " or UINT8"
         )
-    op.check_type(tensor, op.input(0).type)
+    op.check_type(tensor, type)
     if element.is_per_axis:
         if element.axis != axis:
             raise op.error(
@@ -47,13 +56,21 @@ def read_weights(
                 f"{tensor}: INT8 weights with zero point {zero_point} are not"
                 " supported; expected 0"
             )
-    return op.value(number)
+    return element
 
 
 def read_bias(op: OperatorContext, number: int, channels: int) -> SSAValue | None:
     """The optional constant bias, as `tensor<channels x i32>`."""
+    check_bias(op, number, channels)
     if not op.has_input(number):
         return None
+    return op.graph.value(op.input(number), TensorType(i32, (channels,)), op)
+
+
+def check_bias(op: OperatorContext, number: int, channels: int) -> None:
+    """Refuse a bias that isn't constant or has another size or type."""
+    if not op.has_input(number):
+        return
     tensor = op.input(number)
     op.constant(number)
     if tensor.type != "INT32":
@@ -64,4 +81,3 @@ def read_bias(op: OperatorContext, number: int, channels: int) -> SSAValue | Non
         raise op.error(
             f"{tensor}: a bias of shape {list(tensor.shape)}, expected [{channels}]"
         )
-    return op.graph.value(tensor, TensorType(i32, (channels,)), op)

@@ -16,6 +16,7 @@ from . import (
     plain,
     pooling,
     slicing,
+    transpose_conv,
 )
 
 IMPORTERS: Mapping[str, Importer] = {
@@ -29,5 +30,6 @@ IMPORTERS: Mapping[str, Importer] = {
     **plain.IMPORTERS,
     **pooling.IMPORTERS,
     **slicing.IMPORTERS,
+    **transpose_conv.IMPORTERS,
 }
 """Importer by the operator's name in the TFLite schema."""

@@ -1,0 +1,169 @@
+"""TRANSPOSE_CONV, as a convolution that computes a block of the result at each pixel.
+
+Element Y of the whole result, `Y = stride * y + k`, takes input y times weight k. With
+`Y = stride * q + phase` these are weights `phase + stride * t` of inputs `q - t`: one
+convolution for each phase, with as many taps as the kernel has strides. All phases
+together are one convolution with more channels, which become blocks of the image.
+Weights that a phase lacks are real 0, so that its sums are the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    TensorType,
+    i32,
+)
+from xdsl.ir import SSAValue
+
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type, shape_of
+from qlower.files.arrays import Array
+
+from ..context import OperatorContext
+from ..importer import Importer
+from ..weights import check_bias, check_weights
+from ..window import MAX_STRIDE, SAME, VALID, same_padding
+
+
+def import_transpose_conv(op: OperatorContext) -> None:
+    batch, height, width, depth = op.shape(2, rank=4)
+    filters, *kernel, weight_depth = op.shape(1, rank=4)
+    if weight_depth != depth:
+        raise op.error(f"{weight_depth} channels of weights, expected {depth}")
+    result = op.integers(0, "output shape", count=4)
+    if result[0] != batch or result[3] != filters:
+        raise op.error(f"output shape {result}, expected [{batch}, .., {filters}]")
+    strides = [op.option(f"stride_{side}", 1, MAX_STRIDE) for side in "hw"]
+    pads = [0, 0]
+    if op.option("padding", SAME, VALID) == SAME:
+        pads = [
+            same_padding(size, taps, stride, 1)[0]
+            for size, taps, stride in zip(result[1:3], kernel, strides, strict=True)
+        ]
+    rows, columns = (
+        _Axis(size, taps, stride, pad, wanted)
+        for size, taps, stride, pad, wanted in zip(
+            (height, width), kernel, strides, pads, result[1:3], strict=True
+        )
+    )
+    element = check_weights(op, 1, 0, op.input(2).type)
+    check_bias(op, 3, filters)
+    phases = rows.stride * columns.stride
+    weight = _constant(op, _phase_weights(op, element, rows, columns), element, phases)
+    bias = _repeated_bias(op, phases) if op.has_input(3) else None
+
+    type = op.quantized_result_type(result)
+    channels = phases * filters
+    blocks = TensorType(
+        type.element_type, (batch, rows.positions, columns.positions, channels)
+    )
+    op.check_type(op.input(2), op.output().type)
+    op.per_tensor(op.input(2))
+    convolution = qnn.Conv2DOp(
+        op.value(2),
+        weight,
+        bias,
+        blocks,
+        stride=(1, 1),
+        pad=(rows.before, rows.after, columns.before, columns.after),
+        dilation=(1, 1),
+        groups=1,
+        activation=op.activation(),
+    )
+    value = op.emit(convolution, "blocks")
+    whole = (batch, rows.size, columns.size, filters)
+    image = _blocks_to_image(op, value, rows, columns, filters)
+    if list(whole) == result:
+        op.finish(qnn.ReshapeOp(image, type))
+        return
+    image = op.emit(
+        qnn.ReshapeOp(image, TensorType(type.element_type, whole)), "reshape"
+    )
+    offsets = [0, rows.offset, columns.offset, 0]
+    op.finish(qnn.SliceOp(image, type, offsets=offsets, sizes=result, strides=[1] * 4))
+
+
+class _Axis:
+    """Rows or columns: how many taps and positions the convolution has, its padding,
+    and where the result begins in what it gives."""
+
+    def __init__(self, size: int, taps: int, stride: int, pad: int, wanted: int):
+        self.kernel = taps
+        self.stride = stride
+        self.taps = -(-taps // stride)
+        first = min(pad // stride, self.taps - 1)
+        self.offset = pad - first * stride
+        self.positions = -(-(self.offset + wanted) // stride)
+        self.before = self.taps - 1 - first
+        self.after = max(self.positions + self.taps - 1 - size - self.before, 0)
+        # what the input gives beyond the wanted positions is computed, too
+        self.positions = size + self.before + self.after - self.taps + 1
+        self.size = self.positions * stride
+
+
+def _phase_weights(
+    op: OperatorContext, element: QuantizedType, rows: _Axis, columns: _Axis
+) -> Array:
+    """The weights of all phases, [phase row, phase column, filter, tap, tap, depth]."""
+    filters, *_, depth = op.shape(1)
+    dtype = np.int8 if element.signed else np.uint8
+    stored = np.frombuffer(op.constant(1), dtype).reshape(op.shape(1))
+    padded = np.full(
+        (filters, rows.taps * rows.stride, columns.taps * columns.stride, depth),
+        0 if element.is_per_axis else element.zero_point,
+        dtype,
+    )
+    padded[:, : rows.kernel, : columns.kernel] = stored
+    split = padded.reshape(
+        filters, rows.taps, rows.stride, columns.taps, columns.stride, depth
+    )
+    # the last tap meets the first input
+    return split.transpose(2, 4, 0, 1, 3, 5)[:, :, :, ::-1, ::-1]
+
+
+def _constant(
+    op: OperatorContext, weights: Array, element: QuantizedType, phases: int
+) -> SSAValue:
+    """Weights of one convolution, with the scales of the filters for each phase."""
+    if element.is_per_axis:
+        scales, zero_points = element.scales * phases, element.zero_points * phases
+        element = QuantizedType.per_axis(8, True, 0, scales, zero_points)
+    stored = weights.reshape(-1, *weights.shape[3:])
+    data = DenseIntOrFPElementsAttr(
+        TensorType(element.storage_type, stored.shape), BytesAttr(stored.tobytes())
+    )
+    constant = qnn.ConstantOp(data, TensorType(element, stored.shape))
+    return op.emit(constant, "weights")
+
+
+def _repeated_bias(op: OperatorContext, phases: int) -> SSAValue:
+    bias = np.tile(op.array(3).reshape(-1), phases)
+    data = BytesAttr(bias.tobytes())
+    constant = arith.ConstantOp(
+        DenseIntOrFPElementsAttr(TensorType(i32, bias.shape), data)
+    )
+    return op.emit(constant, "bias")
+
+
+def _blocks_to_image(
+    op: OperatorContext, value: SSAValue, rows: _Axis, columns: _Axis, filters: int
+) -> SSAValue:
+    """Each pixel's channels as a block of pixels, of rows and columns by themselves."""
+    batch, height, width, _ = shape_of(value)
+    element = element_type(value.type)
+
+    split = (batch, height, width, rows.stride, columns.stride, filters)
+    value = op.emit(qnn.ReshapeOp(value, TensorType(element, split)), "reshape")
+    perm = (0, 1, 3, 2, 4, 5)
+    permuted = TensorType(element, [split[dim] for dim in perm])
+    return op.emit(qnn.TransposeOp(value, permuted, perm=perm), "transpose")
+
+
+IMPORTERS = {
+    "TRANSPOSE_CONV": Importer(import_transpose_conv, (3, 4), "TransposeConvOptions"),
+}
