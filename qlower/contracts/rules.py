@@ -218,6 +218,7 @@ RULES: Mapping[str, RuleSignature] = {
     # The accumulator is the sum of the squares of `input - zero point` of a row.
     "l2_normalize": _inlined({"input": i32, "accumulator": i32}, {**_INPUT, **_OUTPUT}),
     "add": _BINARY,
+    "div": _BINARY,
     "squared_difference": _BINARY,
     "prelu": _BINARY,
     # A number that compares with those of other operands as the real values do.

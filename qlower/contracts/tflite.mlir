@@ -19,6 +19,7 @@
 //   z))
 // - sum: `y = clamp(D(sum less n z, s_x / s_y) + z)`
 // - squared_difference: l and r as in add with 7 bits for 20, `y = clamp(D((l - r)^2, 4 s^2 / (2^14 s_y)) + z)`
+// - div: the reciprocal of b - z_b in Q0.31 by Newton steps, times a - z_a, times s_a / (s_b s_y)
 // - abs, prelu: D by ratios divided in float32; rsqrt, l2_normalize: reciprocal root by Newton
 //   steps in Q3.28; compare: D((x - z) << 8, s) of both operands
 // - sigmoid, tanh, elu, exp, log, gelu: tables, float32 function, half away; hard_swish: 16-bit fixed point
@@ -707,6 +708,53 @@ func.func @l2_normalize(
   %scaled_x = arith.shli %x, %c7 : i32
   %unsigned = func.call @scale(%scaled_x, %multiplier, %exponent) : (i32, i32, i32) -> i32
   %scaled = arith.select %input_unsigned, %unsigned, %signed : i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  return %result : i32
+}
+
+// div.cc, Prepare; internal/reference/div.h: a reciprocal in Q0.31 times the dividend, which
+// is shifted up as far as it goes. A divisor of 0, undefined in the kernel, counts as 1.
+func.func @div(
+    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
+  %steps = arith.mulf %rhs_scale, %output_scale : f32
+  %ratio = arith.divf %lhs_scale, %steps : f32
+  %real = arith.extf %ratio : f32 to f64
+  %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %a = arith.subi %lhs, %lhs_zero_point : i32
+  %b = arith.subi %rhs, %rhs_zero_point : i32
+  %negative = arith.cmpi slt, %b, %zero : i32
+  %minus_a = arith.subi %zero, %a : i32
+  %dividend = arith.select %negative, %minus_a, %a : i32
+  %magnitude = math.absi %b : i32
+  %divisor = arith.maxsi %magnitude, %one : i32
+  %headroom = math.ctlz %divisor : i32
+  %c31 = arith.constant 31 : i32
+  %places = arith.subi %c31, %headroom : i32
+  %normalized = arith.shli %divisor, %headroom : i32
+  %smallest = arith.constant -2147483648 : i32
+  %fraction = arith.addi %normalized, %smallest : i32
+  %reciprocal = func.call @one_over_one_plus_x(%fraction) : (i32) -> i32
+  // the dividend's leading bits that repeat its sign
+  %sign = arith.shrsi %dividend, %c31 : i32
+  %bits = arith.xori %dividend, %sign : i32
+  %leading = math.ctlz %bits : i32
+  %unused = arith.subi %leading, %one : i32
+  %spare = arith.maxsi %unused, %zero : i32
+  %shifted = arith.shli %dividend, %spare : i32
+  %quotient = func.call @saturating_rounding_doubling_high_mul(%shifted, %reciprocal) : (i32, i32) -> i32
+  %product = func.call @saturating_rounding_doubling_high_mul(%quotient, %multiplier) : (i32, i32) -> i32
+  %used = arith.addi %places, %spare : i32
+  %right = arith.subi %used, %exponent : i32
+  %not_negative = arith.maxsi %right, %zero : i32
+  %c63 = arith.constant 63 : i32
+  %legal = arith.minsi %not_negative, %c63 : i32
+  %legal64 = arith.extsi %legal : i32 to i64
+  %product64 = arith.extsi %product : i32 to i64
+  %rounded = fixed.shift_right %product64, %legal64 {rounding = half_away} : i64
+  %scaled = arith.trunci %rounded : i64 to i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }

@@ -216,6 +216,15 @@ FUNCTIONS: dict[str, Callable[[], bytes]] = {
     "transpose_conv_uint8": transpose_conv(
         (4, 3, 3, 3), (2, 8, 10, 4), 0, (2, 2), "uint8"
     ),
+    "div": model(
+        "DIV",
+        ["int8 16x8", np.array([-128, -50, -9, 2, 4, 5, 50, 127], np.int8)],
+        "int8 16x8 0.4 -9",
+        options={"fused_activation_function": 1},
+    ),
+    "div_uint8": model(
+        "DIV", ["uint8 16x4", np.array([1, 130, 132, 255], np.uint8)], "uint8 16x4"
+    ),
     "prelu": model(
         "PRELU", ["int8 4x4x8", np.arange(-64, 64, 16, np.int8)], "int8 4x4x8 0.07 5"
     ),
@@ -272,6 +281,22 @@ PLAIN: dict[str, Callable[[], bytes]] = {
     "ceil_float": model("CEIL", ["float32 64"], "float32 64"),
     "less_int32": model("LESS", ["int32 8", "int32 1"], "bool 8"),
     "logical_and": model("LOGICAL_AND", ["bool 8", "bool 8"], "bool 8"),
+    "arg_min": model(
+        "ARG_MIN", ["uint8 4x9", [1]], "int32 4", options={"output_type": 2}
+    ),
+    "div_float": model("DIV", ["float32 4x8", "float32 8"], "float32 4x8"),
+    "cumsum": model("CUMSUM", ["float32 4x8", np.int32(1)], "float32 4x8"),
+    "cumsum_back": model(
+        "CUMSUM",
+        ["int32 4x8", np.int32(0)],
+        "int32 4x8",
+        options={"exclusive": True, "reverse": True},
+    ),
+    "relu6_float": model("RELU6", ["float32 64"], "float32 64"),
+    "hard_swish_float": model("HARD_SWISH", ["float32 64"], "float32 64"),
+    "leaky_relu_float": model(
+        "LEAKY_RELU", ["float32 64"], "float32 64", options={"alpha": 0.3}
+    ),
     "sum_float": model(
         "SUM", ["float32 4x9", [1]], "float32 4", options={"keep_dims": False}
     ),

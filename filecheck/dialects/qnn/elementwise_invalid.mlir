@@ -142,3 +142,13 @@ func.func @quantize_width(%0: tensor<2xf32>) {
   %x = qnn.quantize %0 : (tensor<2xf32>) -> tensor<2x!quant.uniform<i4:f32, 0.5>>
   return
 }
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @div_shapes(%0: tensor<4x!a>, %1: tensor<3x!a>) {
+  // CHECK: error: qnn.div: shapes [4] of lhs and [3] of rhs do not broadcast
+  %x = qnn.div %0, %1 : (tensor<4x!a>, tensor<3x!a>) -> tensor<4x!a>
+  return
+}

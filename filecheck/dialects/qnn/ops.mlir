@@ -84,6 +84,8 @@ func.func @pools(%x: tensor<1x4x4x3x!a>) {
 
 // CHECK-LABEL: func.func @elementwise
 func.func @elementwise(%x: tensor<2x1x4x!a>, %y: tensor<3x1x!b>, %s: tensor<!a>, %r: tensor<4xf32>) {
+  // CHECK-NEXT: qnn.div %x, %y :
+  %9 = qnn.div %x, %y : (tensor<2x1x4x!a>, tensor<3x1x!b>) -> tensor<2x3x4x!b>
   // CHECK-NEXT: qnn.squared_difference %x, %y :
   %6 = qnn.squared_difference %x, %y : (tensor<2x1x4x!a>, tensor<3x1x!b>) -> tensor<2x3x4x!b>
   // CHECK-NEXT: qnn.prelu %x, %y :

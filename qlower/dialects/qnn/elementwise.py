@@ -110,6 +110,19 @@ class MulOp(BinaryOp):
 
 
 @irdl_op_definition
+class DivOp(BinaryOp):
+    """
+    Real quotient of two broadcast operands; that by 0 is for the contract to say.
+
+    ```mlir
+    %y = qnn.div %a, %b : (tensor<4x8x!in>, tensor<8x!other>) -> tensor<4x8x!out>
+    ```
+    """
+
+    name = "qnn.div"
+
+
+@irdl_op_definition
 class SquaredDifferenceOp(BinaryOp):
     """
     The square of the real difference of two broadcast operands.

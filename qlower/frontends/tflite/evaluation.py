@@ -298,7 +298,7 @@ EVALUATORS: Mapping[str, Evaluator] = {
         name: Evaluator(_numpy(function), (2, 2))
         for name, function in _COMPARISONS.items()
     },
-    "DIV": Evaluator(_quotient(_truncated), (2, 2)),
+    "DIV": Evaluator(_quotient(_truncated), (2, 2), "DivOptions"),
     "FLOOR_DIV": Evaluator(_quotient(np.floor_divide), (2, 2)),
     "FLOOR_MOD": Evaluator(_quotient(np.mod), (2, 2)),
     "REDUCE_PROD": Evaluator(_reduced(np.prod), (2, 2), "ReducerOptions"),

@@ -92,6 +92,42 @@ class Scalars:
     def floor(self, x: SSAValue) -> SSAValue:
         return self.step(math.FloorOp(x))
 
+    def sqrt(self, x: SSAValue) -> SSAValue:
+        return self.step(math.SqrtOp(x))
+
+    def sin(self, x: SSAValue) -> SSAValue:
+        return self.step(math.SinOp(x))
+
+    def cos(self, x: SSAValue) -> SSAValue:
+        return self.step(math.CosOp(x))
+
+    def tanh(self, x: SSAValue) -> SSAValue:
+        return self.step(math.TanhOp(x))
+
+    def power(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        return self.step(math.PowFOp(x, y))
+
+    def arc_tangent(self, y: SSAValue, x: SSAValue) -> SSAValue:
+        return self.step(math.Atan2Op(y, x))
+
+    def floor_divide(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """The quotient of real numbers, rounded down."""
+        return self.floor(self.divide(x, y))
+
+    def elu(self, x: SSAValue) -> SSAValue:
+        zero = self.constant(0.0, x.type)
+        negative = self.step(math.ExpM1Op(x))
+        return self.select(self.compare("lt", x, zero), negative, x)
+
+    def logistic(self, x: SSAValue) -> SSAValue:
+        """As internal/reference/logistic.h, with a straight line at either end."""
+        one = self.constant(1.0, x.type)
+        highest = self.constant(16.619047164916992188, x.type)
+        lowest = self.constant(-9.0, x.type)
+        quotient = self.divide(one, self.add(one, self.exp(self.negate(x))))
+        below = self.select(self.compare("lt", x, lowest), self.exp(x), quotient)
+        return self.select(self.compare("gt", x, highest), one, below)
+
     def ceil(self, x: SSAValue) -> SSAValue:
         return self.step(math.CeilOp(x))
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "AddOptions": ("fused_activation_function",),
     "ArgMaxOptions": ("output_type",),
+    "ArgMinOptions": ("output_type",),
     "BatchMatMulOptions": ("adj_x", "adj_y"),
     "ConcatenationOptions": ("axis", "fused_activation_function"),
     "Conv2DOptions": (
@@ -38,6 +39,8 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
         "weights_format",
         "keep_num_dims",
     ),
+    "CumsumOptions": ("exclusive", "reverse"),
+    "DivOptions": ("fused_activation_function",),
     "DepthToSpaceOptions": ("block_size",),
     "L2NormOptions": ("fused_activation_function",),
     "LeakyReluOptions": ("alpha",),

@@ -95,6 +95,12 @@ class ElementwiseFunctions(RuleFunctions):
     ) -> PythonValues:
         return self._binary(op, args)
 
+    @impl(qnn.DivOp)
+    def run_div(
+        self, interpreter: Interpreter, op: qnn.DivOp, args: PythonValues
+    ) -> PythonValues:
+        return self._binary(op, args)
+
     @impl(qnn.SquaredDifferenceOp)
     def run_squared_difference(
         self, interpreter: Interpreter, op: qnn.SquaredDifferenceOp, args: PythonValues

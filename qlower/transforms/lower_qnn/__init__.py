@@ -60,6 +60,7 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     qnn.AddOp: elementwise.lower_binary,
     qnn.SubOp: elementwise.lower_binary,
     qnn.MulOp: elementwise.lower_binary,
+    qnn.DivOp: elementwise.lower_binary,
     qnn.SquaredDifferenceOp: elementwise.lower_binary,
     qnn.PReluOp: elementwise.lower_binary,
     qnn.CompareOp: elementwise.lower_compare,

@@ -2,59 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
 from qlower.dialects import qnn
+from qlower.dialects.qnn import QnnOp
 
 from ..context import OperatorContext
 from ..importer import Importer
+from ..nests import read
+from ..scalars import Scalars
+from ..types import Element
+from .plain import (
+    REAL,
+    Unary,
+    check_type,
+    hard_swish,
+    is_plain,
+    leaky_relu,
+    map_one,
+    scalars,
+)
 
 
-def import_relu(op: OperatorContext) -> None:
-    op.finish(qnn.ReluOp(op.quantized(0), op.quantized_result_type(op.shape(0))))
+def _activation(
+    quantized: Callable[[OperatorContext, SSAValue, TensorType[Element]], QnnOp],
+    real: Callable[[OperatorContext], Unary],
+) -> Callable[[OperatorContext], None]:
+    """An operation of quantized values, or steps of float32."""
+
+    def build(op: OperatorContext) -> None:
+        if is_plain(op):
+            check_type(op, REAL)
+            map_one(op, real(op))
+            return
+        type = op.quantized_result_type(op.shape(0))
+        op.finish(quantized(op, op.quantized(0), type))
+
+    return build
 
 
-def import_relu6(op: OperatorContext) -> None:
-    op.finish(qnn.Relu6Op(op.quantized(0), op.quantized_result_type(op.shape(0))))
+def _clamp(low: float, high: float | None) -> Callable[[OperatorContext], Unary]:
+    return lambda op: lambda steps, x: steps.clamp(x, low, high)
 
 
-def import_relu_n1_to_1(op: OperatorContext) -> None:
-    _import_clamp(op, -1.0, 1.0)
-
-
-def import_relu_0_to_1(op: OperatorContext) -> None:
-    _import_clamp(op, 0.0, 1.0)
-
-
-def _import_clamp(op: OperatorContext, low: float, high: float) -> None:
-    op.finish(
-        qnn.ClampOp(
-            op.quantized(0), op.quantized_result_type(op.shape(0)), min=low, max=high
-        )
-    )
-
-
-def import_logistic(op: OperatorContext) -> None:
-    op.finish(qnn.SigmoidOp(op.quantized(0), op.quantized_result_type(op.shape(0))))
-
-
-def import_tanh(op: OperatorContext) -> None:
-    op.finish(qnn.TanhOp(op.quantized(0), op.quantized_result_type(op.shape(0))))
-
-
-def import_hard_swish(op: OperatorContext) -> None:
-    op.finish(qnn.HardSwishOp(op.quantized(0), op.quantized_result_type(op.shape(0))))
-
-
-def import_elu(op: OperatorContext) -> None:
-    op.finish(qnn.EluOp(op.quantized(0), op.quantized_result_type(op.shape(0))))
-
-
-def import_leaky_relu(op: OperatorContext) -> None:
-    alpha = op.real("alpha")
-    op.finish(
-        qnn.LeakyReluOp(
-            op.quantized(0), op.quantized_result_type(op.shape(0)), alpha=alpha
-        )
-    )
+def _clamp_op(
+    low: float, high: float
+) -> Callable[[OperatorContext, SSAValue, TensorType[Element]], QnnOp]:
+    return lambda op, x, type: qnn.ClampOp(x, type, min=low, max=high)
 
 
 SOFTMAX_SCALE = 1 / 256
@@ -90,6 +88,20 @@ OUTPUT_TYPES = {"INT32": 2, "INT64": 4}
 
 
 def import_arg_max(op: OperatorContext) -> None:
+    _import_position(op, op.value(0))
+
+
+def import_arg_min(op: OperatorContext) -> None:
+    """With all bits turned, the smallest stored value is the largest."""
+    type = op.input_type(0)
+    op.per_tensor(op.input(0))
+    steps = scalars(op, op.shape(0))
+    value = read(op, steps.nest, 0)
+    turned = steps.step(arith.XOrIOp(value, steps.constant(-1, value.type)))
+    _import_position(op, op.as_stored(steps.nest.build([turned])[0], type))
+
+
+def _import_position(op: OperatorContext, value: SSAValue) -> None:
     """The kernel gives what the option says, so the tensor must be of that type."""
     shape = op.shape(0)
     (axis,) = op.integers(1, "axis", count=1)
@@ -103,19 +115,49 @@ def import_arg_max(op: OperatorContext) -> None:
     expected = OUTPUT_TYPES[result.type]
     op.option("output_type", expected, expected)
     type = op.result_type((*shape[:axis], *shape[axis + 1 :]))
-    op.finish(qnn.ArgMaxOp(op.value(0), type, axis=axis))
+    op.finish(qnn.ArgMaxOp(value, type, axis=axis))
 
 
 IMPORTERS = {
-    "RELU": Importer(import_relu, (1, 1)),
-    "RELU6": Importer(import_relu6, (1, 1)),
-    "RELU_N1_TO_1": Importer(import_relu_n1_to_1, (1, 1)),
-    "RELU_0_TO_1": Importer(import_relu_0_to_1, (1, 1)),
-    "LOGISTIC": Importer(import_logistic, (1, 1)),
-    "TANH": Importer(import_tanh, (1, 1)),
-    "HARD_SWISH": Importer(import_hard_swish, (1, 1)),
-    "ELU": Importer(import_elu, (1, 1)),
-    "LEAKY_RELU": Importer(import_leaky_relu, (1, 1), "LeakyReluOptions"),
+    "RELU": Importer(
+        _activation(lambda op, x, type: qnn.ReluOp(x, type), _clamp(0.0, None)), (1, 1)
+    ),
+    "RELU6": Importer(
+        _activation(lambda op, x, type: qnn.Relu6Op(x, type), _clamp(0.0, 6.0)), (1, 1)
+    ),
+    "RELU_N1_TO_1": Importer(
+        _activation(_clamp_op(-1.0, 1.0), _clamp(-1.0, 1.0)), (1, 1)
+    ),
+    "RELU_0_TO_1": Importer(_activation(_clamp_op(0.0, 1.0), _clamp(0.0, 1.0)), (1, 1)),
+    "LOGISTIC": Importer(
+        _activation(
+            lambda op, x, type: qnn.SigmoidOp(x, type), lambda op: Scalars.logistic
+        ),
+        (1, 1),
+    ),
+    "TANH": Importer(
+        _activation(lambda op, x, type: qnn.TanhOp(x, type), lambda op: Scalars.tanh),
+        (1, 1),
+    ),
+    "HARD_SWISH": Importer(
+        _activation(
+            lambda op, x, type: qnn.HardSwishOp(x, type), lambda op: hard_swish
+        ),
+        (1, 1),
+    ),
+    "ELU": Importer(
+        _activation(lambda op, x, type: qnn.EluOp(x, type), lambda op: Scalars.elu),
+        (1, 1),
+    ),
+    "LEAKY_RELU": Importer(
+        _activation(
+            lambda op, x, type: qnn.LeakyReluOp(x, type, alpha=op.real("alpha")),
+            leaky_relu,
+        ),
+        (1, 1),
+        "LeakyReluOptions",
+    ),
     "SOFTMAX": Importer(import_softmax, (1, 1), "SoftmaxOptions"),
     "ARG_MAX": Importer(import_arg_max, (2, 2), "ArgMaxOptions"),
+    "ARG_MIN": Importer(import_arg_min, (2, 2), "ArgMinOptions"),
 }

@@ -66,6 +66,15 @@ def import_squared_difference(op: OperatorContext) -> None:
     op.finish(qnn.SquaredDifferenceOp(op.quantized(0), op.quantized(1), type))
 
 
+def import_div(op: OperatorContext) -> None:
+    if is_plain(op):
+        map_two(op, Scalars.divide, ("FLOAT32",))
+        return
+    type = op.quantized_result_type(op.broadcast_shape(0, 1))
+    lhs, rhs = op.quantized(0), op.quantized(1)
+    op.finish(qnn.DivOp(lhs, rhs, type, activation=op.activation()))
+
+
 def import_prelu(op: OperatorContext) -> None:
     if is_plain(op):
         map_two(op, _prelu, ("FLOAT32",))
@@ -117,6 +126,7 @@ IMPORTERS = {
     "LOG": Importer(_function("log", Scalars.log), (1, 1)),
     "GELU": Importer(import_gelu, (1, 1), "GeluOptions"),
     "SQUARED_DIFFERENCE": Importer(import_squared_difference, (2, 2)),
+    "DIV": Importer(import_div, (2, 2), "DivOptions"),
     "PRELU": Importer(import_prelu, (2, 2)),
     "SUM": Importer(import_sum, (2, 2), "ReducerOptions"),
     "L2_NORMALIZATION": Importer(import_l2_normalization, (1, 1), "L2NormOptions"),

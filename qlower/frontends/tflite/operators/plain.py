@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects import math
+from xdsl.dialects import arith
 from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg.ops import IndexOp
@@ -19,8 +19,8 @@ from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type, shape_of
 
 from ..context import OperatorContext
-from ..importer import Importer
-from ..nests import finish, finish_map, read, start
+from ..importer import UNLIMITED, Importer
+from ..nests import finish, finish_map, read, start, take
 from ..scalars import Scalars
 from ..types import PLAIN_TYPES
 
@@ -153,6 +153,43 @@ def import_zeros_like(op: OperatorContext) -> None:
     finish_map(op, steps.nest, steps.constant(0, type))
 
 
+def import_add_n(op: OperatorContext) -> None:
+    """One operand after the other."""
+    check_types(op, NUMBERS)
+    steps = scalars(op, op.shape(0))
+    total = read(op, steps.nest, 0)
+    for number in range(1, len(op.operator.inputs)):
+        total = steps.add(total, read(op, steps.nest, number))
+    finish_map(op, steps.nest, total)
+
+
+def import_cumsum(op: OperatorContext) -> None:
+    """Sums from one end on, each by itself, in the order of the running sum."""
+    check_type(op, NUMBERS)
+    shape = op.shape(0)
+    (axis,) = op.integers(1, "axis", count=1)
+    axis = op.axis("axis", axis, len(shape))
+    size, rank = shape[axis], len(shape)
+    is_exclusive, is_reverse = op.flag("exclusive"), op.flag("reverse")
+    turned = [
+        range(extent)[::-1] if is_reverse and dim == axis else range(extent)
+        for dim, extent in enumerate(shape)
+    ]
+    source = take(op, op.value(0), turned)
+    nest = start(op, (*shape, size), reductions=1)
+    steps = Scalars(nest)
+    value = nest.input(source, [rank if dim == axis else dim for dim in range(rank)])
+    position, turn = (steps.step(IndexOp(loop)) for loop in (axis, rank))
+    order = "slt" if is_exclusive else "sle"
+    counts = steps.step(arith.CmpiOp(turn, position, order))
+    init = nest.emitter.filled(shape, value.type, 0)
+
+    def add(before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [steps.select(counts, steps.add(before[0], value), before[0])]
+
+    finish(op, take(op, nest.reduce([init], add)[0], turned))
+
+
 def import_one_hot(op: OperatorContext) -> None:
     """Another value where the position along the new dimension is the index."""
     shape = op.shape(0)
@@ -240,8 +277,7 @@ def hard_swish(steps: Scalars, x: SSAValue) -> SSAValue:
 
 
 def reciprocal_root(steps: Scalars, x: SSAValue) -> SSAValue:
-    root = steps.step(math.SqrtOp(x))
-    return steps.divide(steps.constant(1.0, x.type), root)
+    return steps.divide(steps.constant(1.0, x.type), steps.sqrt(x))
 
 
 IMPORTERS = {
@@ -250,13 +286,18 @@ IMPORTERS = {
     "FLOOR": unary(Scalars.floor),
     "CEIL": unary(Scalars.ceil),
     "ROUND": unary(Scalars.round_half_even),
-    "SQRT": unary(lambda steps, x: steps.step(math.SqrtOp(x))),
-    "SIN": unary(lambda steps, x: steps.step(math.SinOp(x))),
-    "COS": unary(lambda steps, x: steps.step(math.CosOp(x))),
+    "SQRT": unary(Scalars.sqrt),
+    "SIN": unary(Scalars.sin),
+    "COS": unary(Scalars.cos),
     "SIGN": unary(sign, NUMBERS),
     "LOGICAL_NOT": unary(Scalars.invert, BOOLEAN),
     "LOGICAL_AND": binary(lambda s, x, y: s.logical("and", x, y), BOOLEAN),
     "LOGICAL_OR": binary(lambda s, x, y: s.logical("or", x, y), BOOLEAN),
+    "POW": binary(Scalars.power, REAL),
+    "ATAN2": binary(Scalars.arc_tangent, REAL),
+    "FLOOR_DIV": binary(Scalars.floor_divide, REAL),
+    "CUMSUM": Importer(import_cumsum, (2, 2), "CumsumOptions"),
+    "ADD_N": Importer(import_add_n, (1, UNLIMITED)),
     "MAXIMUM": binary(Scalars.larger, STORED),
     "MINIMUM": binary(Scalars.smaller, STORED),
     "CAST": Importer(import_cast, (1, 1)),
