@@ -46,6 +46,8 @@
 // - quantize of what is 2^31 steps or more away, of infinities and of NaN, which C++ leaves
 //   undefined, is what x86 makes of it: -2^31 plus the zero point, which wraps. That is the
 //   smallest code, +inf included, or for a negative zero point the largest.
+// - div shifts by 32 places and more where the dividend is small and the divisor large, and then
+//   gives the wrong end of the range: here, too.
 // - An average ignores zero points: with other quantization before than after, it is wrong.
 // - leaky_relu with a negative alpha rounds |alpha| and changes the sign after that.
 // - add and sub are refused where an operand's scale is 2^19 times the result's or more: there
@@ -712,6 +714,24 @@ func.func @l2_normalize(
   return %result : i32
 }
 
+// gemmlowp fixedpoint.h, RoundingDivideByPOT, also by 2^32 and more: C++ leaves that
+// undefined, processors shift by the amount modulo 32, and 1 is added to what isn't negative.
+func.func private @divide_by_power_of_two(%x: i32, %exponent: i32) -> i32 {
+  %c31 = arith.constant 31 : i32
+  %small = arith.minsi %exponent, %c31 : i32
+  %rounded = fixed.shift_right %x, %small {rounding = half_away} : i32
+  %places = arith.andi %exponent, %c31 : i32
+  %shifted = arith.shrsi %x, %places : i32
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %not_negative = arith.cmpi sge, %x, %zero : i32
+  %added = arith.select %not_negative, %one, %zero : i32
+  %wrong = arith.addi %shifted, %added : i32
+  %in_range = arith.cmpi sle, %exponent, %c31 : i32
+  %result = arith.select %in_range, %rounded, %wrong : i32
+  return %result : i32
+}
+
 // div.cc, Prepare; internal/reference/div.h: a reciprocal in Q0.31 times the dividend, which
 // is shifted up as far as it goes. A divisor of 0, undefined in the kernel, counts as 1.
 func.func @div(
@@ -749,13 +769,8 @@ func.func @div(
   %used = arith.addi %places, %spare : i32
   %right = arith.subi %used, %exponent : i32
   %not_negative = arith.maxsi %right, %zero : i32
-  %c63 = arith.constant 63 : i32
-  %legal = arith.minsi %not_negative, %c63 : i32
-  %legal64 = arith.extsi %legal : i32 to i64
-  %product64 = arith.extsi %product : i32 to i64
-  %rounded = fixed.shift_right %product64, %legal64 {rounding = half_away} : i64
-  %scaled = arith.trunci %rounded : i64 to i32
-  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %rounded = func.call @divide_by_power_of_two(%product, %not_negative) : (i32, i32) -> i32
+  %result = func.call @offset_and_clamp(%rounded) : (i32) -> i32
   return %result : i32
 }
 

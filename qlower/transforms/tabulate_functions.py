@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.math import SqrtOp
 from xdsl.passes import ModulePass
 
 from qlower.dialects.kernel import NestOp
@@ -20,8 +21,8 @@ from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
 from qlower.transforms.prove_epilogues.rewrite import replace_by_substitutes
 from qlower.transforms.prove_epilogues.substitutes import Substitute, look_up
 
-FUNCTIONS = (*ROUNDED_UNARY, *ROUNDED_BINARY)
-"""What only the interpreter computes."""
+FUNCTIONS = (*ROUNDED_UNARY, *ROUNDED_BINARY, SqrtOp)
+"""What only the interpreter computes: small machines have no root."""
 
 
 @dataclass(frozen=True)

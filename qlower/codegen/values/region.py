@@ -398,7 +398,6 @@ BUILDERS: dict[str, Builder] = {
     "math.absi": _with_flag("abs"),
     "math.ctlz": _with_flag("ctlz"),
     "math.copysign": _intrinsic("copysign"),
-    "math.sqrt": _intrinsic("sqrt"),
     "fixed.shift_right": _shift_right,
     "fixed.convert": _convert,
     "fixed.saturate": _saturate,

@@ -1,7 +1,7 @@
 // CONTRACTS: tflite
 // INPUT: -128 -97 -66 -35 -4 27 58 89
 // INPUT: 120 3 -50 -1
-// EXPECT tflite: -16 127 3 46 -7 -128 -16 -128
+// EXPECT tflite: -16 127 3 46 -128 -128 -16 -128
 !a = !quant.uniform<i8:f32, 0.05:-3>
 !b = !quant.uniform<i8:f32, 0.03:4>
 !c = !quant.uniform<i8:f32, 0.2:-7>
