@@ -107,6 +107,11 @@ class Contract:
     module: ModuleOp = field(repr=False)
     written: ModuleOp = field(repr=False)
 
+    @property
+    def origin(self) -> Contract | None:
+        """The contract that this one is based on; a base of steps alone is none."""
+        return self.base if self.base is not None and self.base.rules else None
+
     def rule(self, name: str) -> Rule:
         """The rule of that name; a `QlowerError` if the contract doesn't define it."""
         found = self.rules.get(name)

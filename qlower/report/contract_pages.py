@@ -151,14 +151,8 @@ def _page_lines(contract: Contract) -> Iterator[str]:
     yield ""
 
 
-def _base(contract: Contract) -> Contract | None:
-    """Its base, unless that holds nothing but steps."""
-    base = contract.base
-    return base if base is not None and base.rules else None
-
-
 def _base_link(contract: Contract) -> str:
-    base = _base(contract)
+    base = contract.origin
     return f"[{base.name}]({base.name}.md)" if base is not None else "none"
 
 
@@ -173,7 +167,7 @@ def _rule_lines(contract: Contract) -> Iterator[str]:
         yield from _item(_names(served), meaning)
     if not rules:
         yield "It defines none itself."
-    base = _base(contract)
+    base = contract.origin
     inherited = function_texts(base.source) if base is not None else {}
     replaced = [name for name in own if name in inherited and name not in rules]
     if replaced:
@@ -192,7 +186,7 @@ def _rule_lines(contract: Contract) -> Iterator[str]:
                 f"As in [{base.name}]({base.name}.md): {_names(names)}."
             )
         told.update(names)
-        base = _base(base)
+        base = base.origin
 
 
 def _rules_of(
@@ -242,7 +236,7 @@ def _index(contracts: Sequence[Contract]) -> str:
     ]
     for contract in contracts:
         name = f"[{contract.name}]({PAGES}/{contract.name}.md)"
-        base = _base(contract)
+        base = contract.origin
         base_name = base.name if base is not None else ""
         row = (name, contract.summary, contract.family, base_name)
         lines.append(f"| {' | '.join(row)} |")

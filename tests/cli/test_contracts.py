@@ -28,7 +28,7 @@ def test_the_list_says_what_the_files_say(capsys: pytest.CaptureFixture[str]):
             "name": name,
             "summary": contract.summary,
             "family": contract.family,
-            "base": contract.base.name if contract.base else "",
+            "base": contract.origin.name if contract.origin else "",
         }
         for name in contract_names()
         for contract in [load_contract(name)]
