@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = """  qlower bench model.tflite --against litert --threads 1,2
   qlower bench model.tflite --against litert,onnxruntime=model_qdq.onnx --json out.json
+  qlower bench model.onnx --against onnxruntime
   qlower bench model.tflite --layers"""
 
 STANDARD_OUTPUT = "-"

@@ -70,6 +70,9 @@ def test_a_peer_that_is_not_installed(
         prepare_peer(name, layer, layer, [], 1)
 
 
+X = np.array([[-1, 0, 2]], np.float32)
+
+
 def test_onnxruntime():
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
@@ -84,6 +87,10 @@ def test_onnxruntime():
         onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10), "m.onnx"
     )
     prepare_peer("onnxruntime", Path("m.tflite"), None, [], 1).call()
+    prepared = prepare_peer("onnxruntime", Path("m.onnx"), None, [X], 1)
+    assert prepared.outputs is not None
+    (output,) = prepared.outputs()
+    np.testing.assert_array_equal(output, np.maximum(X, 0))
 
 
 def test_torch():
