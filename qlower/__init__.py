@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from qlower.explain.diff import diff
     from qlower.explain.diff_result import Diff
     from qlower.explain.trace import Trace, trace
+    from qlower.explain.vectors import Vectors, vectors
     from qlower.frontends.load import load
     from qlower.model import Model, build
     from qlower.model.signature import TensorSpec
@@ -36,6 +37,7 @@ __all__ = [
     "QlowerError",
     "TensorSpec",
     "Trace",
+    "Vectors",
     "__version__",
     "build",
     "compile",
@@ -47,6 +49,7 @@ __all__ = [
     "lower",
     "trace",
     "validate",
+    "vectors",
 ]
 
 _NAMES = lazy_table(
@@ -59,6 +62,7 @@ _NAMES = lazy_table(
         "Diff": "qlower.explain.diff_result:Diff",
         "TensorSpec": "qlower.model.signature:TensorSpec",
         "Trace": "qlower.explain.trace:Trace",
+        "Vectors": "qlower.explain.vectors:Vectors",
         "build": "qlower.model.build",
         "compile": "qlower.api:compile",
         "diff": "qlower.explain.diff:diff",
@@ -68,6 +72,7 @@ _NAMES = lazy_table(
         "load_compiled": "qlower.api:load_compiled",
         "lower": "qlower.api:lower",
         "trace": "qlower.explain.trace:trace",
+        "vectors": "qlower.explain.vectors:vectors",
         "validate": "qlower.validation.validate:validate",
     }
 )

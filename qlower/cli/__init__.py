@@ -69,6 +69,7 @@ def make_parser() -> ArgumentParser:
         targets,
         trace,
         validate,
+        vectors,
     )
 
     parser = ArgumentParser(
@@ -95,7 +96,19 @@ def make_parser() -> ArgumentParser:
     common.add_argument(
         "--debug", action="store_true", help="show a traceback for every error"
     )
-    work = (import_, inspect, lint, run, compile, diff, trace, bisect, validate, bench)
+    work = (
+        import_,
+        inspect,
+        lint,
+        run,
+        compile,
+        diff,
+        trace,
+        vectors,
+        bisect,
+        validate,
+        bench,
+    )
     for command in (*work, contracts, targets, cache):
         command.register(commands, common)
     for command in (completion, help):

@@ -24,7 +24,7 @@ def commands() -> list[tuple[str, str, str]]:
     """Page, arguments and output of each command."""
     pages = sorted((ROOT / "examples").glob("*/README.md"))
     return [
-        (page.parent.name, *found.groups())
+        (page.parent.name, found[1], found[2])
         for page in pages
         for found in BLOCK.finditer(page.read_text())
     ]

@@ -1,0 +1,376 @@
+"""Test vectors for who builds a device: for each layer inputs, weights, accumulators
+and results, chosen so that roundings and saturations show."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import Operation
+
+from qlower.compilation import Compilation
+from qlower.contracts import load_contract
+from qlower.contracts.accumulator_range import product_bounds
+from qlower.contracts.values import Contraction, takes_bias
+from qlower.dialects import qnn
+from qlower.dialects.quant import quantized_element
+from qlower.dialects.types import shape_of
+from qlower.explain.observe import CONTRACTIONS, LayerRun, run_layer
+from qlower.explain.reach import inputs_for
+from qlower.explain.targets import Coverage, Target, candidates, choose, count
+from qlower.float_environment import default_floats
+from qlower.frontends.load import ModelOrPath
+from qlower.interp.qnn.rules import centred
+from qlower.interp.values import Array
+from qlower.model import Model
+from qlower.model.layers import detach_layers, layer_name, layers
+from qlower.model.random_inputs import random_input
+from qlower.model.selection import select_layers
+from qlower.model.signature import Signature, TensorSpec
+from qlower.report.table import Column, Table
+
+Integers = NDArray[np.int64]
+
+RANDOM_RUNS = 4
+"""Inputs that are drawn for a layer that is neither a contraction nor elementwise."""
+
+MOST_RUNS = 512
+"""Runs of a small elementwise layer in which all codes are to occur."""
+
+ELEMENTWISE = (
+    qnn.BinaryOp,
+    qnn.RequantizeOp,
+    qnn.ReluOp,
+    qnn.Relu6Op,
+    qnn.ClampOp,
+    qnn.SigmoidOp,
+    qnn.TanhOp,
+    qnn.HardSwishOp,
+    qnn.EluOp,
+    qnn.LeakyReluOp,
+    qnn.DequantizeOp,
+)
+"""Layers each of whose results comes of one element of each operand."""
+
+
+@dataclass(frozen=True)
+class LayerVectors:
+    """One layer: `arrays` has `input`, `weight`, `bias`, `accumulator` and `output`, as
+    far as it has them; inputs, accumulators and outputs have a leading dimension for
+    the vectors. `coverage` is that of a contraction; `has_all_codes` tells that every
+    code, or pair of codes of two operands, is an input of some element."""
+
+    number: int
+    name: str
+    kind: str
+    arrays: Mapping[str, Array]
+    coverage: Coverage | None = None
+    has_all_codes: bool = False
+
+    @property
+    def looked_at(self) -> str:
+        """What the vectors were chosen from."""
+        if self.coverage is None:
+            return "all codes" if self.has_all_codes else "drawn"
+        return "all sums" if self.coverage.is_exhaustive else "some sums"
+
+    @property
+    def count(self) -> int:
+        """How many runs of the layer there are."""
+        return len(self.arrays["output"])
+
+
+@dataclass(frozen=True, repr=False)
+class Vectors:
+    """The vectors of a model's layers, by one contract."""
+
+    contract: str
+    layers: Sequence[LayerVectors] = field(default_factory=list[LayerVectors])
+
+    @property
+    def table(self) -> Table[LayerVectors]:
+        """A line for each layer: what its vectors show."""
+
+        def shown(row: LayerVectors) -> int | None:
+            return None if row.coverage is None else row.coverage.total[0]
+
+        def possible(row: LayerVectors) -> int | None:
+            return None if row.coverage is None else row.coverage.total[1]
+
+        columns: list[Column[LayerVectors]] = [
+            Column("#", "number", lambda row: row.number),
+            Column("layer", "layer", lambda row: row.name, right=False, least=12),
+            Column("op", "op", lambda row: row.kind, right=False),
+            Column("runs", "runs", lambda row: row.count, sums=True),
+            Column("shown", "shown", shown, sums=True),
+            Column("possible", "possible", possible, sums=True),
+            Column("looked at", "from", lambda row: row.looked_at, right=False),
+            Column(
+                "not shown",
+                "missing",
+                lambda row: row.coverage and row.coverage.missing,
+                right=False,
+                least=16,
+                rank=1,
+            ),
+        ]
+        notes = [
+            "shown, possible: ties, their nearest neighbours and saturations, of each "
+            "rounding, sign and channel."
+        ]
+        title = f"test vectors by {self.contract}"
+        return Table(title, self.layers, columns, "all", notes=notes, whole="--json")
+
+    def __str__(self) -> str:
+        return self.table.render()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return self.table.render("html")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: what is covered, without the vectors."""
+        return {"contract": self.contract, "layers": self.table.records()}
+
+
+@default_floats()
+def vectors(
+    model: ModelOrPath, contract: str | None = None, *, layer: str = "*", seed: int = 0
+) -> Vectors:
+    """Test vectors for the layers of a model that `layer` means.
+
+    Inputs of contractions are chosen so that every rounding of every channel sees a
+    tie, its nearest neighbours, both signs and both saturations, where some input
+    reaches them; other layers get drawn ones.
+    """
+    return Vectors(*_made(Compilation(model, contract).model, contract, layer, seed))
+
+
+def _made(
+    model: Model, contract: str | None, layer: str, seed: int
+) -> tuple[str, list[LayerVectors]]:
+    wanted = set(select_layers(model.module, layer))
+    random = np.random.default_rng(seed)
+    found: list[LayerVectors] = []
+    used = ""
+    for number, op in enumerate(layers(model.module)):
+        name = layer_name(op) or ""
+        if name in wanted and isinstance(op, qnn.QnnOp):
+            one = _Layer(model, contract, number, name, op, random)
+            found.append(one.vectors())
+            used = used or one.run.contract.name
+    return used, found
+
+
+class _Layer:
+    """A layer whose vectors are made."""
+
+    def __init__(
+        self,
+        model: Model,
+        contract: str | None,
+        number: int,
+        name: str,
+        op: Operation,
+        random: np.random.Generator,
+    ) -> None:
+        self.model, self.contract = model, contract
+        self.number, self.name, self.op, self.random = number, name, op, random
+        module, self.sources, _ = detach_layers(model.module, [name])
+        self.specs = Signature.of_module(module).inputs
+        self.run = self._run_on([random_input(spec, random) for spec in self.specs])
+
+    def vectors(self) -> LayerVectors:
+        """The layer's vectors: chosen for a contraction, else drawn."""
+        if isinstance(self.op, CONTRACTIONS) and self.run.evaluations:
+            images, targets, is_exhaustive = self._chosen()
+            runs = [self._run_on([image]) for image in images]
+            sums = np.stack([self._accumulators(run) for run in runs])
+            coverage = count(targets, sums, is_exhaustive)
+            return self._collect(runs, {"accumulator": sums}, coverage)
+        inputs = self._all_codes()
+        drawn = [[self._drawn(s, n) for s in self.specs] for n in range(RANDOM_RUNS)]
+        runs = [self._run_on(given) for given in inputs or drawn]
+        return self._collect(runs, {}, None, bool(inputs))
+
+    def _all_codes(self) -> list[list[Array]]:
+        """Inputs in which every code, or pair of codes, is at some element; none for
+        layers that don't go by elements."""
+        is_elementwise = isinstance(self.op, ELEMENTWISE)
+        shapes = {spec.shape for spec in self.specs}
+        if not is_elementwise or len(shapes) != 1 or len(self.specs) > 2:
+            return []
+        if any(spec.numpy_dtype.itemsize != 1 for spec in self.specs):
+            return []
+        size, codes = math.prod(self.specs[0].shape), 256 ** len(self.specs)
+        count = -(-codes // size)
+        if count > MOST_RUNS:
+            return []
+        numbers: Integers = np.arange(count * size) % codes
+        parts: list[Integers] = [numbers % 256, numbers // 256][: len(self.specs)]
+        stacks: list[Array] = [
+            part.astype(np.uint8).view(spec.numpy_dtype).reshape(count, *spec.shape)
+            for part, spec in zip(parts, self.specs, strict=True)
+        ]
+        return [list(given) for given in zip(*stacks, strict=True)]
+
+    def _drawn(self, spec: TensorSpec, number: int) -> Array:
+        """Random stored values; first the least, then the greatest ones."""
+        if number > 1 or spec.numpy_dtype.kind not in "iu":
+            return random_input(spec, self.random)
+        limits = np.iinfo(spec.dtype)
+        end = (limits.min, limits.max)[number]
+        return np.full(spec.shape, end, spec.numpy_dtype)
+
+    def _run_on(self, inputs: Sequence[Array]) -> LayerRun:
+        values = dict(zip(self.sources, inputs, strict=True))
+        return run_layer(self.model, self.contract, self.name, values, load_contract)
+
+    def _accumulators(self, run: LayerRun) -> Array:
+        return np.broadcast_to(
+            run.evaluations[-1].values["accumulator"], run.result.shape
+        )
+
+    def _collect(
+        self,
+        runs: Sequence[LayerRun],
+        more: Mapping[str, Array],
+        coverage: Coverage | None,
+        has_all_codes: bool = False,
+    ) -> LayerVectors:
+        first = runs[0]
+        arrays: dict[str, Array] = {}
+        if isinstance(self.op, CONTRACTIONS):
+            arrays["input"] = np.stack([run.arguments[0] for run in runs])
+            arrays["weight"] = first.arguments[1]
+            if first.bias is not None:
+                arrays["bias"] = first.bias
+        else:
+            for index, _ in enumerate(self.sources):
+                suffix = str(index) if len(self.sources) > 1 else ""
+                stack = np.stack([run.arguments[index] for run in runs])
+                arrays[f"input{suffix}"] = stack
+        arrays |= {**more, "output": np.stack([run.result for run in runs])}
+        kind = self.op.name.removeprefix("qnn.")
+        return LayerVectors(
+            self.number, self.name, kind, arrays, coverage, has_all_codes
+        )
+
+    def _chosen(self) -> tuple[list[Array], list[Target], bool]:
+        """Images whose accumulators show what there is to show."""
+        op, run = self.op, self.run
+        assert isinstance(op, CONTRACTIONS)
+        bounds = product_bounds(op)
+        assert bounds is not None
+        rule, values = run.evaluations[-1].rule, run.evaluations[-1].values
+        integer_bias = run.bias is not None and run.bias.dtype.kind != "f"
+        adds_bias = not takes_bias(run.contract, op) and integer_bias
+        bias = run.bias.astype(np.int64) if adds_bias and run.bias is not None else 0
+        channels = shape_of(op.results[0])[-1]
+        low, high = (np.broadcast_to(b + bias, channels) for b in bounds)
+        sums, is_exhaustive = candidates(low, high, self._edges(values, channels))
+        plain = {n: v for n, v in values.items() if v.ndim <= 1 and n != "element"}
+        plain = {"element": np.zeros((), np.int32), **plain}
+        targets = choose(rule, plain, sums)
+        wanted = np.stack([target.sums - bias for target in targets])
+        exists = np.stack([target.exists for target in targets])
+        return self._images(wanted, exists), targets, is_exhaustive
+
+    def _edges(self, values: Mapping[str, Array], channels: int) -> NDArray[np.float64]:
+        """Where results change, as the scales have it: real accumulators."""
+        element = quantized_element(self.op.results[0].type)
+        codes = np.arange(element.storage_min, element.storage_max) + 0.5
+        weight = quantized_element(self.op.operands[1].type)
+        step = (
+            np.array(weight.scales) * quantized_element(self.op.operands[0].type).scale
+        )
+        edges = (codes[:, None] - element.zero_point) * element.scale / step
+        return np.broadcast_to(edges, (len(codes), channels))
+
+    def _images(self, wanted: Integers, exists: NDArray[np.bool_]) -> list[Array]:
+        """Inputs with a wanted sum in each window; windows don't overlap.
+
+        `wanted` is by target, choice and channel: the first choice that has inputs."""
+        op = self.op
+        assert isinstance(op, CONTRACTIONS)
+        spec, element = self.specs[0], quantized_element(op.input.type)
+        zero = element.zero_point
+        low, high = element.storage_min - zero, element.storage_max - zero
+        weight = centred(self.run.arguments[1], op.weight)
+        windows = list(_windows(op))
+        if not windows:
+            return [self._drawn(spec, number) for number in range(RANDOM_RUNS)]
+        images: list[Array] = []
+        place = 0
+        for channel in range(wanted.shape[2]):
+            if isinstance(op, qnn.DepthwiseConv2DOp):
+                place = 0  # other channels are other inputs
+            sums = wanted[exists[:, channel], :, channel]
+            taps = _taps_of(op, weight, channel)
+            inputs, met = inputs_for(taps, sums.reshape(-1), low, high)
+            first = np.argmax(met.reshape(sums.shape), axis=1)
+            rows = np.arange(len(sums)) * sums.shape[1] + first
+            for taps in np.unique(inputs[rows], axis=0):
+                number, window = divmod(place, len(windows))
+                if number == len(images):
+                    images.append(np.full(spec.shape, zero, spec.numpy_dtype))
+                _write(op, images[number], windows[window], channel, taps + zero)
+                place += 1
+        return images
+
+
+def _windows(op: Contraction) -> Iterator[tuple[int, ...]]:
+    """Where windows begin that lie in the image and don't overlap; the rows of a
+    linear layer."""
+    shape = shape_of(op.input)
+    if isinstance(op, qnn.LinearOp):
+        yield from np.ndindex(*shape[:-1])
+        return
+    _, height, width, _ = shape_of(op.result)
+    kernel, starts = shape_of(op.weight)[1:3], list[list[int]]()
+    for axis, places in enumerate((height, width)):
+        extent = (kernel[axis] - 1) * op.dilation[axis] + 1
+        free, found = 0, list[int]()
+        for place in range(places):
+            start = place * op.stride[axis] - op.pad[2 * axis]
+            if free <= start <= shape[1 + axis] - extent:
+                found.append(start)
+                free = start + extent
+        starts.append(found)
+    yield from itertools.product(range(shape[0]), *starts)
+
+
+def _taps_of(op: Contraction, weight: Array, channel: int) -> Integers:
+    """The weights of an output channel, in a row."""
+    if isinstance(op, qnn.DepthwiseConv2DOp):
+        return weight[0, :, :, channel].reshape(-1).astype(np.int64)
+    return weight[channel].reshape(-1).astype(np.int64)
+
+
+def _write(
+    op: Contraction, image: Array, window: Sequence[int], channel: int, taps: Integers
+) -> None:
+    """Put the inputs of an output channel's window into the image."""
+    if isinstance(op, qnn.LinearOp):
+        image[tuple(window)] = taps
+        return
+    number, *start = window
+    kernel = shape_of(op.weight)[1:3]
+    rows, columns = (
+        slice(first, first + (size - 1) * step + 1, step)
+        for first, size, step in zip(start, kernel, op.dilation, strict=True)
+    )
+    if isinstance(op, qnn.DepthwiseConv2DOp):
+        image[number, rows, columns, channel // op.multiplier] = taps.reshape(kernel)
+        return
+    depth = shape_of(op.weight)[3]
+    first = channel // (shape_of(op.result)[-1] // op.groups) * depth
+    box = image[number, rows, columns, first : first + depth]
+    box[...] = taps.reshape(*kernel, depth)

@@ -1,0 +1,66 @@
+"""Arrays as who builds hardware reads them: `.npy`, `$readmemh`, C."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from qlower.files.arrays import Array
+
+FORMATS = ("npy", "hex", "c")
+
+C_TYPES = {
+    "int8": "int8_t",
+    "uint8": "uint8_t",
+    "int16": "int16_t",
+    "int32": "int32_t",
+    "int64": "int64_t",
+    "float32": "float",
+    "bool": "uint8_t",
+}
+
+NUMBERS_A_LINE = 16
+
+
+def write_array_files(
+    folder: Path, arrays: Mapping[str, Array], formats: Sequence[str]
+) -> None:
+    """Write every array in every format: `x.npy`, `x.hex` and, for all, `vectors.h`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, array in arrays.items():
+        if "npy" in formats:
+            np.save(folder / f"{name}.npy", array)
+        if "hex" in formats:
+            (folder / f"{name}.hex").write_text(readmemh(array))
+    if "c" in formats:
+        (folder / "vectors.h").write_text(c_arrays(arrays))
+
+
+def readmemh(array: Array) -> str:
+    """A word a line, in row-major order: the bits of each element, the shape above."""
+    digits = 2 * array.itemsize
+    bits = np.ascontiguousarray(array).reshape(-1).view(f"u{array.itemsize}")
+    head = f"// {'x'.join(map(str, array.shape))} {array.dtype}\n"
+    return head + "\n".join(f"{int(word):0{digits}x}" for word in bits) + "\n"
+
+
+def c_arrays(arrays: Mapping[str, Array]) -> str:
+    """A header with a static array for each; floats as hexadecimal bits would lose the
+    type, so they are written with nine digits, which tell them apart."""
+    lines = ["#include <stdint.h>", ""]
+    for name, array in arrays.items():
+        flat = array.reshape(-1)
+        is_float = array.dtype.kind == "f"
+        words = [f"{x:.9g}f" if is_float else str(int(x)) for x in flat.tolist()]
+        shape = "x".join(map(str, array.shape)) or "one"
+        lines.append(f"/* {shape} */")
+        kind = C_TYPES[str(array.dtype)]
+        lines.append(f"static const {kind} {name}[{max(flat.size, 1)}] = {{")
+        lines += [
+            "  " + ", ".join(words[at : at + NUMBERS_A_LINE]) + ","
+            for at in range(0, len(words), NUMBERS_A_LINE)
+        ]
+        lines += ["};", ""]
+    return "\n".join(lines)
