@@ -124,6 +124,30 @@ class QuantizedType(Data[Quantization], TypeAttribute):
         shape = (len(scales),)
         return _checked(storage, expressed, ((axis, 1),), shape, tuple(scales), points)
 
+    @classmethod
+    def by_blocks(
+        cls,
+        storage_width: int,
+        signed: bool,
+        blocks: Sequence[tuple[int, int]],
+        shape: Sequence[int],
+        scales: Sequence[float],
+        zero_points: Sequence[int],
+        storage_min: int | None = None,
+        storage_max: int | None = None,
+    ) -> QuantizedType:
+        """One scale and zero point for each block of (dimension, size), in row-major
+        order of `shape`, the numbers of blocks along all dimensions."""
+        storage = cls._storage(storage_width, signed, storage_min, storage_max)
+        return _checked(
+            storage,
+            f32,
+            tuple(blocks),
+            tuple(shape),
+            tuple(scales),
+            tuple(zero_points),
+        )
+
     @property
     def storage_type(self) -> IntegerType:
         """The signless integer type of the stored values."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, cast
 
@@ -21,6 +21,20 @@ from .schema import Array, Constant
 
 STORED_TYPES = {"INT8": True, "UINT8": False}
 """Types of quantized values that can be had, and whether they are signed."""
+
+OTHER_STORED_TYPES: Mapping[str, QuantizedType] = {
+    **{
+        f"{'' if signed else 'U'}INT{bits}": QuantizedType.per_tensor(
+            8, signed, 1.0, 0, -(1 << bits - 1) * signed, (1 << bits - signed) - 1
+        )
+        for bits in (2, 4)
+        for signed in (True, False)
+    },
+    "INT16": QuantizedType.per_tensor(16, True, 1.0),
+    "UINT16": QuantizedType.per_tensor(16, False, 1.0),
+}
+"""Types of stored values that come from and go to real numbers only: as they are held,
+with the scale 1. Those of fewer bits are bytes of a smaller range."""
 
 PLAIN_TYPES: dict[str, Element] = {"INT32": i32, "INT64": i64, "FLOAT": f32}
 
@@ -183,11 +197,29 @@ class NodeContext(Site):
         zeros *= size if len(zeros) == 1 else 1
         return QuantizedType.per_axis(8, signed, axis, scales, zeros)
 
+    def steps(self, scale: int, zero_point: int) -> tuple[list[float], list[int]]:
+        """The scales of an operand in row-major order, and as many zero points."""
+        scales, points = self._scales(scale), [0]
+        if self.has(zero_point):
+            points = self._points(zero_point)
+        if len(points) not in (1, len(scales)):
+            raise self.error(f"{len(points)} zero points and {len(scales)} scales")
+        return scales, points * (len(scales) if len(points) == 1 else 1)
+
     def _parameters(
         self, scale: int, zero_point: int
     ) -> tuple[list[float], list[int], bool]:
-        name = self.name(scale)
-        scales = self.array(scale, "scale")
+        scales = self._scales(scale)
+        if not self.has(zero_point):
+            type = self.graph.stored_type(self.node)
+            return scales, [0], self._is_signed(type)
+        zeros = self.constant(zero_point, "zero point")
+        signed = self._is_signed(zeros.type)
+        return scales, self._points(zero_point), signed
+
+    def _scales(self, number: int) -> list[float]:
+        name = self.name(number)
+        scales = self.array(number, "scale")
         if scales.dtype != np.float32:
             raise self.error(
                 f"scale {name!r} of type {scales.dtype} is not supported; expected"
@@ -199,13 +231,10 @@ class NodeContext(Site):
                 raise self.error(
                     f"scale {value} of {name!r} is out of range: finite and above 0"
                 )
-        if not self.has(zero_point):
-            type = self.graph.stored_type(self.node)
-            return flat, [0], self._is_signed(type)
-        zeros = self.constant(zero_point, "zero point")
-        array = self.array(zero_point, "zero point")
-        signed = self._is_signed(zeros.type)
-        return flat, cast(list[int], array.reshape(-1).tolist()), signed
+        return flat
+
+    def _points(self, number: int) -> list[int]:
+        return cast(list[int], self.array(number, "zero point").reshape(-1).tolist())
 
     def _is_signed(self, type: str) -> bool:
         if type not in STORED_TYPES:

@@ -27,6 +27,20 @@ TYPE_NAMES: Mapping[str, str] = {
 }
 
 
+STORED_BY_NUMBER: Mapping[int, str] = {
+    0: "UINT8",
+    2: "UINT8",
+    3: "INT8",
+    4: "UINT16",
+    5: "INT16",
+    21: "UINT4",
+    22: "INT4",
+    25: "UINT2",
+    26: "INT2",
+}
+"""Stored types by the numbers of ONNX, uint8 where none is given."""
+
+
 @dataclass(eq=False)
 class Node:
     """A node; `index` is that of the file's node that it was made of."""
@@ -199,10 +213,9 @@ class Graph:
             return self.constants[node.inputs[2]].type
         if node.kind == QUANTIZE:
             number = node.attributes.get("output_dtype", 0)
-            by_number = {2: "UINT8", 3: "INT8", 4: "UINT16", 5: "INT16"}
-            return (
-                by_number.get(number, "UINT8") if isinstance(number, int) else "UINT8"
-            )
+            if not isinstance(number, int):
+                return "UINT8"
+            return STORED_BY_NUMBER.get(number, f"type {number}")
         stored = node.inputs[0]
         if stored in self.constants:
             return self.constants[stored].type

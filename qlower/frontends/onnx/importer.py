@@ -15,7 +15,7 @@ from ..import_options import ImportOptions, unknown_output
 from ..orders import identity
 from ..site import Site
 from ..values import Element, FunctionBuilder, Place, Value
-from .context import PLAIN_TYPES, STORED_TYPES, NodeContext
+from .context import OTHER_STORED_TYPES, PLAIN_TYPES, STORED_TYPES, NodeContext
 from .folding import fold
 from .graph import Graph, Node, hoist_constants
 from .operators import IMPORTERS
@@ -145,12 +145,14 @@ class _GraphImporter:
         element: Element
         if port.type in STORED_TYPES:
             element = find_quantization(self.graph, port.name, STORED_TYPES[port.type])
+        elif port.type in OTHER_STORED_TYPES:
+            element = OTHER_STORED_TYPES[port.type]
         elif port.type in PLAIN_TYPES:
             element = PLAIN_TYPES[port.type]
         else:
             raise self.site.error(
                 f"input {name!r} of type {port.type} is not supported; expected one of"
-                f" {', '.join((*STORED_TYPES, *PLAIN_TYPES))}"
+                f" {', '.join((*STORED_TYPES, *OTHER_STORED_TYPES, *PLAIN_TYPES))}"
             )
         place = Place(name, self.site.location, self.site.error)
         value = self.builder.argument(TensorType(element, shape), place)

@@ -32,8 +32,14 @@ DTYPES: Mapping[str, str] = {
 }
 """Element types of the schema that numpy has, with the layout of `raw_data`."""
 
-NIBBLES: Mapping[str, str] = {"INT4": "i1", "UINT4": "u1"}
-"""Two elements a byte, the first one in the lower half; held as bytes."""
+PACKED: Mapping[str, tuple[int, bool]] = {
+    "INT4": (4, True),
+    "UINT4": (4, False),
+    "INT2": (2, True),
+    "UINT2": (2, False),
+}
+"""Several elements a byte, the first one lowest, held as bytes: their bits, and whether
+they are signed."""
 
 MAX_RANK = 8
 MAX_ELEMENTS = 1 << 30
@@ -54,7 +60,7 @@ def read_constant(tensor: TensorProto, type: str, folder: Path | None) -> Consta
     """
     shape = tuple(int(size) for size in tensor.dims)
     count = _checked_count(shape)
-    if type not in DTYPES and type not in NIBBLES:
+    if type not in DTYPES and type not in PACKED:
         return Constant(type, shape, None, f"elements of type {type}")
     try:
         if int(tensor.data_location) == EXTERNAL:
@@ -65,7 +71,7 @@ def read_constant(tensor: TensorProto, type: str, folder: Path | None) -> Consta
             return Constant(type, shape, _typed(tensor, type, count).reshape(shape))
     except FileNotFoundError as error:
         return Constant(type, shape, None, f"external data: {error.strerror}")
-    if type in NIBBLES:
+    if type in PACKED:
         return Constant(type, shape, _unpacked(raw, type, count).reshape(shape))
     dtype = np.dtype(DTYPES[type])
     if len(raw) != count * dtype.itemsize:
@@ -103,7 +109,7 @@ def _typed(tensor: TensorProto, type: str, count: int) -> Array:
         case "FLOAT16":
             bits = np.array(tensor.int32_data, np.int32)
             values = bits.astype(np.uint16).view(np.float16)
-        case "INT4" | "UINT4":
+        case "INT4" | "UINT4" | "INT2" | "UINT2":
             packed = np.array(tensor.int32_data, np.int32).astype(np.uint8).tobytes()
             return _unpacked(packed, type, count)
         case _:
@@ -115,13 +121,15 @@ def _typed(tensor: TensorProto, type: str, count: int) -> Array:
 
 
 def _unpacked(raw: bytes, type: str, count: int) -> Array:
-    if len(raw) != (count + 1) // 2:
-        raise BadTensor(f"{len(raw)} bytes of data, expected {(count + 1) // 2}")
-    packed = np.frombuffer(raw, np.uint8)
-    halves = np.stack([packed & 15, packed >> 4], axis=1).reshape(-1)[:count]
-    if type == "UINT4":
-        return halves
-    return (halves << 4).view(np.int8) >> 4
+    bits, signed = PACKED[type]
+    size = -(-count * bits // 8)
+    if len(raw) != size:
+        raise BadTensor(f"{len(raw)} bytes of data, expected {size}")
+    packed = np.frombuffer(raw, np.uint8)[:, np.newaxis]
+    # Each element is moved to the top of its byte, and down again by its sign.
+    up = 8 - bits - np.arange(0, 8, bits, dtype=np.uint8)
+    tops = (packed << up).astype(np.uint8).reshape(-1)[:count]
+    return (tops.view(np.int8) if signed else tops) >> (8 - bits)
 
 
 def _external_bytes(tensor: TensorProto, folder: Path | None) -> bytes:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xdsl.dialects.builtin import Float32Type
+from xdsl.dialects.builtin import Float32Type, f32
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 
-from ..context import STORED_TYPES, NodeContext
+from ...orders import identity
+from ..context import OTHER_STORED_TYPES, STORED_TYPES, NodeContext
 from ..entry import Entry
 from ..graph import DEQUANTIZE, MICROSOFT, QUANTIZE
+from .dynamic import quantize_by
+from .real import real_operand
 
 LARGEST_EXACT_SCALE = 1e36
 """Up to it, no code times the scale is infinite: quantizing gives the code again."""
@@ -19,7 +22,16 @@ LARGEST_EXACT_SCALE = 1e36
 
 def import_quantize(node: NodeContext) -> None:
     """Of float32, or of what was dequantized: then the change of scale, if any."""
+    if not node.is_constant(1):
+        node.define(quantize_by(node, real_operand(node, 0)))
+        return
     value = node.real(0)
+    if not _has_one_step(node):
+        real = real_operand(node, 0)
+        whole = node.builder.in_order(real, identity(len(real.order)), node.place())
+        type = node.typed(_stored_type(node, whole.shape), whole.shape, whole.order)
+        node.finish(qnn.QuantizeOp(whole.ssa, type), whole)
+        return
     result = node.quantization(1, 2)
     if isinstance(value.element, Float32Type):
         operation = qnn.QuantizeOp
@@ -33,15 +45,72 @@ def import_quantize(node: NodeContext) -> None:
 
 
 def import_dequantize(node: NodeContext) -> None:
-    """The integers, which are dequantized where something needs that.
+    """The integers, which are dequantized where something needs that, or at once where
+    there is more than one scale or another width.
 
     Constants that one scale doesn't describe are left to what takes them.
     """
-    if node.is_constant(0) and not _is_plain(node):
+    if node.is_constant(0):
+        if _is_plain(node):
+            node.define(replace(node.stored(0, 1, 2), is_real=True))
         return
-    value = node.stored(0, 1, 2)
-    assert isinstance(value.element, QuantizedType)
-    node.define(replace(value, is_real=True))
+    if _has_one_step(node):
+        node.define(replace(node.stored(0, 1, 2), is_real=True))
+        return
+    value = node.value(0)
+    value = node.builder.in_order(value, identity(len(value.order)), node.place())
+    element = _stored_type(node, value.shape)
+    given = value.element
+    if not isinstance(given, QuantizedType) or (
+        given.storage_width,
+        given.signed,
+    ) != (element.storage_width, element.signed):
+        raise node.error(
+            f"operand {node.name(0)!r} is stored as {given}, not {element}"
+        )
+    stored = node.builder.as_stored(value, element, node.place())
+    type = node.typed(f32, value.shape, value.order)
+    node.define(
+        replace(value, ssa=node.emit(qnn.DequantizeOp(stored.ssa, type)), is_real=True)
+    )
+
+
+def _has_one_step(node: NodeContext) -> bool:
+    """Whether values of 8 bits have one scale."""
+    type = node.graph.stored_type(node.node)
+    return type not in OTHER_STORED_TYPES and node.array(1, "scale").size == 1
+
+
+def _stored_type(node: NodeContext, shape: tuple[int, ...]) -> QuantizedType:
+    """How the stored tensor of this shape is quantized: at once, by axis, by blocks."""
+    type = node.graph.stored_type(node.node)
+    if type in STORED_TYPES:
+        held = QuantizedType.per_tensor(8, STORED_TYPES[type], 1.0)
+    elif type in OTHER_STORED_TYPES:
+        held = OTHER_STORED_TYPES[type]
+    else:
+        raise node.error(f"quantized values of type {type} are not supported")
+    scales, points = node.steps(1, 2)
+    counts = node.shape(1)
+    storage = (held.storage_width, held.signed)
+    bounds = (held.storage_min, held.storage_max)
+    if len(scales) == 1:
+        return QuantizedType.per_tensor(*storage, scales[0], points[0], *bounds)
+    node.importer.charge(len(scales))
+    axis = node.axis(node.integer("axis", 1), len(shape))
+    size = node.integer("block_size", 0, 0) or 1
+    blocks = [
+        (d, size if d == axis else 1) for d in range(len(shape)) if len(counts) > 1
+    ]
+    expected = tuple(-(-shape[d] // n) for d, n in blocks) or (shape[axis],)
+    if counts != expected:
+        raise node.error(
+            f"scales of shape {list(counts)} for {list(shape)}; expected"
+            f" {list(expected)}"
+        )
+    if not blocks:
+        return QuantizedType.per_axis(*storage, axis, scales, points, *bounds)
+    return QuantizedType.by_blocks(*storage, blocks, counts, scales, points, *bounds)
 
 
 def _is_plain(node: NodeContext) -> bool:

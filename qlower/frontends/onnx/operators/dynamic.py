@@ -33,6 +33,9 @@ from ..window import Window, as_image, define_image, from_image, image_step
 from .contraction import convolution, filter_count, filters_of
 from .real import elementwise, number, real_operand
 
+FLOAT, UINT8 = 1, 2
+"""ONNX's numbers of types."""
+
 CODES = QuantizedType.per_tensor(8, False, 1.0, 0)
 """What stored integers of a scale of their own are read as."""
 
@@ -81,22 +84,67 @@ def quantize_dynamically(
     below = nest.add(arith.SubfOp(number(nest, 0.0), steps)).result
     (point,) = nest.build([_code(nest, _rounded(nest, below))])
 
-    nest = Nest(of_codes, shape)
+    of_step = Value(scale, (), is_real=True), Value(_stored_as(of_point, point), ())
+    return _codes_of(of_codes, value, of_step), *of_step
+
+
+def quantize_by(node: NodeContext, value: Value) -> Value:
+    """QuantizeLinear to uint8 by a scale and a zero point that run time knows."""
+    scale = node.real(1)
+    point = node.value(2)
+    if math.prod(scale.shape) != 1 or point.element != CODES:
+        raise node.error(
+            "a scale that is no constant is supported for uint8 only, and one of them"
+        )
+    return _codes_of(node.builder.emitter(node.place()), value, (scale, point))
+
+
+def _codes_of(emit: Emitter, value: Value, step: tuple[Value, Value]) -> Value:
+    """`clamp(rne(F(x / s)) + z)`, for a scale and a zero point in one element each."""
+    scale, point = step
+    shape = point.type.get_shape()
+    plain = emit.add(StorageCastOp(point.ssa, TensorType(i8, shape))).result
+    nest = Nest(emit, value.type.get_shape())
     real = nest.input(value.ssa, range(nest.parallel))
-    steps = nest.add(arith.DivfOp(real, nest.input(scale, ()))).result
-    zero = nest.add(arith.ExtUIOp(nest.input(point, ()), i32)).result
+    first = AffineConstantExpr(0)
+    divisor = nest.input(scale.ssa, [first] * len(scale.shape))
+    steps = nest.add(arith.DivfOp(real, divisor)).result
+    zero = nest.add(arith.ExtUIOp(nest.input(plain, [first] * len(shape)), i32)).result
     moved = nest.add(arith.AddiOp(_rounded(nest, steps), zero)).result
     (codes,) = nest.build([_code(nest, moved)])
+    return Value(_stored_as(emit, codes), value.order)
 
-    def stored(emit: Emitter, value: SSAValue) -> SSAValue:
-        type = TensorType(CODES, shape_of(value))
-        return emit.add(StorageCastOp(value, type)).result
 
-    return (
-        Value(stored(of_codes, codes), value.order),
-        Value(scale, (), is_real=True),
-        Value(stored(of_point, point), ()),
-    )
+def import_cast(node: NodeContext) -> None:
+    """Of INT32 to the nearest FLOAT, of FLOAT to UINT8 toward zero."""
+    value = node.value(0)
+    element, target = value.element, node.integer("to", None)
+    if target == FLOAT and element == i32:
+        node.define(elementwise(node, [value], _from_integer))
+    elif target == FLOAT and value.is_real:
+        node.define(real_operand(node, 0))
+    elif target == UINT8 and value.is_real:
+        real = real_operand(node, 0)
+        emit = node.builder.emitter(node.place())
+        nest = Nest(emit, real.type.get_shape())
+        x = nest.input(real.ssa, range(nest.parallel))
+        whole = nest.add(ConvertOp(x, i32, RoundingMode.TOWARD_ZERO)).result
+        (codes,) = nest.build([_code(nest, whole)])
+        node.define(Value(_stored_as(emit, codes), real.order))
+    else:
+        raise node.error(
+            f"a cast of {element} to type {target} is not supported; expected INT32 to"
+            " FLOAT or FLOAT to UINT8"
+        )
+
+
+def _from_integer(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+    return nest.add(arith.SIToFPOp(elements[0], f32)).result
+
+
+def _stored_as(emit: Emitter, codes: SSAValue) -> SSAValue:
+    type = TensorType(CODES, shape_of(codes))
+    return emit.add(StorageCastOp(codes, type)).result
 
 
 def _rounded(nest: Nest, value: SSAValue) -> SSAValue:
@@ -164,7 +212,7 @@ def _to_float(
 
     def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
         total, lhs_scale, rhs_scale, *bias = elements
-        real = nest.add(arith.SIToFPOp(total, f32)).result
+        real = _from_integer(nest, [total])
         scale = nest.add(arith.MulfOp(lhs_scale, rhs_scale)).result
         real = nest.add(arith.MulfOp(real, scale)).result
         for offset in bias:
@@ -314,6 +362,7 @@ def _inside(size: int, taps: int, axis: int, window: Window) -> Integers:
 
 IMPORTERS = {
     ("", "DynamicQuantizeLinear"): Entry(import_dynamic_quantize, (1, 1), (3, 3)),
+    ("", "Cast"): Entry(import_cast, (1, 1)),
     ("", "MatMulInteger"): Entry(import_matmul_integer, (2, 4)),
     ("", "ConvInteger"): Entry(import_conv_integer, (2, 4)),
     (MICROSOFT, "MatMulIntegerToFloat"): Entry(import_matmul_integer_to_float, (4, 7)),

@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.math import AbsFOp, CeilOp, FloorOp, RoundEvenOp, SqrtOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.model.nests import Index, Nest
@@ -23,12 +23,9 @@ from qlower.model.nests import Index, Nest
 from ...orders import identity
 from ...values import Value
 from ..context import NodeContext
-from ..entry import Entry
+from ..entry import UNLIMITED, Entry
 from .elementwise import broadcast, common_order
 from .sums import sum_rows
-
-FLOAT = 1
-"""ONNX's number for float32."""
 
 Body: TypeAlias = Callable[[Nest, Sequence[SSAValue]], SSAValue]
 """From the elements of the operands to that of the result, inside of a loop nest."""
@@ -71,12 +68,15 @@ def number(nest: Nest, value: float) -> SSAValue:
 
 
 def import_elementwise(node: NodeContext, operation: type[Operation]) -> None:
-    """An operation of IEEE 754 on all operands in turn."""
+    """An operation of IEEE 754; a binary one on several operands in turn."""
     operands = [real_operand(node, index) for index in range(len(node.node.inputs))]
 
     def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        result = nest.add(operation.create(operands=[*elements], result_types=[f32]))
-        return result.results[0]
+        first, *others = elements
+        for taken in [[other] for other in others] or [[]]:
+            result = operation.create(operands=[first, *taken], result_types=[f32])
+            first = nest.add(result).results[0]
+        return first
 
     node.define(elementwise(node, operands, body))
 
@@ -107,20 +107,6 @@ def import_hard_swish(node: NodeContext) -> None:
         return nest.add(arith.MulfOp(x, share)).result
 
     node.define(elementwise(node, [real_operand(node, 0)], body))
-
-
-def import_cast(node: NodeContext) -> None:
-    """An integer of 32 bits as the nearest float32."""
-    value = node.value(0)
-    if node.integer("to", None) != FLOAT or value.element not in (i32, f32):
-        raise node.error(
-            f"a cast of {value.element} is not supported; expected INT32 to FLOAT"
-        )
-
-    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        return nest.add(arith.SIToFPOp(elements[0], f32)).result
-
-    node.define(value if value.element == f32 else elementwise(node, [value], body))
 
 
 def import_batch_normalization(node: NodeContext) -> None:
@@ -169,6 +155,33 @@ def import_bounded(node: NodeContext, low: float, high: float) -> None:
     node.define(elementwise(node, [real_operand(node, 0)], body))
 
 
+def import_extreme(
+    node: NodeContext, operation: type[arith.MinimumfOp | arith.MaximumfOp]
+) -> None:
+    """The smallest or largest element along some dimensions; the order doesn't show."""
+    value = real_operand(node, 0)
+    rank = len(value.order)
+    axes = node.axes(1, rank) or range(rank)
+    kept = [dimension for dimension in value.order if dimension not in axes]
+    loops = [*kept, *(dimension for dimension in value.order if dimension in axes)]
+    emit = node.builder.emitter(node.place())
+    nest = Nest(emit, [value.shape[d] for d in loops], reductions=rank - len(kept))
+    element = nest.input(value.ssa, [loops.index(d) for d in value.order])
+
+    def combine(before: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        return [nest.add(operation(before[0], element)).result]
+
+    start = math.inf if operation is arith.MinimumfOp else -math.inf
+    (found,) = nest.reduce([emit.filled(nest.output_shape, f32, start)], combine)
+    order = tuple(sum(other < d for other in kept) for d in kept)
+    result = Value(found, order, is_real=True)
+    if node.integer("keepdims", 1, 0, 1):
+        shape = [1 if d in axes else size for d, size in enumerate(value.shape)]
+        ones = (*kept, *(d for d in range(rank) if d in axes))
+        result = node.builder.reshape(result, shape, ones, node.place())
+    node.define(result)
+
+
 def import_reduce_mean(node: NodeContext) -> None:
     """Over the last dimensions, whose numbers lie together: `F(sum / count)`."""
     value = real_operand(node, 0)
@@ -198,8 +211,9 @@ def import_reduce_mean(node: NodeContext) -> None:
     node.define(node.builder.reshape(flat, shape, identity(len(shape)), place))
 
 
-def _entry(operation: type[Operation], operands: int) -> Entry:
-    return Entry(partial(import_elementwise, operation=operation), (operands, operands))
+def _entry(operation: type[Operation], least: int, most: int | None = None) -> Entry:
+    build = partial(import_elementwise, operation=operation)
+    return Entry(build, (least, least if most is None else most))
 
 
 IMPORTERS = {
@@ -207,8 +221,8 @@ IMPORTERS = {
     ("", "Sub"): _entry(arith.SubfOp, 2),
     ("", "Mul"): _entry(arith.MulfOp, 2),
     ("", "Div"): _entry(arith.DivfOp, 2),
-    ("", "Max"): _entry(arith.MaximumfOp, 2),
-    ("", "Min"): _entry(arith.MinimumfOp, 2),
+    ("", "Max"): _entry(arith.MaximumfOp, 2, UNLIMITED),
+    ("", "Min"): _entry(arith.MinimumfOp, 2, UNLIMITED),
     ("", "Abs"): _entry(AbsFOp, 1),
     ("", "Ceil"): _entry(CeilOp, 1),
     ("", "Floor"): _entry(FloorOp, 1),
@@ -216,8 +230,13 @@ IMPORTERS = {
     ("", "Round"): _entry(RoundEvenOp, 1),
     ("", "Sqrt"): _entry(SqrtOp, 1),
     ("", "BatchNormalization"): Entry(import_batch_normalization, (5, 5)),
-    ("", "Cast"): Entry(import_cast, (1, 1)),
     ("", "HardSigmoid"): Entry(import_hard_sigmoid, (1, 1)),
     ("", "HardSwish"): Entry(import_hard_swish, (1, 1)),
+    ("", "ReduceMax"): Entry(
+        partial(import_extreme, operation=arith.MaximumfOp), (1, 2)
+    ),
+    ("", "ReduceMin"): Entry(
+        partial(import_extreme, operation=arith.MinimumfOp), (1, 2)
+    ),
     ("", "ReduceMean"): Entry(import_reduce_mean, (1, 2)),
 }
