@@ -30,6 +30,8 @@
 // - Depthwise convolutions of 8 * k channels, a square kernel of 3 or 5, symmetric padding of
 //   half of it, strides of 1 or 2, equal or not, and no dilation run an AVX2 kernel even where there is VNNI: sums
 //   of two products saturate at 16 bits. The same weights without padding don't.
+// - hard_swish, elu and leaky_relu of 2^31 output steps and more: the vectors take 2147483520, and
+//   adding the zero point wraps.
 // - int8 activations, which FBGEMM doesn't take, run as the uint8 codes 128 above.
 //
 // # Not matched
@@ -312,11 +314,17 @@ func.func @clamp(%input: i32) -> i32 {
 
 // ---------------------------------------------------------------- activations (tables)
 
-// Vectorized::quantize: by the reciprocal of the scale, the zero point after the rounding.
-func.func private @quantize_table(%real: f32, %output_scale: f32) -> i32 {
+// Vectorized::quantize: by the reciprocal of the scale, no more than the last float32 number
+// before 2^31, the zero point after the rounding, which wraps.
+func.func private @quantize_table(
+    %real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %steps = arith.mulf %real, %inverse : f32
-  %result = func.call @store_half_even(%steps) : (f32) -> i32
+  %last = arith.constant 2147483520.0 : f32
+  %number = arith.minimumf %steps, %last : f32
+  %rounded = fixed.convert %number {rounding = half_even} : f32 to i32
+  %moved = arith.addi %rounded, %output_zero_point : i32
+  %result = func.call @clamp_code(%moved) : (i32) -> i32
   return %result : i32
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from support.torch_engines import CONTRACTIONS, ENGINES, Engine, run_torch
 
 import qlower
 from qlower.compilation import Compilation
+from qlower.dialects import qnn
+from qlower.model.build import make_module, quantized
 
 pytestmark = [
     pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),
@@ -56,6 +59,29 @@ def test_random_layers(contract: str):
             ((native,), _) = compilation.function().run(layer.inputs, {})
             np.testing.assert_array_equal(native, expected, f"{kind}, seed {seed}")
     assert compared >= 1_000_000
+
+
+def test_tables_of_any_ratio():
+    """From 2^31 steps on the vectors' conversion ends, and the zero point wraps."""
+    makers = (
+        lambda x, y: qnn.HardSwishOp(x, y).result,
+        lambda x, y: qnn.EluOp(x, y).result,
+        lambda x, y: qnn.LeakyReluOp(x, y, alpha=0.3).result,
+    )
+    layers: list[random_modules.RandomLayer] = []
+    for make, signed, exponent in product(makers, (False, True), (12, 13, 20)):
+        codes = np.arange(256, dtype=np.uint8).view(np.int8 if signed else np.uint8)
+        x = quantized((2, 128), 1.5 * 2.0**exponent, 7, signed=signed)
+        for point in (-100, 3, 100) if signed else (3, 130, 250):
+            y = quantized((2, 128), 1.3 * 2.0**-exponent, point, signed=signed)
+            module = make_module([x], lambda value, make=make, y=y: [make(value, y)])
+            layers.append(random_modules.RandomLayer(module, [codes.reshape(2, 128)]))
+    engine = ENGINES["pytorch-fbgemm"]
+    answers = run_torch(layers, engine.name, engine.environment)
+    for layer, expected in zip(layers, answers, strict=True):
+        compilation = Compilation(qlower.Model(layer.module), "pytorch-fbgemm")
+        ((result,), _) = compilation.interpreter("qnn").run(layer.inputs, {})
+        np.testing.assert_array_equal(result, expected, str(layer.module))
 
 
 def _draw(kind: str, seed: int, engine: Engine) -> random_modules.RandomLayer:

@@ -19,6 +19,7 @@ from support.edge_layers import edge_inputs
 from support.litert import run_litert
 from support.random_layers import LAYERS, random_layer_inputs
 from support.recordings import make_executors
+from support.tflite_builder import TFLiteBuilder
 from support.tflite_cases import CASES, random_inputs
 from support.tflm import run_tflm
 
@@ -170,3 +171,45 @@ def check_edge_layers(
             for name, executor in executors.items():
                 result = executor.run(inputs, {})[0]
                 check(result, expected, f"seed {seed}, {dtype}, {name}")
+
+
+@pytest.mark.parametrize("kernels", SYSTEMS)
+def test_hard_swish_of_any_ratio(kernels: str, tmp_path: Path):
+    """Beyond 2^9 its last division is by more than 16 bits have."""
+    path = tmp_path / "layer.tflite"
+    codes = np.arange(-128, 128, dtype=np.int8).reshape(2, 128)
+    for exponent, point in ((8, 3), (10, -128), (25, 3)):
+        builder = TFLiteBuilder()
+        x = builder.tensor("x", (2, 128), scale=0.75, zero_point=point)
+        y = builder.tensor("y", (2, 128), scale=2.0**exponent, zero_point=-point - 1)
+        builder.operator("HARD_SWISH", [x], [y])
+        path.write_bytes(builder.build([x], [y]))
+        expected = run(kernels, path.read_bytes(), [codes])
+        compilation = Compilation(qlower.load(path), CONTRACTS[kernels])
+        for executor in (compilation.interpreter("qnn"), compilation.function()):
+            check(executor.run([codes], {})[0], expected, f"2^{exponent}")
+
+
+@pytest.mark.parametrize("kernels", SYSTEMS)
+def test_linear_sums_that_wrap(kernels: str, tmp_path: Path):
+    """Only the reference kernels' results may be beyond int32, which is refused."""
+    path, random = tmp_path / "layer.tflite", np.random.default_rng(0)
+    for exponent in (24, 2, -4):
+        builder = TFLiteBuilder()
+        x = builder.tensor("x", (8, 40), scale=0.5, zero_point=-7)
+        codes = random.integers(-127, 128, (4, 40), np.int8)
+        w = builder.tensor("w", (4, 40), scale=1.0, data=codes)
+        ends = np.array([-(2**31), -(2**31) + 1, 2**31 - 1, 2**31 - 2], np.int32)
+        b = builder.tensor("b", (4,), "int32", scale=0.5, data=ends)
+        y = builder.tensor("y", (8, 4), scale=2.0**exponent, zero_point=5)
+        builder.operator("FULLY_CONNECTED", [x, w, b], [y])
+        path.write_bytes(builder.build([x], [y]))
+        compilation = Compilation(qlower.load(path), CONTRACTS[kernels])
+        if kernels == "ref" and exponent < 0:
+            with pytest.raises(QlowerError, match="may be beyond int32"):
+                compilation.function()
+            continue
+        inputs = [random.integers(-128, 128, (8, 40), np.int8)]
+        expected = run(kernels, path.read_bytes(), inputs)
+        for executor in (compilation.interpreter("qnn"), compilation.function()):
+            check(executor.run(inputs, {})[0], expected, f"2^{exponent}")
