@@ -97,6 +97,15 @@ class Emitter:
         fill = FillOp((scalar,), (init,), (init.type,))
         return self.add(fill).res[0]
 
+    def inserted(
+        self, value: SSAValue, into: SSAValue, offsets: Sequence[int]
+    ) -> SSAValue:
+        """A tensor with another one at some place of it."""
+        insert = tensor.InsertSliceOp.from_static_parameters(
+            value, into, offsets, tensor_type(value).get_shape()
+        )
+        return self.add(insert).result
+
 
 class Nest:
     """A `linalg.generic` under construction.

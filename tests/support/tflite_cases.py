@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .tflite_general_cases import FUNCTIONS, MOVEMENT, PLAIN
+from .tflite_general_cases import FUNCTIONS, MOVEMENT, PLAIN, REAL
 from .tflite_models import (
     RELU,
     RELU6,
@@ -156,6 +156,7 @@ CASES: dict[str, Callable[[], bytes]] = {
     **MOVEMENT,
     **FUNCTIONS,
     **PLAIN,
+    **REAL,
 }
 """Model by a name that says what is special about it."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .tflite_builder import Option, TFLiteBuilder
 
@@ -302,3 +302,56 @@ PLAIN: dict[str, Callable[[], bytes]] = {
     ),
 }
 """Models of plain numbers, and of 8-bit values that are only compared."""
+
+WINDOW = {"stride_h": 2, "stride_w": 1, "padding": 0}
+KERNEL = {"filter_height": 3, "filter_width": 2, "fused_activation_function": 1}
+DILATION = {"dilation_h_factor": 1, "dilation_w_factor": 2}
+_random = np.random.default_rng(11)
+
+
+def _weights(*shape: int) -> NDArray[np.float32]:
+    return _random.normal(0, 1, shape).astype(np.float32)
+
+
+REAL: dict[str, Callable[[], bytes]] = {
+    "conv2d_float": model(
+        "CONV_2D",
+        ["float32 2x5x6x3", _weights(4, 3, 2, 3), _weights(4)],
+        "float32 2x3x6x4",
+        options={**WINDOW, **DILATION, "fused_activation_function": 1},
+    ),
+    "conv2d_float_grouped": model(
+        "CONV_2D",
+        ["float32 2x5x6x4", _weights(4, 3, 2, 2), _weights(4)],
+        "float32 2x3x6x4",
+        options={**WINDOW, **DILATION},
+    ),
+    "depthwise_conv2d_float": model(
+        "DEPTHWISE_CONV_2D",
+        ["float32 2x5x6x2", _weights(1, 3, 3, 4), _weights(4)],
+        "float32 2x3x6x4",
+        options={**WINDOW, **DILATION, "depth_multiplier": 2},
+    ),
+    "fully_connected_float": model(
+        "FULLY_CONNECTED",
+        ["float32 3x14", _weights(5, 14), _weights(5)],
+        "float32 3x5",
+        options={"fused_activation_function": 3},
+    ),
+    "avg_pool2d_float": model(
+        "AVERAGE_POOL_2D",
+        ["float32 2x5x6x3"],
+        "float32 2x3x6x3",
+        options={**WINDOW, **KERNEL},
+    ),
+    "max_pool2d_float": model(
+        "MAX_POOL_2D",
+        ["float32 2x5x6x3"],
+        "float32 2x3x6x3",
+        options={**WINDOW, **KERNEL},
+    ),
+    "mean_float": model(
+        "MEAN", ["float32 2x5x6x3", [1, 2]], "float32 2x3", options={"keep_dims": False}
+    ),
+}
+"""Models whose sums are in float32."""

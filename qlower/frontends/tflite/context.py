@@ -147,7 +147,7 @@ class OperatorContext(Site):
         shape = self.shape(number)
         element = element_type(self.result_type(number=output))
         value = self.value(number)
-        if not isinstance(element, QuantizedType):
+        if element == element_type(value.type):
             return value
         return self.as_stored(self.stored(value), TensorType(element, shape))
 

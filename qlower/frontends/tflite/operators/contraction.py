@@ -14,6 +14,13 @@ from ..context import OperatorContext
 from ..importer import Importer
 from ..weights import read_bias, read_weights
 from ..window import read_window
+from .real import (
+    either,
+    import_real_conv2d,
+    import_real_depthwise,
+    import_real_fully_connected,
+    is_real,
+)
 
 
 def import_conv2d(op: OperatorContext) -> None:
@@ -76,21 +83,22 @@ def import_fully_connected(op: OperatorContext) -> None:
         )
     input_shape = op.shape(0)
     units, depth = op.shape(1, rank=2)
+    elements = math.prod(input_shape)
+    if elements % depth:
+        raise op.error(
+            f"{op.input(0)}: {elements} elements are not a multiple of the"
+            f" {depth} columns of the weights"
+        )
+    matrix = (elements // depth, depth)
+    keeps = op.flag("keep_num_dims")
+    result_shape = (*(input_shape[:-1] if keeps else matrix[:1]), units)
+    if is_real(op):
+        import_real_fully_connected(op, result_shape)
+        return
     value = op.quantized(0)
-    if op.flag("keep_num_dims"):
-        result_shape = (*input_shape[:-1], units)
-    else:
-        elements = math.prod(input_shape)
-        if elements % depth:
-            raise op.error(
-                f"{op.input(0)}: {elements} elements are not a multiple of the"
-                f" {depth} columns of the weights"
-            )
-        rows = elements // depth
-        result_shape = (rows, units)
-        if input_shape != (rows, depth):
-            matrix = TensorType(op.input_type(0).element_type, (rows, depth))
-            value = op.emit(qnn.ReshapeOp(value, matrix), "reshape")
+    if not keeps and input_shape != matrix:
+        type = TensorType(op.input_type(0).element_type, matrix)
+        value = op.emit(qnn.ReshapeOp(value, type), "reshape")
     op.finish(
         qnn.LinearOp(
             value,
@@ -126,9 +134,13 @@ def _transposed_if(
 
 
 IMPORTERS = {
-    "CONV_2D": Importer(import_conv2d, (2, 3), "Conv2DOptions"),
+    "CONV_2D": Importer(
+        either(import_real_conv2d, import_conv2d), (2, 3), "Conv2DOptions"
+    ),
     "DEPTHWISE_CONV_2D": Importer(
-        import_depthwise_conv2d, (2, 3), "DepthwiseConv2DOptions"
+        either(import_real_depthwise, import_depthwise_conv2d),
+        (2, 3),
+        "DepthwiseConv2DOptions",
     ),
     "FULLY_CONNECTED": Importer(
         import_fully_connected, (2, 3), "FullyConnectedOptions"

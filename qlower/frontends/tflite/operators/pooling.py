@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from xdsl.ir import SSAValue
+
 from qlower.dialects import qnn
 
 from ..context import OperatorContext
 from ..importer import Importer
 from ..window import MAX_KERNEL, read_window
+from .plain import is_plain, reduced_shape
+from .real import either, import_real_mean, import_real_pool
 
 SCALE_TOLERANCE = 1e-6
 """What TFLite allows between the scales of an average pool's input and result."""
@@ -19,15 +23,18 @@ def import_avg_pool2d(op: OperatorContext) -> None:
         abs(before.scale - after.scale) > SCALE_TOLERANCE
     ):
         raise op.error(f"quantization {after} of the result, expected {before}")
-    _import_pool(op, qnn.AvgPool2DOp)
+    _import_pool(op, qnn.AvgPool2DOp, op.quantized(0))
 
 
 def import_max_pool2d(op: OperatorContext) -> None:
-    _import_pool(op, qnn.MaxPool2DOp)
+    """The kernel looks at the result's quantization only."""
+    _import_pool(op, qnn.MaxPool2DOp, op.moved(0))
 
 
 def _import_pool(
-    op: OperatorContext, pool: type[qnn.AvgPool2DOp | qnn.MaxPool2DOp]
+    op: OperatorContext,
+    pool: type[qnn.AvgPool2DOp | qnn.MaxPool2DOp],
+    value: SSAValue,
 ) -> None:
     batch, height, width, channels = op.shape(0, rank=4)
     kernel = (
@@ -37,7 +44,7 @@ def _import_pool(
     window = read_window(op, (height, width), kernel, has_dilation=False)
     op.finish(
         pool(
-            op.moved(0),
+            value,
             op.quantized_result_type((batch, *window.size, channels)),
             kernel=kernel,
             stride=window.stride,
@@ -48,26 +55,22 @@ def _import_pool(
 
 
 def import_mean(op: OperatorContext) -> None:
-    shape = op.shape(0)
-    axes = {op.axis("axis", value, len(shape)) for value in op.integers(1, "axes")}
-    keep_dims = op.flag("keep_dims")
-    reduced = [
-        1 if dim in axes else size
-        for dim, size in enumerate(shape)
-        if keep_dims or dim not in axes
-    ]
+    if is_plain(op):
+        import_real_mean(op)
+        return
+    axes, shape = reduced_shape(op)
+    type = op.quantized_result_type(shape)
     op.finish(
-        qnn.MeanOp(
-            op.quantized(0),
-            op.quantized_result_type(reduced),
-            axes=sorted(axes),
-            keep_dims=keep_dims,
-        )
+        qnn.MeanOp(op.quantized(0), type, axes=axes, keep_dims=op.flag("keep_dims"))
     )
 
 
 IMPORTERS = {
-    "AVERAGE_POOL_2D": Importer(import_avg_pool2d, (1, 1), "Pool2DOptions"),
-    "MAX_POOL_2D": Importer(import_max_pool2d, (1, 1), "Pool2DOptions"),
+    "AVERAGE_POOL_2D": Importer(
+        either(import_real_pool, import_avg_pool2d), (1, 1), "Pool2DOptions"
+    ),
+    "MAX_POOL_2D": Importer(
+        either(import_real_pool, import_max_pool2d), (1, 1), "Pool2DOptions"
+    ),
     "MEAN": Importer(import_mean, (2, 2), "ReducerOptions"),
 }

@@ -1,0 +1,213 @@
+"""Convolutions, layers, pools and means in float32.
+
+Sums are in the order of LiteRT's reference kernels, plain loops that round each product
+and each sum: a convolution's over rows and columns of the kernel, then channels. Taps
+outside of the image are skipped there; here they add a zero, which changes no sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from qlower.dialects import qnn
+from qlower.dialects.types import element_type, shape_of
+from qlower.files.arrays import Array
+from qlower.model.nests import Index, Nest
+
+from ..context import OperatorContext
+from ..nests import finish, start
+from ..scalars import Scalars
+from ..window import MAX_KERNEL, Window, read_window
+from .plain import ACTIVATION_BOUNDS, check_type, reduced_shape
+
+REAL = ("FLOAT32",)
+LOWEST = float(np.finfo(np.float32).min)
+
+
+def is_real(op: OperatorContext) -> bool:
+    """Whether operands and results are float32, weights included."""
+    return all(
+        op.input(number).type == "FLOAT32"
+        for number in range(len(op.operator.inputs))
+        if op.has_input(number)
+    )
+
+
+def import_real_conv2d(op: OperatorContext) -> None:
+    """Loops over groups and the filters of each: (n, y, x, g, f | ky, kx, c)."""
+    batch, height, width, channels = op.shape(0, rank=4)
+    filters, *kernel, depth = op.shape(1, rank=4)
+    groups = channels // depth
+    if channels % depth or filters % groups:
+        raise op.error(f"{channels} channels and {filters} filters do not form groups")
+    window = read_window(op, (height, width), (kernel[0], kernel[1]))
+    share = filters // groups
+    bounds = (batch, *window.size, groups, share, *kernel, depth)
+    nest = start(op, bounds, reductions=3)
+    x = nest.input(
+        _padded(op, window),
+        [0, *_taps(window, 5, 6), AffineDimExpr(3) * depth + AffineDimExpr(7)],
+    )
+    weights = _reshaped(op, op.value(1), (groups, share, *kernel, depth))
+    w = nest.input(weights, [3, 4, 5, 6, 7])
+    sums = _sum_products(nest, x, w)
+    _finish(op, _reshaped(op, sums, (batch, *window.size, filters)))
+
+
+def import_real_depthwise(op: OperatorContext) -> None:
+    """Loops over channels and what each gives: (n, y, x, c, m | ky, kx)."""
+    batch, height, width, channels = op.shape(0, rank=4)
+    _, *kernel, filters = op.shape(1, rank=4)
+    multiplier, rest = divmod(filters, channels)
+    if rest:
+        raise op.error(f"{filters} filters of {channels} channels")
+    window = read_window(op, (height, width), (kernel[0], kernel[1]))
+    bounds = (batch, *window.size, channels, multiplier, *kernel)
+    nest = start(op, bounds, reductions=2)
+    x = nest.input(_padded(op, window), [0, *_taps(window, 5, 6), 3])
+    weights = _reshaped(op, op.value(1), (*kernel, channels, multiplier))
+    sums = _sum_products(nest, x, nest.input(weights, [5, 6, 3, 4]))
+    _finish(op, _reshaped(op, sums, (batch, *window.size, filters)))
+
+
+def import_real_fully_connected(op: OperatorContext, shape: Sequence[int]) -> None:
+    """Loops (row, unit | column)."""
+    units, depth = op.shape(1, rank=2)
+    rows = math.prod(op.shape(0)) // depth
+    nest = start(op, (rows, units, depth), reductions=1)
+    x = nest.input(_reshaped(op, op.value(0), (rows, depth)), [0, 2])
+    sums = _sum_products(nest, x, nest.input(op.value(1), [1, 2]))
+    _finish(op, _reshaped(op, sums, shape))
+
+
+def import_real_pool(op: OperatorContext) -> None:
+    """The largest element, or the sum divided by how many are inside the image."""
+    batch, height, width, channels = op.shape(0, rank=4)
+    kernel = (
+        op.option("filter_height", 1, MAX_KERNEL),
+        op.option("filter_width", 1, MAX_KERNEL),
+    )
+    window = read_window(op, (height, width), kernel, has_dilation=False)
+    result = (batch, *window.size, channels)
+    is_average = op.operator.name == "AVERAGE_POOL_2D"
+    nest = start(op, (*result, *kernel), reductions=2)
+    steps = Scalars(nest)
+    nest.window((4, 5))
+    padding = 0.0 if is_average else LOWEST
+    x = nest.input(_padded(op, window, padding), [0, *_taps(window, 4, 5), 3])
+    init = nest.emitter.filled(result, f32, padding)
+    combine = steps.add if is_average else steps.larger
+    (pooled,) = nest.reduce([init], lambda before: [combine(before[0], x)])
+    nest = start(op, result)
+    steps = Scalars(nest)
+    value: SSAValue = nest.input(pooled, range(4))
+    if is_average:
+        counts = nest.constant(_tap_counts(window, (height, width), kernel), f32)
+        value = steps.divide(value, counts)
+    value = steps.clamp(value, *ACTIVATION_BOUNDS[op.activation()])
+    finish(op, nest.build([value])[0])
+
+
+def import_real_mean(op: OperatorContext) -> None:
+    check_type(op, REAL)
+    shape = op.shape(0)
+    axes, result = reduced_shape(op)
+    kept = [dim for dim in range(len(shape)) if dim not in axes]
+    order = [*kept, *axes]
+    nest = start(op, [shape[dim] for dim in order], reductions=len(axes))
+    x = nest.input(op.value(0), [order.index(dim) for dim in range(len(shape))])
+    steps = Scalars(nest)
+    init = nest.emitter.filled(nest.output_shape, f32, 0.0)
+    (sums,) = nest.reduce([init], lambda before: [steps.add(before[0], x)])
+    nest = start(op, shape_of(sums))
+    steps = Scalars(nest)
+    count = steps.constant(float(math.prod(shape[dim] for dim in axes)), f32)
+    mean = steps.divide(nest.input(sums, range(len(kept))), count)
+    finish(op, _reshaped(op, nest.build([mean])[0], result))
+
+
+def either(
+    real: Callable[[OperatorContext], None],
+    quantized: Callable[[OperatorContext], None],
+) -> Callable[[OperatorContext], None]:
+    """The importer for the types that the operator has."""
+    return lambda op: (real if is_real(op) else quantized)(op)
+
+
+def _sum_products(nest: Nest, x: SSAValue, w: SSAValue) -> SSAValue:
+    """Products added to 0 one after the other."""
+    steps = Scalars(nest)
+    init = nest.emitter.filled(nest.output_shape, f32, 0.0)
+    product = steps.multiply(x, w)
+    return nest.reduce([init], lambda before: [steps.add(before[0], product)])[0]
+
+
+def _finish(op: OperatorContext, sums: SSAValue) -> None:
+    """The bias along the last dimension, and the activation."""
+    rank = len(shape_of(sums))
+    nest = start(op, shape_of(sums))
+    steps = Scalars(nest)
+    value: SSAValue = nest.input(sums, range(rank))
+    if op.has_input(2):
+        value = steps.add(value, nest.input(op.value(2), [rank - 1]))
+    value = steps.clamp(value, *ACTIVATION_BOUNDS[op.activation()])
+    finish(op, nest.build([value])[0])
+
+
+def _taps(window: Window, row: int, column: int) -> list[Index]:
+    """Where loops over the kernel meet the image, for pixels by loops 1 and 2."""
+    return [
+        AffineDimExpr(pixel) * stride + AffineDimExpr(tap) * dilation
+        for pixel, tap, stride, dilation in zip(
+            (1, 2), (row, column), window.stride, window.dilation, strict=True
+        )
+    ]
+
+
+def _padded(op: OperatorContext, window: Window, value: float = 0.0) -> SSAValue:
+    """The image with its padding."""
+    source = op.value(0)
+    top, bottom, left, right = window.pad
+    if not any(window.pad):
+        return source
+    batch, height, width, channels = shape_of(source)
+    shape = (batch, top + height + bottom, left + width + right, channels)
+    if value == 0.0:
+        pad = qnn.PadOp(
+            source,
+            TensorType(f32, shape),
+            low=(0, top, left, 0),
+            high=(0, bottom, right, 0),
+        )
+        return op.emit(pad, "pad")
+    emitter = start(op, shape).emitter
+    return emitter.inserted(
+        source, emitter.filled(shape, f32, value), (0, top, left, 0)
+    )
+
+
+def _tap_counts(
+    window: Window, image: tuple[int, int], kernel: tuple[int, int]
+) -> Array:
+    """How many taps are inside of the image, for each [y, x, 1] of the result."""
+
+    def inside(side: int) -> Array:
+        first = np.arange(window.size[side]) * window.stride[side]
+        first = first - window.pad[2 * side]
+        last = np.minimum(first + kernel[side], image[side])
+        return last - np.maximum(first, 0)
+
+    return np.outer(inside(0), inside(1))[:, :, np.newaxis].astype(np.float32)
+
+
+def _reshaped(op: OperatorContext, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+    if shape_of(value) == tuple(shape):
+        return value
+    type = TensorType(element_type(value.type), shape)
+    return op.emit(qnn.ReshapeOp(value, type), "reshape")
