@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -190,6 +191,8 @@ def run(options: argparse.Namespace) -> int:
         layer_contracts=layer_contracts(options.layer_contract),
         limit=options.limit,
     )
+    if options.plot is not None and Path(options.plot).suffix not in (".svg", ".png"):
+        raise QlowerError(f"--plot {options.plot!r} ends with neither .svg nor .png")
     if options.jobs is not None and options.jobs < 1:
         raise QlowerError(f"--jobs {options.jobs}: at least 1")
     clear_status()
@@ -205,18 +208,16 @@ def run(options: argparse.Namespace) -> int:
             resume=None if options.resume is None else Path(options.resume),
             on_progress=advance,
         )
+    if options.format == "json":
+        print(json.dumps(found.to_dict(), indent=1))
+    else:
+        print_table(found.table(), options)
+        if options.classes:
+            print_table(found.class_table(), options)
+        if options.layers:
+            print_table(found.layer_table(), options)
     if options.plot is not None:
         found.plot(Path(options.plot))
-    if options.format == "json":
-        import json
-
-        print(json.dumps(found.to_dict(), indent=1))
-        return 0
-    print_table(found.table(), options)
-    if options.classes:
-        print_table(found.class_table(), options)
-    if options.layers:
-        print_table(found.layer_table(), options)
     return 0
 
 

@@ -264,7 +264,8 @@ def wilson_interval(hits: int, count: int) -> tuple[float, float]:
     share, spread = hits / count, z * z / count
     centre = share + spread / 2
     half = z * math.sqrt(share * (1 - share) / count + spread / (4 * count))
-    return (centre - half) / (1 + spread), (centre + half) / (1 + spread)
+    low, high = (centre - half) / (1 + spread), (centre + half) / (1 + spread)
+    return (low if hits else 0.0), (high if hits < count else 1.0)
 
 
 def _rank(scores: Array, index: int) -> int:
@@ -277,8 +278,6 @@ def _rank(scores: Array, index: int) -> int:
 def _dot(a: Ticks, b: Ticks) -> int:
     """The exact inner product."""
     peak = int(np.abs(a).max(initial=0)) * int(np.abs(b).max(initial=0))
-    if peak * a.size < 1 << 53:  # exact in doubles, which BLAS is fast at
-        return int(np.dot(a.ravel().astype(np.float64), b.ravel().astype(np.float64)))
     if peak * a.size < 1 << 63:
         return int(np.dot(a.ravel(), b.ravel()))
     return sum(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from qlower.files.replacing import writing
 from qlower.report.table import NOTHING, Column, Table
 from qlower.validation.counts import Counts, Signal, wilson_interval
 
@@ -204,7 +205,8 @@ class Validation:
             axes.set_xlabel(f"outputs that differ from {self.against}, in %")
         axes.set_yticks(places, [row.contract for row in rows])
         axes.invert_yaxis()
-        save(figure, path)
+        with writing(path):
+            save(figure, path)
 
     def __str__(self) -> str:
         return str(self.table())

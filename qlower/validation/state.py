@@ -36,6 +36,8 @@ class Progress:
         """Take up what the file has, if there is one."""
         if self.path is None or not self.path.exists():
             return
+        if not self.path.is_file():
+            raise QlowerError(f"cannot read {self.path}: it is not a file")
         try:
             data = json.loads(self.path.read_text(encoding="utf-8"))
             found: dict[str, Any] = data["key"]

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import models_directory
 
 import qlower
 from qlower.cli import main
-from qlower.diagnostics import QlowerError
+from qlower.diagnostics import LOGGER, QlowerError
 from qlower.files.arrays import Array
 from qlower.validation.preprocessing import Preprocessing
 from qlower.validation.result import Validation
@@ -92,6 +93,10 @@ def test_interrupted_work_goes_on(
     other = prepare(model, stored, contracts=CONTRACTS[:1])
     with pytest.raises(QlowerError, match="its contracts is not the same"):
         run(other, resume=state)
+    full = job.key | {"data": "another"}
+    state.write_text(json.dumps({"key": full, "total": {}, "done": []}))
+    with pytest.raises(QlowerError, match="is no state"):
+        run(job, resume=state)
     state.write_text("{}")
     with pytest.raises(QlowerError, match="is no state"):
         run(job, resume=state)
@@ -212,8 +217,6 @@ def test_a_label_out_of_range_is_counted(model: Path, images: Array):
 
 def test_litert_is_a_reference(images: Array, tmp_path: Path):
     pytest.importorskip("ai_edge_litert", reason="LiteRT is not installed")
-    from support import models_directory
-
     folder = models_directory() / "kws_dscnn_int8"
     if not folder.is_dir():
         pytest.skip("the shared models are not there")
@@ -227,6 +230,59 @@ def test_litert_is_a_reference(images: Array, tmp_path: Path):
     assert found.counts["tflite"].output.differing == 0
     assert found.counts["tflite"].agreeing == 15
     assert found.counts["tflite"].top1 == 13
+
+
+def test_a_full_disk_costs_no_result(
+    model: Path,
+    stored: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    def full(path: Path) -> None:
+        raise QlowerError(f"cannot write {path}: no space left on device")
+
+    monkeypatch.setattr("qlower.validation.state.replacing", full)
+    monkeypatch.setattr(LOGGER, "propagate", True)
+    found = qlower.validate(model, stored, resume=tmp_path / "s.json", limit=40)
+    assert found.rows == 40
+    assert "what was counted isn't kept" in caplog.text
+
+
+MANIFEST = models_directory() / "manifest.json"
+NAMES = [
+    pytest.param(name, marks=() if name == "kws_dscnn_int8" else pytest.mark.long)
+    for name in (
+        "kws_dscnn_int8",
+        "ic_resnet8_int8",
+        "vww_mobilenetv1_025_96_int8",
+        "person_detect_int8",
+        "mobilenet_v1_0.25_128_uint8",
+        "mobilenet_v1_1.0_224_uint8",
+        "mobilenet_v2_1.0_224_int8",
+        "micro_kws_m_int8",
+        "vww_mcunet_80_int8",
+        "mnist_qnn_int8",
+        "micro_speech_int8",
+    )
+]
+
+
+@pytest.mark.skipif(not MANIFEST.exists(), reason="the shared models are not there")
+@pytest.mark.parametrize("name", NAMES)
+def test_accuracy_on_real_samples(name: str):
+    """What LiteRT met of each model's samples, by its reference kernels and XNNPACK."""
+    models = json.loads(MANIFEST.read_text())["models"]
+    (met,) = (entry["sample_top1"] for entry in models if entry["id"] == name)
+    found = qlower.validate(
+        MANIFEST.parent / name / "model.tflite",
+        MANIFEST.parent / name / "inputs.npz",
+        labels=MANIFEST.parent / name / "inputs.json",
+        contracts=("tflite", "tflite-xnnpack"),
+    )
+    for contract, system in (("tflite", "ref"), ("tflite-xnnpack", "xnn")):
+        counts = found.counts[contract]
+        assert f"{counts.top1}/{counts.labelled}" == met[system]
 
 
 class TestCommand:
