@@ -166,7 +166,7 @@ def unary(
 def moving(
     operator: str,
     shape: Sequence[int],
-    *constants: Sequence[int],
+    *constants: Sequence[int] | int,
     outputs: int = 1,
     type: str = "u1",
     opset: int = 17,
@@ -199,9 +199,7 @@ def pair(operator: str, scales: Sequence[float], **attributes: Any) -> OnnxBuild
     build = OnnxBuilder()
     build.input("x", (1, 2, 16, 8), "u1")
     real = build.dequantize("x", scales[0], 100)
-    constants = [
-        build.constant(np.float32(value)) for value in attributes.pop("bounds", ())
-    ]
+    constants = [build.constant(float(value)) for value in attributes.pop("bounds", ())]
     value = build.node(operator, [real, *constants], **attributes)
     build.quantize(value, scales[1], 30, "u1", "y")
     build.output("y", "u1")

@@ -124,7 +124,7 @@ class RandomGraph:
         type = "i1" if self.choice.random() < 0.9 else "u1"
         zero = 0 if type == "i1" else 120
         stored = self.numbers.integers(*LIMITS[type], shape).astype(type)
-        attributes = {"axis": axis} if scale.ndim else {}
+        attributes: dict[str, Any] = {"axis": axis} if scale.ndim else {}
         name = build.dequantize(build.constant(stored), scale, zero, type, **attributes)
         return name, scale
 
@@ -139,7 +139,7 @@ class RandomGraph:
         stored = self.numbers.integers(-500, 500, size).astype(np.int32)
         steps = (np.float32(value.step[0]) * scale).astype(np.float32)
         parameters = [build.constant(stored), build.constant(steps)]
-        attributes = {"axis": 0} if steps.ndim else {}
+        attributes: dict[str, Any] = {"axis": 0} if steps.ndim else {}
         return [build.node("DequantizeLinear", parameters, **attributes)]
 
     def convolution(self, value: Real) -> Real | None:
@@ -153,7 +153,7 @@ class RandomGraph:
             kernel = 1
         weights, scale = self.weights((filters, channels // groups, kernel, kernel), 0)
         inputs = [value.name, weights, *self.bias(value, scale, filters)]
-        attributes = {"group": groups, "pads": [kernel // 2] * 4}
+        attributes: dict[str, Any] = {"group": groups, "pads": [kernel // 2] * 4}
         name = self.builder.node(
             "Conv", inputs, kernel_shape=[kernel] * 2, **attributes
         )
