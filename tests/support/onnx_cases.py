@@ -122,6 +122,23 @@ def gemm(type: str = "u1", transposed: int = 1, **attributes: Any) -> OnnxBuilde
     return build
 
 
+def gemm_to_float(**attributes: Any) -> OnnxBuilder:
+    """The last layer of a model that leaves its result real."""
+    build = OnnxBuilder()
+    build.input("x", (2, 6), "u1")
+    scales = np.linspace(0.005, 0.03, 4).astype(np.float32)
+    inputs = [
+        "x",
+        *build.parameters(SCALE, 120, "u1"),
+        build.constant(_stored((6, 4), "i1")),
+        *build.parameters(scales, 0, "i1"),
+        build.constant(np.array([100, -50, 3, 0], np.int32)),
+    ]
+    build.node("QGemm", inputs, "y", MICROSOFT, **attributes)
+    build.output("y")
+    return build
+
+
 def binary(
     operator: str,
     shapes: Sequence[Sequence[int]] = ((1, 3, 4, 5), (1, 3, 4, 5)),
@@ -292,6 +309,8 @@ CASES: Mapping[str, Case] = {
     "matmul_computed": partial(product_of_two, (3, 5), (5, 2), "i1"),
     "gemm": gemm,
     "gemm_int8": partial(gemm, "i1", 0),
+    "gemm_to_float": gemm_to_float,
+    "gemm_to_float_alpha": partial(gemm_to_float, alpha=0.3),
     "add": partial(binary, "QLinearAdd"),
     "add_constant": partial(
         binary, "QLinearAdd", ((1, 3, 4, 5), (3, 1, 1)), "i1", True

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import i32
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
+from qlower.model.nests import Nest
 
 from ...orders import identity
 from ...values import Element, Value
@@ -18,6 +20,7 @@ from ..entry import Entry
 from ..graph import MICROSOFT
 from ..schema import Array
 from ..window import Window, as_image, from_image, read_window
+from .real import elementwise, number
 
 
 def import_conv(node: NodeContext) -> None:
@@ -140,7 +143,7 @@ def import_matmul(node: NodeContext) -> None:
     if node.is_constant(3) and len(node.shape(3)) == 2:
         units = node.shape(3)[1]
         weights = node.stored_array(3, node.axis_quantization(4, 5, 1, units)).T
-        _linear(node, (4, 5), weights, 3, None, result)
+        node.define(_linear(node, (4, 5), weights, 3, None, result))
         return
     lhs = node.stored(0, 1, 2)
     rhs = node.stored(3, 4, 5)
@@ -159,34 +162,43 @@ def import_matmul(node: NodeContext) -> None:
 
 
 def import_gemm(node: NodeContext) -> None:
+    """Without a scale of the result that is real: `F(F(sum) F(F(alpha s_a) s_b))`."""
     node.expect("transA", 0)
     alpha = node.number("alpha", 1.0)
-    if alpha != 1.0:
-        raise node.error(f"alpha {alpha} is not supported; expected 1")
-    if not node.has(7):
-        raise node.error(
-            "a real result is not supported",
-            help="quantize the result too, or cut the model before it by --outputs",
-        )
-    node.shape(0, rank=2)
     rows, columns = node.shape(3, rank=2)
     is_transposed = bool(node.integer("transB", 0, 0, 1))
     units = rows if is_transposed else columns
     weights = node.stored_array(3, node.axis_quantization(4, 5, 0, units))
     if not is_transposed:
         weights = weights.T
-    _linear(node, (4, 5), weights, 3, 6, node.quantization(7, 8))
+    if node.has(7):
+        if alpha != 1.0:
+            raise node.error(f"alpha {alpha} is not supported; expected 1")
+        node.define(_linear(node, (4, 5), weights, 3, 6, node.quantization(7, 8)))
+        return
+    sums = _linear(node, (4, 5), weights, 3, 6, i32, "sums")
+    scales = [node.real(1), node.real(4)]
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        total, input_scale, weight_scale = elements
+        real = nest.add(arith.SIToFPOp(total, f32)).result
+        step = nest.add(arith.MulfOp(number(nest, alpha), input_scale)).result
+        scale = nest.add(arith.MulfOp(step, weight_scale)).result
+        return nest.add(arith.MulfOp(real, scale)).result
+
+    node.define(elementwise(node, [sums, *scales], body))
 
 
 def _linear(
     node: NodeContext,
     parameters: tuple[int, int],
     weights: Array,
-    number: int,
+    operand: int,
     bias: int | None,
-    result: QuantizedType,
-) -> None:
-    """A linear layer; `weights` are [O, K], of operand `number`."""
+    result: Element,
+    suffix: str | None = None,
+) -> Value:
+    """A linear layer; `weights` are [O, K], of that operand."""
     input = node.stored(0, 1, 2)
     input = node.builder.in_order(input, identity(len(input.order)), node.place())
     units, depth = weights.shape
@@ -195,14 +207,14 @@ def _linear(
             f"an input of shape {list(input.shape)} with weights of {depth} rows"
         )
     quantization = node.axis_quantization(*parameters, 0, units)
-    place = node.place(node.name(number))
+    place = node.place(node.name(operand))
     operation = qnn.LinearOp(
         input.ssa,
         node.builder.constant(weights, quantization, place),
         None if bias is None else read_bias(node, bias, units),
         node.typed(result, (*input.shape[:-1], units), input.order),
     )
-    node.finish(operation, input)
+    return Value(node.emit(operation, suffix), input.order)
 
 
 IMPORTERS = {
