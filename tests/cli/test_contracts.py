@@ -41,7 +41,7 @@ def test_show_explains(capsys: pytest.CaptureFixture[str]):
     assert text.startswith("# tflm\n\n*TFLite Micro and CMSIS-NN")
     assert "base: tflite\n" in text
     assert "## Ties\n" in text
-    assert "- `linear`: A product, or sum of products, times the ratio of the" in text
+    assert "- `linear`, `matmul`: A product, or sum of products, times the" in text
 
 
 def test_show_prints_the_text(capsys: pytest.CaptureFixture[str]):
