@@ -206,8 +206,6 @@ func.func private @logistic(%x: f64) -> f64 {
   return %result : f64
 }
 
-// ---------------------------------------------------------------- resizing
-
 // The sizes whose quotient is the step of a position in the input, and the last row or column:
 // with aligned corners steps are between the centres of the outer pixels.
 func.func private @resizing_steps(

@@ -191,8 +191,6 @@ func.func @dequantize_bias(%bias: i32, %input_scale: f32, %weight_scale: f32) ->
   return %result : f32
 }
 
-// ---------------------------------------------------------------- pooling, mean
-
 // (sum - count * zero point) * scale has 24 bits more than the sum, count * output scale 24 more
 // than the count: exact for windows of up to 2^16.
 func.func private @mean_of(

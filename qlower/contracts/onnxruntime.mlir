@@ -119,8 +119,6 @@ func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32)
   return %result : i32
 }
 
-// ---------------------------------------------------------------- mean
-
 // MlasQLinearGlobalAveragePool: over rows and columns.
 func.func @mean(
     %accumulator: i32, %count: i32, %over_image: i1, %input_scale: f32, %output_scale: f32) -> i32 {

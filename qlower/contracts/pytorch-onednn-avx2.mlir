@@ -98,8 +98,7 @@ func.func @depthwise_conv2d(%accumulator: i32, %real_bias: f32, %input_channels:
 }
 
 // Saturating pairs, but for the reference and one channel a group.
-func.func @conv2d_product() -> i32
-    attributes {contract.rules = ["conv2d_product"]} {
+func.func @conv2d_product() -> i32 attributes {contract.rules = ["conv2d_product"]} {
   %has_kernel = func.call @has_kernel() : () -> i1
   %result = arith.extui %has_kernel : i1 to i32
   return %result : i32

@@ -48,9 +48,9 @@
 // # Checked against
 // The TOSA reference model (tosa-tools 2026.8), recorded: 35 RESCALEs, 57,152 outputs of
 // convolutions and linear layers with exact ties; IREE 3.13's RESCALE, 32,768 values. No
-// mismatch. Live: over 1 million outputs of random and tie-seeking int8 layers, as the converter
-// writes them but with SINGLE_ROUND for DOUBLE_ROUND; pools only in `tosa-double`, because the
-// converter gives them zero points of 0. No mismatch.
+// mismatch. Live: 1.1 million outputs of random and tie-seeking int8 layers, 70,000 of layers at
+// the edges, as the converter writes them but with SINGLE_ROUND for DOUBLE_ROUND; pools only in
+// `tosa-double`, because the converter gives them zero points of 0. No mismatch.
 //
 // # Sources
 // - arm/tosa-specification 1.0, pseudocode/library/scale_helpers.tosac, pseudocode/operators
@@ -132,8 +132,6 @@ func.func private @rescale_predictably(
   %result = func.call @apply_scale_32(%x, %multiplier, %shift, %twice) : (i32, i32, i64, i1) -> i32
   return %result : i32
 }
-
-// ---------------------------------------------------------------- convolution, matmul
 
 // The converter writes a 1x1 convolution.
 func.func private @contraction(
