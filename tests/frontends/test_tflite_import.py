@@ -87,7 +87,7 @@ def array_type(type: Attribute) -> tuple[tuple[int, ...], str]:
     element = type.element_type
     if isinstance(element, QuantizedType):
         return type.get_shape(), "int8" if element.signed else "uint8"
-    names = {"f32": "float32", "i32": "int32", "i64": "int64"}
+    names = {"f32": "float32", "i1": "bool", "i32": "int32", "i64": "int64"}
     return type.get_shape(), names[str(element)]
 
 

@@ -256,8 +256,8 @@ def test_tensors(data: bytes, message: str) -> None:
             "4 scales along dimension 1 are not supported by RELU here; expected one",
         ),
         (
-            input_tensor(dtype="float32", scale=None),
-            "type FLOAT32 is not supported by RELU here; expected quantized INT8 or",
+            input_tensor(dtype="int32", scale=None),
+            "type INT32 is not supported by RELU here; expected FLOAT32",
         ),
         (
             input_tensor(dtype="uint8"),

@@ -145,7 +145,7 @@ class OperatorContext(Site):
         """
         self.check_type(self.input(number), self.output(output).type)
         shape = self.shape(number)
-        element = element_type(self.result_type(number=output))
+        element = self.result_type(number=output).element_type
         value = self.value(number)
         if element == element_type(value.type):
             return value

@@ -1,0 +1,68 @@
+"""Networks that TensorFlow's converter writes, beside LiteRT's reference kernels.
+
+    QLOWER_TENSORFLOW_PYTHON=/path/to/python python -m pytest --long \
+        tests/frontends/test_tflite_networks.py
+
+`$QLOWER_TENSORFLOW_PYTHON` is a Python that has TensorFlow, by which
+`tests/support/tensorflow_worker.py` writes them; `$QLOWER_NETWORKS` is a folder where
+they are kept, or are already.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.litert import run_litert
+from support.tflite_cases import random_inputs
+
+import qlower
+from qlower.diagnostics import QlowerError
+
+PYTHON = os.environ.get("QLOWER_TENSORFLOW_PYTHON")
+FOLDER = os.environ.get("QLOWER_NETWORKS")
+WORKER = Path(__file__).parents[1] / "support" / "tensorflow_worker.py"
+INPUTS = 3
+LEAST_SHARE = 0.95
+"""Of the networks that LiteRT runs, how many have to be imported."""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(
+    PYTHON is None and FOLDER is None,
+    reason="$QLOWER_TENSORFLOW_PYTHON names no Python with TensorFlow",
+)
+def test_networks(tmp_path: Path) -> None:
+    pytest.importorskip("ai_edge_litert")
+    folder = tmp_path if FOLDER is None else Path(FOLDER)
+    if not any(folder.glob("*.tflite")):
+        assert PYTHON is not None
+        command = [PYTHON, "-I", str(WORKER), str(folder)]
+        subprocess.run(command, check=True, capture_output=True)
+    refused: list[str] = []
+    equal: list[str] = []
+    for path in sorted(folder.glob("*.tflite")):
+        try:
+            model = qlower.load(path)
+            function = qlower.jit(model)
+        except QlowerError as error:
+            refused.append(f"{path.name}: {error.message}")
+            continue
+        types = [(spec.shape, spec.dtype) for spec in model.inputs]
+        for seed in range(INPUTS):
+            inputs = random_inputs(types, seed)
+            try:
+                expected = run_litert(path.read_bytes(), inputs)
+            except (ValueError, RuntimeError):
+                break  # LiteRT has no reference kernel
+            interpreted = qlower.interpret(model, *inputs, at="qnn")
+            for found in (function(*inputs), interpreted):
+                outputs = found if isinstance(found, tuple) else (found,)
+                for ours, theirs in zip(outputs, expected, strict=True):
+                    np.testing.assert_array_equal(ours, theirs, err_msg=path.name)
+        else:
+            equal.append(path.name)
+    assert len(equal) >= LEAST_SHARE * (len(equal) + len(refused)), "\n".join(refused)
