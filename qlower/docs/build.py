@@ -185,6 +185,7 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
         {"Quick start": "quick-start.md"},
         {"Bring your model": "bring-your-model.md"},
         {"My model is off by one": "off-by-one.md"},
+        {"Where do two systems part": "where-systems-part.md"},
         {"Accuracy over a data set": "data-sets.md"},
         {"Microcontrollers and C": "embedded.md"},
         {"Stories": [*folder("stories/")]},

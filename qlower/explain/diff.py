@@ -103,7 +103,8 @@ class _Comparison:
         """The same for any input."""
         assert self.alone is not None
         if number not in self.kept:
-            given = self.reference.values(number, self.runs[number])
+            known = self.reference.values(number, self.runs[number])
+            given = self.alone.completed(known)
             return given, self.alone.alone(given)
         return self.kept[number]
 
@@ -139,12 +140,13 @@ class _Comparison:
                 row.carried.add(number, a[row.name], b[row.name], self._zero(row))
         if self.alone is None:
             return
-        given = a if self.alone is self.second else b
+        given = self.alone.completed(a if self.alone is self.second else b)
         local = self.alone.alone(given)
         if number == 0:
             self.kept[0] = given, local
         for row in self.rows:
-            if row.name in given and row.name in local:
+            known = a if self.alone is self.second else b
+            if row.name in known and row.name in local:
                 row.alone = row.alone or Difference()
                 pair = given[row.name], local[row.name]
                 row.alone.add(number, *self._in_order(pair), self._zero(row))

@@ -70,18 +70,20 @@ class _Matching:
         specs = result_specs(self.model)
         pairs = self._pairs(arrays, specs)
         self.missing = [name for name in specs if name not in pairs.values()]
-        only = [
-            [
+        ways = {
+            given: [
                 _stack(specs[name], arrays[given], self.runs, first) is not None
                 for first in (True, False)
             ]
             for given, name in pairs.items()
             if len(specs[name].shape) == 4
-        ]
+        }
         # a cube fits either way: it lies as those do that leave no choice
-        first = [True, False] in only and [False, True] not in only
+        cubes_first = [True, False] in ways.values()
         found: dict[str, Array] = {}
         for given, name in pairs.items():
+            way = ways.get(given, [False, True])
+            first = cubes_first if all(way) else way[0]
             stack = self._fit(given, specs[name], arrays[given], first)
             if stack is not None:
                 found[name] = stack

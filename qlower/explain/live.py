@@ -49,7 +49,7 @@ class Live:
         return {**inputs, **found.runs[0]}
 
 
-def live_side(name: str, model: Model) -> Live:
+def live_side(title: str, name: str, model: Model) -> Live:
     """The system of that name on a model that was read from a file.
 
     Raises `QlowerError` for one that isn't installed, or can't read the file.
@@ -60,7 +60,7 @@ def live_side(name: str, model: Model) -> Live:
     try:
         system: ModuleType = import_module(f"qlower.explain.systems.{module}")
         prepare: Callable[[Path, str], Run] = system.prepare
-        return Live(name, model, prepare(model.path, kernels))
+        return Live(title, model, prepare(model.path, kernels))
     except ImportError as error:
         raise QlowerError(
             f"{name} can't be used here: {error}", help=install_line(extra)

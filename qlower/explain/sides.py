@@ -89,6 +89,17 @@ class Computed:
         outputs, _ = run.run(arrays, {})
         return dict(zip(results, outputs, strict=True))
 
+    def completed(self, layer_values: Values) -> Values:
+        """The values, and the results of layers that have no rule, which a dump may
+        leave out: reshaping is everywhere the same."""
+        values = dict(layer_values)
+        for op in layers(self.model.module):
+            name = layer_name(op) or ""
+            has_rules = isinstance(op, qnn.QnnOp) and op.rules
+            if name not in values and not has_rules and self.is_ready(name, values):
+                values[name] = self.layer(name, values).result
+        return values
+
     def is_ready(self, name: str, layer_values: Values) -> bool:
         """Whether all is known that a layer takes."""
         return all(source in layer_values for source in self._sources[name])
@@ -186,7 +197,7 @@ def make_side(side: SideLike, model: Model, contract: str | None, runs: int) -> 
     text = str(side)
     name = text.removeprefix("live:")
     if name in LIVE and (name != text or name not in contract_names()):
-        return live_side(name, model)
+        return live_side(text, name, model)
     chosen, executor, cpu = _split(text)
     if executor is None and not _is_contract(text) and Path(text).exists():
         path = Path(text)

@@ -203,21 +203,19 @@ class _Layer:
     def _all_codes(self) -> list[list[Array]]:
         """Inputs in which every code, or pair of codes, is at some element; none for
         layers that don't go by elements."""
-        is_elementwise = isinstance(self.op, ELEMENTWISE)
-        shapes = {spec.shape for spec in self.specs}
-        if not is_elementwise or len(shapes) != 1 or len(self.specs) > 2:
+        sizes = {math.prod(spec.shape) for spec in self.specs}
+        is_narrow = all(spec.numpy_dtype.itemsize == 1 for spec in self.specs)
+        if not (isinstance(self.op, ELEMENTWISE) and is_narrow and len(sizes) == 1):
             return []
-        if any(spec.numpy_dtype.itemsize != 1 for spec in self.specs):
-            return []
-        size, codes = math.prod(self.specs[0].shape), 256 ** len(self.specs)
+        (size,), codes = sizes, 256 ** len(self.specs)
         count = -(-codes // size)
         if count > MOST_RUNS:
             return []
-        numbers: Integers = np.arange(count * size) % codes
-        parts: list[Integers] = [numbers % 256, numbers // 256][: len(self.specs)]
+        numbers = np.arange(count * size, dtype=np.int64) % codes
+        parts: list[Integers] = [numbers % 256, numbers // 256]
         stacks: list[Array] = [
             part.astype(np.uint8).view(spec.numpy_dtype).reshape(count, *spec.shape)
-            for part, spec in zip(parts, self.specs, strict=True)
+            for part, spec in zip(parts, self.specs, strict=False)
         ]
         return [list(given) for given in zip(*stacks, strict=True)]
 

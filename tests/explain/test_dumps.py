@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import models_directory
 from support.tflite_cases import CASES
 
 import qlower
@@ -235,3 +236,17 @@ def test_litert_shows_all_of_its_tensors(
     found = qlower.diff(kernels, contract, path, random=0)
     assert found.is_equal
     assert all(row.carried is not None for row in found.layers)
+
+
+@pytest.mark.skipif(
+    find_spec("onnx") is None or find_spec("onnxruntime") is None,
+    reason="onnx or onnxruntime is not installed",
+)
+def test_onnxruntime_shows_its_tensors() -> None:
+    path = models_directory() / "ic_resnet8_qlinear_onnx" / "model.onnx"
+    if not path.exists():
+        pytest.skip(f"{path} isn't there")
+    found = qlower.diff("live:onnxruntime", "onnxruntime", path, random=0)
+    assert found.is_equal
+    assert "channels moved last" in found.notes[0]
+    assert sum(row.alone is not None for row in found.layers) >= 18

@@ -1,7 +1,8 @@
 """ONNX Runtime on an `.onnx` file, with all tensors of its optimized graph as outputs.
 
 The graph is optimized first and then given more outputs: the other way round they would
-keep it from fusing, and it would have other arithmetic.
+keep it from fusing, and it would have other arithmetic. Optimizations of the layout are
+left out, which give tensors other names.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class _Model(Protocol):
 
 
 def prepare(path: Path, kernels: str) -> Run:
-    """The CPU provider with all optimizations; the model lies beside `path` if that
+    """The CPU provider with its fusions; the model lies beside `path` if that
     isn't an `.onnx` file itself."""
     onnx, ort = import_module("onnx"), import_module("onnxruntime")
     file = path.with_suffix(".onnx")
@@ -58,17 +59,18 @@ def prepare(path: Path, kernels: str) -> Run:
     port = cast(Callable[..., _Port], onnx.ValueInfoProto)
     make = cast(Callable[..., _Session], ort.InferenceSession)
     make_options = cast(Callable[[], _Options], ort.SessionOptions)
-    providers = ["CPUExecutionProvider"]
+    levels, providers = ort.GraphOptimizationLevel, ["CPUExecutionProvider"]
     with TemporaryDirectory() as folder:
         options = make_options()
         options.optimized_model_filepath = str(Path(folder, "optimized.onnx"))
+        options.graph_optimization_level = levels.ORT_ENABLE_EXTENDED
         make(str(file), options, providers=providers)
         model = load(options.optimized_model_filepath)
     known = {output.name for output in model.graph.output}
     names = (name for node in model.graph.node for name in node.output)
     model.graph.output.extend(port(name=n) for n in names if n and n not in known)
     options = make_options()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.graph_optimization_level = levels.ORT_DISABLE_ALL
     session = make(model.SerializeToString(), options, providers=providers)
     inputs = [one.name for one in session.get_inputs()]
     outputs = [one.name for one in session.get_outputs()]
