@@ -59,29 +59,29 @@ func.func private @multiplier_and_shift(%ratio: f32) -> (i32, i32) {
 }
 
 // The multiplier, the shifter, and the zero point, which waits in the shifter's adder.
-func.func private @multiply_and_shift(%x: i32, %ratio: f32, %zero_point: i32) -> i32 {
+func.func private @multiply_and_shift(%x: i32, %ratio: f32, %output_zero_point: i32) -> i32 {
   %multiplier, %shift = func.call @multiplier_and_shift(%ratio) : (f32) -> (i32, i32)
   %x64 = arith.extsi %x : i32 to i64
   %multiplier64 = arith.extsi %multiplier : i32 to i64
   %product = arith.muli %x64, %multiplier64 : i64
   %shift64 = arith.extsi %shift : i32 to i64
   %shifted = arith.shrsi %product, %shift64 : i64
-  %z64 = arith.extsi %zero_point : i32 to i64
+  %z64 = arith.extsi %output_zero_point : i32 to i64
   %sum = arith.addi %shifted, %z64 : i64
   %byte = fixed.saturate %sum : i64 to i8
   %result = arith.extsi %byte : i8 to i32
   return %result : i32
 }
 
-func.func private @clamp_to(%x: i32, %min: i32, %max: i32) -> i32 {
-  %low = arith.maxsi %x, %min : i32
-  %result = arith.minsi %low, %max : i32
+func.func private @clamp_to(%x: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %low = arith.maxsi %x, %output_min : i32
+  %result = arith.minsi %low, %output_max : i32
   return %result : i32
 }
 
-func.func private @only_int8(%unsigned: i1) {
+func.func private @only_int8(%output_unsigned: i1) {
   %true = arith.constant true
-  %signed = arith.xori %unsigned, %true : i1
+  %signed = arith.xori %output_unsigned, %true : i1
   cf.assert %signed, "this NPU stores int8, not uint8"
   return
 }
@@ -91,8 +91,7 @@ func.func private @only_int8(%unsigned: i1) {
 // One function is three rules. It refuses what may overflow 24 bits. The range is that over all inputs, with these weights.
 func.func @sum_of_products(
     %accumulator: i32, %accumulator_min: i64, %accumulator_max: i64, %input_scale: f32,
-    %weight_scale: f32, %output_scale: f32, %output_zero_point: i32, %output_unsigned: i1,
-    %output_min: i32, %output_max: i32) -> i32
+    %weight_scale: f32, %output_scale: f32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
   %lower = arith.constant -8388608 : i64
   %upper = arith.constant 8388607 : i64
@@ -100,11 +99,11 @@ func.func @sum_of_products(
   %not_above = arith.cmpi sle, %accumulator_max, %upper : i64
   %fits = arith.andi %not_below, %not_above : i1
   cf.assert %fits, "the accumulator may need more than the 24 bits that this NPU has"
-  func.call @only_int8(%output_unsigned) : (i1) -> ()
+  func.call @only_int8() : () -> ()
   %product = arith.mulf %input_scale, %weight_scale : f32
   %ratio = arith.divf %product, %output_scale : f32
-  %stored = func.call @multiply_and_shift(%accumulator, %ratio, %output_zero_point) : (i32, f32, i32) -> i32
-  %result = func.call @clamp_to(%stored, %output_min, %output_max) : (i32, i32, i32) -> i32
+  %stored = func.call @multiply_and_shift(%accumulator, %ratio) : (i32, f32) -> i32
+  %result = func.call @clamp_to(%stored) : (i32) -> i32
   return %result : i32
 }
 
@@ -114,20 +113,19 @@ func.func @sum_of_products(
 // addition that saturates.
 func.func @add(
     %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32, %output_unsigned: i1,
-    %output_min: i32, %output_max: i32) -> i32 {
-  func.call @only_int8(%output_unsigned) : (i1) -> ()
+    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
+  func.call @only_int8() : () -> ()
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %left_ratio = arith.divf %lhs_scale, %output_scale : f32
   %right_ratio = arith.divf %rhs_scale, %output_scale : f32
   %zero = arith.constant 0 : i32
-  %left = func.call @multiply_and_shift(%a, %left_ratio, %output_zero_point) : (i32, f32, i32) -> i32
+  %left = func.call @multiply_and_shift(%a, %left_ratio) : (i32, f32) -> i32
   %right = func.call @multiply_and_shift(%b, %right_ratio, %zero) : (i32, f32, i32) -> i32
   %sum = arith.addi %left, %right : i32
   %byte = fixed.saturate %sum : i32 to i8
   %stored = arith.extsi %byte : i8 to i32
-  %result = func.call @clamp_to(%stored, %output_min, %output_max) : (i32, i32, i32) -> i32
+  %result = func.call @clamp_to(%stored) : (i32) -> i32
   return %result : i32
 }
 
