@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.program.interface import Interface, c_identifier, check_name
-from qlower.codegen.program.module import CompiledObject, arena_bytes
+from qlower.codegen.program.module import arena_bytes
 from qlower.codegen.targets.resolve import Target, resolve_levels, resolve_target
 from qlower.compilation import Compilation
 from qlower.diagnostics import QlowerError

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.flavour import PLAIN, Flavour
-from qlower.codegen.program.module import CompiledObject
 from qlower.codegen.targets.resolve import Target, host_target
 from qlower.diagnostics import QlowerError
 from qlower.files.journal import Journal, read_file

@@ -10,6 +10,8 @@ and optional `note:` and `help:` lines. It prints as
     help: ...
 
 Any other exception is our own bug. Warnings go to the logger "qlower".
+
+xDSL is imported where there is a location: a wrong command line is told without it.
 """
 
 from __future__ import annotations
@@ -18,18 +20,11 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    CallSiteLoc,
-    FileLineColLoc,
-    FusedLoc,
-    LocationAttr,
-    NameLoc,
-    StringAttr,
-)
-from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
+    from xdsl.ir import Attribute
 
 LOGGER = logging.getLogger("qlower")
 
@@ -91,6 +86,10 @@ def warn(message: str, location: LocationAttr | None = None) -> None:
 
 def file_location(location: Attribute | None) -> FileLineColLoc | None:
     """The first file position inside `location`, looking through names and fusions."""
+    if location is None:
+        return None
+    from xdsl.dialects.builtin import FileLineColLoc
+
     return next(
         (part for part in _parts(location) if isinstance(part, FileLineColLoc)), None
     )
@@ -104,6 +103,10 @@ def format_location(location: FileLineColLoc) -> str:
 
 def location_name(location: Attribute | None) -> str | None:
     """The outermost name in `location`, or None."""
+    if location is None:
+        return None
+    from xdsl.dialects.builtin import NameLoc
+
     return next(
         (part.desc.data for part in _parts(location) if isinstance(part, NameLoc)), None
     )
@@ -111,6 +114,10 @@ def location_name(location: Attribute | None) -> str | None:
 
 def location_full_name(location: Attribute | None) -> str | None:
     """The innermost of the names around the first place in `location`, or None."""
+    if location is None:
+        return None
+    from xdsl.dialects.builtin import NameLoc
+
     name = None
     for part in _parts(location):
         if isinstance(part, NameLoc):
@@ -122,7 +129,7 @@ def location_full_name(location: Attribute | None) -> str | None:
 
 def make_file_location(filename: str, line: int, column: int) -> FileLineColLoc:
     """A file position; line and column count from 1."""
-    from xdsl.dialects.builtin import IntAttr
+    from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
     name = StringAttr(printable_path(filename))
     return FileLineColLoc(name, IntAttr(line), IntAttr(column))
@@ -133,10 +140,12 @@ def printable_path(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _parts(location: Attribute | None) -> Iterator[Attribute]:
+def _parts(location: Attribute) -> Iterator[Attribute]:
     """`location` and everything nested in it, outermost first."""
-    if location is None:
-        return
+    from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FusedLoc, NameLoc
+    from xdsl.ir import Attribute
+    from xdsl.utils.hints import isa
+
     yield location
     match location:
         case NameLoc():

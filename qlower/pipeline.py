@@ -24,8 +24,8 @@ from qlower.passes import Observer, apply_passes
 from qlower.transforms import get_all_passes
 
 if TYPE_CHECKING:
+    from qlower.codegen.program.compiled import CompiledObject
     from qlower.codegen.program.flavour import Flavour
-    from qlower.codegen.program.module import CompiledObject
     from qlower.codegen.targets.resolve import Target
     from qlower.transforms.prove_epilogues import Proof
 

@@ -20,7 +20,8 @@ from qlower.codegen.llvm.text import (
     constant,
     zero,
 )
-from qlower.codegen.program.module import ENTRY, CompiledObject, machine_code
+from qlower.codegen.program.compiled import ENTRY, CompiledObject
+from qlower.codegen.program.module import machine_code
 from qlower.codegen.skeletons.products.choose import vector_step
 from qlower.codegen.skeletons.products.step import VectorStep
 from qlower.codegen.targets.resolve import Target

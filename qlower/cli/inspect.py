@@ -23,8 +23,6 @@ from qlower.cli.output import add_format, print_table
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
-from qlower.dialects.qnn.attributes import CONTRACT, module_contract
-from qlower.model.layers import is_constant, layer_names
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -122,6 +120,8 @@ def _text(
     chosen: Sequence[str] | None,
     constants: bool,
 ) -> str:
+    from qlower.dialects.qnn.attributes import module_contract
+
     match level:
         case "qnn":
             return _ir(_with_contract(compilation), chosen, constants)
@@ -140,6 +140,7 @@ def _with_contract(compilation: Compilation) -> ModuleOp:
     from xdsl.dialects.builtin import StringAttr
 
     from qlower.contracts import load_contract
+    from qlower.dialects.qnn.attributes import CONTRACT
 
     if compilation.contract is None:
         return compilation.qnn
@@ -150,6 +151,7 @@ def _with_contract(compilation: Compilation) -> ModuleOp:
 
 
 def _ir(module: ModuleOp, chosen: Sequence[str] | None, constants: bool) -> str:
+    from qlower.model.layers import is_constant, layer_names
     from qlower.model.printing import readable_module, readable_operations
     from qlower.model.signature import main_function
 

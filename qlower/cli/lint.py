@@ -18,7 +18,6 @@ from qlower.cli.options import (
 from qlower.cli.output import add_format, print_table
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.diagnostics import QlowerError
-from qlower.dialects.qnn.attributes import module_contract
 
 if TYPE_CHECKING:
     from qlower.compilation import Compilation
@@ -64,6 +63,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the findings."""
     from qlower.compilation import Compilation
+    from qlower.dialects.qnn.attributes import module_contract
     from qlower.report.lint import lint, lint_table
 
     if not 2 <= options.accumulator_bits <= 63:

@@ -11,11 +11,10 @@ from itertools import count
 import numpy as np
 
 from qlower.codegen.llvm.binding import BINDING, LLJIT
-from qlower.codegen.program.module import ENTRY, CompiledObject
+from qlower.codegen.program.compiled import ENTRY, CompiledObject
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array, Signature
 from qlower.runtime.bound import BoundCall, KernelTimes
-from qlower.runtime.openmp import openmp_runtime
 
 _IDLE_ARENAS = 4
 """Arenas that are kept for the next call; more calls at once allocate their own."""
@@ -50,6 +49,8 @@ class Executable:
                 .export_symbol(ENTRY)
             )
             if compiled.flavour.threads > 1:
+                from qlower.runtime.openmp import openmp_runtime
+
                 for name, address in openmp_runtime().items():
                     builder = builder.import_symbol(name, address)
             name = f"qlower_{next(Executable._libraries)}"

@@ -26,7 +26,7 @@ from qlower.model.signature import (
 )
 
 if TYPE_CHECKING:
-    from qlower.codegen.program.module import CompiledObject
+    from qlower.codegen.program.compiled import CompiledObject
     from qlower.contracts.values import LoadContract
     from qlower.runtime.bound import BoundCall
     from qlower.runtime.executable import Executable

@@ -25,9 +25,8 @@ from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, Mod
 from xdsl.ir import Attribute
 from xdsl.printer import Printer
 
+from qlower.codegen.program.compiled import CompiledObject, Kernel
 from qlower.codegen.program.flavour import Flavour
-from qlower.codegen.program.module import CompiledObject
-from qlower.codegen.program.work import Kernel
 from qlower.codegen.targets.resolve import Target
 from qlower.contracts.plugins import plugin_contracts
 from qlower.diagnostics import LOGGER

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qlower.codegen.program.work import Kernel
+from qlower.codegen.program.compiled import Kernel
 from qlower.runtime.bound import BoundCall
 
 if TYPE_CHECKING:

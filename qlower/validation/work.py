@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from qlower.codegen.program.module import CompiledObject
+from qlower.codegen.program.compiled import CompiledObject
 from qlower.files.arrays import Array
 from qlower.model.signature import TensorSpec
 from qlower.runtime.executable import Executable

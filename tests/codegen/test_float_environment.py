@@ -18,8 +18,9 @@ from support.small_model import SMALL_MODEL
 import qlower
 from qlower.codegen.nests import blocks
 from qlower.codegen.program import team
+from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.flavour import PLAIN, Flavour
-from qlower.codegen.program.module import CompiledObject, compile_module
+from qlower.codegen.program.module import compile_module
 from qlower.codegen.targets.resolve import Target, host_target
 from qlower.interp import run_function
 from qlower.model.signature import Array

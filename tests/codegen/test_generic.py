@@ -14,7 +14,7 @@ from support.native import generic_levels, run_object
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower
-from qlower.codegen.program.module import CompiledObject
+from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.model.signature import Array
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel

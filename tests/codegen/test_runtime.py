@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.native import compile_text
 
-from qlower.codegen.program.module import CompiledObject
+from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.targets.resolve import host_target
 from qlower.diagnostics import QlowerError
 from qlower.runtime.executable import Executable

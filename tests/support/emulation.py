@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from qlower.codegen.program.module import ENTRY, CompiledObject
+from qlower.codegen.program.compiled import ENTRY, CompiledObject
 from qlower.model.signature import Array, Signature
 from support.aarch64 import AARCH64
 from support.arm_m import ARM_M

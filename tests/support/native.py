@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from qlower.codegen.llvm.binding import BINDING
 from qlower.codegen.nests.recognise import family_of
-from qlower.codegen.program.module import CompiledObject, compile_module
+from qlower.codegen.program.compiled import CompiledObject
+from qlower.codegen.program.module import compile_module
 from qlower.codegen.targets.resolve import Target, host_target, resolve_target
 from qlower.dialects.kernel import NestOp
 from qlower.model.signature import Array

@@ -13,7 +13,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from qlower.codegen.program.module import ENTRY, CompiledObject
+from qlower.codegen.program.compiled import ENTRY, CompiledObject
 from qlower.model.signature import Array, Signature
 
 _CUSTOM, _EXPORTS, _CODE, _DATA, _DATA_COUNT = 0, 7, 10, 11, 12

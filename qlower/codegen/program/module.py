@@ -14,52 +14,23 @@ code for several levels of an architecture; code for this process may have anoth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from qlower.codegen.llvm.binding import BINDING, ModuleRef, PassBuilder, TargetMachine
 from qlower.codegen.llvm.text import Module
+from qlower.codegen.program.compiled import ENTRY, CompiledObject
 from qlower.codegen.program.emit import Program
 from qlower.codegen.program.entry_point import entry_point
 from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.program.interface import Interface
 from qlower.codegen.program.levels import level_function
-from qlower.codegen.program.plan import ENTRY, Plan, plan
-from qlower.codegen.program.work import Kernel
+from qlower.codegen.program.plan import Plan, plan
 from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.dialects.kernel import ARENA_BYTES
 from qlower.model.signature import Signature, main_function
-
-
-@dataclass(frozen=True)
-class CompiledObject:
-    """Native code of a model, and how to call it.
-
-    `kernels` are the nests and copies in the order in which they run. `llvm_text` is
-    the IR before LLVM's optimizer, and `functions` are those of it by name; both are
-    empty when the object came from the cache.
-    """
-
-    object_bytes: bytes
-    signature: Signature
-    arena_bytes: int
-    target: Target
-    kernels: tuple[Kernel, ...] = ()
-    flavour: Flavour = PLAIN
-    llvm_text: str = ""
-    functions: Mapping[str, str] = field(default_factory=dict[str, str])
-
-    def without_text(self) -> CompiledObject:
-        """The code alone, as the cache has it."""
-        return replace(self, llvm_text="", functions={})
-
-    def assembly(self) -> str:
-        """The code as assembly text (compiled again)."""
-        machine = _machine(self.target)
-        return machine.emit_assembly(_optimised(self.llvm_text, self.target, machine))
 
 
 def compile_module(
@@ -148,6 +119,12 @@ def machine_code(text: str, target: Target) -> bytes:
     """The object of LLVM IR."""
     machine = _machine(target)
     return machine.emit_object(_optimised(text, target, machine))
+
+
+def assembly_text(text: str, target: Target) -> str:
+    """The assembly of LLVM IR."""
+    machine = _machine(target)
+    return machine.emit_assembly(_optimised(text, target, machine))
 
 
 def arena_bytes(function: FuncOp) -> int:

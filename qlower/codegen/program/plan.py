@@ -26,11 +26,11 @@ from qlower.codegen.nests.blocks import (
 )
 from qlower.codegen.nests.nest import Nest, analyse
 from qlower.codegen.nests.recognise import PRODUCT_FAMILIES, Contraction, Products
+from qlower.codegen.program.compiled import ENTRY, Kernel
 from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.program.float_environment import computes_floats
 from qlower.codegen.program.team import is_worthwhile
 from qlower.codegen.program.work import (
-    Kernel,
     copy_kernel,
     estimated_copy_nanoseconds,
     estimated_nanoseconds,
@@ -44,8 +44,6 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import CopyOp, NestOp, Schedule
 from qlower.model.layers import layer_name
 from qlower.model.signature import main_function
-
-ENTRY = "qlower_main"
 
 
 @dataclass(frozen=True)

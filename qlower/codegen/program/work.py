@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from math import prod
-from typing import Any
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import Operation, Region, SSAValue
 
 from qlower.codegen.nests.nest import Nest
+from qlower.codegen.program.compiled import Kernel
 from qlower.codegen.skeletons.choose import Skeleton
 from qlower.codegen.skeletons.contraction.tiling import VectorPlan
 from qlower.codegen.skeletons.depthwise.emit import WindowPlan
@@ -29,31 +28,6 @@ _BYTES_PER_NANOSECOND = 60.0
 
 _CYCLES_PER_OPERATION = 0.5
 """Estimated cycles of an operation of a region, for each vector of 32-bit lanes."""
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """One nest or copy of the compiled code.
-
-    `name` is that of its native function, of its first one where threads share it.
-    `layer` names the source layer, or several: `conv + add`, and `layers` each of them;
-    `family` is the nest's, or "copy"; `products` the multiply-accumulates of a sum of
-    products (else 0), `bytes` the size of all tensors that it reads and writes, weights
-    included.
-    """
-
-    name: str
-    layer: str
-    layers: tuple[str, ...]
-    family: str
-    products: int
-    bytes: int
-
-    @staticmethod
-    def from_json(entry: Mapping[str, Any]) -> Kernel:
-        """The kernel whose fields were written as JSON."""
-        fields: dict[str, Any] = {**entry, "layers": tuple(entry["layers"])}
-        return Kernel(**fields)
 
 
 def nest_kernel(name: str, nest: Nest, *, is_product: bool) -> Kernel:
