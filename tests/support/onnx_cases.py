@@ -211,6 +211,22 @@ def moving(
     return build
 
 
+def resizing(
+    scales: Sequence[float] = (), sizes: Sequence[int] = (), **attributes: Any
+) -> OnnxBuilder:
+    """Resize of stored values [1, 2, 4, 6]."""
+    build = OnnxBuilder()
+    build.input("x", (1, 2, 4, 6), "u1")
+    inputs = ["x", ""]
+    if scales:
+        inputs.append(build.constant(np.array(scales, np.float32)))
+    else:
+        inputs += ["", build.constant(np.array(sizes, np.int64))]
+    build.node("Resize", inputs, "y", **attributes)
+    build.output("y", "u1")
+    return build
+
+
 def pair(operator: str, scales: Sequence[float], **attributes: Any) -> OnnxBuilder:
     """A float operator between conversions of other scales, which isn't fused."""
     build = OnnxBuilder()
@@ -362,6 +378,19 @@ CASES: Mapping[str, Case] = {
     "split_sizes": partial(moving, "Split", (1, 4, 3, 2), [1, 3], outputs=2, axis=1),
     "gather": partial(moving, "Gather", (1, 4, 3, 2), 2, axis=1),
     "gather_slice": partial(moving, "Gather", (1, 4, 3, 2), [0, 2], axis=1),
+    "resize": partial(resizing, (1, 1, 2, 2)),
+    "resize_asymmetric": partial(
+        resizing,
+        sizes=(1, 2, 12, 18),
+        coordinate_transformation_mode="asymmetric",
+        nearest_mode="floor",
+    ),
+    "resize_smaller": partial(
+        resizing,
+        (1, 1, 0.5, 0.5),
+        coordinate_transformation_mode="asymmetric",
+        nearest_mode="floor",
+    ),
     "clip_between": partial(pair, "Clip", (0.05, 0.07), bounds=(-1.0, 6.0)),
     "relu_between": partial(pair, "Relu", (0.05, 0.03)),
     "max_pool_between": partial(pair, "MaxPool", (0.05, 0.03), **WINDOW),

@@ -15,6 +15,7 @@ from . import (
     layout,
     pooling,
     real,
+    resizing,
     slicing,
 )
 
@@ -28,6 +29,7 @@ IMPORTERS: Mapping[tuple[str, str], Entry] = {
     **layout.IMPORTERS,
     **pooling.IMPORTERS,
     **real.IMPORTERS,
+    **resizing.IMPORTERS,
     **slicing.IMPORTERS,
 }
 """Importer by the operator's domain and name."""
