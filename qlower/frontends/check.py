@@ -21,7 +21,7 @@ class Checked:
 
     @property
     def places(self) -> tuple[int | None, ...]:
-        """The line of each problem: in a `.tflite` file, the operator's number."""
+        """The line of each problem: in a binary file, the operator's number."""
         locations = [file_location(problem.location) for problem in self.problems]
         return tuple(place and place.line.data for place in locations)
 
@@ -34,6 +34,10 @@ def check_model(path: Path, options: ImportOptions) -> Checked:
             from qlower.frontends.tflite import check_tflite
 
             return Checked(file, tuple(check_tflite(file, options)))
+        if file.suffix == ".onnx":
+            from qlower.frontends.onnx import check_onnx
+
+            return Checked(file, tuple(check_onnx(file, options)))
         load(file, shapes=options.shapes, outputs=options.outputs)
     except QlowerError as error:
         return Checked(path, (error,))

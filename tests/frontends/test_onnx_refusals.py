@@ -14,6 +14,8 @@ from support.onnx_models import compare, optimized_graph
 
 import qlower
 from qlower.diagnostics import QlowerError
+from qlower.frontends.import_options import ImportOptions
+from qlower.frontends.onnx import check_onnx
 
 onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
 
@@ -61,6 +63,17 @@ def test_an_operator_that_stays_real(tmp_path: Path) -> None:
     ]
     model = qlower.load(path, outputs=["v4"])
     assert [spec.dtype for spec in model.outputs] == ["uint8"]
+
+
+def test_all_problems_are_found(tmp_path: Path) -> None:
+    build = group("LpNormalization", p=1)
+    value = build.node("NonZero", ["v6"])
+    build.node("Flatten", [value], "z")
+    build.output("z", "i8")
+    problems = check_onnx(build.save(tmp_path / "model.onnx"), ImportOptions())
+    kinds = [problem.message.split()[2] for problem in problems]
+    assert kinds == ["LpNormalization", "NonZero"]
+    assert not check_onnx(CASES["conv"]().save(tmp_path / "x.onnx"), ImportOptions())
 
 
 def test_types_that_are_not_8_bits(tmp_path: Path) -> None:

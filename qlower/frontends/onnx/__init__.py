@@ -17,10 +17,11 @@ from qlower.diagnostics import QlowerError
 from qlower.files.journal import read_file
 
 from ..import_options import ImportOptions
-from .importer import build_module
+from .importer import build_module, find_problems
 from .reader import read_model
+from .schema import Model
 
-__all__ = ["import_onnx"]
+__all__ = ["check_onnx", "import_onnx"]
 
 
 def import_onnx(
@@ -36,15 +37,19 @@ def import_onnx(
     when the file can't be read, is damaged, or has something that is not supported; the
     message names node, operand, value and the legal range.
     """
-    folder = None
+    return build_module(_read(path_or_bytes, name), options or ImportOptions())
+
+
+def check_onnx(path: Path, options: ImportOptions) -> list[QlowerError]:
+    """Everything that keeps `import_onnx` from reading a file."""
+    return find_problems(_read(path, str(path)), options)
+
+
+def _read(path_or_bytes: str | Path | bytes, name: str) -> Model:
     if isinstance(path_or_bytes, bytes):
-        data = path_or_bytes
-    else:
-        folder = Path(path_or_bytes).parent
-        try:
-            data = read_file(path_or_bytes)
-        except OSError as error:
-            raise QlowerError(
-                f"cannot read {path_or_bytes}: {error.strerror}"
-            ) from None
-    return build_module(read_model(data, name, folder), options or ImportOptions())
+        return read_model(path_or_bytes, name, None)
+    try:
+        data = read_file(path_or_bytes)
+    except OSError as error:
+        raise QlowerError(f"cannot read {path_or_bytes}: {error.strerror}") from None
+    return read_model(data, name, Path(path_or_bytes).parent)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .context import NodeContext
-from .graph import TYPE_NAMES
+from .graph import TYPE_NAMES, Node
 from .schema import Array, Constant
 
 Integers = NDArray[np.int64]
@@ -20,6 +20,11 @@ MAX_FOLDED = 1 << 12
 """Elements of a result; shapes have fewer."""
 
 BY_NUMBER = {6: "int32", 7: "int64", 1: "float32"}
+
+
+def is_folded(node: Node) -> bool:
+    """Whether nodes of this kind may be computed when a model is read."""
+    return not node.domain and node.kind in ("Shape", "Size", *FOLDERS)
 
 
 def fold(node: NodeContext) -> bool:

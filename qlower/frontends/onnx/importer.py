@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
 
-from qlower.diagnostics import printable_path
+from qlower.diagnostics import QlowerError, printable_path
 from qlower.dialects.qnn.attributes import CONTRACT, REMARKS
 from qlower.model.names import short_names
 
@@ -16,7 +16,8 @@ from ..orders import identity
 from ..site import Site
 from ..values import Element, FunctionBuilder, Place, Value
 from .context import OTHER_STORED_TYPES, PLAIN_TYPES, STORED_TYPES, NodeContext
-from .folding import fold
+from .entry import Entry
+from .folding import fold, is_folded
 from .graph import Graph, Node, hoist_constants
 from .operators import IMPORTERS
 from .quantizations import find_quantization
@@ -38,6 +39,19 @@ def build_module(model: Model, options: ImportOptions) -> ModuleOp:
     return _GraphImporter(model, options).build()
 
 
+def find_problems(model: Model, options: ImportOptions) -> list[QlowerError]:
+    """Everything that keeps the model from being imported.
+
+    Of what depends on an operator that isn't supported, its kind is looked at only.
+    """
+    problems: list[QlowerError] = []
+    try:
+        _GraphImporter(model, options).build(problems)
+    except QlowerError as error:
+        problems.append(error)
+    return problems
+
+
 class _GraphImporter:
     """The function under construction: the values so far, by their names."""
 
@@ -54,8 +68,11 @@ class _GraphImporter:
         )
         self.values: dict[str, Value] = {}
         self.skipped: set[Node] = set()
+        self.lost: set[str] = set()
+        """Values that are known to be no part of the module."""
 
-    def build(self) -> ModuleOp:
+    def build(self, problems: list[QlowerError] | None = None) -> ModuleOp:
+        """The module; with a list for problems, the first one is raised at the end."""
         model, graph = self.model, self.graph
         if self.options.outputs:
             graph.needed()
@@ -65,8 +82,14 @@ class _GraphImporter:
         graph.needed()
         names = [self.argument(port) for port in model.inputs if self.is_kept(port)]
         for node in graph.ordered():
-            if node not in self.skipped:
+            if node in self.skipped:
+                continue
+            if problems is None:
                 self.import_node(node)
+            else:
+                self.check_node(node, problems)
+        if problems:
+            raise problems.pop()
         if not graph.outputs:
             raise self.site.error("no outputs, expected at least 1")
         outputs = [(name, self.returned(name)) for name in graph.outputs]
@@ -183,19 +206,34 @@ class _GraphImporter:
             )
         return wanted
 
+    def check_node(self, node: Node, problems: list[QlowerError]) -> None:
+        """Import a node, and take down why that can't be."""
+        try:
+            if self.lost.isdisjoint(node.inputs):
+                self.import_node(node)
+                return
+            if not is_folded(node):
+                self.importer_of(node)
+        except QlowerError as error:
+            problems.append(error)
+        self.lost.update(node.outputs)
+
+    def importer_of(self, node: Node) -> Entry:
+        """The entry of the table of operators, or an error that says why none is."""
+        found = IMPORTERS.get((node.domain, node.kind))
+        if found is not None:
+            return found
+        message = "this operator is not supported"
+        if (reason := self.unfused.get(node)) is not None:
+            message = f"it stays real: {reason}; real numbers are not supported here"
+        context = NodeContext(self, node)
+        raise context.error(message, help=self.way_out(node))
+
     def import_node(self, node: Node) -> None:
         context = NodeContext(self, node)
         if fold(context):
             return
-        found = IMPORTERS.get((node.domain, node.kind))
-        if found is None:
-            reason = self.unfused.get(node)
-            message = "this operator is not supported"
-            if reason is not None:
-                message = (
-                    f"it stays real: {reason}; real numbers are not supported here"
-                )
-            raise context.error(message, help=self.way_out(node))
+        found = self.importer_of(node)
         for what, count, (low, high) in (
             ("operands", len(node.inputs), found.inputs),
             ("results", len(node.outputs), found.outputs),
