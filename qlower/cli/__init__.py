@@ -78,6 +78,7 @@ def make_parser() -> ArgumentParser:
         "contract.",
         epilog=f"{EXAMPLE}\n{exit_codes()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument(
         "-V", "--version", action="version", version=f"qlower {__version__}"

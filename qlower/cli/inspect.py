@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from qlower.cli.exit_codes import UsageError
 from qlower.cli.options import (
     add_command,
     add_contract,
@@ -77,6 +78,11 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Lower as far as asked for, and print."""
+    if options.format != "plain" and not options.stats:
+        raise UsageError(
+            f"--format {options.format} is for the table of layers",
+            help="inspect MODEL --stats prints it",
+        )
     compilation = make_compilation(options)
     chosen = None
     if options.layer is not None:

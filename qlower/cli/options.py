@@ -33,6 +33,7 @@ def add_command(
         epilog=f"example:\n{example}",
         parents=[common],
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,  # --layer is no --layer-contract
     )
 
 

@@ -26,7 +26,10 @@ SUFFIXES = (".mlir", ".tflite", ".onnx")
 
 KNOWN_UNSUPPORTED = {
     ".mlirbc": "MLIR bytecode can't be read; print it as text with mlir-opt first",
-    ".pt2": "PyTorch models can't be read yet",
+    **dict.fromkeys(
+        (".pt", ".pt2", ".pth"),
+        "PyTorch models can't be read; torch.onnx.export writes an .onnx file",
+    ),
 }
 
 

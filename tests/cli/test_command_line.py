@@ -50,6 +50,8 @@ def test_version(word: str, capsys: Capture):
         ("inspect m --fast", "arguments: --fast", "see qlower inspect --help"),
         ("inspect m n", "unrecognized arguments: n", "see qlower inspect --help"),
         ("inspect m --at arit", "invalid choice: 'arit'", "did you mean 'arith'?"),
+        ("run m --layer x", "unrecognized arguments: --layer", "see qlower run --help"),
+        ("inspect m --json", "--format json is for the table", "--stats prints it"),
         ("contracts show", "needs the name of a contract", ""),
         ("run m --threads x", "invalid int value: 'x'", "see qlower run --help"),
     ],
