@@ -28,6 +28,7 @@ OPTIONS_KINDS = {
     "CONCATENATION": "ConcatenationOptions",
     "CONV_2D": "Conv2DOptions",
     "ARG_MIN": "ArgMinOptions",
+    "CONV_3D": "Conv3DOptions",
     "CUMSUM": "CumsumOptions",
     "DIV": "DivOptions",
     "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",

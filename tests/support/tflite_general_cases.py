@@ -303,14 +303,30 @@ PLAIN: dict[str, Callable[[], bytes]] = {
 }
 """Models of plain numbers, and of 8-bit values that are only compared."""
 
-WINDOW = {"stride_h": 2, "stride_w": 1, "padding": 0}
-KERNEL = {"filter_height": 3, "filter_width": 2, "fused_activation_function": 1}
-DILATION = {"dilation_h_factor": 1, "dilation_w_factor": 2}
+WINDOW: dict[str, Option] = {"stride_h": 2, "stride_w": 1, "padding": 0}
+KERNEL: dict[str, Option] = {
+    "filter_height": 3,
+    "filter_width": 2,
+    "fused_activation_function": 1,
+}
+DILATION: dict[str, Option] = {"dilation_h_factor": 1, "dilation_w_factor": 2}
 _random = np.random.default_rng(11)
 
 
 def _weights(*shape: int) -> NDArray[np.float32]:
     return _random.normal(0, 1, shape).astype(np.float32)
+
+
+def half_weights() -> bytes:
+    """FULLY_CONNECTED whose weights are float16, widened by a DEQUANTIZE."""
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (3, 14), "float32")
+    half = builder.tensor("h", (5, 14), "float16", data=_weights(5, 14))
+    w = builder.tensor("w", (5, 14), "float32")
+    builder.operator("DEQUANTIZE", [half], [w])
+    y = builder.tensor("y", (3, 5), "float32")
+    builder.operator("FULLY_CONNECTED", [x, w, -1], [y], {})
+    return builder.build([x], [y])
 
 
 REAL: dict[str, Callable[[], bytes]] = {
@@ -338,6 +354,7 @@ REAL: dict[str, Callable[[], bytes]] = {
         "float32 3x5",
         options={"fused_activation_function": 3},
     ),
+    "fully_connected_half": half_weights,
     "avg_pool2d_float": model(
         "AVERAGE_POOL_2D",
         ["float32 2x5x6x3"],
@@ -350,6 +367,24 @@ REAL: dict[str, Callable[[], bytes]] = {
         "float32 2x3x6x3",
         options={**WINDOW, **KERNEL},
     ),
+    "conv3d_float": model(
+        "CONV_3D",
+        ["float32 1x3x4x5x2", _weights(2, 3, 2, 2, 3), _weights(3)],
+        "float32 1x3x4x3x3",
+        options={
+            "stride_d": 1,
+            "stride_h": 1,
+            "stride_w": 2,
+            "dilation_d_factor": 1,
+            "dilation_h_factor": 1,
+            "dilation_w_factor": 1,
+        },
+    ),
+    "softmax_float": model(
+        "SOFTMAX", ["float32 64x40"], "float32 64x40", options={"beta": 0.9}
+    ),
+    "exp_float": model("EXP", ["float32 1024"], "float32 1024"),
+    "logistic_float": model("LOGISTIC", ["float32 1024"], "float32 1024"),
     "mean_float": model(
         "MEAN", ["float32 2x5x6x3", [1, 2]], "float32 2x3", options={"keep_dims": False}
     ),

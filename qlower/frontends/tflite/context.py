@@ -17,7 +17,7 @@ from qlower.files.arrays import Array
 
 from ..site import Site
 from .schema import Operator, OptionValue, Tensor
-from .types import Element, tensor_type
+from .types import Element, checked_shape, tensor_type
 
 ACTIVATIONS: Mapping[int, str | None] = {
     0: None,
@@ -30,6 +30,7 @@ ACTIVATIONS: Mapping[int, str | None] = {
 ARRAY_TYPES = {
     "INT32": np.dtype("<i4"),
     "INT64": np.dtype("<i8"),
+    "FLOAT16": np.dtype("<f2"),
     "FLOAT32": np.dtype("<f4"),
     "BOOL": np.dtype(np.bool_),
 }
@@ -204,7 +205,7 @@ class OperatorContext(Site):
         tensor = self.input(number)
         data = self.constant(number)
         dtype = ARRAY_TYPES[tensor.type]
-        shape = tensor_type(tensor, self).get_shape()
+        shape = checked_shape(tensor, self)
         expected = math.prod(shape) * dtype.itemsize
         if len(data) != expected:
             raise self.error(

@@ -249,6 +249,11 @@ def _cast(op: OperatorContext) -> Array:
     return op.array(0)
 
 
+def _widened(op: OperatorContext) -> Array:
+    """Weights in float16, which converters widen by a DEQUANTIZE."""
+    return op.array(0)
+
+
 _COMPARISONS: Mapping[str, Callable[..., Array]] = {
     "EQUAL": np.equal,
     "NOT_EQUAL": np.not_equal,
@@ -284,6 +289,7 @@ EVALUATORS: Mapping[str, Evaluator] = {
     "BROADCAST_TO": Evaluator(_broadcast_to, (2, 2), moves=True),
     "BROADCAST_ARGS": Evaluator(_broadcast_arguments, (2, 2)),
     "RANGE": Evaluator(_range, (3, 3)),
+    "DEQUANTIZE": Evaluator(_widened, (1, 1), moves=True),
     "CAST": Evaluator(_cast, (1, 1)),
     "ADD": Evaluator(_numpy(np.add), (2, 2), "AddOptions"),
     "SUB": Evaluator(_numpy(np.subtract), (2, 2), "SubOptions"),

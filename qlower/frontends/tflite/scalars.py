@@ -12,13 +12,20 @@ from xdsl.utils.hints import isa
 from qlower.dialects.fixed import ConvertOp, RoundingMode
 from qlower.model.nests import Nest, scalar_constant
 
+from .exponential import exponential
+
 
 @dataclass(frozen=True, slots=True)
 class Scalars:
-    """Adds steps to a nest; integers are signed unless `is_unsigned`."""
+    """Adds steps to a nest; integers are signed unless `is_unsigned`.
+
+    Real numbers that are `of_bytes` have 256 values: what they become is tabulated, and
+    functions are what `math` says, rounded once.
+    """
 
     nest: Nest
     is_unsigned: bool = False
+    of_bytes: bool = False
 
     def step(self, operation: Operation) -> SSAValue:
         return self.nest.add(operation).results[0]
@@ -84,7 +91,9 @@ class Scalars:
         return self.step(arith.XOrIOp(x, self.constant(1, i1)))
 
     def exp(self, x: SSAValue) -> SSAValue:
-        return self.step(math.ExpOp(x))
+        if self.of_bytes:
+            return self.step(math.ExpOp(x))
+        return exponential(self.nest, x)
 
     def log(self, x: SSAValue) -> SSAValue:
         return self.step(math.LogOp(x))

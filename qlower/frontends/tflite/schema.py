@@ -23,6 +23,16 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
         "dilation_w_factor",
         "fused_activation_function",
     ),
+    "Conv3DOptions": (
+        "padding",
+        "stride_d",
+        "stride_h",
+        "stride_w",
+        "dilation_d_factor",
+        "dilation_h_factor",
+        "dilation_w_factor",
+        "fused_activation_function",
+    ),
     "DepthwiseConv2DOptions": (
         "padding",
         "stride_h",

@@ -53,7 +53,7 @@ def tensor_type(tensor: Tensor, site: Site) -> TensorType[Element]:
         raise site.error(f"{tensor}: variable tensors (state) are not supported")
     if tensor.is_sparse:
         raise site.error(f"{tensor}: sparse tensors are not supported")
-    return TensorType(_element_type(tensor, site), _checked_shape(tensor, site))
+    return TensorType(_element_type(tensor, site), checked_shape(tensor, site))
 
 
 def constant_value(
@@ -72,7 +72,8 @@ def constant_value(
     return DenseIntOrFPElementsAttr(TensorType(stored, shape), BytesAttr(data))
 
 
-def _checked_shape(tensor: Tensor, site: Site) -> tuple[int, ...]:
+def checked_shape(tensor: Tensor, site: Site) -> tuple[int, ...]:
+    """The sizes of `tensor`, each at least 1, and not too many elements."""
     shape = tensor.shape
     if len(shape) > MAX_RANK:
         raise site.error(f"{tensor}: rank {len(shape)} is out of range [0, {MAX_RANK}]")

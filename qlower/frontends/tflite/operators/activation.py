@@ -26,6 +26,7 @@ from .plain import (
     map_one,
     scalars,
 )
+from .real import either, import_real_softmax
 
 
 def _activation(
@@ -157,7 +158,9 @@ IMPORTERS = {
         (1, 1),
         "LeakyReluOptions",
     ),
-    "SOFTMAX": Importer(import_softmax, (1, 1), "SoftmaxOptions"),
+    "SOFTMAX": Importer(
+        either(import_real_softmax, import_softmax), (1, 1), "SoftmaxOptions"
+    ),
     "ARG_MAX": Importer(import_arg_max, (2, 2), "ArgMaxOptions"),
     "ARG_MIN": Importer(import_arg_min, (2, 2), "ArgMinOptions"),
 }

@@ -17,6 +17,7 @@ from ..window import read_window
 from .real import (
     either,
     import_real_conv2d,
+    import_real_conv3d,
     import_real_depthwise,
     import_real_fully_connected,
     is_real,
@@ -145,5 +146,6 @@ IMPORTERS = {
     "FULLY_CONNECTED": Importer(
         import_fully_connected, (2, 3), "FullyConnectedOptions"
     ),
+    "CONV_3D": Importer(import_real_conv3d, (2, 3), "Conv3DOptions"),
     "BATCH_MATMUL": Importer(import_batch_matmul, (2, 2), "BatchMatMulOptions"),
 }

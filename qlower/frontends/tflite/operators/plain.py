@@ -64,7 +64,8 @@ def check_type(op: OperatorContext, legal: tuple[str, ...]) -> None:
 
 def scalars(op: OperatorContext, rank_of: tuple[int, ...], number: int = 0) -> Scalars:
     """A nest over a shape, for steps on elements of the type of an operand."""
-    return Scalars(start(op, rank_of), op.input(number).type == "UINT8")
+    of_bytes = isinstance(op.value(number).owner, qnn.DequantizeOp)
+    return Scalars(start(op, rank_of), op.input(number).type == "UINT8", of_bytes)
 
 
 def unary(compute: Unary, legal: tuple[str, ...] = REAL) -> Importer:
@@ -316,6 +317,7 @@ IMPORTERS = {
         STORED,
         "highest",
     ),
+    "REDUCE_PROD": reduction(Scalars.multiply, NUMBERS, "1"),
     "REDUCE_ANY": reduction(lambda s, b, x: s.logical("or", b, x), BOOLEAN, "0"),
     "REDUCE_ALL": reduction(lambda s, b, x: s.logical("and", b, x), BOOLEAN, "1"),
 }

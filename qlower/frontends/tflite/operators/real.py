@@ -23,7 +23,16 @@ from qlower.model.nests import Index, Nest
 from ..context import OperatorContext
 from ..nests import finish, start
 from ..scalars import Scalars
-from ..window import MAX_KERNEL, Window, read_window
+from ..window import (
+    MAX_DILATION,
+    MAX_KERNEL,
+    MAX_STRIDE,
+    SAME,
+    VALID,
+    Window,
+    read_window,
+    same_padding,
+)
 from .plain import ACTIVATION_BOUNDS, check_type, reduced_shape
 
 REAL = ("FLOAT32",)
@@ -130,6 +139,75 @@ def import_real_mean(op: OperatorContext) -> None:
     count = steps.constant(float(math.prod(shape[dim] for dim in axes)), f32)
     mean = steps.divide(nest.input(sums, range(len(kept))), count)
     finish(op, _reshaped(op, nest.build([mean])[0], result))
+
+
+def import_real_softmax(op: OperatorContext) -> None:
+    """The largest of each row, the sum of exponentials, the quotients."""
+    beta = op.real("beta")
+    shape = op.shape(0)
+    if not shape:
+        raise op.error(f"{op.input(0)}: rank 0, expected at least 1")
+    rows, loops = shape[:-1], range(len(shape))
+    nest = start(op, shape, reductions=1)
+    steps = Scalars(nest)
+    x = nest.input(op.value(0), loops)
+    init = nest.emitter.filled(rows, f32, LOWEST)
+    (most,) = nest.reduce([init], lambda before: [steps.larger(before[0], x)])
+    nest = start(op, shape)
+    steps = Scalars(nest)
+    below = steps.subtract(nest.input(op.value(0), loops), nest.input(most, loops[:-1]))
+    scaled = steps.multiply(below, steps.constant(beta, f32))
+    (terms,) = nest.build([steps.exp(scaled)])
+    nest = start(op, shape, reductions=1)
+    steps = Scalars(nest)
+    term = nest.input(terms, loops)
+    init = nest.emitter.filled(rows, f32, 0.0)
+    (sums,) = nest.reduce([init], lambda before: [steps.add(before[0], term)])
+    nest = start(op, shape)
+    steps = Scalars(nest)
+    numerator, denominator = nest.input(terms, loops), nest.input(sums, loops[:-1])
+    finish(op, nest.build([steps.divide(numerator, denominator)])[0])
+
+
+def import_real_conv3d(op: OperatorContext) -> None:
+    """Loops (n, z, y, x, f | kz, ky, kx, c); weights are [kz, ky, kx, c, f]."""
+    batch, *image, channels = op.shape(0, rank=5)
+    *kernel, depth, filters = op.shape(1, rank=5)
+    if depth != channels:
+        raise op.error(f"{depth} channels of weights, expected {channels}")
+    names = "dhw"
+    strides = [op.option(f"stride_{side}", 1, MAX_STRIDE) for side in names]
+    dilations = [
+        op.option(f"dilation_{side}_factor", 1, MAX_DILATION) for side in names
+    ]
+    pads = [(0, 0)] * 3
+    if op.option("padding", SAME, VALID) == SAME:
+        pads = [
+            same_padding(*sizes)
+            for sizes in zip(image, kernel, strides, dilations, strict=True)
+        ]
+    padded = [sum(pad) + size for pad, size in zip(pads, image, strict=True)]
+    result = [
+        (size - (taps - 1) * dilation - 1) // stride + 1
+        for size, taps, stride, dilation in zip(
+            padded, kernel, strides, dilations, strict=True
+        )
+    ]
+    if min(result) < 1:
+        raise op.error(f"a window of {kernel} does not fit into an image of {image}")
+    source = op.value(0)
+    if padded != image:
+        type = TensorType(f32, (batch, *padded, channels))
+        low, high = ((0, *(pad[end] for pad in pads), 0) for end in (0, 1))
+        source = op.emit(qnn.PadOp(source, type, low=low, high=high), "pad")
+    nest = start(op, (batch, *result, filters, *kernel, channels), reductions=4)
+    taps = [
+        AffineDimExpr(1 + side) * strides[side]
+        + AffineDimExpr(5 + side) * dilations[side]
+        for side in range(3)
+    ]
+    x = nest.input(source, [0, *taps, 8])
+    _finish(op, _sum_products(nest, x, nest.input(op.value(1), [5, 6, 7, 8, 4])))
 
 
 def either(
