@@ -306,22 +306,30 @@ func.func @sum(%accumulator: i32) -> i32 {
 func.func private @add_operands(
     %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
     %rhs_zero_point: i32) -> (i32, i32, f64) {
+  %twice = func.call @twice_the_larger() : () -> f64
+  %left_shift = arith.constant 20 : i32
+  %lhs_scaled = func.call @on_common_scale(%lhs, %lhs_scale, %lhs_zero_point, %twice, %left_shift) : (i32, f32, i32, f64, i32) -> i32
+  %rhs_scaled = func.call @on_common_scale(%rhs, %rhs_scale, %rhs_zero_point, %twice, %left_shift) : (i32, f32, i32, f64, i32) -> i32
+  return %lhs_scaled, %rhs_scaled, %twice : i32, i32, f64
+}
+
+func.func private @twice_the_larger(%lhs_scale: f32, %rhs_scale: f32) -> f64 {
   %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
   %larger64 = arith.extf %larger : f32 to f64
   %two = arith.constant 2.0 : f64
   %twice = arith.mulf %larger64, %two : f64
-  %left_shift = arith.constant 20 : i32
-  %lhs64 = arith.extf %lhs_scale : f32 to f64
-  %lhs_real = arith.divf %lhs64, %twice : f64
-  %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
-  %lhs_shifted = arith.shli %lhs_centred, %left_shift : i32
-  %lhs_scaled = func.call @multiply_by_real(%lhs_shifted, %lhs_real) : (i32, f64) -> i32
-  %rhs64 = arith.extf %rhs_scale : f32 to f64
-  %rhs_real = arith.divf %rhs64, %twice : f64
-  %rhs_centred = arith.subi %rhs, %rhs_zero_point : i32
-  %rhs_shifted = arith.shli %rhs_centred, %left_shift : i32
-  %rhs_scaled = func.call @multiply_by_real(%rhs_shifted, %rhs_real) : (i32, f64) -> i32
-  return %lhs_scaled, %rhs_scaled, %twice : i32, i32, f64
+  return %twice : f64
+}
+
+// An operand in steps of the common scale over 2^left_shift.
+func.func private @on_common_scale(
+    %stored: i32, %scale: f32, %zero_point: i32, %twice: f64, %left_shift: i32) -> i32 {
+  %wide = arith.extf %scale : f32 to f64
+  %real = arith.divf %wide, %twice : f64
+  %centred = arith.subi %stored, %zero_point : i32
+  %shifted = arith.shli %centred, %left_shift : i32
+  %result = func.call @multiply_by_real(%shifted, %real) : (i32, f64) -> i32
+  return %result : i32
 }
 
 func.func private @add_output(%sum: i32, %twice: f64) -> i32 {
@@ -802,16 +810,8 @@ func.func @squared_difference(
   %twice_f = arith.mulf %two, %larger : f32
   %twice = arith.extf %twice_f : f32 to f64
   %left_shift = arith.constant 7 : i32
-  %lhs64 = arith.extf %lhs_scale : f32 to f64
-  %lhs_real = arith.divf %lhs64, %twice : f64
-  %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
-  %lhs_shifted = arith.shli %lhs_centred, %left_shift : i32
-  %lhs_scaled = func.call @multiply_by_real(%lhs_shifted, %lhs_real) : (i32, f64) -> i32
-  %rhs64 = arith.extf %rhs_scale : f32 to f64
-  %rhs_real = arith.divf %rhs64, %twice : f64
-  %rhs_centred = arith.subi %rhs, %rhs_zero_point : i32
-  %rhs_shifted = arith.shli %rhs_centred, %left_shift : i32
-  %rhs_scaled = func.call @multiply_by_real(%rhs_shifted, %rhs_real) : (i32, f64) -> i32
+  %lhs_scaled = func.call @on_common_scale(%lhs, %lhs_scale, %lhs_zero_point, %twice, %left_shift) : (i32, f32, i32, f64, i32) -> i32
+  %rhs_scaled = func.call @on_common_scale(%rhs, %rhs_scale, %rhs_zero_point, %twice, %left_shift) : (i32, f32, i32, f64, i32) -> i32
   %difference = arith.subi %lhs_scaled, %rhs_scaled : i32
   %square = arith.muli %difference, %difference : i32
   %product = arith.mulf %twice, %twice : f64

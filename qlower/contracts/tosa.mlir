@@ -204,14 +204,6 @@ func.func private @add_operand(%centred: i32, %scale: f32, %twice: f64) -> i32 {
   return %result : i32
 }
 
-func.func private @twice_the_larger(%lhs_scale: f32, %rhs_scale: f32) -> f64 {
-  %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
-  %larger64 = arith.extf %larger : f32 to f64
-  %two = arith.constant 2.0 : f64
-  %twice = arith.mulf %larger64, %two : f64
-  return %twice : f64
-}
-
 func.func private @rescale_sum(%sum: i32, %twice: f64, %output_scale: f32) -> i32 {
   %two_to_20 = arith.constant 1048576.0 : f64
   %output64 = arith.extf %output_scale : f32 to f64
