@@ -27,7 +27,7 @@
 // # Not matched
 // - auto_pad = SAME: the evaluator takes the padding from the wrong dimensions.
 // - Sums of products beyond 2^31 wrap here.
-// - Scales of float16, which combine in float16 there.
+// - Scales of float16 elsewhere than in QLinearMatMul, where they combine in float16.
 //
 // # Checked against
 // onnx 1.21.0, live: a million outputs of layers drawn at exact and near ties, and all codes of
@@ -43,15 +43,31 @@ module attributes {
   contract.base = "_steps"
 } {
 
-// In numpy a product of int32 and float32 is one in float64.
-func.func private @steps_of(%accumulator: i32, %output_zero_point: i32) -> f64 {
-  %ratio = func.call @product_ratio() : () -> f32
+// In numpy a product of int32 and a float is one in float64.
+func.func private @steps_of(
+    %accumulator: i32, %output_zero_point: i32, %half_scales: i1) -> f64 {
+  %exact = func.call @product_ratio() : () -> f32
+  %rounded = func.call @half_ratio() : () -> f32
+  %ratio = arith.select %half_scales, %rounded, %exact : f32
   %multiplier = arith.extf %ratio : f32 to f64
   %sum = arith.sitofp %accumulator : i32 to f64
   %scaled = arith.mulf %sum, %multiplier : f64
   %z = arith.sitofp %output_zero_point : i32 to f64
   %result = arith.addf %scaled, %z : f64
   return %result : f64
+}
+
+// The ratio of float16 scales in float16: numpy's product and quotient are those of float32,
+// rounded once more.
+func.func private @half_ratio(
+    %input_scale: f32, %weight_scale: f32, %output_scale: f32) -> f32 {
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %half_step = arith.truncf %step : f32 to f16
+  %step_again = arith.extf %half_step : f16 to f32
+  %ratio = arith.divf %step_again, %output_scale : f32
+  %half_ratio = arith.truncf %ratio : f32 to f16
+  %result = arith.extf %half_ratio : f16 to f32
+  return %result : f32
 }
 
 // op_qlinear_conv.py; it clamps before it rounds, which makes no difference.

@@ -105,6 +105,9 @@ _BINARY = _inlined(
         "lhs_is_scalar": i1,
     },
 )
+# Whether the scales are numbers of float16, to be combined in that: in a product of
+# computed matrices alone, by a contract that asks.
+_HALF_SCALES: Values = {"half_scales": i1}
 _ACCUMULATOR_RANGE = {
     # The smallest and largest accumulator of each channel, before it wraps, over all
     # stored inputs.
@@ -130,6 +133,7 @@ _CONTRACTION = _inlined(
         "real_bias": f32,
         **_LAYER,
         **_ACCUMULATOR_RANGE,
+        **_HALF_SCALES,
         **_INPUT,
         **_operand("weight"),
         **_OUTPUT,
@@ -179,7 +183,7 @@ RULES: Mapping[str, RuleSignature] = {
     "linear_product": _LINEAR_PRODUCT,
     "matmul": _inlined(
         {"accumulator": i32},
-        {**_ACCUMULATOR_RANGE, **_FACTORS, **_OUTPUT},
+        {**_ACCUMULATOR_RANGE, **_HALF_SCALES, **_FACTORS, **_OUTPUT},
     ),
     # Between a bias in real numbers and one that can be added to an accumulator.
     "quantize_bias": RuleSignature({}, {"real_bias": f32, **_BIAS_SCALES}),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.dialects.builtin import StringAttr, TensorType, f16
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
@@ -156,6 +156,7 @@ def contraction_values(
         **operand_values("input", op.input.type),
         **operand_values("weight", op.weight.type),
         **activation_values(contract, op.result.type, op.activation),
+        "half_scales": np.array(False),
     }
     wanted = contract.rule(contraction_rule(op)).values
     if "bias" in wanted:
@@ -284,7 +285,13 @@ def matmul_values(contract: Contract, op: qnn.MatMulOp) -> Values:
     """All that is constant about a product of matrices."""
     reach = accumulator_range(op)
     assert reach is not None
+    is_half = quantized_element(op.result.type).expressed_type == f16
+    if is_half and "half_scales" not in contract.rule("matmul").values:
+        raise QlowerError(
+            f"contract {contract.name} has no arithmetic for scales of f16", op.location
+        )
     return {
+        "half_scales": np.array(is_half),
         **_factor_values(op),
         **activation_values(contract, op.result.type, op.activation),
         "accumulator_min": np.array(reach.minimum, np.int64),

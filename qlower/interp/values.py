@@ -19,6 +19,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import (
+    Float16Type,
     Float32Type,
     Float64Type,
     IndexType,
@@ -44,6 +45,7 @@ class Poison(Exception):
 
 
 FLOAT_DTYPES: dict[type[Attribute], np.dtype[Any]] = {
+    Float16Type: np.dtype(np.float16),
     Float32Type: np.dtype(np.float32),
     Float64Type: np.dtype(np.float64),
 }

@@ -51,6 +51,7 @@ def layers(draw: Draw) -> Iterator[RandomLayer]:
     yield of_pairs(draw, lambda a, b, y: qnn.SubOp(a, b, y).result)
     yield of_products(draw, lambda a, b, y: qnn.MulOp(a, b, y).result)
     yield of_columns(draw)
+    yield of_columns(draw, half=True)
     yield of_accumulators(draw, convolved=True)
     yield conv2d(draw)
     yield depthwise_conv2d(draw)

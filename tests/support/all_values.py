@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, f16
 from xdsl.ir import Attribute, SSAValue
 
 import qlower
 from qlower.compilation import Compilation
 from qlower.dialects import qnn
-from qlower.dialects.quant import quantized_element
+from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.interp.values import Array
 from qlower.model.build import constant, make_module, quantized
 from support import edge_values
@@ -77,13 +77,28 @@ def of_products(draw: Draw, make: Binary) -> RandomLayer:
     return RandomLayer(module, [lhs, rhs])
 
 
-def of_columns(draw: Draw) -> RandomLayer:
-    """The matrix product of all codes with all codes."""
+def of_columns(draw: Draw, *, half: bool = False) -> RandomLayer:
+    """The matrix product of all codes with all codes; with scales of float16 if `half`
+    is set."""
     codes = edge_values.every_pair(draw.dtype)[1][0]
     a, b = draw.activation((256, 1)), draw.activation((1, 256))
     y = _result(draw, (256, 256), 64 * _scale(a) * _scale(b))
+    if half:
+        a, b, y = (_with_half_scale(type) for type in (a, b, y))
     module = make_module([a, b], lambda a, b: [qnn.MatMulOp(a, b, y).result])
     return RandomLayer(module, [codes.reshape(256, 1), codes.reshape(1, 256)])
+
+
+def _with_half_scale(type: TensorType[Attribute]) -> TensorType[Attribute]:
+    element = quantized_element(type)
+    half = QuantizedType.per_tensor(
+        8,
+        element.signed,
+        float(np.float16(element.scale)),
+        element.zero_point,
+        expressed=f16,
+    )
+    return TensorType(half, type.get_shape())
 
 
 def of_accumulators(draw: Draw, *, convolved: bool = False) -> RandomLayer:

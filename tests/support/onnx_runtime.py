@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import f16
 from xdsl.dialects.func import FuncOp, ReturnOp
 
 from qlower.contracts.values import ACTIVATION_BOUNDS
@@ -45,7 +46,8 @@ class Graph:
 
     def scale(self, type: QuantizedType) -> str:
         """One number, or one for each channel."""
-        scales = np.array(type.scales, np.float32)
+        half = type.expressed_type == f16
+        scales = np.array(type.scales, np.float16 if half else np.float32)
         return self.constant(scales if type.is_per_axis else scales.reshape(()))
 
     def zero_point(self, type: QuantizedType) -> str:

@@ -118,6 +118,16 @@ func.func @matmul_weight(%0: tensor<3x2x!a>, %1: tensor<2x6x!w>) {
 
 !a = !quant.uniform<i8:f32, 0.5>
 
+func.func @half_and_single(%0: tensor<1x2x!quant.uniform<i8:f16, 0.5>>, %1: tensor<2x1x!a>) {
+  // CHECK: error: qnn.matmul: scales of f32 and of f16 are mixed
+  %x = qnn.matmul %0, %1 : (tensor<1x2x!quant.uniform<i8:f16, 0.5>>, tensor<2x1x!a>) -> tensor<1x1x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
 func.func @sums_with_activation(%0: tensor<1x2x!a>, %1: tensor<2x1x!a>) {
   // CHECK: error: qnn.matmul: activation relu bounds real values, and the result is i32
   %x = qnn.matmul %0, %1 {activation = "relu"} : (tensor<1x2x!a>, tensor<2x1x!a>) -> tensor<1x1xi32>

@@ -45,3 +45,14 @@ module attributes {qnn.contract = "tflite"} {
     return %y : tensor<2x2x!q>
   }
 }
+
+// -----
+
+!h = !quant.uniform<i8:f16, 0.05:3>
+module attributes {qnn.contract = "tflite"} {
+  // CHECK: error: contract tflite has no arithmetic for scales of f16
+  func.func @half_scales(%x: tensor<4x2x!h>, %y: tensor<2x4x!h>) -> tensor<4x4x!h> {
+    %z = qnn.matmul %x, %y : (tensor<4x2x!h>, tensor<2x4x!h>) -> tensor<4x4x!h>
+    return %z : tensor<4x4x!h>
+  }
+}

@@ -7,6 +7,8 @@ from typing import Self
 
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
+    f16,
+    f32,
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import (
@@ -39,7 +41,7 @@ class ConstantOp(MovingOp):
     name = "qnn.constant"
 
     value = prop_def(DenseIntOrFPElementsAttr)
-    result = result_def(Weight())
+    result = result_def(Weight(expressed=(f32, f16)))
     traits = traits_def(ConstantLike())
 
     def __init__(self, value: DenseIntOrFPElementsAttr, result_type: Attribute):

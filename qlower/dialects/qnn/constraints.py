@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -89,9 +89,11 @@ def check_static_tensor(type: Attribute, rank: int | None) -> Attribute:
     return type.element_type
 
 
-def check_quantization(element: Attribute, allow_axis: bool) -> QuantizedType:
+def check_quantization(
+    element: Attribute, allow_axis: bool, expressed: Collection[Attribute] = (f32,)
+) -> QuantizedType:
     """The quantization of 8-bit activations or, with `allow_axis`, weights."""
-    quantization = check_storage(element, (8,))
+    quantization = check_storage(element, (8,), expressed)
     if quantization.is_sub_channel:
         raise VerifyException(
             "sub-channel quantization is not supported: use per tensor or per axis"
@@ -103,17 +105,22 @@ def check_quantization(element: Attribute, allow_axis: bool) -> QuantizedType:
     return quantization
 
 
-def check_storage(element: Attribute, widths: Sequence[int]) -> QuantizedType:
-    """The quantization of values that are stored in so many bits."""
+def check_storage(
+    element: Attribute,
+    widths: Sequence[int],
+    expressed: Collection[Attribute] = (f32,),
+) -> QuantizedType:
+    """The quantization of values that are stored in so many bits and mean those."""
     if not isinstance(element, QuantizedType):
         raise VerifyException(f"element type {element} is not !quant.uniform")
     storage = element.data.storage
     if storage.width not in widths:
         legal = " or ".join(f"i{width} or u{width}" for width in widths)
         raise VerifyException(f"storage {storage.name} is not supported yet: {legal}")
-    if not isinstance(element.expressed_type, Float32Type):
+    if element.expressed_type not in expressed:
         raise VerifyException(
-            f"expressed type {element.expressed_type} is not supported yet: f32"
+            f"expressed type {element.expressed_type} is not supported yet: "
+            f"{' or '.join(map(str, expressed))}"
         )
     low, high = integer_range(storage.width, storage.signed)
     for zero_point in element.zero_points:
@@ -130,9 +137,11 @@ class Quantized(LeafConstraint[QuantizedTensor]):
     """A static tensor of 8-bit quantized values with one scale and zero point."""
 
     rank: int | None = None
+    expressed: tuple[Attribute, ...] = (f32,)
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        check_quantization(check_static_tensor(attr, self.rank), allow_axis=False)
+        element = check_static_tensor(attr, self.rank)
+        check_quantization(element, allow_axis=False, expressed=self.expressed)
 
 
 @dataclass(frozen=True)
@@ -172,10 +181,13 @@ class Weight(LeafConstraint[QuantizedTensor]):
 
     rank: int | None = None
     axis: int | None = None
+    expressed: tuple[Attribute, ...] = (f32,)
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         element = check_static_tensor(attr, self.rank)
-        quantization = check_quantization(element, allow_axis=True)
+        quantization = check_quantization(
+            element, allow_axis=True, expressed=self.expressed
+        )
         axis = quantization.axis
         if axis is None:
             return
@@ -213,10 +225,11 @@ class QuantizedOrSums(LeafConstraint[TensorType[QuantizedType | IntegerType]]):
     """A static tensor of per-tensor quantized values, or of i32 accumulators."""
 
     rank: int | None = None
+    expressed: tuple[Attribute, ...] = (f32,)
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if (element := check_static_tensor(attr, self.rank)) != i32:
-            check_quantization(element, allow_axis=False)
+            check_quantization(element, allow_axis=False, expressed=self.expressed)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     TensorType,
+    f16,
+    f32,
     i32,
     i64,
 )
@@ -29,6 +31,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ..quant import quantized_element
 from ..types import element_type
 from .base import ActivatedOp, check_shape
 from .constraints import (
@@ -266,7 +269,8 @@ class LinearOp(ActivatedOp):
 class MatMulOp(ActivatedOp):
     """
     Product of two computed matrices, batched over equal leading dimensions:
-    `acc[..., m, n] = sum(k) of lhs[..., m, k] * rhs[..., k, n]`.
+    `acc[..., m, n] = sum(k) of lhs[..., m, k] * rhs[..., k, n]`. All scales may be
+    numbers of f16, where the contract knows how those combine.
 
     ```mlir
     %y = qnn.matmul %a, %b
@@ -276,9 +280,9 @@ class MatMulOp(ActivatedOp):
 
     name = "qnn.matmul"
 
-    lhs = operand_of(Quantized())
-    rhs = operand_of(Quantized())
-    result = result_def(QuantizedOrSums())
+    lhs = operand_of(Quantized(expressed=(f32, f16)))
+    rhs = operand_of(Quantized(expressed=(f32, f16)))
+    result = result_def(QuantizedOrSums(expressed=(f32, f16)))
 
     def __init__(
         self,
@@ -308,6 +312,13 @@ class MatMulOp(ActivatedOp):
         check_shape("rhs", rhs, (*lhs[:-2], lhs[-1], rhs[-1]))
         check_shape("result", self.result.type.get_shape(), (*lhs[:-1], rhs[-1]))
         check_sums(self, None)
+        types = {
+            quantized_element(value.type).expressed_type
+            for value in (self.lhs, self.rhs, self.result)
+            if element_type(value.type) != i32
+        }
+        if len(types) > 1:
+            raise VerifyException("scales of f32 and of f16 are mixed")
 
 
 def check_output_channels(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, f32, i32, i64
+from xdsl.dialects.builtin import TensorType, f16, f32, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects.quant import QuantizedType
@@ -170,15 +170,23 @@ class NodeContext(Site):
 
     # Quantized operands
 
-    def quantization(self, scale: int, zero_point: int) -> QuantizedType:
-        """The one scale and zero point in two operands."""
-        scales, zeros, signed = self._parameters(scale, zero_point)
+    def quantization(
+        self, scale: int, zero_point: int, *, may_be_half: bool = False
+    ) -> QuantizedType:
+        """The one scale and zero point in two operands; of float16 if it may be."""
+        is_half = may_be_half and self.array(scale, "scale").dtype == np.float16
+        scales, zeros, signed = self._parameters(
+            scale, zero_point, np.float16 if is_half else np.float32
+        )
         if len(scales) != 1 or len(zeros) != 1:
             raise self.error(
                 f"{len(scales)} scales and {len(zeros)} zero points of"
                 f" {self.name(scale)!r} are not supported here; expected one"
             )
-        return QuantizedType.per_tensor(8, signed, scales[0], zeros[0])
+        expressed = f16 if is_half else f32
+        return QuantizedType.per_tensor(
+            8, signed, scales[0], zeros[0], expressed=expressed
+        )
 
     def axis_quantization(
         self, scale: int, zero_point: int, axis: int, size: int
@@ -207,9 +215,12 @@ class NodeContext(Site):
         return scales, points * (len(scales) if len(points) == 1 else 1)
 
     def _parameters(
-        self, scale: int, zero_point: int
+        self,
+        scale: int,
+        zero_point: int,
+        dtype: type[np.floating[Any]] = np.float32,
     ) -> tuple[list[float], list[int], bool]:
-        scales = self._scales(scale)
+        scales = self._scales(scale, dtype)
         if not self.has(zero_point):
             type = self.graph.stored_type(self.node)
             return scales, [0], self._is_signed(type)
@@ -217,10 +228,12 @@ class NodeContext(Site):
         signed = self._is_signed(zeros.type)
         return scales, self._points(zero_point), signed
 
-    def _scales(self, number: int) -> list[float]:
+    def _scales(
+        self, number: int, dtype: type[np.floating[Any]] = np.float32
+    ) -> list[float]:
         name = self.name(number)
         scales = self.array(number, "scale")
-        if scales.dtype != np.float32:
+        if scales.dtype != dtype:
             raise self.error(
                 f"scale {name!r} of type {scales.dtype} is not supported; expected"
                 " float32"
