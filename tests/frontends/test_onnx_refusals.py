@@ -65,6 +65,15 @@ def test_an_operator_that_stays_real(tmp_path: Path) -> None:
     assert [spec.dtype for spec in model.outputs] == ["uint8"]
 
 
+def test_a_model_that_is_not_quantized(tmp_path: Path) -> None:
+    build = OnnxBuilder()
+    build.input("x", (2, 3))
+    build.node("Softmax", ["x"], "y")
+    build.output("y")
+    found = message(build.save(tmp_path / "model.onnx"))
+    assert "help: the model isn't quantized: do that first" in found
+
+
 def test_all_problems_are_found(tmp_path: Path) -> None:
     build = group("LpNormalization", p=1)
     value = build.node("NonZero", ["v6"])

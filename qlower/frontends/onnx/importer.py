@@ -30,6 +30,11 @@ OPERATION_COST = 8
 """Work is charged against the bytes of the file, or this many where it is smaller: so
 many for an operation, and one for each scale of an axis."""
 
+UNQUANTIZED = (
+    "the model isn't quantized: do that first, such as by"
+    " onnxruntime.quantization.quantize_static"
+)
+
 MAX_RANK = 8
 MAX_ELEMENTS = 1 << 30
 
@@ -68,6 +73,9 @@ class _GraphImporter:
         )
         self.values: dict[str, Value] = {}
         self.skipped: set[Node] = set()
+        self.is_quantized = any(
+            "Quant" in n.kind or "QL" in n.kind for n in model.nodes
+        )
         self.lost: set[str] = set()
         """Values that are known to be no part of the module."""
 
@@ -226,8 +234,8 @@ class _GraphImporter:
         message = "this operator is not supported"
         if (reason := self.unfused.get(node)) is not None:
             message = f"it stays real: {reason}; real numbers are not supported here"
-        context = NodeContext(self, node)
-        raise context.error(message, help=self.way_out(node))
+        way_out = self.way_out(node) if self.is_quantized else UNQUANTIZED
+        raise NodeContext(self, node).error(message, help=way_out)
 
     def import_node(self, node: Node) -> None:
         context = NodeContext(self, node)
