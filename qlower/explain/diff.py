@@ -13,7 +13,7 @@ import numpy as np
 from qlower.compilation import Compilation
 from qlower.explain.diff_result import ChainPair, Diff, LayerDifference, trace_rows
 from qlower.explain.difference import Difference
-from qlower.explain.pairing import pair_rows
+from qlower.explain.pairing import Pair, pair_rows
 from qlower.explain.place import Place, parse_place
 from qlower.explain.sides import (
     Computed,
@@ -202,10 +202,17 @@ class _Comparison:
         pair = values[place.layer][place.index], local[place.layer][place.index]
         left, right = (trace_rows(trace) if trace else [] for trace in traces)
         exact = next((trace.exact for trace in traces if trace is not None), None)
-        pairs = pair_rows(left, right, exact) if left and right else []
+        if left and right:
+            pairs = pair_rows(left, right, exact)
+            is_same = not any(one.differs for one in pairs)
+        else:
+            pairs = [
+                *(Pair(row, None) for row in left),
+                *(Pair(None, r) for r in right),
+            ]
+            is_same = False
         if pair[0] == pair[1]:
             pairs = [replace(one, is_parting=False) for one in pairs]
-        is_same = not any(pair.differs for pair in pairs)
         return ChainPair(
             place,
             number,
