@@ -26,7 +26,8 @@ EXAMPLE = """  qlower diff tflite pytorch-fbgemm model.tflite --input images.npy
 A and B are each one of
   a contract      by name, or an .mlir file
   an executor     interp, jit, or a CPU such as x86-64-v3; CONTRACT:EXECUTOR for both
-  a live system   litert, litert-ref, litert-opt, torch, live:onnxruntime
+  a live system   litert, litert-ref, litert-opt, live:onnxruntime, torch,
+                  torch-fbgemm, torch-onednn, torch-qnnpack, torch-x86
   a dump          of layers' results: .npz (as of --save-layers), .npy, a folder,
                   Polygraphy's .json, ONNX Runtime's .tensorproto or .pb
 

@@ -20,15 +20,19 @@ Values: TypeAlias = Mapping[str, Array]
 Run: TypeAlias = Callable[[Sequence[Array]], dict[str, Array]]
 """From a model's inputs, in order, to all tensors that the system has, by name."""
 
+ENGINES = ("fbgemm", "onednn", "qnnpack", "x86")
+
 LIVE: Mapping[str, tuple[str, str, str]] = {
     "litert": ("litert", "BUILTIN", "litert"),
     "litert-opt": ("litert", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "litert"),
     "litert-ref": ("litert", "BUILTIN_REF", "litert"),
     "onnxruntime": ("onnxruntime", "", "peers"),
+    "torch": ("torch", "", "peers"),
+    **{f"torch-{name}": ("torch", name, "peers") for name in ENGINES},
 }
 """Systems by name: the module here that runs them, which kernels, and the extra that
 they need. LiteRT's are those with the XNNPACK delegate, its optimized ones without, and
-the reference kernels."""
+the reference kernels; PyTorch's are its engines."""
 
 
 @dataclass
@@ -49,18 +53,26 @@ class Live:
         return {**inputs, **found.runs[0]}
 
 
+def file_of(model: Model, suffix: str) -> Path:
+    """The model's file, or the one beside it with another suffix."""
+    if model.path is None:
+        raise QlowerError(f"a {suffix} file is needed, and the model has no file")
+    path = model.path.with_suffix(suffix)
+    if not path.exists():
+        raise QlowerError(f"{path} is needed, which isn't there")
+    return path
+
+
 def live_side(title: str, name: str, model: Model) -> Live:
-    """The system of that name on a model that was read from a file.
+    """The system of that name on a model.
 
     Raises `QlowerError` for one that isn't installed, or can't read the file.
     """
     module, kernels, extra = LIVE[name]
-    if model.path is None:
-        raise QlowerError(f"{name} needs the file of the model, which has none")
     try:
         system: ModuleType = import_module(f"qlower.explain.systems.{module}")
-        prepare: Callable[[Path, str], Run] = system.prepare
-        return Live(title, model, prepare(model.path, kernels))
+        prepare: Callable[[Model, str], Run] = system.prepare
+        return Live(title, model, prepare(model, kernels))
     except ImportError as error:
         raise QlowerError(
             f"{name} can't be used here: {error}", help=install_line(extra)

@@ -184,8 +184,8 @@ def make_side(side: SideLike, model: Model, contract: str | None, runs: int) -> 
     `interp`, `jit` or a CPU of this machine (`x86-64-v3`). Without a contract it is
     `contract`, by default the model's own; without an executor it is the interpreter
     for few runs and native code for more. Or a dump: a file or folder of layers'
-    results. Or a live system: `litert`, `litert-ref`, `litert-opt`, `torch`,
-    `live:onnxruntime`.
+    results. Or a live system (`live.LIVE`): `litert`, `litert-ref`, `torch`, ...;
+    `live:onnxruntime` where a contract has the same name.
     """
     from qlower.explain.dumps import match_dump
     from qlower.explain.live import LIVE, live_side

@@ -18,6 +18,7 @@ from support.tflite_cases import CASES
 import qlower
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
+from qlower.diagnostics import QlowerError
 from qlower.files.arrays import write_arrays
 from qlower.files.dumps import read_dump
 from qlower.model.signature import Array
@@ -250,3 +251,12 @@ def test_onnxruntime_shows_its_tensors() -> None:
     assert found.is_equal
     assert "channels moved last" in found.notes[0]
     assert sum(row.alone is not None for row in found.layers) >= 18
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+def test_pytorch_runs_layers_by_its_engines() -> None:
+    asked = EXAMPLES / "fbgemm-overflow" / "asked.mlir"
+    found = qlower.diff("torch-qnnpack", "pytorch-qnnpack", asked, random=0)
+    assert found.is_equal
+    with pytest.raises(QlowerError, match="PyTorch refuses qnn"):
+        qlower.diff("torch", CONTRACT, RESIDUAL, np.load(IMAGE).reshape(1, 8, 8, 1))

@@ -18,15 +18,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import SSAValue
 
-from qlower.dialects import qnn
-from qlower.dialects.qnn.base import ActivatedOp
-from qlower.dialects.quant import QuantizedType
-from qlower.dialects.types import element_type
+from qlower.explain.systems.torch import evaluate_all, stored_of, tensor_of
 from qlower.files.arrays import read_arrays, write_arrays
 from qlower.interp.values import Array
 from qlower.text.parsing import parse_module
@@ -148,148 +144,15 @@ def _run(
     """Its operations one after the other; constants are read by who takes them."""
     main = module.body.block.first_op
     assert isinstance(main, FuncOp)
-    values: dict[Any, Any] = {}
+    values: dict[SSAValue, Any] = {}
     for x, argument in zip(inputs, main.args, strict=True):
-        tensor = _tensor(torch, x, argument.type)
+        tensor = tensor_of(torch, x, argument.type)
         values[argument] = tensor.contiguous() if contiguous else tensor
-    for op in main.body.block.ops:
-        xs = [values[operand] for operand in op.operands if operand in values]
-        if isinstance(op, ReturnOp):
-            return _stored(xs[0])
-        if not isinstance(op, qnn.ConstantOp | ConstantOp):
-            values[op.results[0]] = _evaluate(torch, op, xs)
-    raise AssertionError("a verified function returns")
-
-
-def _stored(y: Any) -> Array:
-    """The integers of a tensor, an image with its channels last."""
-    if y.is_quantized:
-        y = y.int_repr()
-    if y.dim() == 4:
-        y = y.permute(0, 2, 3, 1)
-    return np.ascontiguousarray(y.numpy())
-
-
-def _tensor(torch: Any, stored: Array, type: Any) -> Any:
-    """A tensor; a quantized image has its channels last in memory."""
-    values = torch.from_numpy(np.ascontiguousarray(stored))
-    element = element_type(type)
-    if not isinstance(element, QuantizedType):
-        return values
-    if values.dim() == 4:
-        values = values.permute(0, 3, 1, 2)
-    make = torch._make_per_tensor_quantized_tensor
-    return make(values, element.scales[0], element.zero_points[0])
-
-
-def _evaluate(torch: Any, op: Any, xs: Sequence[Any]) -> Any:
-    """The operation, and a bound that PyTorch doesn't fuse as one of its own.
-
-    The bound is of a contiguous tensor: with engine qnnpack PyTorch mixes up the places
-    of one whose channels are last in memory.
-    """
-    activation = op.activation if isinstance(op, ActivatedOp) else None
-    y = _evaluate_unbounded(torch, op, xs, "_relu" if activation == "relu" else "")
-    match activation:
-        case "relu6":
-            return torch.ops.quantized.relu6(y.contiguous(), False)
-        case "relu_n1_to_1":
-            return torch.ops.quantized.clamp(y.contiguous(), -1.0, 1.0)
-        case _:
-            return y
-
-
-def _evaluate_unbounded(torch: Any, op: Any, xs: Sequence[Any], suffix: str) -> Any:
-    """The operation, whose name has `suffix` where a relu is fused."""
-    quantized, functional = torch.ops.quantized, torch.nn.functional
-    element = element_type(op.results[0].type)
-    scale, zero_point = 1.0, 0
-    if isinstance(element, QuantizedType):
-        scale, zero_point = element.scales[0], element.zero_points[0]
-    to = scale, zero_point
-    match op:
-        case qnn.Conv2DOp() | qnn.DepthwiseConv2DOp():
-            packed = _packed_convolution(torch, op, xs[0])
-            return getattr(quantized, f"conv2d{suffix}")(xs[0], packed, *to)
-        case qnn.LinearOp():
-            packed = quantized.linear_prepack(_weights(torch, op), _bias(torch, op))
-            return getattr(quantized, f"linear{suffix}")(xs[0], packed, *to)
-        case qnn.AddOp():
-            return getattr(quantized, f"add{suffix}")(xs[0], xs[1], *to)
-        case qnn.MulOp():
-            return getattr(quantized, f"mul{suffix}")(xs[0], xs[1], *to)
-        case qnn.ConcatOp():
-            return quantized.cat(xs, op.axis, *to)
-        case qnn.AvgPool2DOp():
-            return functional.avg_pool2d(
-                xs[0],
-                op.kernel,
-                op.stride,
-                op.pad[:1] + op.pad[2:3],
-                count_include_pad=op.count_include_pad,
-            )
-        case qnn.AdaptiveAvgPool2DOp():
-            size = op.result.type.get_shape()[1:3]
-            return functional.adaptive_avg_pool2d(xs[0], size)
-        case qnn.MeanOp():
-            return xs[0].mean((2, 3), keepdim=True)
-        case qnn.SigmoidOp():
-            return torch.sigmoid(xs[0])
-        case qnn.TanhOp():
-            return torch.tanh(xs[0])
-        case qnn.HardSwishOp():
-            return quantized.hardswish(xs[0], *to)
-        case qnn.EluOp():
-            return quantized.elu(xs[0], *to)
-        case qnn.LeakyReluOp():
-            return quantized.leaky_relu(xs[0], op.alpha, False, *to)
-        case qnn.QuantizeOp():
-            return torch.quantize_per_tensor(xs[0], *to, torch.quint8)
-        case qnn.DequantizeOp():
-            return xs[0].dequantize()
-        case qnn.Relu6Op():
-            return quantized.relu6(xs[0], False)
-        case qnn.ClampOp():
-            return quantized.clamp(xs[0], op.min, op.max)
-        case _:
-            return torch.relu(xs[0])
-
-
-def _packed_convolution(torch: Any, op: Any, x: Any) -> Any:
-    groups = op.groups if isinstance(op, qnn.Conv2DOp) else x.shape[1]
-    pad = list(op.pad[:1] + op.pad[2:3])
-    weights, bias = _weights(torch, op), _bias(torch, op)
-    return torch.ops.quantized.conv2d_prepack(
-        weights, bias, list(op.stride), pad, list(op.dilation), groups
-    )
-
-
-def _weights(torch: Any, op: Any) -> Any:
-    """The weights, output channels first and input channels second."""
-    constant = op.weight.owner
-    assert isinstance(constant, qnn.ConstantOp)
-    shape = op.weight.type.get_shape()
-    stored = np.frombuffer(constant.value.data.data, np.int8).reshape(shape)
-    if isinstance(op, qnn.DepthwiseConv2DOp):
-        stored = stored.transpose(3, 0, 1, 2)
-    elif stored.ndim == 4:
-        stored = stored.transpose(0, 3, 1, 2)
-    values = torch.from_numpy(np.ascontiguousarray(stored))
-    element = element_type(op.weight.type)
-    assert isinstance(element, QuantizedType)
-    if not element.is_per_axis:
-        make = torch._make_per_tensor_quantized_tensor
-        return make(values, element.scales[0], element.zero_points[0])
-    make = torch._make_per_channel_quantized_tensor
-    scales = torch.tensor(element.scales, dtype=torch.float64)
-    return make(values, scales, torch.tensor(element.zero_points), 0)
-
-
-def _bias(torch: Any, op: Any) -> Any:
-    if op.bias is None:
-        return None
-    stored = np.frombuffer(op.bias.owner.value.data.data, np.float32)
-    return torch.from_numpy(stored.copy())
+    ops = main.body.block.ops
+    evaluate_all(torch, ops, values)
+    terminator = main.body.block.last_op
+    assert isinstance(terminator, ReturnOp)
+    return stored_of(values[terminator.operands[0]])
 
 
 if __name__ == "__main__":

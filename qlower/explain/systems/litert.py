@@ -9,15 +9,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Protocol, TypedDict, cast
 
 import numpy as np
 
-from qlower.diagnostics import QlowerError
-from qlower.explain.live import Run
+from qlower.explain.live import Run, file_of
 from qlower.frontends.tflite.reader import read_model
 from qlower.interp.values import Array
+from qlower.model import Model
 
 SUBGRAPHS, OUTPUTS = 2, 2
 """Fields of the tables Model and SubGraph (schema.fbs)."""
@@ -37,11 +36,10 @@ class _Interpreter(Protocol):
     def invoke(self) -> None: ...
 
 
-def prepare(path: Path, kernels: str) -> Run:
+def prepare(model: Model, kernels: str) -> Run:
     """LiteRT with the kernels of an op resolver, with one thread."""
     litert = import_module("ai_edge_litert.interpreter")
-    if path.suffix != ".tflite":
-        raise QlowerError(f"LiteRT runs .tflite files, not {path}")
+    path = file_of(model, ".tflite")
     data = path.read_bytes()
     file = read_model(data, str(path))
     outputs = sorted({index for op in file.operators for index in op.outputs})

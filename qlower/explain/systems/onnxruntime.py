@@ -13,9 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol, cast
 
-from qlower.diagnostics import QlowerError
-from qlower.explain.live import Run
+from qlower.explain.live import Run, file_of
 from qlower.interp.values import Array
+from qlower.model import Model
 
 
 class _Port(Protocol):
@@ -42,20 +42,18 @@ class _Graph(Protocol):
     output: list[_Port]
 
 
-class _Model(Protocol):
+class _Proto(Protocol):
     graph: _Graph
 
     def SerializeToString(self) -> bytes: ...
 
 
-def prepare(path: Path, kernels: str) -> Run:
-    """The CPU provider with its fusions; the model lies beside `path` if that
-    isn't an `.onnx` file itself."""
+def prepare(model: Model, kernels: str) -> Run:
+    """The CPU provider with its fusions; the `.onnx` file may lie beside
+    the model's own."""
     onnx, ort = import_module("onnx"), import_module("onnxruntime")
-    file = path.with_suffix(".onnx")
-    if not file.exists():
-        raise QlowerError(f"ONNX Runtime needs {file}, which isn't there")
-    load = cast(Callable[[str], _Model], onnx.load)
+    file = file_of(model, ".onnx")
+    load = cast(Callable[[str], _Proto], onnx.load)
     port = cast(Callable[..., _Port], onnx.ValueInfoProto)
     make = cast(Callable[..., _Session], ort.InferenceSession)
     make_options = cast(Callable[[], _Options], ort.SessionOptions)
@@ -65,13 +63,13 @@ def prepare(path: Path, kernels: str) -> Run:
         options.optimized_model_filepath = str(Path(folder, "optimized.onnx"))
         options.graph_optimization_level = levels.ORT_ENABLE_EXTENDED
         make(str(file), options, providers=providers)
-        model = load(options.optimized_model_filepath)
-    known = {output.name for output in model.graph.output}
-    names = (name for node in model.graph.node for name in node.output)
-    model.graph.output.extend(port(name=n) for n in names if n and n not in known)
+        graph = load(options.optimized_model_filepath)
+    known = {output.name for output in graph.graph.output}
+    names = (name for node in graph.graph.node for name in node.output)
+    graph.graph.output.extend(port(name=n) for n in names if n and n not in known)
     options = make_options()
     options.graph_optimization_level = levels.ORT_DISABLE_ALL
-    session = make(model.SerializeToString(), options, providers=providers)
+    session = make(graph.SerializeToString(), options, providers=providers)
     inputs = [one.name for one in session.get_inputs()]
     outputs = [one.name for one in session.get_outputs()]
 
