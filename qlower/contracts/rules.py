@@ -257,6 +257,10 @@ RULES: Mapping[str, RuleSignature] = {
     "softmax_output": RuleSignature(
         {"term": i32, "sum": i32}, {"row_size": i32, **_OUTPUT}
     ),
+    # With the softmax's terms and addends.
+    "log_softmax_output": RuleSignature(
+        {"difference": i32, "sum": i32}, {"row_size": i32, **_INPUT, **_OUTPUT}
+    ),
     # One axis at a time, when a model is compiled.
     "resize_nearest_position": RuleSignature({}, _RESIZE_POSITION),
     # Lower and upper neighbour, and the weight of the upper one.

@@ -24,6 +24,7 @@
 //   steps in Q3.28; compare: D((x - z) << 8, s) of both operands
 // - sigmoid, tanh, elu, exp, log, gelu: tables, float32 function, half away; hard_swish: 16-bit fixed point
 // - softmax: exponentials and reciprocal in gemmlowp's fixed point
+// - log_softmax: the same exponentials, a rational function for the logarithm
 // - resize_bilinear: int8 has weights of 10 + 10 bits, half away; uint8 float32, truncated
 //
 // # Ties
@@ -975,7 +976,8 @@ func.func @hard_swish(
 
 // softmax.cc, PreprocessSoftmaxScaling and CalculateInputRadius; internal/reference/softmax.h.
 // Differences from the row's maximum become Q5.26, their exponentials Q0.31.
-func.func @softmax_term(%difference: i32, %beta: f32, %input_scale: f32) -> i32 {
+func.func private @softmax_difference(
+    %difference: i32, %beta: f32, %input_scale: f32) -> (i32, i1) {
   %beta64 = arith.extf %beta : f32 to f64
   %scale64 = arith.extf %input_scale : f32 to f64
   %beta_scale = arith.mulf %beta64, %scale64 : f64
@@ -995,11 +997,16 @@ func.func @softmax_term(%difference: i32, %beta: f32, %input_scale: f32) -> i32 
   %smallest = arith.subi %zero, %radius : i32
   %in_range = arith.cmpi sge, %difference, %smallest : i32
   %kept = arith.maxsi %difference, %smallest : i32
-
   %shifted = arith.shli %kept, %left : i32
   %fixed_point = func.call @saturating_rounding_doubling_high_mul(%shifted, %multiplier) : (i32, i32) -> i32
+  return %fixed_point, %in_range : i32, i1
+}
+
+func.func @softmax_term(%difference: i32, %beta: f32) -> i32 {
+  %fixed_point, %in_range = func.call @softmax_difference(%difference, %beta) : (i32, f32) -> (i32, i1)
   %integer_bits = arith.constant 5 : i32
   %exponential = func.call @exp_on_negative_values(%fixed_point, %integer_bits) : (i32, i32) -> i32
+  %zero = arith.constant 0 : i32
   %result = arith.select %in_range, %exponential, %zero : i32
   return %result : i32
 }
@@ -1148,6 +1155,102 @@ func.func @softmax_output(
   %rounded = fixed.shift_right %product64, %places64 {rounding = half_away} : i64
   %probability = arith.trunci %rounded : i64 to i32
   %result = func.call @offset_and_clamp(%probability, %output_min) : (i32, i32) -> i32
+  return %result : i32
+}
+
+// internal/reference/integer_ops/log_softmax.h, int8: differences in Q5.26 less the logarithm of
+// the sum, in steps of 1/16 below 127.
+func.func @log_softmax_output(
+    %difference: i32, %sum: i32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+  %step = arith.constant 0.0625 : f32
+  %right_scale = arith.cmpf oeq, %output_scale, %step : f32
+  cf.assert %right_scale, "log_softmax: the output scale must be 1/16, LiteRT refuses others"
+  %c127 = arith.constant 127 : i32
+  %right_zero_point = arith.cmpi eq, %output_zero_point, %c127 : i32
+  cf.assert %right_zero_point, "log_softmax: the output zero point must be 127, LiteRT refuses others"
+  %one_f = arith.constant 1.0 : f32
+  %fixed_point, %in_range = func.call @softmax_difference(%difference, %one_f) : (i32, f32) -> (i32, i1)
+  %logarithm = func.call @log_of_sum(%sum) : (i32) -> i32
+  %wide = arith.extsi %fixed_point : i32 to i64
+  %log_wide = arith.extsi %logarithm : i32 to i64
+  %below = arith.subi %wide, %log_wide : i64
+  %c22 = arith.constant 22 : i64
+  %steps = fixed.shift_right %below, %c22 {rounding = half_away} : i64
+  %steps32 = arith.trunci %steps : i64 to i32
+  %result = func.call @offset_and_clamp(%steps32) : (i32) -> i32
+  return %result : i32
+}
+
+// internal/common.h, log_x_for_x_greater_than_or_equal_to_1_impl: from Q12.19 to Q5.26
+func.func private @log_of_sum(%sum: i32) -> i32 {
+  %one = arith.constant 1 : i32
+  %zero = arith.constant 0 : i32
+  %x = arith.maxsi %sum, %one : i32
+  %c12 = arith.constant 12 : i32
+  %c25 = arith.constant 25 : i32
+  %one64 = arith.constant 1 : i64
+  %sqrt_half = arith.constant 1518500250 : i32
+  %quarter = arith.constant 8388608 : i32
+  // one candidate without, one with a factor of sqrt(1/2)
+  %headroom_a1 = math.ctlz %x : i32
+  %headroom_a = arith.subi %headroom_a1, %one : i32
+  %headroom_a64 = arith.extsi %headroom_a : i32 to i64
+  %a_top = func.call @saturating_shift_left(%x, %headroom_a64) : (i32, i64) -> i32
+  %a_half = func.call @saturating_rounding_doubling_high_mul(%a_top, %sqrt_half) : (i32, i32) -> i32
+  %r_a = func.call @saturating_shift_left(%a_half, %one64) : (i32, i64) -> i32
+  %integer_a = arith.subi %c12, %headroom_a1 : i32
+  %shifted_a = arith.shli %integer_a, %c25 : i32
+  %power_a = arith.addi %shifted_a, %quarter : i32
+  %b = func.call @saturating_rounding_doubling_high_mul(%x, %sqrt_half) : (i32, i32) -> i32
+  %b_positive = arith.maxsi %b, %one : i32
+  %headroom_b1 = math.ctlz %b_positive : i32
+  %headroom_b = arith.subi %headroom_b1, %one : i32
+  %headroom_b64 = arith.extsi %headroom_b : i32 to i64
+  %r_b = func.call @saturating_shift_left(%x, %headroom_b64) : (i32, i64) -> i32
+  %integer_b = arith.subi %c12, %headroom_b : i32
+  %shifted_b = arith.shli %integer_b, %c25 : i32
+  %power_b = arith.subi %shifted_b, %quarter : i32
+  %r = arith.minsi %r_a, %r_b : i32
+  %power = arith.maxsi %power_a, %power_b : i32
+  // a rational function of r around sqrt(sqrt(1/2))
+  %root = arith.constant 1805811301 : i32
+  %p = func.call @rounding_half_sum(%r, %root) : (i32, i32) -> i32
+  %distance = arith.subi %r, %root : i32
+  %q = arith.addi %distance, %distance : i32
+  %square = func.call @saturating_rounding_doubling_high_mul(%q, %q) : (i32, i32) -> i32
+  %q_r = func.call @saturating_rounding_doubling_high_mul(%q, %r) : (i32, i32) -> i32
+  %cube = func.call @saturating_rounding_doubling_high_mul(%q, %square) : (i32, i32) -> i32
+  %alpha_n = arith.constant 117049297 : i32
+  %cubic = func.call @saturating_rounding_doubling_high_mul(%cube, %alpha_n) : (i32, i32) -> i32
+  %numerator = arith.addi %q_r, %cubic : i32
+  %alpha_d = arith.constant 127690142 : i32
+  %quadratic = func.call @saturating_rounding_doubling_high_mul(%alpha_d, %square) : (i32, i32) -> i32
+  %alpha_i = arith.constant 1057819769 : i32
+  %linear = arith.addi %alpha_i, %q : i32
+  %factor = arith.addi %linear, %quadratic : i32
+  %first = func.call @saturating_rounding_doubling_high_mul(%p, %factor) : (i32, i32) -> i32
+  %alpha_f = arith.constant 638450708 : i32
+  %second = func.call @saturating_rounding_doubling_high_mul(%alpha_f, %q) : (i32, i32) -> i32
+  %denominator = arith.addi %first, %second : i32
+  %reciprocal = func.call @one_over_one_plus_x(%denominator) : (i32) -> i32
+  %c6 = arith.constant 6 : i32
+  %scaled = fixed.shift_right %numerator, %c6 {rounding = half_away} : i32
+  %fraction = func.call @saturating_rounding_doubling_high_mul(%scaled, %reciprocal) : (i32, i32) -> i32
+  %log_2 = arith.constant 1488522236 : i32
+  %whole = func.call @saturating_rounding_doubling_high_mul(%power, %log_2) : (i32, i32) -> i32
+  %total = arith.addi %whole, %fraction : i32
+  %result = func.call @saturating_shift_left(%total, %one64) : (i32, i64) -> i32
+  return %result : i32
+}
+
+// gemmlowp fixedpoint.h, RoundingHalfSum: ties away from zero
+func.func private @rounding_half_sum(%a: i32, %b: i32) -> i32 {
+  %a64 = arith.extsi %a : i32 to i64
+  %b64 = arith.extsi %b : i32 to i64
+  %sum = arith.addi %a64, %b64 : i64
+  %one = arith.constant 1 : i64
+  %half = fixed.shift_right %sum, %one {rounding = half_away} : i64
+  %result = arith.trunci %half : i64 to i32
   return %result : i32
 }
 

@@ -372,7 +372,7 @@ def rounding_values(op: Operation) -> Values:
     return {"double_round": np.array(mode.data == "DOUBLE_ROUND")}
 
 
-def softmax_values(contract: Contract, op: qnn.SoftmaxOp) -> Values:
+def softmax_values(contract: Contract, op: qnn.SoftmaxOp | qnn.LogSoftmaxOp) -> Values:
     """All that is constant about a softmax: the size of a row among it."""
     return {
         "beta": np.array(op.beta, np.float32),

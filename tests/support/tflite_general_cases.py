@@ -225,6 +225,10 @@ FUNCTIONS: dict[str, Callable[[], bytes]] = {
     "div_uint8": model(
         "DIV", ["uint8 16x4", np.array([1, 130, 132, 255], np.uint8)], "uint8 16x4"
     ),
+    "log_softmax": model("LOG_SOFTMAX", ["int8 64x12 0.1 3"], "int8 64x12 0.0625 127"),
+    "log_softmax_wide": model(
+        "LOG_SOFTMAX", ["int8 8x300 0.01 3"], "int8 8x300 0.0625 127"
+    ),
     "prelu": model(
         "PRELU", ["int8 4x4x8", np.arange(-64, 64, 16, np.int8)], "int8 4x4x8 0.07 5"
     ),

@@ -147,3 +147,13 @@ func.func @function_name(%0: tensor<4x!a>) {
   %x = qnn.function %0 {function = "sine"} : (tensor<4x!a>) -> tensor<4x!a>
   return
 }
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @log_softmax_rank(%0: tensor<!a>) {
+  // CHECK: error: qnn.log_softmax: an input of rank 0 has no rows
+  %x = qnn.log_softmax %0 : (tensor<!a>) -> tensor<!a>
+  return
+}

@@ -126,6 +126,8 @@ func.func @activations(%x: tensor<2x4x!a>, %t: tensor<256xi8>) {
   %6 = qnn.elu %x : (tensor<2x4x!a>) -> tensor<2x4x!b>
   // CHECK-NEXT: qnn.leaky_relu %x {alpha = 1.000000e-01 : f32} :
   %7 = qnn.leaky_relu %x {alpha = 0.1 : f32} : (tensor<2x4x!a>) -> tensor<2x4x!b>
+  // CHECK-NEXT: qnn.log_softmax %x :
+  %12 = qnn.log_softmax %x : (tensor<2x4x!a>) -> tensor<2x4x!b>
   // CHECK-NEXT: qnn.function %x {function = "gelu_tanh"} :
   %11 = qnn.function %x {function = "gelu_tanh"} : (tensor<2x4x!a>) -> tensor<2x4x!b>
   // CHECK-NEXT: qnn.lut %x, %t :

@@ -370,3 +370,31 @@ class SoftmaxOp(UnaryOp):
             )
         if not 0 < self.beta < math.inf:
             raise VerifyException(f"beta {self.beta} is not positive and finite")
+
+
+@irdl_op_definition
+class LogSoftmaxOp(UnaryOp):
+    """
+    `real - m - log(sum of exp(real - m))` over the last dimension, where m is the
+    largest real value of it.
+
+    ```mlir
+    %y = qnn.log_softmax %x : (tensor<1x10x!in>) -> tensor<1x10x!out>
+    ```
+    """
+
+    name = "qnn.log_softmax"
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return ("log_softmax_output", "softmax_term", "softmax_addend")
+
+    @property
+    def beta(self) -> float:
+        """What the terms of its sum, which are a softmax's, have for beta."""
+        return 1.0
+
+    def verify_(self) -> None:
+        super().verify_()
+        if not self.input.type.get_shape():
+            raise VerifyException("an input of rank 0 has no rows")

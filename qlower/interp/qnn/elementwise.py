@@ -248,6 +248,17 @@ class ElementwiseFunctions(RuleFunctions):
     def run_softmax(
         self, interpreter: Interpreter, op: qnn.SoftmaxOp, args: PythonValues
     ) -> PythonValues:
+        return self._softmax(op, args)
+
+    @impl(qnn.LogSoftmaxOp)
+    def run_log_softmax(
+        self, interpreter: Interpreter, op: qnn.LogSoftmaxOp, args: PythonValues
+    ) -> PythonValues:
+        return self._softmax(op, args)
+
+    def _softmax(
+        self, op: qnn.SoftmaxOp | qnn.LogSoftmaxOp, args: PythonValues
+    ) -> PythonValues:
         contract = self.contract(op)
         stored = args[0].astype(np.int32)
         values = {
@@ -259,4 +270,4 @@ class ElementwiseFunctions(RuleFunctions):
         # accumulate, unlike sum, adds floats one after the other
         totals = np.add.accumulate(addends, axis=-1, dtype=addends.dtype)
         values["sum"] = totals[..., -1:]
-        return self.finish(op, "softmax_output", values, op.result)
+        return self.finish(op, op.rules[0], values, op.result)

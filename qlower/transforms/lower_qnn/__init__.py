@@ -78,6 +78,7 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     qnn.FunctionOp: table.lower_tabulated,
     qnn.LutOp: table.lower_lut,
     qnn.SoftmaxOp: softmax.lower_softmax,
+    qnn.LogSoftmaxOp: softmax.lower_softmax,
     qnn.ConcatOp: movement.lower_concat,
     qnn.PadOp: movement.lower_pad,
     qnn.ReshapeOp: movement.lower_reshape,

@@ -20,7 +20,9 @@ SMALLEST_DIFFERENCE = -255
 """Between two stored 8-bit integers, less the larger one."""
 
 
-def lower_softmax(lowering: Lowering, op: qnn.SoftmaxOp) -> Sequence[SSAValue]:
+def lower_softmax(
+    lowering: Lowering, op: qnn.SoftmaxOp | qnn.LogSoftmaxOp
+) -> Sequence[SSAValue]:
     """Three nests over (rows..., c): a maximum, a sum and a map.
 
     Terms and addends depend on the difference from the row's maximum alone, one of 256
@@ -57,27 +59,40 @@ def lower_softmax(lowering: Lowering, op: qnn.SoftmaxOp) -> Sequence[SSAValue]:
     (sums,) = sums_nest.reduce([init], sums_nest.adding(addend))
 
     nest = Nest(lowering.emit, shape)
-    position = _table_position(lowering, nest, op, maxima)
-    runtime = {
-        "term": extract(nest, term_table, [position]),
-        "sum": nest.input(sums, loops[:-1]),
-    }
+    runtime: dict[str, SSAValue] = {"sum": nest.input(sums, loops[:-1])}
+    if isinstance(op, qnn.SoftmaxOp):
+        position = _table_position(lowering, nest, op, maxima)
+        runtime["term"] = extract(nest, term_table, [position])
+    else:
+        runtime["difference"] = _difference(lowering, nest, op, maxima)
     type = quantized_element(op.result.type)
-    rule = "softmax_output"
-    return [lowering.finish_with_rule(nest, rule, runtime, constants, type)]
+    return [lowering.finish_with_rule(nest, op.rules[0], runtime, constants, type)]
+
+
+def _difference(
+    lowering: Lowering,
+    nest: Nest,
+    op: qnn.SoftmaxOp | qnn.LogSoftmaxOp,
+    maxima: SSAValue,
+) -> SSAValue:
+    """The stored element less the maximum of its row."""
+    loops = range(len(nest.bounds))
+    value = lowering.read(nest, op.input, loops)
+    maximum = nest.input(maxima, loops[:-1])
+    return nest.add(arith.SubiOp(value, maximum)).result
 
 
 def _table_position(
-    lowering: Lowering, nest: Nest, op: qnn.SoftmaxOp, maxima: SSAValue
+    lowering: Lowering,
+    nest: Nest,
+    op: qnn.SoftmaxOp | qnn.LogSoftmaxOp,
+    maxima: SSAValue,
 ) -> SSAValue:
     """Where the tables hold the element's difference from the maximum of its row.
 
     It is a byte, which says that it lies in a table of 256.
     """
-    loops = range(len(nest.bounds))
-    value = lowering.read(nest, op.input, loops)
-    maximum = nest.input(maxima, loops[:-1])
-    difference = nest.add(arith.SubiOp(value, maximum)).result
+    difference = _difference(lowering, nest, op, maxima)
     first = nest.constant(np.array(-SMALLEST_DIFFERENCE, np.int32), i32)
     position = nest.add(arith.AddiOp(difference, first)).result
     byte = nest.add(arith.TruncIOp(position, i8)).result

@@ -84,6 +84,16 @@ def import_softmax(op: OperatorContext) -> None:
     )
 
 
+def import_log_softmax(op: OperatorContext) -> None:
+    if op.input(0).type != "INT8":
+        raise op.error(
+            f"{op.input(0)}: LOG_SOFTMAX of {op.input(0).type} is not supported;"
+            " expected INT8"
+        )
+    type = op.quantized_result_type(op.shape(0))
+    op.finish(qnn.LogSoftmaxOp(op.quantized(0), type))
+
+
 OUTPUT_TYPES = {"INT32": 2, "INT64": 4}
 """What ARG_MAX can give, by the schema's numbers of element types."""
 
@@ -161,6 +171,7 @@ IMPORTERS = {
     "SOFTMAX": Importer(
         either(import_real_softmax, import_softmax), (1, 1), "SoftmaxOptions"
     ),
+    "LOG_SOFTMAX": Importer(import_log_softmax, (1, 1)),
     "ARG_MAX": Importer(import_arg_max, (2, 2), "ArgMaxOptions"),
     "ARG_MIN": Importer(import_arg_min, (2, 2), "ArgMinOptions"),
 }
