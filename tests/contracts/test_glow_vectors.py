@@ -124,6 +124,10 @@ def test_a_bias_is_a_float32_in_the_interpreter():
     assert evaluate("glow-interpreter", "conv2d", **values).tolist() == [0]
 
 
+OPERANDS = {"lhs": 0, "rhs": 1, "input": 0, "weight": 1}
+"""The names of both; a product has those of a contraction too."""
+
+
 @pytest.mark.parametrize("rule", ["sub", "mul"])
 @pytest.mark.parametrize("seed", range(3))
 def test_binary_operations_on_all_pairs(rule: str, seed: int):
@@ -134,7 +138,7 @@ def test_binary_operations_on_all_pairs(rule: str, seed: int):
     zero_points = random.integers(-30, 30, 3).astype(np.int32)
     operands = {
         f"{name}{suffix}": value
-        for i, name in enumerate(("lhs", "rhs", "output"))
+        for name, i in (*OPERANDS.items(), ("output", 2))
         for suffix, value in (("_scale", scales[i]), ("_zero_point", zero_points[i]))
     }
     operands |= {"lhs": LHS, "rhs": RHS}
