@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from qlower.runtime.executors import JitFunction
     from qlower.runtime.library import CompiledLibrary
     from qlower.validation.validate import validate
+    from qlower.verification.verify import verify
 
 __all__ = [
     "Compiled",
@@ -50,6 +51,7 @@ __all__ = [
     "trace",
     "validate",
     "vectors",
+    "verify",
 ]
 
 _NAMES = lazy_table(
@@ -74,6 +76,7 @@ _NAMES = lazy_table(
         "trace": "qlower.explain.trace:trace",
         "vectors": "qlower.explain.vectors:vectors",
         "validate": "qlower.validation.validate:validate",
+        "verify": "qlower.verification.verify:verify",
     }
 )
 """Where each name comes from; `import qlower` alone loads none of them."""

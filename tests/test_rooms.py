@@ -25,6 +25,7 @@ FLOORS = (
     ("bisection", "report"),
     ("bench", "observers", "packages", "validation"),
     ("explain",),
+    ("verification",),
     ("api",),
     ("cli",),
     ("__init__", "__main__"),

@@ -70,6 +70,7 @@ def make_parser() -> ArgumentParser:
         trace,
         validate,
         vectors,
+        verify,
     )
 
     parser = ArgumentParser(
@@ -106,6 +107,7 @@ def make_parser() -> ArgumentParser:
         diff,
         trace,
         vectors,
+        verify,
         bisect,
         validate,
         bench,

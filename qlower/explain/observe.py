@@ -66,7 +66,8 @@ class LayerRun:
     """A layer that was run alone: its operation, what went in, and what came of it.
 
     `arguments` has what the operands are, constants included, by their numbers;
-    `evaluations` are of the rules that make the result, in order.
+    `evaluations` are of the rules that make the result, in order, `prepared` of those
+    that only need the model.
     """
 
     op: Operation
@@ -74,6 +75,7 @@ class LayerRun:
     arguments: Sequence[Array]
     result: Array
     evaluations: tuple[Evaluation, ...]
+    prepared: tuple[Evaluation, ...] = ()
 
     def chains(self, index: Index) -> list[Chain]:
         """What each rule did for one element of the result; the last stores it."""
@@ -172,11 +174,10 @@ def run_layer(
     result, *_ = run_qnn_function(
         module, name, given, contract=default, load=watch, listeners=[inner]
     )
-    of_elements = tuple(
-        evaluation for evaluation in seen if RULES[evaluation.rule.name].runtime
-    )
+    runtime = tuple(one for one in seen if RULES[one.rule.name].runtime)
+    prepared = tuple(one for one in seen if not RULES[one.rule.name].runtime)
     used = contract_of(op, default, load)
-    return LayerRun(op, used, inner.values, result, of_elements)
+    return LayerRun(op, used, inner.values, result, runtime, prepared)
 
 
 @dataclass

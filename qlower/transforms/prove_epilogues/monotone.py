@@ -83,14 +83,14 @@ def non_decreasing(
         dependent.update(op.results)
         if (
             all(v in proved for v in op.operands if v in dependent)
-            and _keeps_order(op, depends, ends)
+            and keeps_order(op, depends, ends)
             and np.isfinite(ends[op.results[0]]).all()
         ):
             proved.update(op.results)
     return proved
 
 
-def _keeps_order(op: Operation, depends: Sequence[bool], ends: Values) -> bool:
+def keeps_order(op: Operation, depends: Sequence[bool], ends: Values) -> bool:
     """Whether `op` is non-decreasing in its operands that depend on the variable."""
     if isinstance(op, _OF_ONE_OPERAND + _OF_TWO_OPERANDS):
         return True

@@ -75,7 +75,7 @@ def find_steps(function: Function, low: Integers, high: Integers) -> Steps | Non
     """
     channels = np.arange(len(low))
     bottom, top = function(channels, low), function(channels, high)
-    first, last = _search(function, low, high, np.stack([bottom + 1, top]))
+    first, last = search_steps(function, low, high, np.stack([bottom + 1, top]))
     slope = (last - first) / np.maximum(top - bottom - 1, 1)
     count = np.arange(int((top - bottom).max(initial=0)))
     guess = np.rint(first[:, np.newaxis] + slope[:, np.newaxis] * count)
@@ -83,7 +83,7 @@ def find_steps(function: Function, low: Integers, high: Integers) -> Steps | Non
     return steps if _settle(function, steps) else None
 
 
-def _search(
+def search_steps(
     function: Function, low: Integers, high: Integers, levels: Integers
 ) -> Integers:
     """The first x in low + 1 ... high with f(x) >= level, high if there is none.

@@ -1,0 +1,1 @@
+"""What is shown of a model for all inputs, rather than for some."""

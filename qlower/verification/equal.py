@@ -1,0 +1,232 @@
+"""Whether two contracts make the same of a model's layers, for all inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from xdsl.ir import BlockArgument
+
+from qlower.compilation import Compilation
+from qlower.contracts import load_contract
+from qlower.diagnostics import QlowerError
+from qlower.explain.diff import Progress, no_progress
+from qlower.explain.observe import LayerRun
+from qlower.explain.place import Index
+from qlower.explain.sides import Computed, Values, result_specs
+from qlower.float_environment import default_floats
+from qlower.frontends.load import ModelOrPath
+from qlower.interp import Array
+from qlower.model import Model
+from qlower.model.layers import detach_layers, layer_name, layers
+from qlower.model.random_inputs import random_input
+from qlower.model.signature import TensorSpec
+from qlower.verification.decide import Decision, decide, same
+from qlower.verification.hashes import hashes_of
+from qlower.verification.questions import Question, have_same_rules, questions
+from qlower.verification.reach import Operands
+from qlower.verification.verdict import Counterexample, Equality, LayerVerdict
+
+_FEWEST, _MOST, _ELEMENTS = 8, 128, 1 << 14
+"""The inputs that are drawn for a layer that no decision procedure is for."""
+
+
+@default_floats()
+def equal(
+    a: str,
+    b: str,
+    model: ModelOrPath,
+    *,
+    layer_contracts: Mapping[str, str] | None = None,
+    b_layer_contracts: Mapping[str, str] | None = None,
+    native: bool = True,
+    progress: Progress = no_progress,
+) -> Equality:
+    """Whether contracts `a` and `b` give the same results in each layer of a model.
+
+    Each layer is decided by itself, for any input of it. `layer_contracts` is as in
+    `lower`, for both sides; `b_layer_contracts` for the second only. Counterexamples
+    are confirmed by the interpreter, and by machine code if `native`.
+    """
+    for name in (a, b):
+        load_contract(name)  # an unknown one is an error, no verdict
+    chosen = dict(layer_contracts or {})
+    first = Compilation(model, a, layer_contracts=chosen).model
+    second = Compilation(first, b, layer_contracts=dict(b_layer_contracts or {})).model
+    sides = Computed(a, first, a), Computed(b, second, b)
+    work = _Equality(sides, first)
+    operations = list(layers(first.module))
+    verdicts = [
+        work.layer(layer_name(operations[number]) or "")
+        for number in progress(range(len(operations)), "verify")
+    ]
+    if native:
+        verdicts = list(_confirm(sides, verdicts))
+    return Equality(a, b, verdicts, hashes_of(first, second, a, b))
+
+
+@dataclass(frozen=True)
+class _Equality:
+    """The work on two sides of a model."""
+
+    sides: tuple[Computed, Computed]
+    model: Model
+
+    @cached_property
+    def specs(self) -> dict[str, TensorSpec]:
+        """What inputs and results of layers are, by name."""
+        inputs = {spec.name: spec for spec in self.model.inputs}
+        return {**inputs, **result_specs(self.model)}
+
+    def layer(self, name: str) -> LayerVerdict:
+        """The verdict of one layer."""
+        _, sources, _ = detach_layers(self.model.module, [name])
+        values: dict[str, Array] = {
+            source: np.zeros(self.specs[source].shape, self.specs[source].numpy_dtype)
+            for source in sources
+        }
+        (op,) = (op for op in layers(self.model.module) if layer_name(op) == name)
+        verdict = LayerVerdict(name, op.name.removeprefix("qnn."), "equal", "")
+        try:
+            a, b = (side.layer(name, values) for side in self.sides)
+        except QlowerError as error:
+            return replace(verdict, verdict="undecided", how=error.message)
+        if have_same_rules((a, b)):
+            moves = not a.evaluations
+            how = "moved or compared alike" if moves else "the same rule and constants"
+            return replace(verdict, how=how)
+        asked = questions((a, b))
+        if isinstance(asked, str):
+            return self._drawn(verdict, values, asked)
+        return self._decided(verdict, asked, (a, b), values)
+
+    def _decided(
+        self,
+        verdict: LayerVerdict,
+        asked: list[Question],
+        runs: tuple[LayerRun, LayerRun],
+        values: Values,
+    ) -> LayerVerdict:
+        decisions = [
+            decide(one.functions, one.domain, is_ordered=one.is_ordered)
+            for one in asked
+        ]
+        why = next((one.why for one in decisions if one.why is not None), None)
+        verdict = replace(
+            verdict,
+            how=", ".join(dict.fromkeys(one.how for one in decisions if one.how)),
+            numbers=sum(one.count for one in decisions),
+            lanes=max(len(one.lanes.places) for one in asked),
+            apart=max(one.lanes for one in decisions),
+        )
+        pairs = zip(asked, decisions, strict=True)
+        apart = [(one, found) for one, found in pairs if found.intervals]
+        for question, decision in apart:
+            for candidate in self._candidates(question, decision, runs[0], values):
+                example = self._try(verdict.layer, *candidate)
+                if example is not None:
+                    return replace(verdict, verdict="differs", counterexample=example)
+        if not apart and why is None:
+            return verdict
+        if apart:
+            interval = apart[0][1].intervals[0]
+            index = apart[0][0].lanes.index(interval.lane)
+            why = f"differs at {interval.first:,} in {list(index)}, no input found"
+        return self._drawn(verdict, values, why or "")
+
+    def _candidates(
+        self, question: Question, decision: Decision, run: LayerRun, values: Values
+    ) -> Iterator[tuple[Values, int, Index]]:
+        """Inputs of a layer for numbers that differ."""
+        if question.reach is None:
+            return
+        for interval in decision.intervals:
+            index = question.lanes.index(interval.lane)
+            found = question.reach(index, interval.first, interval.last)
+            if found is not None:
+                yield {**values, **self._named(run, found[0])}, found[1], index
+
+    def _named(self, run: LayerRun, operands: Operands) -> dict[str, Array]:
+        """Operands by the names of what the layer reads."""
+        name = layer_name(run.op)
+        assert name is not None
+        _, sources, _ = detach_layers(self.model.module, [name])
+        found: dict[str, Array] = {}
+        for value, array in operands.items():
+            if isinstance(value, BlockArgument):
+                source = sources[value.index]
+                found[source] = array.view(self.specs[source].numpy_dtype)
+        return found
+
+    def _try(
+        self, name: str, values: Values, number: int | None, index: Index | None
+    ) -> Counterexample | None:
+        """What both sides give for inputs of a layer, if it differs."""
+        a, b = (side.layer(name, values).result for side in self.sides)
+        apart = np.argwhere(~same(a, b))
+        if not len(apart):
+            return None
+        places = [tuple(int(at) for at in place) for place in apart]
+        like = [place for place in places if index and place[-1] == index[-1]]
+        place = index if index in places else (like or places)[0]
+        assert place is not None
+        pair = a[place].item(), b[place].item()
+        return Counterexample(place, number, pair, values, ["interp"])
+
+    def _drawn(self, verdict: LayerVerdict, values: Values, why: str) -> LayerVerdict:
+        """Look for a counterexample among drawn inputs; undecided without one."""
+        elements = sum(array.size for array in values.values())
+        for seed in range(max(_FEWEST, min(_MOST, _ELEMENTS // max(elements, 1)))):
+            draw = np.random.default_rng(seed)
+            drawn = {
+                name: _near(random_input(self.specs[name], draw), seed % 8)
+                for name in values
+            }
+            example = self._try(verdict.layer, drawn, None, None)
+            if example is not None:
+                return replace(
+                    verdict, verdict="differs", how=why, counterexample=example
+                )
+        return replace(verdict, verdict="undecided", how=why)
+
+
+def _near(drawn: Array, shift: int) -> Array:
+    """Stored integers that lie closer together: a row's elements all matter then."""
+    return drawn >> shift if drawn.dtype.kind in "iu" else drawn
+
+
+def _confirm(
+    sides: tuple[Computed, Computed], verdicts: list[LayerVerdict]
+) -> Iterator[LayerVerdict]:
+    """The verdicts, of which those stay that machine code confirms."""
+    groups: list[dict[str, Array]] = []
+    places: dict[str, int] = {}
+    for verdict in verdicts:
+        if verdict.counterexample is not None:
+            own = verdict.counterexample.inputs
+            free = (n for n, group in enumerate(groups) if group.keys().isdisjoint(own))
+            places[verdict.layer] = number = next(free, len(groups))
+            if number == len(groups):
+                groups.append({})
+            groups[number].update(own)
+    native = [replace(side, executor="jit") for side in sides]
+    outputs = [[side.alone(group) for side in native] for group in groups]
+    for verdict in verdicts:
+        example = verdict.counterexample
+        if example is None:
+            yield verdict
+            continue
+        pair = outputs[places[verdict.layer]]
+        results = tuple(side[verdict.layer][example.index].item() for side in pair)
+        if results == example.results:
+            confirmed = replace(example, confirmed=[*example.confirmed, "jit"])
+            yield replace(verdict, counterexample=confirmed)
+        else:
+            yield replace(
+                verdict,
+                verdict="undecided",
+                how=f"{example}, but machine code gives {results[0]} | {results[1]}",
+                counterexample=None,
+            )

@@ -1,0 +1,31 @@
+"""What a verdict is about, by SHA-256."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from qlower.contracts import load_contract
+from qlower.model import Model
+from qlower.runtime.objects import fingerprint
+from qlower.version import __version__
+
+
+def hashes_of(first: Model, second: Model, *contracts: str) -> dict[str, str]:
+    """The hashes of a model by two sides, of the contracts, and of the compiler."""
+    parts = [fingerprint(first.module), fingerprint(second.module)]
+    named = {f"contract {name}": load_contract(name).source for name in contracts}
+    return {
+        "model": sha256(b"".join(parts)).hexdigest(),
+        **{name: sha256(source.encode()).hexdigest() for name, source in named.items()},
+        f"qlower {__version__}": sha256(b"".join(_compiler())).hexdigest(),
+    }
+
+
+def _compiler() -> Iterator[bytes]:
+    """The files of the package that decide what a verdict says."""
+    root = Path(__file__).parents[1]
+    for path in sorted([*root.rglob("*.py"), *root.rglob("*.mlir")]):
+        yield path.relative_to(root).as_posix().encode()
+        yield path.read_bytes()

@@ -1,0 +1,395 @@
+"""What has to be decided of a layer: which functions of integers, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Block, SSAValue
+from xdsl.traits import SymbolTable
+
+from qlower.contracts.accumulator_range import accumulator_range, product_bounds
+from qlower.contracts.pair_range import PAIR_BITS, pair_bounds
+from qlower.contracts.products import EXACT
+from qlower.contracts.values import Contraction, integer_bias, takes_bias
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType, quantized_element
+from qlower.dialects.types import element_type, integer_range
+from qlower.explain.observe import CONTRACTIONS, Evaluation, LayerRun
+from qlower.interp import Array
+from qlower.transforms.prove_epilogues.steps import Integers
+from qlower.verification.decide import Domain
+from qlower.verification.functions import (
+    Given,
+    Lanes,
+    RuleFunction,
+    make_lanes,
+    of_lanes,
+)
+from qlower.verification.reach import Reach, all_over, reach_average, reach_sum
+
+Runs: TypeAlias = tuple[LayerRun, LayerRun]
+"""A layer by both sides, on the same values."""
+
+POOLS = (qnn.AvgPool2DOp, qnn.AdaptiveAvgPool2DOp, qnn.MeanOp, qnn.SumOp)
+
+
+@dataclass(frozen=True)
+class Question:
+    """Whether two functions are the same on a domain.
+
+    What runs is non-decreasing in the domain's numbers if `is_ordered`. `reach` gives
+    operands of the layer for which an element of its result has a number of the domain.
+    """
+
+    functions: tuple[RuleFunction, RuleFunction]
+    domain: Domain
+    lanes: Lanes
+    reach: Reach | None
+    is_ordered: bool = False
+
+
+def have_same_rules(runs: Runs) -> bool:
+    """Whether a layer has the same rules with the same constants on both sides."""
+    a, b = runs
+    if a.product != b.product or len(a.evaluations) != len(b.evaluations):
+        return False
+    if isinstance(a.op, CONTRACTIONS):
+        if not np.array_equal(_offset(a), _offset(b)):
+            return False
+    elif not _prepared_alike(runs):
+        return False
+    return all(
+        _same_function(one.rule.function, other.rule.function)
+        and one.rule.values == other.rule.values
+        and all(
+            np.array_equal(one.values[name], other.values[name])
+            for name in one.rule.values
+        )
+        for one, other in zip(a.evaluations, b.evaluations, strict=True)
+    )
+
+
+def _prepared_alike(runs: Runs) -> bool:
+    """Whether the rules that are evaluated when a model is compiled give the same."""
+    first, second = (run.prepared for run in runs)
+    if [one.rule.name for one in first] != [one.rule.name for one in second]:
+        return False
+    return all(
+        np.array_equal(a, b)
+        for one, other in zip(first, second, strict=True)
+        for a, b in zip(
+            one.rule.evaluate(one.values),
+            other.rule.evaluate(other.values),
+            strict=True,
+        )
+    )
+
+
+def _same_function(a: FuncOp, b: FuncOp) -> bool:
+    """Whether two functions are the same text, and all that they call."""
+    if not a.body.is_structurally_equivalent(b.body):
+        return False
+    return all(
+        _same_function(_callee(one), _callee(other))
+        for one, other in zip(a.body.block.ops, b.body.block.ops, strict=True)
+        if isinstance(one, CallOp) and isinstance(other, CallOp)
+    )
+
+
+def _callee(op: CallOp) -> FuncOp:
+    function = SymbolTable.lookup_symbol(op, op.callee)
+    assert isinstance(function, FuncOp)
+    return function
+
+
+def questions(runs: Runs) -> list[Question] | str:
+    """What decides a layer; or why it can't be put as such functions."""
+    a, b = runs
+    op = a.op
+    if not a.evaluations:
+        return "what is moved or compared isn't the same"
+    if isinstance(op, CONTRACTIONS):
+        return _contraction(runs, op)
+    if isinstance(op, qnn.MatMulOp):
+        return _matmul(runs, op)
+    if isinstance(op, POOLS):
+        return _average(runs)
+    if isinstance(op, qnn.BinaryOp):
+        return _binary(runs, op)
+    sources = _sources(a)
+    if sources is None or len(sources) != len(b.evaluations):
+        return f"{op.name} has a row or a window of inputs for each element"
+    found: list[Question] = []
+    for number, source in enumerate(sources):
+        asked = _unary((a.evaluations[number], b.evaluations[number]), source)
+        if asked is None:
+            return _POSITION
+        found.append(asked)
+    return found
+
+
+_POSITION = "a rule computes with the position of an element"
+
+
+def _sources(run: LayerRun) -> Sequence[SSAValue] | None:
+    """The operand of each evaluation of a rule of one stored integer."""
+    op = run.op
+    values = [one.values.get("input") for one in run.evaluations]
+    if any(value is None or value.dtype.kind != "i" for value in values):
+        return None
+    sources: Sequence[SSAValue]
+    match op:
+        case qnn.ConcatOp():
+            own = element_type(op.result.type)
+            sources = [one for one in op.inputs if element_type(one.type) != own]
+        case qnn.CompareOp():
+            sources = [op.lhs, op.rhs]
+        case qnn.L2NormalizeOp():
+            return None
+        case _:
+            sources = [op.operands[0]]
+    return sources if len(sources) == len(values) else None
+
+
+def _ask(
+    sides: Sequence[Evaluation],
+    given: Sequence[Callable[[Lanes, int], Given]],
+    bounds: tuple[Array, Array],
+    reach: Reach | None,
+    *,
+    more: Sequence[Mapping[str, Array]] = ({}, {}),
+    cuts: Sequence[Array] = (),
+    is_ordered: bool = False,
+) -> Question | None:
+    """A question about all lanes, with bounds of each; None if there are no lanes."""
+    shape = np.broadcast_shapes(
+        *(value.shape for side in sides for value in side.values.values()),
+        *(value.shape for own in more for value in own.values()),
+    )
+    names = {f"cut {number}": cut for number, cut in enumerate(cuts)}
+    extra = {"low": bounds[0], "high": bounds[1], **names}
+    lanes = make_lanes(sides, ({**more[0], **extra}, more[1]), shape)
+    if lanes is None:
+        return None
+    count = len(lanes.places)
+
+    def column(name: str) -> Integers:
+        return np.broadcast_to(lanes.columns[0, name], count).astype(np.int64)
+
+    functions = [
+        RuleFunction(side.rule, lanes.constants(number), make(lanes, number))
+        for number, (side, make) in enumerate(zip(sides, given, strict=True))
+    ]
+    domain = Domain(
+        np.arange(count),
+        column("low"),
+        column("high"),
+        [column(name) for name in names],
+    )
+    return Question((functions[0], functions[1]), domain, lanes, reach, is_ordered)
+
+
+def _contraction(runs: Runs, op: Contraction) -> list[Question] | str:
+    bounds = product_bounds(op)
+    if bounds is None:
+        return "the weights aren't constant"
+    slack = _slack(runs, op)
+    if isinstance(slack, str):
+        return slack
+    low, high = bounds[0] - slack, bounds[1] + slack
+    offsets = [_offset(run).astype(np.int64) for run in runs]
+    least, most = integer_range(32)
+    fits = all(
+        (low + offset).min() >= least and (high + offset).max() <= most
+        for offset in offsets
+    )
+
+    def given(lanes: Lanes, side: int) -> Given:
+        offset = lanes.columns[side, "offset"]
+        return lambda own, x: {
+            "accumulator": (x + of_lanes(offset, own)).astype(np.int32)
+        }
+
+    sides = [run.evaluations[-1] for run in runs]
+    more = [{"offset": offset} for offset in offsets]
+    cuts = [np.broadcast_to(-offset, low.shape) for offset in offsets]
+    reach = reach_sum(runs[0]) if not slack else None
+    asked = _ask(
+        sides,
+        (given, given),
+        (low, high),
+        reach,
+        more=more,
+        cuts=cuts,
+        is_ordered=fits,
+    )
+    return _POSITION if asked is None else [asked]
+
+
+def _offset(run: LayerRun) -> Array:
+    """What the accumulator has besides the products: the bias if the rule doesn't ask
+    for it."""
+    op = run.op
+    assert isinstance(op, CONTRACTIONS)
+    if takes_bias(run.contract, op):
+        return np.zeros((), np.int32)
+    bias = np.zeros((), np.int32) if run.bias is None else run.bias
+    return integer_bias(run.contract, op, bias)
+
+
+def _slack(runs: Runs, op: Contraction) -> int | str:
+    """By how much saturated pairs can leave the bounds of exact sums; or why the sums
+    of both sides may differ."""
+    excess = [_excess(op, run.product) for run in runs]
+    if not any(excess):
+        return 0
+    if runs[0].product == runs[1].product:
+        return excess[0]
+    return "pairs of products may saturate by one contract alone"
+
+
+def _excess(op: Contraction, product: str) -> int:
+    """The most that a sum can lose or gain as its pairs saturate."""
+    if product == EXACT:
+        return 0
+    bounds = pair_bounds(op, product)
+    assert bounds is not None, "the weights are constant"
+    low, high = integer_range(PAIR_BITS)
+    most = max(low - int(bounds[0].min()), int(bounds[1].max()) - high, 0)
+    return most * int(np.prod(op.weight.type.get_shape()))
+
+
+def _matmul(runs: Runs, op: qnn.MatMulOp) -> list[Question] | str:
+    reach = accumulator_range(op)
+    assert reach is not None
+    least, most = integer_range(32)
+    if reach.minimum < least or reach.maximum > most:
+        return "the accumulator may wrap"
+    bounds = np.array(reach.minimum), np.array(reach.maximum)
+    sides = [run.evaluations[-1] for run in runs]
+    asked = _ask(
+        sides,
+        (_accumulator, _accumulator),
+        bounds,
+        None,
+        cuts=[np.zeros((), np.int64)],
+        is_ordered=True,
+    )
+    return _POSITION if asked is None else [asked]
+
+
+def _accumulator(lanes: Lanes, side: int) -> Given:
+    return lambda own, x: {"accumulator": x.astype(np.int32)}
+
+
+def _average(runs: Runs) -> list[Question] | str:
+    """Sums of so many stored integers."""
+    op = runs[0].op
+    type = quantized_element(op.operands[0].type)
+    sides = [run.evaluations[-1] for run in runs]
+    count = sides[0].values["count"].astype(np.int64)
+    given: list[Callable[[Lanes, int], Given]] = []
+    for run, side in zip(runs, sides, strict=True):
+        if "sum" not in side.values:
+            given.append(_accumulator)
+            continue
+        addends = _exact_addends(run.evaluations[0], type, int(count.max()))
+        if addends is None:
+            return "sums of rounded addends depend on their order"
+        given.append(_centred_sum(addends, type.zero_point))
+    reach = reach_average(runs[0])
+    asked = _ask(
+        sides,
+        given,
+        (count * type.storage_min, count * type.storage_max),
+        reach,
+        more=({"taps": count}, {"taps": count}),
+        cuts=[np.zeros((), np.int64), count * type.zero_point],
+        is_ordered=True,
+    )
+    return _POSITION if asked is None else [asked]
+
+
+def _centred_sum(
+    dtype: np.dtype[np.generic], point: int
+) -> Callable[[Lanes, int], Given]:
+    """The sum of `stored - zero point`, of a sum of stored integers."""
+
+    def given(lanes: Lanes, side: int) -> Given:
+        count = lanes.columns[side, "taps"]
+        return lambda own, x: {"sum": (x - point * of_lanes(count, own)).astype(dtype)}
+
+    return given
+
+
+def _exact_addends(
+    addend: Evaluation, type: QuantizedType, count: int
+) -> np.dtype[np.generic] | None:
+    """The type of the addends, if those are differences from the zero point and their
+    sums are exact in it."""
+    stored = np.arange(type.storage_min, type.storage_max + 1, dtype=np.int32)
+    (addends,) = addend.rule.evaluate({**addend.values, "input": stored})
+    centred = stored - type.zero_point
+    limit = 1 << (24 if addends.dtype == np.float32 else 31)
+    is_exact = np.array_equal(addends, centred)
+    is_small = int(np.abs(centred).max()) * count < limit
+    return addends.dtype if is_exact and is_small else None
+
+
+def _unary(sides: tuple[Evaluation, Evaluation], source: SSAValue) -> Question | None:
+    type = quantized_element(source.type)
+    bounds = np.array(type.storage_min), np.array(type.storage_max)
+
+    def given(lanes: Lanes, side: int) -> Given:
+        return lambda own, x: {"input": x.astype(np.int32)}
+
+    return _ask(sides, (given, given), bounds, all_over([source]))
+
+
+def _binary(runs: Runs, op: qnn.BinaryOp) -> list[Question] | str:
+    """Every pair of stored integers; of an operand that is constant its own."""
+    sides = [run.evaluations[-1] for run in runs]
+    types = [quantized_element(value.type) for value in (op.lhs, op.rhs)]
+    names = [
+        name
+        for name, value in (("lhs", op.lhs), ("rhs", op.rhs))
+        if isinstance(value.owner, Block)
+    ]
+    fixed = {
+        name: sides[0].values[name] for name in ("lhs", "rhs") if name not in names
+    }
+    ranges = [
+        (type.storage_min, type.storage_max - type.storage_min + 1)
+        for name, type in zip(("lhs", "rhs"), types, strict=True)
+        if name in names
+    ]
+    is_square = op.lhs is op.rhs
+    if is_square:
+        ranges = ranges[:1]
+    count = int(np.prod([size for _, size in ranges]))
+    inner = ranges[-1][1] if len(ranges) == 2 else 1
+
+    def numbers(x: Integers) -> list[Integers]:
+        parts = [x // inner, x % inner] if len(ranges) == 2 else [x]
+        found = [part + low for part, (low, _) in zip(parts, ranges, strict=True)]
+        return found * 2 if is_square else found
+
+    def given(lanes: Lanes, side: int) -> Given:
+        return lambda own, x: {
+            name: part.astype(np.int32)
+            for name, part in zip(names, numbers(x), strict=True)
+        }
+
+    sources = [value for value in op.operands[:2] if isinstance(value.owner, Block)]
+    asked = _ask(
+        sides,
+        (given, given),
+        (np.zeros((), np.int64), np.array(count - 1)),
+        all_over(sources, lambda x: [int(part) for part in numbers(np.array(x))]),
+        more=(fixed, fixed),
+    )
+    return _POSITION if asked is None else [asked]

@@ -1,0 +1,179 @@
+"""What was decided of each layer: as text, as plain data, and to be checked again."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from qlower.explain.place import Index, show
+from qlower.interp import Array
+from qlower.report.table import Cell, Column, Table, counted
+
+Kind: TypeAlias = Literal["equal", "differs", "undecided"]
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """An input of a layer for which two contracts differ.
+
+    `number` is the accumulator's sum of products, or what the element's result is a
+    function of; None where that isn't known. `confirmed` are the executors that gave
+    `results` by both contracts.
+    """
+
+    index: Index
+    number: int | None
+    results: tuple[float, float]
+    inputs: Mapping[str, Array]
+    confirmed: Sequence[str]
+
+    def __str__(self) -> str:
+        a, b = (f"{result:g}" for result in self.results)
+        number = "" if self.number is None else f" at {self.number:,}"
+        return f"{show(self.index)}{number}: {a} | {b}"
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data; inputs are compressed bytes in base64."""
+        return {
+            "index": list(self.index),
+            "number": self.number,
+            "a": self.results[0],
+            "b": self.results[1],
+            "confirmed": list(self.confirmed),
+            "inputs": {name: pack(array) for name, array in self.inputs.items()},
+        }
+
+
+def pack(array: Array) -> dict[str, object]:
+    """An array as plain data."""
+    data = zlib.compress(np.ascontiguousarray(array).tobytes())
+    return {
+        "dtype": array.dtype.name,
+        "shape": list(array.shape),
+        "zlib": base64.b64encode(data).decode(),
+    }
+
+
+@dataclass(frozen=True)
+class LayerVerdict:
+    """Whether a layer is the same by two contracts.
+
+    `how` it was decided, or why not; `numbers` are the accumulators, or other numbers
+    that the results are functions of, that were decided, in so many `lanes`, of which
+    `apart` differ.
+    """
+
+    layer: str
+    kind: str
+    verdict: Kind
+    how: str
+    numbers: int = 0
+    lanes: int = 0
+    apart: int = 0
+    counterexample: Counterexample | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data."""
+        example = self.counterexample
+        return {
+            "layer": self.layer,
+            "op": self.kind,
+            "verdict": self.verdict,
+            "how": self.how,
+            "numbers": self.numbers,
+            "channels": self.lanes,
+            "channels_that_differ": self.apart,
+            "counterexample": None if example is None else example.to_dict(),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Equality:
+    """The verdicts of all layers of a model, under contracts `a` and `b`.
+
+    `hashes` has the SHA-256 of the model, of both contracts and of the compiler.
+    """
+
+    a: str
+    b: str
+    layers: Sequence[LayerVerdict]
+    hashes: Mapping[str, str]
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether every layer was shown to be the same for all inputs."""
+        return all(layer.verdict == "equal" for layer in self.layers)
+
+    @property
+    def table(self) -> Table[LayerVerdict]:
+        """A line for each layer."""
+        columns: list[Column[LayerVerdict]] = [
+            Column("layer", "layer", lambda row: row.layer, right=False, least=12),
+            Column("op", "op", lambda row: row.kind, right=False, rank=2),
+            Column("verdict", "verdict", lambda row: row.verdict, right=False),
+            Column("channels", "channels", _channels, rank=3),
+            Column("decided", "numbers", lambda row: row.numbers or None, rank=1),
+            Column("how", "how", _reason, right=False, least=20),
+        ]
+        counts = ", ".join(
+            f"{sum(row.verdict == kind for row in self.layers)} {kind}"
+            for kind in ("equal", "differs", "undecided")
+        )
+        numbers = sum(row.numbers for row in self.layers)
+        notes = [
+            f"{counted(len(self.layers), 'layer')}: {counts}; {numbers:,} accumulators "
+            "and pairs decided.",
+        ]
+        if any(row.counterexample for row in self.layers):
+            notes.append(
+                "Of a layer that differs: an element and its sum, its result by "
+                f"{self.a} and by {self.b}; --save writes the layer's input."
+            )
+        title = f"{self.a} and {self.b} for all inputs"
+        return Table(title, self.layers, columns, notes=notes, whole="--json")
+
+    def render(self, width: int | None = None) -> str:
+        """The text for a terminal that is so many characters wide."""
+        return self.table.render("plain", width)
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data, the verdict's file."""
+        return {
+            "question": "equal",
+            "a": self.a,
+            "b": self.b,
+            "equal": self.is_equal,
+            "sha256": dict(self.hashes),
+            "layers": [layer.to_dict() for layer in self.layers],
+        }
+
+    def inputs(self) -> dict[str, Array]:
+        """The counterexamples, by layer and the input or layer that it reads."""
+        return {
+            f"{row.layer}<-{source}": array
+            for row in self.layers
+            if row.counterexample is not None
+            for source, array in row.counterexample.inputs.items()
+        }
+
+    def _repr_html_(self) -> str:
+        return self.table.render("html")
+
+
+def _channels(row: LayerVerdict) -> Cell:
+    return f"{row.apart}/{row.lanes}" if row.apart else row.lanes or None
+
+
+def _reason(row: LayerVerdict) -> str:
+    return row.how if row.counterexample is None else str(row.counterexample)
