@@ -282,7 +282,8 @@ func.func private @logistic(%real: f32) -> f32 {
   %q_4 = math.fma %square, %q_6, %q4 : f32
   %q_2 = math.fma %square, %q_4, %q2 : f32
   %q = math.fma %square, %q_2, %q0 : f32
-  %quotient = func.call @product_ratio(%p_1, %x, %q) : (f32, f32, f32) -> f32
+  %p = arith.mulf %p_1, %x : f32
+  %quotient = arith.divf %p, %q : f32
   %half = arith.constant 0.5 : f32
   %moved = arith.addf %quotient, %half : f32
   %zero = arith.constant 0.0 : f32
@@ -336,7 +337,8 @@ func.func @softmax_output(%term: f32, %sum: f32, %row_size: i32, %output_scale: 
   %most = arith.mulf %most_of_one, %size : f32
   %finite = arith.cmpf ole, %codes, %most : f32
   cf.assert %finite, "ONNX Runtime's softmax overflows where 1 / output scale is more than 148 times a row's size"
-  %steps = func.call @product_ratio(%term, %codes, %sum) : (f32, f32, f32) -> f32
+  %scaled = arith.mulf %term, %codes : f32
+  %steps = arith.divf %scaled, %sum : f32
   %result = func.call @store_half_even(%steps) : (f32) -> i32
   return %result : i32
 }

@@ -14,6 +14,7 @@ import pytest
 from support.onnx_models import make_session
 
 import qlower
+from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
 
 helper = pytest.importorskip("onnx.helper", reason="onnx is not installed")
@@ -114,7 +115,9 @@ UNARY = {
     "Floor": {},
     "HardSigmoid": {"alpha": 1 / 6, "beta": 0.5},
     "HardSwish": {},
+    "LeakyRelu": {"alpha": 0.3},
     "Neg": {},
+    "Sigmoid": {},
     "Round": {},
 }
 
@@ -125,7 +128,7 @@ def test_one_operand(operator: str, tmp_path: Path) -> None:
     check(model, [IMAGE], tmp_path, 2)
 
 
-@pytest.mark.parametrize("operator", ["Div", "Max", "Min", "Sub"])
+@pytest.mark.parametrize("operator", ["Div", "Max", "Min", "PRelu", "Sub"])
 def test_two_operands(operator: str, tmp_path: Path) -> None:
     shapes = [IMAGE, ROW]
     check(model_of(operator, shapes, {}, 3), shapes, tmp_path, 4)
@@ -234,3 +237,37 @@ def test_zeros_alone_have_the_scale_one(tmp_path: Path) -> None:
     path.write_bytes(graph_of([node], {"x0": (3,)}, outputs, []))
     codes, scale, zero = qlower.jit(qlower.load(path))(np.zeros(3, np.float32))
     assert (codes.tolist(), float(scale), int(zero)) == ([0, 0, 0], 1.0, 0)
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "more", "message"),
+    [
+        ("ReduceMean", {"axes": [1]}, [], r"over \[1\] .* expected the last"),
+        ("Cast", {"to": 10}, [], "a cast of .* is not supported"),
+        ("BatchNormalization", {}, [np.ones(4, np.float32)] * 4, "4 parameters for 5"),
+        ("Sub", {}, [np.ones(4, np.float32)], "do not broadcast"),
+    ],
+)
+def test_refusals(
+    operator: str,
+    attributes: dict[str, Any],
+    more: Sequence[Array],
+    message: str,
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "refused.onnx"
+    path.write_bytes(model_of(operator, [IMAGE], attributes, 1, more))
+    with pytest.raises(QlowerError, match=message):
+        qlower.load(path)
+
+
+def test_a_product_needs_constant_weights(tmp_path: Path) -> None:
+    make = helper.make_node
+    nodes = [
+        make("DynamicQuantizeLinear", ["x0"], ["codes", "scale", "zero"]),
+        make("MatMulInteger", ["codes", "codes", "zero", "zero"], ["y"]),
+    ]
+    path = tmp_path / "refused.onnx"
+    path.write_bytes(graph_of(nodes, {"x0": (3, 3)}, {"y": np.int32}, []))
+    with pytest.raises(QlowerError, match="'codes' must be a constant"):
+        qlower.load(path)

@@ -14,10 +14,13 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.math import AbsFOp, CeilOp, FloorOp, RoundEvenOp, SqrtOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
+from xdsl.traits import SymbolTable
 
+from qlower.contracts import load_contract
 from qlower.model.nests import Index, Nest
 
 from ...orders import identity
@@ -107,6 +110,42 @@ def import_hard_swish(node: NodeContext) -> None:
         return nest.add(arith.MulfOp(x, share)).result
 
     node.define(elementwise(node, [real_operand(node, 0)], body))
+
+
+def import_sigmoid(node: NodeContext) -> None:
+    """MLAS's quotient of polynomials, which the contract has for QLinearSigmoid."""
+    function = SymbolTable.lookup_symbol(
+        load_contract("onnxruntime").module, "logistic"
+    )
+    assert isinstance(function, FuncOp)
+    block = function.body.block
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        values: dict[SSAValue, SSAValue] = dict(zip(block.args, elements, strict=True))
+        for op in block.ops:
+            if not isinstance(op, ReturnOp):
+                copy = nest.add(op.clone(values))
+                values.update(zip(op.results, copy.results, strict=True))
+        returned = block.last_op
+        assert returned is not None
+        return values[returned.operands[0]]
+
+    node.define(elementwise(node, [real_operand(node, 0)], body))
+
+
+def import_leaky_relu(node: NodeContext) -> None:
+    """`F(alpha x)` where x is negative, alpha a constant or, of PRelu, an operand."""
+    operands = [real_operand(node, index) for index in range(len(node.node.inputs))]
+    alpha = node.number("alpha", 0.01)
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        x, *slope = elements
+        factor = slope[0] if slope else number(nest, alpha)
+        leak = nest.add(arith.MulfOp(x, factor)).result
+        is_positive = nest.add(arith.CmpfOp(x, number(nest, 0.0), "oge")).result
+        return nest.add(arith.SelectOp(is_positive, x, leak)).result
+
+    node.define(elementwise(node, operands, body))
 
 
 def import_batch_normalization(node: NodeContext) -> None:
@@ -232,6 +271,9 @@ IMPORTERS = {
     ("", "BatchNormalization"): Entry(import_batch_normalization, (5, 5)),
     ("", "HardSigmoid"): Entry(import_hard_sigmoid, (1, 1)),
     ("", "HardSwish"): Entry(import_hard_swish, (1, 1)),
+    ("", "LeakyRelu"): Entry(import_leaky_relu, (1, 1)),
+    ("", "PRelu"): Entry(import_leaky_relu, (2, 2)),
+    ("", "Sigmoid"): Entry(import_sigmoid, (1, 1)),
     ("", "ReduceMax"): Entry(
         partial(import_extreme, operation=arith.MaximumfOp), (1, 2)
     ),
