@@ -107,7 +107,9 @@ def test_other_rules_are_rounded_exactly(seed: int):
     }
     check_rule("add", both, [(x * real_s + y * real_t) / real_u for x, y in pairs])
     check_rule("sub", both, [(x * real_s - y * real_t) / real_u for x, y in pairs])
-    check_rule("mul", both, [x * y * real_s * real_t / real_u for x, y in pairs])
+    # a product has the names of a contraction, too
+    factors = {**both, **operand("input", s, za), **operand("weight", t, zb)}
+    check_rule("mul", factors, [x * y * real_s * real_t / real_u for x, y in pairs])
     one = {"input": a, **operand("input", s, za), **output(u)}
     check_rule("requantize", one, [x * real_s / real_u for x, _ in pairs])
     count = int(random.integers(1, 5000))
