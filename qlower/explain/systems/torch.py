@@ -39,24 +39,23 @@ def prepare(model: Model, engine: str) -> Run:
 
     def run(arrays: Sequence[Array]) -> dict[str, Array]:
         function = main_function(model.module)
-        arguments = function.body.block.args
-        values: dict[SSAValue, Torch] = {
-            argument: tensor_of(torch, array, argument.type)
-            for argument, array in zip(arguments, arrays, strict=True)
-        }
+        ops, arguments = function.body.block.ops, function.body.block.args
         before = torch.backends.quantized.engine
-        if engine:
-            torch.backends.quantized.engine = engine
+        torch.backends.quantized.engine = engine or before
         try:
             # Quantized tensors are deprecated for PT2E, which has other arithmetic.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                evaluate_all(torch, function.body.block.ops, values)
+                values: dict[SSAValue, Torch] = {
+                    argument: tensor_of(torch, array, argument.type)
+                    for argument, array in zip(arguments, arrays, strict=True)
+                }
+                evaluate_all(torch, ops, values)
         finally:
             torch.backends.quantized.engine = before
         return {
             name: stored_of(values[op.results[0]])
-            for op in function.body.block.ops
+            for op in ops
             if op.results
             and op.results[0] in values
             and (name := layer_name(op)) is not None
