@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -36,7 +37,9 @@ def walk_function(
     raise AssertionError("a verified function returns")
 
 
+@lru_cache(maxsize=1 << 12)
 def _callee(op: CallOp) -> FuncOp:
+    """The function that is called; a contract's functions stay what they are."""
     function = SymbolTable.lookup_symbol(op, op.callee)
     assert isinstance(function, FuncOp)
     return function

@@ -13,18 +13,18 @@ from qlower.text.upstream_checks import verify_as_upstream
 def verify_module(module: ModuleOp) -> None:
     """Check every operation, innermost first; the first mistake is a `QlowerError`."""
     try:
-        _verify_operation(module)
+        _verify_operation(module, set())
     except RecursionError:
         raise QlowerError("regions are nested too deeply", module.location) from None
 
 
-def _verify_operation(op: Operation) -> None:
+def _verify_operation(op: Operation, verified: set[Operation]) -> None:
     for region in op.regions:
-        _verify_region(region)
+        _verify_region(region, verified)
     try:
         op.verify(verify_nested_ops=False)
         verify_as_upstream(op)
-        _verify_dominance(op)
+        _verify_dominance(op, verified)
     except QlowerError:
         raise
     except Exception as error:
@@ -33,27 +33,27 @@ def _verify_operation(op: Operation) -> None:
         reason = first_line(error)
         subject = "" if op.name in reason else f"{op.name}: "
         raise QlowerError(f"{subject}{reason}", op.location) from error
+    verified.add(op)
 
 
-def _verify_region(region: Region) -> None:
+def _verify_region(region: Region, verified: set[Operation]) -> None:
     for block in region.blocks:
         for op in block.ops:
-            _verify_operation(op)
+            _verify_operation(op, verified)
 
 
-def _verify_dominance(op: Operation) -> None:
+def _verify_dominance(op: Operation, verified: set[Operation]) -> None:
     """Check that operands are defined before their use, which xDSL doesn't.
 
-    Uses across blocks of one region (control flow) are not looked at.
+    `verified` are the operations before. Uses across blocks of one region (control
+    flow) are not looked at.
     """
     for operand in op.operands:
-        if not isinstance(operand, OpResult):
+        if not isinstance(operand, OpResult) or operand.op in verified:
             continue
         block = operand.op.parent_block()
         ancestor = None if block is None else block.find_ancestor_op_in_block(op)
-        if ancestor is operand.op or (
-            ancestor is not None and ancestor.is_before_in_block(operand.op)
-        ):
+        if ancestor is not None:
             name = operand.name_hint or f"of {operand.op.name}"
             raise QlowerError(
                 f"{op.name}: operand %{name} is used before it is defined", op.location

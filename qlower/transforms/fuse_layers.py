@@ -11,13 +11,13 @@ as a fused location.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, ModuleOp, NoneAttr
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
@@ -52,15 +52,22 @@ class FuseLayersPass(ModulePass):
 
 def fuse_layers(block: Block, rewrites: Rewrites) -> None:
     """Merges the nests of a function's body, as far as rewrites are allowed."""
-    for op in tuple(block.ops):
+    order = {op: position for position, op in enumerate(block.ops)}
+    for op, position in tuple(order.items()):
         nest = op if isinstance(op, NestOp) else None
         while nest is not None:
-            nest = _fuse_one(nest, block, rewrites)
+            nest = _fuse_one(nest, order, rewrites)
+            if nest is not None:
+                order[nest] = position
 
 
-def _fuse_one(nest: NestOp, block: Block, rewrites: Rewrites) -> NestOp | None:
-    """Merges `nest` with one of its producers, or gives None."""
-    order = {op: position for position, op in enumerate(block.ops)}
+def _fuse_one(
+    nest: NestOp, order: Mapping[Operation, int], rewrites: Rewrites
+) -> NestOp | None:
+    """Merges `nest` with one of its producers, or gives None.
+
+    `order` has the positions of all nests; the one that is given takes that of `nest`.
+    """
     producers = [
         (order[value.owner], index, value.owner)
         for index, value in enumerate(nest.inputs)

@@ -168,7 +168,7 @@ def prove_plane(function: ByteFunction, *, fused: bool, limit: int) -> Plane | N
         near = np.flatnonzero(np.abs(real - np.floor(real) - 0.5) < _NEAR)
         near = near[:: len(near) // _MOST_NEAR + 1]
         for order in permutations(shape.order):
-            plane = replace(shape, order=order)
+            plane = shape if order == shape.order else replace(shape, order=order)
             tried = _neighbours(coefficients)
             wrong = plane.bits(near, tried[..., np.newaxis]) != function.bits[near]
             chosen = tried[:, np.count_nonzero(wrong, axis=-1).argmin()]
