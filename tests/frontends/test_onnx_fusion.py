@@ -10,9 +10,9 @@ from support import models_directory
 from support.onnx_models import operators, optimized_graph
 from support.random_qdq import RandomGraph
 
+from qlower.frontends.onnx.fusing import fuse
 from qlower.frontends.onnx.graph import Graph, hoist_constants
 from qlower.frontends.onnx.reader import read_model
-from qlower.frontends.onnx.selectors import INTEGER, fuse
 
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
@@ -33,7 +33,7 @@ def predicted(path: Path) -> Counter[str]:
     model = read_model(path.read_bytes(), str(path), path.parent)
     graph = Graph(model, [port.name for port in model.outputs])
     hoist_constants(graph, list(graph.nodes))
-    fuse(graph, INTEGER)
+    fuse(graph)
     return Counter(node.operator for node in graph.nodes)
 
 

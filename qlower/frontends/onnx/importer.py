@@ -18,12 +18,12 @@ from ..values import Element, FunctionBuilder, Place, Value
 from .context import OTHER_STORED_TYPES, PLAIN_TYPES, STORED_TYPES, NodeContext
 from .entry import Entry
 from .folding import fold, is_folded
+from .fusing import REWRITTEN, SEVERAL_RESULTS, fuse
 from .graph import Graph, Node, hoist_constants
 from .operators import IMPORTERS
 from .quantizations import find_quantization
 from .remarks import has_pairs, is_signed, remarks
 from .schema import Model, Port, SourceNode
-from .selectors import INTEGER, REWRITTEN, SEVERAL_RESULTS, fuse
 
 SMALLEST_BUDGET = 1 << 14
 OPERATION_COST = 8
@@ -86,7 +86,7 @@ class _GraphImporter:
             graph.needed()
         hoist_constants(graph, list(graph.nodes))
         signed, pairs = is_signed(graph), has_pairs(graph)
-        self.unfused = fuse(graph, INTEGER)
+        self.unfused = fuse(graph)
         graph.needed()
         names = [self.argument(port) for port in model.inputs if self.is_kept(port)]
         for node in graph.ordered():

@@ -207,26 +207,6 @@ def _is_quantized(graph: Graph, node: Node) -> bool:
             return False
 
 
-def signed_to_unsigned(graph: Graph) -> None:
-    """Pairs of int8 as uint8 (qdq_transformer/qdq_s8_to_u8.cc)."""
-    for node in list(graph.nodes):
-        if node.kind != QUANTIZE or not graph.has_zero_point(node):
-            continue
-        users = graph.users(node.outputs[0])
-        if len(users) != 1 or users[0].kind != DEQUANTIZE:
-            continue
-        if graph.is_returned(node.outputs[0]) or not graph.has_zero_point(users[0]):
-            continue
-        before, after = graph.step(node), graph.step(users[0])
-        if before is None or after is None or before.zero_point != after.zero_point:
-            continue
-        if before.type == after.type == "INT8":
-            moved = np.array(before.zero_point + 128, np.uint8)
-            zero_point = graph.add_constant(node.inputs[2], moved)
-            graph.set_input(node, 2, zero_point)
-            graph.set_input(users[0], 2, zero_point)
-
-
 def same_step(graph: Graph, one: Node, other: Node) -> bool:
     """Whether both have one explicit scale and zero point, and the same."""
     if not (graph.has_zero_point(one) and graph.has_zero_point(other)):

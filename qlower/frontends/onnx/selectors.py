@@ -11,59 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..qdq import Group, find_group, open_operand, open_result
-from .bounds import RANGES, bounds, is_redundant, remove_activations
+from ..qdq import Group, open_operand, open_result
 from .graph import MICROSOFT, Graph, Node
 from .rewriting import (
-    fused_operators,
-    propagate,
-    quantize_parameters,
-    remove_inverse_pairs,
     same_step,
-    separate_dequantizers,
-    signed_to_unsigned,
 )
 from .schema import AttributeValue
-from .simplifying import (
-    add_biases,
-    fold_quantized,
-    remove_double_pairs,
-    remove_identities,
-    share_quantizers,
-)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A reading of groups. `int8_allowed` is the session's entry
-    `session.qdqisint8allowed`: without it, convolutions and products of int8 stay
-    real."""
-
-    name: str
-    int8_allowed: bool
-
-
-INTEGER = Reading("integer", True)
-X86 = Reading("x86", False)
-READINGS = {reading.name: reading for reading in (INTEGER, X86)}
-
-
-SIMPLIFICATIONS = (
-    remove_identities,
-    remove_double_pairs,
-    share_quantizers,
-    fold_quantized,
-    add_biases,
-    propagate,
-    quantize_parameters,
-    separate_dequantizers,
-)
-"""In the order in which ONNX Runtime has them at its first level
-(core/optimizer/graph_transformer_utils.cc)."""
-
-MOST_ROUNDS = 10
-"""How often they are applied, as long as anything changes
-(max_num_graph_transformation_steps)."""
 
 
 @dataclass(frozen=True)
@@ -76,90 +29,11 @@ class Fused:
     attributes: Mapping[str, AttributeValue]
 
 
-UNLIMITED = 1 << 16
-
 MOST_BIAS_RATIO, MOST_BIAS_STEP = 0.01, 1e-6
 """How far the scale of a bias may be from the accumulator's; measured."""
 
 Selected = Fused | str
 """What a group becomes, or why it stays as it is."""
-
-
-def fuse(graph: Graph, reading: Reading) -> dict[Node, str]:
-    """Rewrite the graph to what ONNX Runtime makes of it at its level "extended".
-
-    Gives, for each operator between conversions that stays real, why.
-    """
-    for _ in range(MOST_ROUNDS):
-        changes = graph.changes
-        for simplify in SIMPLIFICATIONS:
-            simplify(graph)
-        if graph.changes == changes:
-            break
-    remove_activations(graph)
-    if not reading.int8_allowed:
-        signed_to_unsigned(graph)
-    unfused: dict[Node, str] = {}
-    for node in fused_operators(graph):
-        if node not in graph.nodes:
-            continue
-        group = find_group(graph, node)
-        if not (group.dequantizers or group.quantizers) or graph.is_activation(node):
-            continue
-        selected = _select(graph, group, reading)
-        if isinstance(selected, str):
-            unfused[node] = selected
-        else:
-            _replace(graph, group, selected)
-    remove_inverse_pairs(graph)
-    return unfused
-
-
-def _replace(graph: Graph, group: Group[Node], fused: Fused) -> None:
-    node = group.operator
-    quantized = [quantizer.outputs[0] for quantizer in group.quantizers]
-    for member in group.members:
-        graph.remove(member)
-    graph.remove(node)
-    outputs = quantized or node.outputs
-    inputs = list(fused.inputs)
-    made = Node(node.index, fused.domain, fused.kind, node.name, inputs, list(outputs))
-    made.attributes = fused.attributes
-    graph.add(made)
-
-
-def _select(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
-    node = group.operator
-    selector = SELECTORS.get(node.kind) if not node.domain else None
-    if selector is None:
-        return "there is no such operator on integers"
-    if group.activation is not None:
-        problem = _activation_problem(graph, group)
-        if problem is not None:
-            return problem
-    return selector(graph, group, reading)
-
-
-def _activation_problem(graph: Graph, group: Group[Node]) -> str | None:
-    """Why the quantization can't stand for the activation, if so."""
-    assert group.activation is not None
-    name = group.activation.kind
-    if len(group.quantizers) != 1:
-        return f"its {name} is not quantized"
-    step, limits = graph.step(group.quantizers[0]), bounds(graph, group.activation)
-    if step is None or limits is None or step.type not in RANGES:
-        return f"bounds or quantization of its {name} are not constant"
-    low, high = RANGES[step.type]
-    if group.activation.kind == "Relu":
-        fits = step.zero_point == low
-    else:
-        fits = is_redundant(limits, step)
-    if fits:
-        return None
-    return (
-        f"its {name} is not what the quantization to [{low}, {high}] with scale"
-        f" {step.scale:.9g} and zero point {step.zero_point} does anyway"
-    )
 
 
 # What selectors ask for
@@ -201,12 +75,10 @@ def _different(types: list[str]) -> str | None:
     return None
 
 
-def _int8_problem(types: list[str], reading: Reading) -> str | None:
-    """Activations of int8 need weights of int8, and a session that allows them."""
+def _int8_problem(types: list[str]) -> str | None:
+    """Activations of int8 need weights of int8."""
     if types[0] != "INT8":
         return None
-    if not reading.int8_allowed:
-        return "int8 activations need session.qdqisint8allowed=1"
     if types[1] != "INT8":
         return f"int8 activations with weights of {types[1]}"
     return None
@@ -233,7 +105,7 @@ def _result(graph: Graph, group: Group[Node]) -> tuple[str, str]:
 # Selectors
 
 
-def _select_conv(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+def _select_conv(graph: Graph, group: Group[Node]) -> Selected:
     problem = _open(graph, group)
     if problem is not None:
         return problem
@@ -241,7 +113,7 @@ def _select_conv(graph: Graph, group: Group[Node], reading: Reading) -> Selected
     problem = (
         _wide([*inputs[:2], *outputs])
         or _different([inputs[0], *outputs])
-        or _int8_problem(inputs, reading)
+        or _int8_problem(inputs)
         or _bias_problem(inputs)
     )
     if problem is not None:
@@ -292,12 +164,12 @@ def _bias_scale_problem(graph: Graph, x: Node, w: Node, bias: Node) -> str | Non
     return None
 
 
-def _select_matmul(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+def _select_matmul(graph: Graph, group: Group[Node]) -> Selected:
     problem = _open(graph, group, real=True)
     if problem is not None:
         return problem
     inputs, outputs = _types(graph, group)
-    problem = _wide([*inputs, *outputs]) or _int8_problem(inputs, reading)
+    problem = _wide([*inputs, *outputs]) or _int8_problem(inputs)
     if problem is not None:
         return problem
     a, b = (_operand(graph, node) for node in group.dequantizers.values())
@@ -312,7 +184,7 @@ def _select_matmul(graph: Graph, group: Group[Node], reading: Reading) -> Select
     return Fused("", "QLinearMatMul", (*a, *b, *_result(graph, group)), {})
 
 
-def _select_gemm(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+def _select_gemm(graph: Graph, group: Group[Node]) -> Selected:
     problem = _open(graph, group, real=True)
     if problem is not None:
         return problem
@@ -337,7 +209,7 @@ def _select_gemm(graph: Graph, group: Group[Node], reading: Reading) -> Selected
     return Fused(MICROSOFT, "QGemm", tuple(operands), attributes)
 
 
-def _select_binary(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+def _select_binary(graph: Graph, group: Group[Node]) -> Selected:
     problem = _open(graph, group)
     if problem is not None:
         return problem
@@ -352,7 +224,7 @@ def _select_binary(graph: Graph, group: Group[Node], reading: Reading) -> Select
     return Fused(MICROSOFT, f"QLinear{group.operator.kind}", tuple(operands), {})
 
 
-def _select_unary(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+def _select_unary(graph: Graph, group: Group[Node]) -> Selected:
     problem = _open(graph, group, 1)
     if problem is not None:
         return problem
@@ -368,7 +240,7 @@ def _select_unary(graph: Graph, group: Group[Node], reading: Reading) -> Selecte
     return Fused(MICROSOFT, f"QLinear{group.operator.kind}", operands, attributes)
 
 
-def _select_concat(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+def _select_concat(graph: Graph, group: Group[Node]) -> Selected:
     problem = _open(graph, group)
     if problem is not None:
         return problem
@@ -383,7 +255,7 @@ def _select_concat(graph: Graph, group: Group[Node], reading: Reading) -> Select
     return Fused(MICROSOFT, "QLinearConcat", tuple(operands), attributes)
 
 
-def _select_where(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+def _select_where(graph: Graph, group: Group[Node]) -> Selected:
     condition, *_ = group.operator.inputs
     problem = open_operand(graph, group, (1, 2)) or open_result(graph, group)
     if problem is not None:
@@ -399,7 +271,7 @@ def _select_where(graph: Graph, group: Group[Node], reading: Reading) -> Selecte
     return Fused(MICROSOFT, "QLinearWhere", tuple(operands), {})
 
 
-def _select_moving(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+def _select_moving(graph: Graph, group: Group[Node]) -> Selected:
     """The operator itself, on stored values: nothing changes them."""
     node = group.operator
     if group.activation is not None:
@@ -419,7 +291,7 @@ def _select_moving(graph: Graph, group: Group[Node], reading: Reading) -> Select
     return Fused(node.domain, node.kind, operands, node.attributes)
 
 
-def _select_arg_max(graph: Graph, group: Group[Node], reading: Reading) -> Selected:
+def _select_arg_max(graph: Graph, group: Group[Node]) -> Selected:
     problem = open_operand(graph, group, (0,))
     if problem is not None:
         return problem
@@ -430,7 +302,7 @@ def _select_arg_max(graph: Graph, group: Group[Node], reading: Reading) -> Selec
     return Fused("", node.kind, (x.inputs[0], *node.inputs[1:]), node.attributes)
 
 
-Selector = Callable[[Graph, Group[Node], Reading], Selected]
+Selector = Callable[[Graph, Group[Node]], Selected]
 
 MOVING = (
     "Expand",
@@ -463,17 +335,3 @@ SELECTORS: Mapping[str, Selector] = {
     "ArgMax": _select_arg_max,
 }
 """Selector by the operator's name."""
-
-REWRITTEN: Mapping[str, tuple[int, int]] = {
-    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), (2, 3)),
-    **dict.fromkeys((*MOVING, *UNARY), (1, UNLIMITED)),
-    **dict.fromkeys(("ArgMax", "Concat", "Dropout", "Identity"), (1, UNLIMITED)),
-    "Relu": (1, 1),
-    **dict.fromkeys(("Add", "Mul", "MatMul"), (2, 2)),
-    **dict.fromkeys(("Conv", "ConvTranspose", "Gemm"), (2, 3)),
-    "Clip": (1, 3),
-    "Where": (3, 3),
-}
-"""The fewest and the most operands of all nodes that are looked at."""
-
-SEVERAL_RESULTS = ("Dropout", "MaxPool", "Split")

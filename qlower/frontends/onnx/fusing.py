@@ -1,0 +1,137 @@
+"""What ONNX Runtime makes of a graph in QDQ form, at its level "extended".
+
+It does so with int8 allowed for groups (`session.qdqisint8allowed`): what is fused then
+are integers on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..qdq import Group, find_group
+from .bounds import RANGES, bounds, is_redundant, remove_activations
+from .graph import Graph, Node
+from .rewriting import (
+    fused_operators,
+    propagate,
+    quantize_parameters,
+    remove_inverse_pairs,
+    separate_dequantizers,
+)
+from .selectors import MOVING, SELECTORS, UNARY, Fused, Selected
+from .simplifying import (
+    add_biases,
+    fold_quantized,
+    remove_double_pairs,
+    remove_identities,
+    share_quantizers,
+)
+
+SIMPLIFICATIONS = (
+    remove_identities,
+    remove_double_pairs,
+    share_quantizers,
+    fold_quantized,
+    add_biases,
+    propagate,
+    quantize_parameters,
+    separate_dequantizers,
+)
+"""In the order in which ONNX Runtime has them at its first level
+(core/optimizer/graph_transformer_utils.cc)."""
+
+MOST_ROUNDS = 10
+"""How often they are applied, as long as anything changes
+(max_num_graph_transformation_steps)."""
+
+
+def fuse(graph: Graph) -> dict[Node, str]:
+    """Rewrite the graph to what ONNX Runtime makes of it at its level "extended".
+
+    Gives, for each operator between conversions that stays real, why.
+    """
+    for _ in range(MOST_ROUNDS):
+        changes = graph.changes
+        for simplify in SIMPLIFICATIONS:
+            simplify(graph)
+        if graph.changes == changes:
+            break
+    remove_activations(graph)
+    unfused: dict[Node, str] = {}
+    for node in fused_operators(graph):
+        if node not in graph.nodes:
+            continue
+        group = find_group(graph, node)
+        if not (group.dequantizers or group.quantizers) or graph.is_activation(node):
+            continue
+        selected = _select(graph, group)
+        if isinstance(selected, str):
+            unfused[node] = selected
+        else:
+            _replace(graph, group, selected)
+    remove_inverse_pairs(graph)
+    return unfused
+
+
+def _replace(graph: Graph, group: Group[Node], fused: Fused) -> None:
+    node = group.operator
+    quantized = [quantizer.outputs[0] for quantizer in group.quantizers]
+    for member in group.members:
+        graph.remove(member)
+    graph.remove(node)
+    outputs = quantized or node.outputs
+    inputs = list(fused.inputs)
+    made = Node(node.index, fused.domain, fused.kind, node.name, inputs, list(outputs))
+    made.attributes = fused.attributes
+    graph.add(made)
+
+
+def _select(graph: Graph, group: Group[Node]) -> Selected:
+    node = group.operator
+    selector = SELECTORS.get(node.kind) if not node.domain else None
+    if selector is None:
+        return "there is no such operator on integers"
+    if group.activation is not None:
+        problem = _activation_problem(graph, group)
+        if problem is not None:
+            return problem
+    return selector(graph, group)
+
+
+def _activation_problem(graph: Graph, group: Group[Node]) -> str | None:
+    """Why the quantization can't stand for the activation, if so."""
+    assert group.activation is not None
+    name = group.activation.kind
+    if len(group.quantizers) != 1:
+        return f"its {name} is not quantized"
+    step, limits = graph.step(group.quantizers[0]), bounds(graph, group.activation)
+    if step is None or limits is None or step.type not in RANGES:
+        return f"bounds or quantization of its {name} are not constant"
+    low, high = RANGES[step.type]
+    if group.activation.kind == "Relu":
+        fits = step.zero_point == low
+    else:
+        fits = is_redundant(limits, step)
+    if fits:
+        return None
+    return (
+        f"its {name} is not what the quantization to [{low}, {high}] with scale"
+        f" {step.scale:.9g} and zero point {step.zero_point} does anyway"
+    )
+
+
+UNLIMITED = 1 << 16
+
+REWRITTEN: Mapping[str, tuple[int, int]] = {
+    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), (2, 3)),
+    **dict.fromkeys((*MOVING, *UNARY), (1, UNLIMITED)),
+    **dict.fromkeys(("ArgMax", "Concat", "Dropout", "Identity"), (1, UNLIMITED)),
+    "Relu": (1, 1),
+    **dict.fromkeys(("Add", "Mul", "MatMul"), (2, 2)),
+    **dict.fromkeys(("Conv", "ConvTranspose", "Gemm"), (2, 3)),
+    "Clip": (1, 3),
+    "Where": (3, 3),
+}
+"""The fewest and the most operands of all nodes that are looked at."""
+
+SEVERAL_RESULTS = ("Dropout", "MaxPool", "Split")
