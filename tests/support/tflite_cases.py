@@ -161,6 +161,9 @@ CASES: dict[str, Callable[[], bytes]] = {
 """Model by a name that says what is special about it."""
 
 
+WITHOUT_CONTRACT = frozenset({*MOVEMENT, *PLAIN, *REAL})
+"""Cases that mean the same by every contract."""
+
 WITHOUT_REFERENCE_KERNEL = frozenset({"ceil_float", "elu", "round_float"})
 """Cases that LiteRT only has in its optimized kernels ("opt")."""
 
