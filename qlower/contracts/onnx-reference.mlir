@@ -27,6 +27,7 @@
 // # Not matched
 // - auto_pad = SAME: the evaluator takes the padding from the wrong dimensions.
 // - Sums of products beyond 2^31 wrap here.
+// - DynamicQuantizeLinear of nothing but zeros has the scale 1, as in ONNX Runtime, not 1/255.
 // - Scales of float16 elsewhere than in QLinearMatMul, where they combine in float16.
 //
 // # Checked against
