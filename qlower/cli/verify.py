@@ -6,12 +6,14 @@ import argparse
 import json
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.options import (
     add_command,
+    add_contract,
     add_model,
     given_model,
     layer_contracts,
@@ -20,15 +22,22 @@ from qlower.cli.output import terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 
+if TYPE_CHECKING:
+    from qlower.verification.fits import Fits
+    from qlower.verification.verdict import Equality
+
 EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
   qlower verify model.tflite --equal tflite mine.mlir -o verdict.json --save inputs.npz
+  qlower verify model.tflite --accumulator-bits 24 --contract pytorch-fbgemm-avx2
 
-Each layer is decided by itself, for every input that it could be given:
+--equal decides each layer by itself, for every input that it could be given:
   equal       the same bits for every accumulator, or every pair of stored integers
   differs     an input of the layer shows it, confirmed by interpreter and machine code
   undecided   and why
 
-Exits with 0 where all is equal, with 1 where anything isn't."""
+--accumulator-bits tells of each contraction the width that its sums need.
+
+Exits with 0 where all is equal or fits, with 1 where anything isn't or doesn't."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -43,12 +52,20 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="two contracts, by name or as .mlir files",
     )
     parser.add_argument(
-        "--layer-contract",
-        action="append",
-        default=[],
-        metavar="LAYER=NAME",
-        help="another contract for some layers of both sides (repeatable)",
+        "--accumulator-bits",
+        type=int,
+        metavar="N",
+        help="whether no sum on the way to an accumulator leaves N bits, 2 to 63; and "
+        "no pair of products 16, where the contract has such pairs",
     )
+    parser.add_argument(
+        "--order",
+        choices=("any", "memory"),
+        default="any",
+        help="products are added in any order, or the bias first and then as the "
+        "weights lie in memory (default: any)",
+    )
+    add_contract(parser)
     parser.add_argument(
         "--b-layer-contract",
         action="append",
@@ -62,7 +79,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--save",
         metavar="FILE",
-        help="write the counterexamples, inputs of layers, to this .npz file",
+        help="write counterexamples and worst inputs, by layer, to this .npz file",
     )
     parser.add_argument("--json", action="store_true", help="write it all as JSON")
     parser.set_defaults(run=run)
@@ -71,24 +88,20 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Decide, and tell."""
     from qlower.files.replacing import replacing
-    from qlower.verification.equal import equal
 
-    if options.equal is None:
-        raise UsageError("say what is to be verified: --equal A B")
+    bits = options.accumulator_bits
+    if (options.equal is None) == (bits is None):
+        raise UsageError(
+            "say one thing that is to be verified: --equal A B or --accumulator-bits N"
+        )
+    if bits is not None and not 2 <= bits <= 63:
+        raise UsageError(f"--accumulator-bits must be in [2, 63], not {bits}")
     with ExitStack() as stack:
         output, saved = (
             None if path is None else stack.enter_context(replacing(Path(path)))
             for path in (options.output, options.save)
         )
-        first, second = options.equal
-        found = equal(
-            first,
-            second,
-            given_model(options),
-            layer_contracts=layer_contracts(options.layer_contract),
-            b_layer_contracts=layer_contracts(options.b_layer_contract),
-            progress=progress,
-        )
+        found = _decide(options)
         text = json.dumps(found.to_dict(), indent=1)
         if output is not None:
             output.write(text.encode())
@@ -96,4 +109,26 @@ def run(options: argparse.Namespace) -> int:
             np.savez(saved, **found.inputs())
     clear_status()
     print(text if options.json else found.render(terminal_width()))
-    return 0 if found.is_equal else ExitCode.FOUND
+    return 0 if found.holds else ExitCode.FOUND
+
+
+def _decide(options: argparse.Namespace) -> Equality | Fits:
+    from qlower.verification.verify import verify
+
+    layers = layer_contracts(options.layer_contract)
+    if options.equal is None:
+        return verify(
+            given_model(options),
+            accumulator_bits=options.accumulator_bits,
+            contract=options.contract,
+            order=options.order,
+            layer_contracts=layers,
+        )
+    a, b = options.equal
+    return verify(
+        given_model(options),
+        equal=(a, b),
+        layer_contracts=layers,
+        b_layer_contracts=layer_contracts(options.b_layer_contract),
+        progress=progress,
+    )

@@ -83,13 +83,13 @@ def accumulator_range(op: Operation) -> AccumulatorRange | None:
 def _contraction(
     input: SSAValue, weight: SSAValue, bias: SSAValue | None, axis: int, partial: bool
 ) -> AccumulatorRange | None:
-    bounds = _products(input, weight, axis, partial)
+    terms = _terms(input, weight, axis, partial)
     start: Integers | None = np.zeros((), np.int64)
     if bias is not None and element_type(bias.type) == i32:
         start = constant_integers(bias)
-    if bounds is None or start is None:
+    if terms is None or start is None:
         return None
-    least, most = bounds
+    least, most = (term.sum(axis=1) for term in terms)
     return AccumulatorRange(int((least + start).min()), int((most + start).max()))
 
 
@@ -98,19 +98,33 @@ def product_bounds(
 ) -> tuple[Integers, Integers] | None:
     """The smallest and the largest sum of products of each output channel, without
     bias; None if the weights aren't constant."""
+    terms = product_terms(op)
+    return terms and (terms[0].sum(axis=1), terms[1].sum(axis=1))
+
+
+def product_terms(
+    op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp, share: float = 1.0
+) -> tuple[Integers, Integers] | None:
+    """The smallest and the largest product of each weight, [channel, weight] in the
+    order of memory; None if the weights aren't constant.
+
+    Weights are rounded to a `share` of what they are beyond their zero point.
+    """
     if isinstance(op, qnn.LinearOp):
-        return _products(op.input, op.weight, 0, False)
+        return _terms(op.input, op.weight, 0, False, share)
     axis = 0 if isinstance(op, qnn.Conv2DOp) else 3
-    return _products(op.input, op.weight, axis, any(op.pad))
+    return _terms(op.input, op.weight, axis, any(op.pad), share)
 
 
-def _products(
-    input: SSAValue, weight: SSAValue, axis: int, partial: bool
+def _terms(
+    input: SSAValue, weight: SSAValue, axis: int, partial: bool, share: float = 1.0
 ) -> tuple[Integers, Integers] | None:
     weights = constant_integers(weight)
     if weights is None:
         return None
     weights = _without_zero_point(weights, _quantization(weight))
+    if share != 1:
+        weights = np.rint(weights * share).astype(np.int64)
     # One row for each output channel.
     rows = np.moveaxis(weights, axis, 0).reshape(weights.shape[axis], -1)
     low, high = _difference_bounds(_quantization(input))
@@ -118,7 +132,7 @@ def _products(
     least, most = products.min(axis=0), products.max(axis=0)
     if partial:
         least, most = np.minimum(least, 0), np.maximum(most, 0)
-    return least.sum(axis=1), most.sum(axis=1)
+    return least, most
 
 
 def _product(op: qnn.MatMulOp) -> AccumulatorRange:

@@ -31,7 +31,7 @@ def pair_bounds(op: Contraction, product: str) -> tuple[Integers, Integers] | No
     type = quantized_element(op.input.type)
     shift = 128 if type.signed else 0
     codes = (type.storage_min + shift, type.storage_max + shift)
-    return row_bounds(_rows(op, weights, product), *codes)
+    return row_bounds(weight_rows(op, weights, product), *codes)
 
 
 def row_bounds(rows: Integers, least: int, most: int) -> tuple[Integers, Integers]:
@@ -47,7 +47,7 @@ def row_bounds(rows: Integers, least: int, most: int) -> tuple[Integers, Integer
     return low.min(axis=1), high.max(axis=1)
 
 
-def _rows(op: Contraction, weights: Integers, product: str) -> Integers:
+def weight_rows(op: Contraction, weights: Integers, product: str) -> Integers:
     """A row of each output channel, whose neighbours are paired."""
     if isinstance(op, qnn.DepthwiseConv2DOp):
         return weights.reshape(-1, weights.shape[-1]).T

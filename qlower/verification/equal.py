@@ -11,6 +11,7 @@ from xdsl.ir import BlockArgument
 
 from qlower.compilation import Compilation
 from qlower.contracts import load_contract
+from qlower.contracts.products import EXACT
 from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
 from qlower.explain.observe import LayerRun
@@ -24,6 +25,7 @@ from qlower.model.layers import detach_layers, layer_name, layers
 from qlower.model.random_inputs import random_input
 from qlower.model.signature import TensorSpec
 from qlower.verification.decide import Decision, decide, same
+from qlower.verification.fits import pair_fit
 from qlower.verification.hashes import hashes_of
 from qlower.verification.questions import Question, have_same_rules, questions
 from qlower.verification.reach import Operands
@@ -99,8 +101,22 @@ class _Equality:
             return replace(verdict, how=how)
         asked = questions((a, b))
         if isinstance(asked, str):
+            for given in self._saturating((a, b)):
+                example = self._try(name, given, None, None)
+                if example is not None:
+                    return replace(
+                        verdict, verdict="differs", how=asked, counterexample=example
+                    )
             return self._drawn(verdict, values, asked)
         return self._decided(verdict, asked, (a, b), values)
+
+    def _saturating(self, runs: tuple[LayerRun, LayerRun]) -> Iterator[Values]:
+        """Inputs for which a pair of products saturates, by either contract."""
+        for side, run in zip(self.sides, runs, strict=True):
+            if run.product != EXACT:
+                worst = pair_fit(side.model, side.contract, run.op, run.product).worst
+                if worst is not None:
+                    yield {worst.source: worst.input}
 
     def _decided(
         self,

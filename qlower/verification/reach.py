@@ -61,7 +61,7 @@ def reach_sum(run: LayerRun) -> Reach:
         if len(index) == 4:
             _, height, width, _ = shape_of(run.op.results[0])
             index = (index[0], height // 2, width // 2, index[3])
-        taps = [tap for tap in products_of(run, index) if _is_inside(source, tap.at)]
+        taps = [tap for tap in products_of(run, index) if is_inside(source, tap.at)]
         weights = np.array([tap.weight for tap in taps], np.int64)
         chosen = solve(
             weights, type.storage_min - point, type.storage_max - point, first, last
@@ -76,7 +76,7 @@ def reach_sum(run: LayerRun) -> Reach:
     return reach
 
 
-def _is_inside(source: SSAValue, at: Index) -> bool:
+def is_inside(source: SSAValue, at: Index) -> bool:
     shape = shape_of(source)
     return all(0 <= place < size for place, size in zip(at, shape, strict=True))
 

@@ -105,7 +105,7 @@ class Equality:
     hashes: Mapping[str, str]
 
     @property
-    def is_equal(self) -> bool:
+    def holds(self) -> bool:
         """Whether every layer was shown to be the same for all inputs."""
         return all(layer.verdict == "equal" for layer in self.layers)
 
@@ -153,7 +153,7 @@ class Equality:
             "question": "equal",
             "a": self.a,
             "b": self.b,
-            "equal": self.is_equal,
+            "equal": self.holds,
             "sha256": dict(self.hashes),
             "layers": [layer.to_dict() for layer in self.layers],
         }

@@ -122,7 +122,7 @@ def test_steps_decide_as_every_number_does(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_contract_is_equal_to_itself() -> None:
     found = qlower.verify(DIGITS, equal=("tflite", "tflite"))
-    assert found.is_equal
+    assert found.holds
     assert all(row.numbers == 0 for row in found.layers)
     assert "0 differs, 0 undecided" in str(found)
 

@@ -1,0 +1,95 @@
+"""Whether sums fit a width: against sums of all orders, and what saturates when run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.cli import main
+from qlower.cli.exit_codes import ExitCode
+from qlower.contracts.accumulator_range import constant_integers, product_terms
+from qlower.dialects import qnn
+from qlower.explain.observe import run_layer
+from qlower.model.layers import layer_name, layers
+from qlower.verification.fits import fits
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DIGITS = EXAMPLES / "digits" / "digits.mlir"
+ASKED = EXAMPLES / "fbgemm-overflow" / "asked.mlir"
+
+
+def test_widths_are_those_of_sums_in_the_order() -> None:
+    loaded = qlower.load(DIGITS)
+    (op,) = (op for op in layers(loaded.module) if isinstance(op, qnn.LinearOp))
+    terms = product_terms(op)
+    assert terms is not None
+    assert op.bias is not None
+    bias = constant_integers(op.bias)
+    assert bias is not None
+    for order in ("any", "memory"):
+        found = fits(loaded, 32, order=order)
+        assert found.holds
+        row = next(row for row in found.layers if row.layer == "logits")
+        sums = [int(bias[row.channel])]
+        lowest, highest = list(sums), list(sums)
+        for least, most in zip(*(term[row.channel] for term in terms), strict=True):
+            lowest.append(lowest[-1] + int(least))
+            highest.append(highest[-1] + int(most))
+        if order == "memory":
+            assert (row.minimum, row.maximum) == (min(lowest), max(highest))
+        else:
+            assert row.minimum <= min(lowest)
+            assert row.maximum >= max(highest)
+
+
+def test_the_largest_weights_fit_and_the_next_do_not() -> None:
+    found = fits(DIGITS, 16)
+    row = next(row for row in found.layers if not row.fits)
+    assert row.largest_weight is not None
+    assert row.worst is not None
+    assert abs(row.worst.sum) >= 1 << 15
+    every = layers(qlower.load(DIGITS).module)
+    op = next(op for op in every if layer_name(op) == row.layer)
+    assert isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp)
+    assert op.bias is not None
+    bias = constant_integers(op.bias)
+    assert bias is not None
+    held: list[bool] = []
+    for weight in (row.largest_weight, row.largest_weight + 1):
+        terms = product_terms(op, weight / 127)
+        assert terms is not None
+        start = np.rint(bias * (weight / 127))
+        low = np.minimum(terms[0], 0).sum(axis=1) + np.minimum(start, 0)
+        high = np.maximum(terms[1], 0).sum(axis=1) + np.maximum(start, 0)
+        held.append(bool(low.min() >= -(1 << 15) and high.max() < 1 << 15))
+    assert held == [True, False]
+
+
+def test_pairs_that_saturate_do_when_run() -> None:
+    found = qlower.verify(ASKED, accumulator_bits=32, contract="pytorch-fbgemm-avx2")
+    assert not found.holds
+    (pairs,) = (row for row in found.layers if row.what == "pairs")
+    assert pairs.needed == 17
+    assert pairs.worst is not None
+    assert pairs.worst.held != pairs.worst.sum
+    values = {pairs.worst.source: pairs.worst.input}
+    saturated, plain = (
+        run_layer(qlower.load(ASKED), contract, pairs.layer, values).result
+        for contract in ("pytorch-fbgemm-avx2", "pytorch-fbgemm")
+    )
+    assert not np.array_equal(saturated, plain)
+    assert "held as" in str(found)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["verify", str(DIGITS), "--accumulator-bits"]
+    assert main([*words, "32"]) == 0
+    assert "fit, with products added in any order" in capsys.readouterr().out
+    saved = tmp_path / "worst.npz"
+    assert main([*words, "16", "--save", str(saved)]) == ExitCode.FOUND
+    assert len(np.load(saved)) > 0
+    assert main([*words, "64"]) == ExitCode.USAGE
+    assert main([*words, "24", "--equal", "tflite", "tvm"]) == ExitCode.USAGE
