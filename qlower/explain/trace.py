@@ -25,8 +25,8 @@ from qlower.report.table import counted
 class Trace:
     """One element of a layer's result, and each step on the way to it.
 
-    `chains` has one entry for each rule of the contract, the last of which stores the
-    result; none for layers that only move elements. `products` are those of a
+    `chains` has one entry for each use of a rule of the contract, the last of which
+    stores the result, if any does; none for layers that only move elements. `products` are those of a
     contraction.
     """
 
@@ -43,8 +43,11 @@ class Trace:
 
     @property
     def exact(self) -> Fraction | None:
-        """The result without any rounding, in its own steps."""
-        return self.chains[-1].exact if self.chains else None
+        """The result without any rounding, in its own steps; None where no rule stores
+        it, as for comparisons, whose rules bring operands to one scale."""
+        if not self.chains or self.chains[-1].result != self.result:
+            return None
+        return self.chains[-1].exact
 
     def __str__(self) -> str:
         return "\n".join(self._lines())

@@ -1,8 +1,8 @@
 """What pages show of commands: run again, they print the same.
 
 A block of a page that begins with `$ qlower ...` has a command, in the folder of the
-repository, on a terminal of 100 characters, and all that it prints. Line numbers of
-contracts may be other ones.
+repository, on a terminal of 100 characters, and all that it prints. Files and lines of
+contracts may be other ones, and with them the width of columns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from qlower.cli import main
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"```console\n\$ qlower ([^\n]*)\n(.*?)```", re.DOTALL)
-LINE = re.compile(r"(\.mlir:)\d+")
+VARYING = {r"[\w.-]+\.mlir:\d+": "PLACE", r"-{3,}": "---", r"\s+": " "}
 
 
 def commands() -> list[tuple[str, str, str]]:
@@ -31,7 +31,11 @@ def commands() -> list[tuple[str, str, str]]:
 
 
 def lines(text: str) -> list[str]:
-    return [LINE.sub(r"\1N", line).rstrip() for line in text.strip().splitlines()]
+    """The lines of an output, without what may vary."""
+    found = text.strip().splitlines()
+    for pattern, same in VARYING.items():
+        found = [re.sub(pattern, same, line).strip() for line in found]
+    return found
 
 
 @pytest.mark.parametrize(("page", "arguments", "output"), commands())
