@@ -26,8 +26,8 @@ class Trace:
     """One element of a layer's result, and each step on the way to it.
 
     `chains` has one entry for each use of a rule of the contract, the last of which
-    stores the result, if any does; none for layers that only move elements. `products` are those of a
-    contraction.
+    stores the result, if any does; none for layers that only move elements. `products`
+    are those of a contraction.
     """
 
     layer: str
