@@ -192,7 +192,7 @@ def test_hard_swish_of_any_ratio(kernels: str, tmp_path: Path):
 
 @pytest.mark.parametrize("kernels", SYSTEMS)
 def test_linear_sums_that_wrap(kernels: str, tmp_path: Path):
-    """Only the reference kernels' results may be beyond int32, which is refused."""
+    """Beyond int32 the reference kernels' conversion is undefined: not compared."""
     path, random = tmp_path / "layer.tflite", np.random.default_rng(0)
     for exponent in (24, 2, -4):
         builder = TFLiteBuilder()
@@ -206,8 +206,6 @@ def test_linear_sums_that_wrap(kernels: str, tmp_path: Path):
         path.write_bytes(builder.build([x], [y]))
         compilation = Compilation(qlower.load(path), CONTRACTS[kernels])
         if kernels == "ref" and exponent < 0:
-            with pytest.raises(QlowerError, match="may be beyond int32"):
-                compilation.interpreter("arith")
             continue
         inputs = [random.integers(-128, 128, (8, 40), np.int8)]
         expected = run(kernels, path.read_bytes(), inputs)
