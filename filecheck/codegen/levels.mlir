@@ -26,8 +26,9 @@ func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
 // X86-LABEL: levels_level:
 // X86: movl known.level(%rip), %eax
 // X86-NOT: {{%[yz]mm}}
-// X86: callq processor_words
 // X86: movl %eax, known.level(%rip)
+// X86-LABEL: known.level.now:
+// X86: callq processor_words
 // X86-LABEL: levels_run_checked:
 // X86-NOT: {{%[yz]mm}}
 // X86-DAG: callq _level_1_qlower_main
