@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
   qlower verify model.tflite --equal tflite mine.mlir -o verdict.json --save inputs.npz
   qlower verify model.tflite --accumulator-bits 24 --contract pytorch-fbgemm-avx2
+  qlower verify model.tflite --check verdict.json
 
 --equal decides each layer by itself, for every input that it could be given:
   equal       the same bits for every accumulator, or every pair of stored integers
@@ -65,6 +66,18 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="products are added in any order, or the bias first and then as the "
         "weights lie in memory (default: any)",
     )
+    parser.add_argument(
+        "--check",
+        metavar="FILE",
+        help="check a verdict's file: its hashes, its counterexamples, and each layer "
+        "decided again",
+    )
+    parser.add_argument(
+        "--sample",
+        type=int,
+        metavar="COUNT",
+        help="of --check: decide so many layers again, drawn each time",
+    )
     add_contract(parser)
     parser.add_argument(
         "--b-layer-contract",
@@ -90,12 +103,15 @@ def run(options: argparse.Namespace) -> int:
     from qlower.files.replacing import replacing
 
     bits = options.accumulator_bits
-    if (options.equal is None) == (bits is None):
+    if sum(one is not None for one in (options.equal, bits, options.check)) != 1:
         raise UsageError(
-            "say one thing that is to be verified: --equal A B or --accumulator-bits N"
+            "say one thing that is to be verified: --equal A B, --accumulator-bits N "
+            "or --check FILE"
         )
     if bits is not None and not 2 <= bits <= 63:
         raise UsageError(f"--accumulator-bits must be in [2, 63], not {bits}")
+    if options.check is not None:
+        return _check(options)
     with ExitStack() as stack:
         output, saved = (
             None if path is None else stack.enter_context(replacing(Path(path)))
@@ -110,6 +126,22 @@ def run(options: argparse.Namespace) -> int:
     clear_status()
     print(text if options.json else found.render(terminal_width()))
     return 0 if found.holds else ExitCode.FOUND
+
+
+def _check(options: argparse.Namespace) -> int:
+    from qlower.verification.check import check
+
+    if options.sample is not None and options.sample < 1:
+        raise UsageError(f"--sample must be at least 1, not {options.sample}")
+    found = check(
+        Path(options.check),
+        given_model(options),
+        sample=options.sample,
+        progress=progress,
+    )
+    clear_status()
+    print(found)
+    return ExitCode.FOUND if found.faults else 0
 
 
 def _decide(options: argparse.Namespace) -> Equality | Fits:

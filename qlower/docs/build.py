@@ -186,6 +186,7 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
         {"Bring your model": "bring-your-model.md"},
         {"My model is off by one": "off-by-one.md"},
         {"Where do two systems part": "where-systems-part.md"},
+        {"For all inputs": "verifying.md"},
         {"Accuracy over a data set": "data-sets.md"},
         {"Microcontrollers and C": "embedded.md"},
         {"Stories": [*folder("stories/")]},

@@ -67,10 +67,10 @@ def cached(
     return found
 
 
-def fingerprint(module: ModuleOp) -> bytes:
-    """A hash of everything in the module, locations and constants included."""
+def fingerprint(module: ModuleOp, *, locations: bool = True) -> bytes:
+    """A hash of everything in the module, constants included, and `locations`."""
     text = StringIO()
-    _HashingPrinter(stream=text, print_debuginfo=True).print_op(module)
+    _HashingPrinter(stream=text, print_debuginfo=locations).print_op(module)
     return hashlib.sha256(text.getvalue().encode()).digest()
 
 

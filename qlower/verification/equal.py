@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -43,14 +43,16 @@ def equal(
     *,
     layer_contracts: Mapping[str, str] | None = None,
     b_layer_contracts: Mapping[str, str] | None = None,
+    only: Collection[str] | None = None,
     native: bool = True,
     progress: Progress = no_progress,
 ) -> Equality:
     """Whether contracts `a` and `b` give the same results in each layer of a model.
 
     Each layer is decided by itself, for any input of it. `layer_contracts` is as in
-    `lower`, for both sides; `b_layer_contracts` for the second only. Counterexamples
-    are confirmed by the interpreter, and by machine code if `native`.
+    `lower`, for both sides; `b_layer_contracts` for the second only. With `only` no
+    other layers are looked at. Counterexamples are confirmed by the interpreter, and by
+    machine code if `native`.
     """
     for name in (a, b):
         load_contract(name)  # an unknown one is an error, no verdict
@@ -59,14 +61,17 @@ def equal(
     second = Compilation(first, b, layer_contracts=dict(b_layer_contracts or {})).model
     sides = Computed(a, first, a), Computed(b, second, b)
     work = _Equality(sides, first)
-    operations = list(layers(first.module))
+    operations = [
+        op for op in layers(first.module) if only is None or layer_name(op) in only
+    ]
     verdicts = [
         work.layer(layer_name(operations[number]) or "")
         for number in progress(range(len(operations)), "verify")
     ]
     if native:
         verdicts = list(_confirm(sides, verdicts))
-    return Equality(a, b, verdicts, hashes_of(first, second, a, b))
+    by_layer = chosen, dict(b_layer_contracts or {})
+    return Equality(a, b, verdicts, hashes_of(first, second, a, b), by_layer)
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ class Fit:
 class Fits:
     """The sums of all contractions with constant weights; `others` are layers' names.
 
-    `hashes` is as in `Equality`.
+    `hashes` is as in `Equality`, `bits` the accumulators' width.
     """
 
     contract: str
@@ -132,6 +132,8 @@ class Fits:
     layers: Sequence[Fit]
     others: Sequence[str]
     hashes: Mapping[str, str]
+    bits: int
+    layer_contracts: Mapping[str, str]
 
     @property
     def holds(self) -> bool:
@@ -186,6 +188,8 @@ class Fits:
             "question": "fits",
             "contract": self.contract,
             "order": self.order,
+            "bits": self.bits,
+            "layer_contracts": dict(self.layer_contracts),
             "fits": self.holds,
             "sha256": dict(self.hashes),
             "layers": [row.to_dict() for row in self.layers],
@@ -245,7 +249,8 @@ def fits(
         if product != EXACT:
             found.append(work.pairs(product))
     names = [] if default is None else [default]
-    return Fits(default or "", order, found, others, hashes_of(loaded, loaded, *names))
+    hashes = hashes_of(loaded, loaded, *names)
+    return Fits(default or "", order, found, others, hashes, bits, chosen)
 
 
 def pair_fit(model: Model, contract: str | None, op: Operation, product: str) -> Fit:

@@ -7,15 +7,24 @@ from hashlib import sha256
 from pathlib import Path
 
 from qlower.contracts import load_contract
+from qlower.dialects.qnn import QnnOp
 from qlower.model import Model
+from qlower.model.layers import layers
 from qlower.runtime.objects import fingerprint
 from qlower.version import __version__
 
 
 def hashes_of(first: Model, second: Model, *contracts: str) -> dict[str, str]:
     """The hashes of a model by two sides, of the contracts, and of the compiler."""
-    parts = [fingerprint(first.module), fingerprint(second.module)]
-    named = {f"contract {name}": load_contract(name).source for name in contracts}
+    parts = [fingerprint(one.module, locations=False) for one in (first, second)]
+    own = [
+        op.contract
+        for one in (first, second)
+        for op in layers(one.module)
+        if isinstance(op, QnnOp)
+    ]
+    names = dict.fromkeys([*contracts, *(name for name in own if name)])
+    named = {f"contract {name}": load_contract(name).source for name in names}
     return {
         "model": sha256(b"".join(parts)).hexdigest(),
         **{name: sha256(source.encode()).hexdigest() for name, source in named.items()},

@@ -6,7 +6,7 @@ import base64
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -59,6 +59,16 @@ def pack(array: Array) -> dict[str, object]:
     }
 
 
+def unpack(packed: Mapping[str, object]) -> Array:
+    """The array that `pack` wrote; ValueError, TypeError or KeyError if none did."""
+    shape = cast(Sequence[int], packed["shape"])
+    data = packed["zlib"]
+    if not isinstance(data, str):
+        raise TypeError("an array's bytes are text")
+    stored = zlib.decompress(base64.b64decode(data))
+    return np.frombuffer(stored, str(packed["dtype"])).reshape(tuple(shape))
+
+
 @dataclass(frozen=True)
 class LayerVerdict:
     """Whether a layer is the same by two contracts.
@@ -96,13 +106,15 @@ class LayerVerdict:
 class Equality:
     """The verdicts of all layers of a model, under contracts `a` and `b`.
 
-    `hashes` has the SHA-256 of the model, of both contracts and of the compiler.
+    `hashes` has the SHA-256 of the model, of the contracts and of the compiler;
+    `layer_contracts` those of some layers, of both sides and of the second alone.
     """
 
     a: str
     b: str
     layers: Sequence[LayerVerdict]
     hashes: Mapping[str, str]
+    layer_contracts: Sequence[Mapping[str, str]] = ({}, {})
 
     @property
     def holds(self) -> bool:
@@ -153,6 +165,7 @@ class Equality:
             "question": "equal",
             "a": self.a,
             "b": self.b,
+            "layer_contracts": [dict(one) for one in self.layer_contracts],
             "equal": self.holds,
             "sha256": dict(self.hashes),
             "layers": [layer.to_dict() for layer in self.layers],
