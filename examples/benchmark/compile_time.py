@@ -1,0 +1,178 @@
+"""Seconds to compile against layers, 10 to 1,000: a table in Markdown, and a picture.
+
+python examples/benchmark/compile_time.py [--write]
+
+The networks are chains of linear layers, sigmoids, products, sums and tanhs of 16
+numbers, as of an unrolled recurrent network; no two have the same scales. Each is
+compiled in a process of its own, without cache, for x86-64-v3. Seconds are the
+processor's, of the median of three runs; interpreter and imports are counted once, as
+0 layers. --write puts both into this folder, as compile_time.md and .svg.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+import qlower
+from qlower.dialects import qnn
+from qlower.model.build import constant, make_model, quantized
+from qlower.report.plots import BLUE, new_figure, save
+from qlower.report.table import Column, Table
+
+LAYERS = (0, 10, 30, 100, 300, 1000)
+WIDTH = 16
+RUNS = 3
+YARDSTICK = 2_000_000
+"""Rounds of a loop whose time says how fast the machine is."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """CPU seconds of a process that compiles so many layers, and its most memory."""
+
+    layers: int
+    seconds: float
+    megabytes: int
+    start: float
+
+    @property
+    def milliseconds_per_layer(self) -> float | None:
+        return (self.seconds - self.start) / self.layers * 1e3 if self.layers else None
+
+
+def network(layers: int) -> qlower.Model:
+    """A chain of layers with drawn weights and scales, the same at each call."""
+    random = np.random.default_rng(1)
+    shape = [1, WIDTH]
+
+    def scale() -> float:
+        return float(np.float32(random.uniform(0.01, 0.1)))
+
+    def body(value: SSAValue) -> list[SSAValue]:
+        values = [value]
+        for index in range(layers):
+            last, earlier = values[-1], values[-4:][0]
+            result = quantized(shape, scale(), int(random.integers(-128, 128)))
+            match index % 5:
+                case 0:
+                    stored = random.integers(-127, 128, [WIDTH, WIDTH], np.int8)
+                    weight = constant(stored, quantized([WIDTH, WIDTH], scale() / 4))
+                    bias = constant(random.integers(-300, 300, WIDTH, np.int32))
+                    op = qnn.LinearOp(last, weight, bias, result)
+                case 1:
+                    op = qnn.SigmoidOp(last, quantized(shape, 1 / 256, -128))
+                case 2:
+                    op = qnn.MulOp(last, earlier, result)
+                case 3:
+                    op = qnn.AddOp(last, earlier, result)
+                case _:
+                    op = qnn.TanhOp(last, quantized(shape, 1 / 128))
+            values.append(op.result)
+        return [values[-1]]
+
+    return make_model([quantized(shape, 0.05, 3)], body)
+
+
+def compile_once(layers: int) -> None:
+    """What a measured process does."""
+    if layers:
+        model = network(layers)
+        qlower.compile(model, "x86_64-linux-gnu", "x86-64-v3", contract="tflite")
+
+
+def measured(layers: int, start: float) -> Row:
+    """The median of the processes, by the time that they took."""
+    command = [sys.executable, __file__, "--layers", str(layers)]
+    environment = {**os.environ, "QLOWER_CACHE_DIR": ""}
+    runs: list[tuple[float, int]] = []
+    for _ in range(RUNS):
+        process = subprocess.Popen(command, env=environment)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise SystemExit(process.returncode)
+        runs.append((used.ru_utime + used.ru_stime, used.ru_maxrss >> 10))
+    seconds, megabytes = sorted(runs)[RUNS // 2]
+    return Row(layers, seconds, megabytes, start)
+
+
+def yardstick() -> float:
+    """CPU seconds of a loop in Python, to compare machines by."""
+    times: list[float] = []
+    for _ in range(RUNS):
+        start, seen = time.process_time(), dict[int, int]()
+        for index in range(YARDSTICK):
+            seen[index & 1023] = seen.get(index & 511, 0) + 1
+        times.append(time.process_time() - start)
+    return statistics.median(times)
+
+
+COLUMNS = [
+    Column[Row]("layers", "layers", lambda row: row.layers),
+    Column[Row]("CPU seconds", "seconds", lambda row: row.seconds),
+    Column[Row]("ms a layer", "each", lambda row: row.milliseconds_per_layer),
+    Column[Row]("most memory, MB", "megabytes", lambda row: row.megabytes),
+]
+
+
+PAGE = """# Seconds to compile against layers
+
+![Seconds against layers](compile_time.svg)
+
+{text}
+`python examples/benchmark/compile_time.py --write` made this.
+"""
+
+
+def draw(rows: Sequence[Row], path: Path) -> None:
+    """Seconds against layers, both on logarithmic scales."""
+    figure = new_figure(5, 3)
+    axes = figure.subplots()
+    shown = [row for row in rows if row.layers]
+    axes.loglog(
+        [row.layers for row in shown],
+        [row.seconds for row in shown],
+        color=BLUE,
+        marker="o",
+    )
+    axes.set_xlabel("layers")
+    axes.set_ylabel("CPU seconds to compile")
+    axes.set_title("Small operators, cold, one process each")
+    save(figure, path)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Seconds to compile against layers.")
+    parser.add_argument("--write", action="store_true", help="write table and picture")
+    parser.add_argument("--layers", type=int, help="only compile so many, and end")
+    options = parser.parse_args(arguments)
+    if options.layers is not None:
+        compile_once(options.layers)
+        return 0
+    rows = [measured(LAYERS[0], 0.0)]
+    rows += [measured(layers, rows[0].seconds) for layers in LAYERS[1:]]
+    table = Table("compile time", rows, COLUMNS).render("markdown")
+    text = (
+        f"{table}\n\nA loop of {YARDSTICK:,} rounds in Python: {yardstick():.2f} s.\n"
+    )
+    print(text, end="")
+    if options.write:
+        folder = Path(__file__).parent
+        (folder / "compile_time.md").write_text(PAGE.format(text=text))
+        draw(rows, folder / "compile_time.svg")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
