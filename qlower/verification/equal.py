@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from xdsl.ir import BlockArgument
@@ -16,14 +15,14 @@ from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
 from qlower.explain.observe import LayerRun
 from qlower.explain.place import Index
-from qlower.explain.sides import Computed, Values, result_specs
+from qlower.explain.sides import Computed, Values
 from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array
 from qlower.model import Model
 from qlower.model.layers import detach_layers, layer_name, layers
 from qlower.model.random_inputs import random_input
-from qlower.model.signature import TensorSpec
+from qlower.model.signature import Signature, TensorSpec
 from qlower.verification.decide import Decision, decide, same
 from qlower.verification.fits import pair_fit
 from qlower.verification.hashes import hashes_of
@@ -81,18 +80,16 @@ class _Equality:
     sides: tuple[Computed, Computed]
     model: Model
 
-    @cached_property
-    def specs(self) -> dict[str, TensorSpec]:
-        """What inputs and results of layers are, by name."""
-        inputs = {spec.name: spec for spec in self.model.inputs}
-        return {**inputs, **result_specs(self.model)}
+    def _specs(self, layer: str) -> dict[str, TensorSpec]:
+        """What a layer reads, inputs and other layers, in its order."""
+        module, sources, _ = detach_layers(self.model.module, [layer])
+        return dict(zip(sources, Signature.of_module(module).inputs, strict=True))
 
     def layer(self, name: str) -> LayerVerdict:
         """The verdict of one layer."""
-        _, sources, _ = detach_layers(self.model.module, [name])
         values: dict[str, Array] = {
-            source: np.zeros(self.specs[source].shape, self.specs[source].numpy_dtype)
-            for source in sources
+            source: np.zeros(spec.shape, spec.numpy_dtype)
+            for source, spec in self._specs(name).items()
         }
         (op,) = (op for op in layers(self.model.module) if layer_name(op) == name)
         verdict = LayerVerdict(name, op.name.removeprefix("qnn."), "equal", "")
@@ -173,12 +170,12 @@ class _Equality:
         """Operands by the names of what the layer reads."""
         name = layer_name(run.op)
         assert name is not None
-        _, sources, _ = detach_layers(self.model.module, [name])
+        specs = list(self._specs(name).items())
         found: dict[str, Array] = {}
         for value, array in operands.items():
             if isinstance(value, BlockArgument):
-                source = sources[value.index]
-                found[source] = array.view(self.specs[source].numpy_dtype)
+                source, spec = specs[value.index]
+                found[source] = array.view(spec.numpy_dtype)
         return found
 
     def _try(
@@ -198,12 +195,13 @@ class _Equality:
 
     def _drawn(self, verdict: LayerVerdict, values: Values, why: str) -> LayerVerdict:
         """Look for a counterexample among drawn inputs; undecided without one."""
+        specs = self._specs(verdict.layer)
         elements = sum(array.size for array in values.values())
         for seed in range(max(_FEWEST, min(_MOST, _ELEMENTS // max(elements, 1)))):
             draw = np.random.default_rng(seed)
             drawn = {
-                name: _near(random_input(self.specs[name], draw), seed % 8)
-                for name in values
+                name: _near(random_input(spec, draw), seed % 8)
+                for name, spec in specs.items()
             }
             example = self._try(verdict.layer, drawn, None, None)
             if example is not None:

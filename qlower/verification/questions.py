@@ -122,7 +122,7 @@ def questions(runs: Runs) -> list[Question] | str:
         return _binary(runs, op)
     sources = _sources(a)
     if sources is None or len(sources) != len(b.evaluations):
-        return f"{op.name} has a row or a window of inputs for each element"
+        return f"{op.name} has too many arguments: real, or a row or window for each"
     found: list[Question] = []
     for number, source in enumerate(sources):
         asked = _unary((a.evaluations[number], b.evaluations[number]), source)
