@@ -58,3 +58,18 @@ func.func @scalar_from_outside(%x: tensor<4xi8>, %s: i8) -> tensor<4xi8> {
   } -> tensor<4xi8>
   return %y : tensor<4xi8>
 }
+
+// -----
+
+func.func @a_loop_that_writes_again(%x: tensor<4x3xi8>) -> tensor<4xi8> {
+  %empty = tensor.empty() : tensor<4xi8>
+  // CHECK: error: linalg.generic has no loop nest: the map of result #0, (d0, d1) -> (d0), must name each parallel loop once and cover the shape [4]
+  %y = linalg.generic {
+    indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%x : tensor<4x3xi8>) outs(%empty : tensor<4xi8>) {
+  ^bb0(%v: i8, %_: i8):
+    linalg.yield %v : i8
+  } -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}

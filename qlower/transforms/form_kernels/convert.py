@@ -16,10 +16,12 @@ from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import VerifyException
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import CopyOp, NestOp
-from qlower.dialects.types import AnyTensor, tensor_type
+from qlower.dialects.kernel.maps import verify_maps
+from qlower.dialects.types import AnyTensor, shape_of, tensor_type
 from qlower.transforms.form_kernels.regions import (
     build_region,
     inline,
@@ -122,6 +124,15 @@ def convert_generic(op: linalg.GenericOp) -> NestOp:
         if not isinstance(operand.type, TensorType)
     }
     both = [*read, *accumulators]
+    bounds = [bounds[d] for d in (*parallel, *reduction)]
+    operands = [arguments[argument][0] for argument in read]
+    nest_maps = [arguments[argument][1] for argument in read] + maps[len(op.inputs) :]
+    shapes = [shape_of(value) for value in (*operands, *op.res)]
+    try:
+        verify_maps(shapes, nest_maps, bounds, len(parallel), len(op.res))
+    except VerifyException as error:
+        reason = f"linalg.generic has no loop nest: {error}"
+        raise QlowerError(reason, op.location) from error
 
     def constants(into: Block) -> dict[SSAValue, SSAValue]:
         return {a: _clone_constant(v, op, into) for a, v in scalars.items()}
@@ -136,12 +147,12 @@ def convert_generic(op: linalg.GenericOp) -> NestOp:
         return inline(body, values, into, loops)
 
     return NestOp(
-        [arguments[argument][0] for argument in read],
+        operands,
         captured_tensors(op),
         "loop",
-        [bounds[d] for d in parallel],
-        [bounds[d] for d in reduction],
-        [arguments[argument][1] for argument in read] + maps[len(op.inputs) :],
+        bounds[: len(parallel)],
+        bounds[len(parallel) :],
+        nest_maps,
         build_region(read, start) if reduction else Region(),
         build_region(both, step) if reduction else Region(),
         build_region(both, lambda into: into.args[len(read) :])
