@@ -63,7 +63,7 @@
 //
 // # Not matched
 // - sum: the reference kernel of LiteRT 2.3 gives noise where an element is negative; this is
-//   what its source says, and TFLite Micro gives.
+//   what its source says.
 // - rsqrt of a negative number, where LiteRT stops with an error, is the largest code.
 // - softmax over more than 512 equal logits: the kernel shifts a 32-bit value by more than 31
 //   places, which C++ leaves undefined; here it is done in 64 bits.
