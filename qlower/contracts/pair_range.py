@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qlower.contracts.accumulator_range import constant_integers
+from qlower.contracts.contractions import Contraction
 from qlower.contracts.products import PIXEL
-from qlower.contracts.values import Contraction
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 

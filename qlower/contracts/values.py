@@ -17,8 +17,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from qlower.contracts import Contract
-from qlower.contracts.accumulator_range import accumulator_range, product_bounds
-from qlower.contracts.products import EXACT
+from qlower.contracts.accumulator_range import accumulator_range
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
@@ -27,8 +26,6 @@ from qlower.interp.values import Array
 Values = dict[str, Array]
 
 LoadContract: TypeAlias = Callable[[str], Contract]
-
-Contraction: TypeAlias = qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp
 
 TOSA_ROUNDING = "tosa.rounding_mode"
 """The attribute of an operation that says how TOSA's RESCALE rounds in it."""
@@ -141,144 +138,6 @@ def window_values(op: qnn.ConvolutionOp | qnn.PoolOp, kernel: Sequence[int]) -> 
         for name, (names, numbers) in sides.items()
         for side, number in zip(names, numbers, strict=True)
     }
-
-
-def contraction_values(
-    contract: Contract, op: Contraction, model_bias: Callable[[], Array]
-) -> Values:
-    """All that is constant about a contraction with weights.
-
-    `model_bias` gives the bias as the model has it, as i32 or f32 and 0 for none; it is
-    called only if the contract's rule needs to know it.
-    """
-    values = {
-        **layer_values(op),
-        **operand_values("input", op.input.type),
-        **operand_values("weight", op.weight.type),
-        **activation_values(contract, op.result.type, op.activation),
-        "half_scales": np.array(False),
-    }
-    wanted = contract.rule(contraction_rule(op)).values
-    if "bias" in wanted:
-        values["bias"] = integer_bias(contract, op, model_bias())
-    if "real_bias" in wanted:
-        values["real_bias"] = _real_bias(contract, op, model_bias())
-    if not {"accumulator_min", "accumulator_max"}.isdisjoint(wanted):
-        if product_of(contract, op) != EXACT:
-            raise QlowerError(
-                "the range of an accumulator is known for exact products only",
-                op.location,
-            )
-        start = np.zeros((), np.int32)
-        if not takes_bias(contract, op):
-            start = integer_bias(contract, op, model_bias())
-        bounds = product_bounds(op)
-        if bounds is None:
-            raise QlowerError(
-                f"contract {contract.name} needs the range of the accumulator, which "
-                "takes constant weights: they are computed here",
-                op.location,
-            )
-        values["accumulator_min"], values["accumulator_max"] = (
-            bound + start.astype(np.int64) for bound in bounds
-        )
-    return values
-
-
-def layer_values(op: Contraction) -> Values:
-    """Sizes and steps of a contraction with weights."""
-    input_channels = op.input.type.get_shape()[-1]
-    match op:
-        case qnn.Conv2DOp():
-            groups = op.groups
-        case qnn.DepthwiseConv2DOp():
-            groups = input_channels
-        case _:
-            groups = 1
-    weight = quantized_element(op.weight.type)
-    values = {
-        "per_channel": np.array(weight.is_per_axis),
-        "weights_symmetric": np.array(not any(weight.zero_points)),
-        "input_channels": np.array(input_channels, np.int32),
-        "groups": np.array(groups, np.int32),
-    }
-    if not isinstance(op, qnn.LinearOp):
-        kernel = op.weight.type.get_shape()[1:3]
-        values |= window_values(op, kernel)
-    return values
-
-
-def product_of(contract: Contract, op: Contraction) -> str:
-    """How the contract multiplies in a contraction: a name of `products.py`."""
-    name = contraction_rule(op)
-    products = contract.rule(name).products
-    product = products[0]
-    if len(products) > 1:
-        result = op.results[0].type
-        assert isinstance(result, TensorType)
-        values = {
-            **layer_values(op),
-            **operand_values("input", op.input.type),
-            **operand_values("weight", op.weight.type),
-            "channel_count": np.array(result.get_shape()[-1], np.int32),
-        }
-        (choice,) = contract.rule(f"{name}_product").evaluate(values)
-        if not 0 <= int(choice) < len(products):
-            raise QlowerError(
-                f"rule {name}_product of contract {contract.name} gives {choice}, "
-                f"{name} has {len(products)} products",
-                op.location,
-            )
-        product = products[int(choice)]
-    weight = quantized_element(op.weight.type)
-    if product != EXACT and not weight.signed:
-        raise QlowerError(
-            f"contract {contract.name} multiplies in saturating pairs, which needs "
-            "int8 weights, not uint8",
-            op.location,
-        )
-    return product
-
-
-def contraction_rule(op: Contraction) -> str:
-    """The rule for a contraction with weights."""
-    return op.rules[0]
-
-
-def takes_bias(contract: Contract, op: Contraction) -> bool:
-    """Whether the rule asks for the bias by itself: the accumulator is then without."""
-    if qnn.gives_sums(op):
-        return False
-    wanted = contract.rule(contraction_rule(op)).values
-    return "bias" in wanted or "real_bias" in wanted
-
-
-def integer_bias(contract: Contract, op: Contraction, bias: Array) -> Array:
-    """A bias as i32, by the rule quantize_bias if it is real."""
-    if bias.dtype == np.int32:
-        return bias
-    return _other_bias(contract, op, "quantize_bias", {"real_bias": bias})
-
-
-def _real_bias(contract: Contract, op: Contraction, bias: Array) -> Array:
-    if op.bias is None:
-        return np.zeros((), np.float32)
-    if bias.dtype == np.float32:
-        return bias
-    return _other_bias(contract, op, "dequantize_bias", {"bias": bias})
-
-
-def _other_bias(
-    contract: Contract, op: Contraction, rule: str, bias: Mapping[str, Array]
-) -> Array:
-    (converted,) = contract.rule(rule).evaluate(
-        {
-            **bias,
-            **operand_values("input", op.input.type),
-            **operand_values("weight", op.weight.type),
-        }
-    )
-    return converted
 
 
 def matmul_values(contract: Contract, op: qnn.MatMulOp) -> Values:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import IntegerType, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 AnyTensor: TypeAlias = TensorType[Attribute]
@@ -22,8 +22,6 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 
 def element_type(type: Attribute) -> Attribute:
     """The element type of a tensor, or the scalar type itself."""
-    if isinstance(type, IntegerType):  # what most are; to ask for a tensor takes long
-        return type
     if isinstance(type, TensorType):  # `isa` takes longer
         return cast(AnyTensor, type).element_type
     return type

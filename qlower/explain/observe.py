@@ -12,9 +12,10 @@ from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Operation
 
 from qlower.contracts import Contract, Rule, load_contract
+from qlower.contracts.contractions import product_of
 from qlower.contracts.products import EXACT
 from qlower.contracts.rules import RULES
-from qlower.contracts.values import LoadContract, contract_of, product_of
+from qlower.contracts.values import LoadContract, contract_of
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.explain.chain import Chain, rule_chain

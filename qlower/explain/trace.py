@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from qlower.compilation import Compilation
+from qlower.contracts.contractions import takes_bias
 from qlower.contracts.products import EXACT
-from qlower.contracts.values import takes_bias
 from qlower.diagnostics import QlowerError
 from qlower.explain.chain import Chain
 from qlower.explain.observe import CONTRACTIONS, LayerRun, model_up_to, run_layer

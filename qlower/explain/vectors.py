@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 from qlower.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.contracts.accumulator_range import product_bounds
-from qlower.contracts.values import Contraction, takes_bias
+from qlower.contracts.contractions import Contraction, takes_bias
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of

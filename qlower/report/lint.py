@@ -12,9 +12,10 @@ from xdsl.dialects.builtin import i32
 
 from qlower.contracts import load_contract
 from qlower.contracts.accumulator_range import constant_integers, product_bounds
+from qlower.contracts.contractions import Contraction, product_of
 from qlower.contracts.pair_range import PAIR_BITS, pair_bounds
 from qlower.contracts.products import EXACT, FLAT
-from qlower.contracts.values import Contraction, contract_of, product_of
+from qlower.contracts.values import contract_of
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.dialects.types import element_type, integer_range

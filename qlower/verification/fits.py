@@ -14,14 +14,10 @@ from xdsl.ir import Operation
 from qlower.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.contracts.accumulator_range import constant_integers, product_terms
+from qlower.contracts.contractions import Contraction, product_of, takes_bias
 from qlower.contracts.pair_range import PAIR_BITS, row_bounds, weight_rows
 from qlower.contracts.products import EXACT
-from qlower.contracts.values import (
-    Contraction,
-    contract_of,
-    product_of,
-    takes_bias,
-)
+from qlower.contracts.values import contract_of
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import element_type, integer_range, shape_of

@@ -12,9 +12,9 @@ from xdsl.ir import Block, SSAValue
 from xdsl.traits import SymbolTable
 
 from qlower.contracts.accumulator_range import accumulator_range, product_bounds
+from qlower.contracts.contractions import Contraction, integer_bias, takes_bias
 from qlower.contracts.pair_range import PAIR_BITS, pair_bounds
 from qlower.contracts.products import EXACT
-from qlower.contracts.values import Contraction, integer_bias, takes_bias
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, integer_range

@@ -16,7 +16,7 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qlower.contracts.values import Contraction
+from qlower.contracts.contractions import Contraction
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.qnn.base import ActivatedOp

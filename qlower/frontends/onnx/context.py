@@ -1,4 +1,7 @@
-"""What the importer of one node works with: its operands, attributes and results."""
+"""What the importer of one node works with: its operands, attributes and results.
+
+The file is long because a context is one class: a method for each thing to ask for.
+"""
 
 from __future__ import annotations
 

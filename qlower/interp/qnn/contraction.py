@@ -13,15 +13,15 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from qlower.contracts.products import EXACT
-from qlower.contracts.values import (
+from qlower.contracts.contractions import (
     contraction_rule,
     contraction_values,
     integer_bias,
-    matmul_values,
     product_of,
     takes_bias,
 )
+from qlower.contracts.products import EXACT
+from qlower.contracts.values import matmul_values
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
 

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from qlower.contracts.contractions import Contraction
 from qlower.contracts.products import PIXEL
-from qlower.contracts.values import Contraction
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of

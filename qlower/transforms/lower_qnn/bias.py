@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from qlower.contracts.values import Contraction, integer_bias, takes_bias
+from qlower.contracts.contractions import Contraction, integer_bias, takes_bias
 from qlower.diagnostics import QlowerError
 from qlower.dialects.types import element_type
 from qlower.interp.values import Array

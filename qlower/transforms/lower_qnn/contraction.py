@@ -10,15 +10,14 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
-from qlower.contracts.products import EXACT
-from qlower.contracts.values import (
+from qlower.contracts.contractions import (
     Contraction,
     contraction_rule,
     contraction_values,
-    matmul_values,
-    operand_values,
     product_of,
 )
+from qlower.contracts.products import EXACT
+from qlower.contracts.values import matmul_values, operand_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of

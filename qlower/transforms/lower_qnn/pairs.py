@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
+from qlower.contracts.contractions import Contraction
 from qlower.contracts.products import PIXEL
-from qlower.contracts.values import Contraction
 from qlower.diagnostics import QlowerError
 from qlower.dialects import fixed, qnn
 from qlower.dialects.quant import quantized_element
