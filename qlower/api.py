@@ -30,12 +30,13 @@ from qlower.dialects.qnn.attributes import module_contract
 from qlower.files.replacing import replacing_files
 from qlower.frontends.load import ModelOrPath
 from qlower.model import Model
+from qlower.model.entry import main_function
+from qlower.model.fingerprint import fingerprint
 from qlower.model.printing import exact_module
-from qlower.model.signature import Array, main_function
+from qlower.model.signature import Array
 from qlower.pipeline import generate_package
 from qlower.report.table import counted
 from qlower.runtime.executors import JitFunction, Level, Outputs, unpack
-from qlower.runtime.objects import fingerprint
 
 if TYPE_CHECKING:
     from qlower.packages.memory import Memory

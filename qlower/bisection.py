@@ -25,8 +25,8 @@ from qlower.compilation import Compilation
 from qlower.diagnostics import LOGGER
 from qlower.dialects.kernel import CopyOp, NestOp
 from qlower.interp import Array, run_function
+from qlower.model.entry import main_function
 from qlower.model.layers import layer_names, layer_title
-from qlower.model.signature import main_function
 from qlower.passes import Applied, Observer, apply_passes
 from qlower.pipeline import arith_passes, kernel_passes
 from qlower.runtime.alone import alone, with_code

@@ -12,28 +12,25 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.targets.resolve import Target, host_target
 from qlower.diagnostics import QlowerError
 from qlower.files.journal import Journal, read_file
 from qlower.float_environment import default_floats
-from qlower.frontends.load import ModelOrPath, as_model, check_model_path
+from qlower.frontends.model_files import check_model_path
 from qlower.model import Model
-from qlower.model.layer_contracts import with_layer_contracts
-from qlower.model.layers import expose_layers
-from qlower.model.signature import Signature
-from qlower.passes import Observer, apply_passes
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime.executable import Executable
 from qlower.runtime.executors import JitFunction, Level, ModelInterpreter, Variant
-from qlower.runtime.objects import cached, fingerprint
+from qlower.runtime.objects import cached
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
+
     from qlower.contracts.values import LoadContract
+    from qlower.frontends.load import ModelOrPath
+    from qlower.passes import Observer
 
 
 @dataclass(frozen=True)
@@ -46,8 +43,9 @@ class Compilation:
     `tuned` it is measured how contractions are cut, which only this machine's code can
     be. `layer_contracts` gives layers another contract (`with_layer_contracts`).
 
-    Each level is made when it is first asked for; QlowerError then tells what the user
-    got wrong. A compilation sees every file as it was when it was first read.
+    Each level is made when it is first asked for, and what makes it is imported then:
+    cached code runs without xDSL. QlowerError then tells what the user got wrong. A
+    compilation sees every file as it was when it was first read.
     """
 
     source: ModelOrPath
@@ -74,9 +72,13 @@ class Compilation:
         """The model, read from its file if it is given as a path."""
         if self.above is not None:
             return self.above.model
+        from qlower.frontends.load import as_model
+
         with self._journal.kept():
             model = as_model(self.source)
         if self.layer_contracts:
+            from qlower.model.layer_contracts import with_layer_contracts
+
             return with_layer_contracts(model, self.layer_contracts)
         return model
 
@@ -91,6 +93,9 @@ class Compilation:
         """The arith level: every rounding, shift and saturation is an op."""
         if self.above is not None:
             return self.above.arith
+        from qlower.passes import apply_passes
+        from qlower.pipeline import lower_to_arith
+
         with self._journal.kept():
             lowered = lower_to_arith(self.qnn, self.contract, observers=self.observers)
             return apply_passes(lowered, self.passes, self.observers)
@@ -98,6 +103,8 @@ class Compilation:
     @cached_property
     def kernels(self) -> ModuleOp:
         """The kernel level: loop nests for the target, cut as they will run."""
+        from qlower.pipeline import lower_to_kernel
+
         if not self.tuned:
             return lower_to_kernel(self.arith, self.target, self.observers)
         from qlower.runtime.tuning import check_tunable, tune
@@ -109,6 +116,8 @@ class Compilation:
     @cached_property
     def code(self) -> CompiledObject:
         """Machine code to be run in a process like this one, with its LLVM IR."""
+        from qlower.pipeline import generate_code
+
         kernels, start = self.kernels, perf_counter()
         code = generate_code(kernels, self.target, self.flavour)
         for observer in self.observers:
@@ -127,6 +136,8 @@ class Compilation:
             return self.code
         if self.tuned or self.passes:
             # Measuring, or code of others, decides what comes of it: that is looked up.
+            from qlower.model.fingerprint import fingerprint
+
             content, journal = [b"kernels", fingerprint(self.kernels)], Journal()
         else:
             content, journal = list(self._content()), self._journal
@@ -175,9 +186,12 @@ class Compilation:
         """The module that returns every layer, and which result is which layer's."""
         if self.above is not None:
             return self.above._exposed
+        from qlower.model.entry import signature_of
+        from qlower.model.layers import expose_layers
+
         module, layers = expose_layers(self.model.module)
         count = len(self.model.outputs)
-        return module, Variant(Signature.of_module(module), layers, count)
+        return module, Variant(signature_of(module), layers, count)
 
     def _make(self) -> CompiledObject:
         with self._journal.kept():
@@ -188,6 +202,8 @@ class Compilation:
         yield b"" if self.contract is None else b"contract " + self.contract.encode()
         yield repr(list(self.layer_contracts.items())).encode()
         if isinstance(self.source, Model):
+            from qlower.model.fingerprint import fingerprint
+
             yield from (b"module", fingerprint(self.qnn))
             return
         path = check_model_path(self.source)

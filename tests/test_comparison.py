@@ -14,8 +14,8 @@ from qlower.cli import main
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.model.build import make_module, quantized
+from qlower.model.entry import name_tensors
 from qlower.model.layers import detach_layers, layers, name_layers
-from qlower.model.signature import name_tensors
 from qlower.report.contract_differences import (
     Subject,
     compare,

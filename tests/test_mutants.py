@@ -26,8 +26,9 @@ from qlower.diagnostics import QlowerError
 from qlower.interp import run_function
 from qlower.interp.values import Array
 from qlower.model import Model
+from qlower.model.entry import main_function
 from qlower.model.printing import exact_module
-from qlower.model.signature import TensorSpec, main_function
+from qlower.model.signature import TensorSpec
 from qlower.pipeline import lower_to_arith, lower_to_kernel
 from qlower.text.parsing import parse_module
 from qlower.text.verification import verify_module

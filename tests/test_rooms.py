@@ -12,7 +12,7 @@ import qlower
 
 FLOORS = (
     ("diagnostics", "dialects", "extras", "float_environment", "lazy", "version"),
-    ("files",),
+    ("contract_plugins", "files"),
     ("interp",),
     ("report.table", "text"),
     ("contracts", "model"),

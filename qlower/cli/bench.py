@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
     from qlower.codegen.targets.resolve import resolve_target
     from qlower.compilation import Compilation
     from qlower.files.replacing import write_text
-    from qlower.frontends.load import check_model_path
+    from qlower.frontends.model_files import check_model_path
 
     if options.outputs and options.against:
         raise QlowerError("--against and --outputs: peers run models as a whole")

@@ -157,9 +157,9 @@ def _with_contract(compilation: Compilation) -> ModuleOp:
 
 
 def _ir(module: ModuleOp, chosen: Sequence[str] | None, constants: bool) -> str:
+    from qlower.model.entry import main_function
     from qlower.model.layers import is_constant, layer_names
     from qlower.model.printing import readable_module, readable_operations
-    from qlower.model.signature import main_function
 
     if chosen is None:
         return readable_module(module, constants=constants)

@@ -12,6 +12,8 @@ from qlower.cli.parser import ArgumentParser, Commands
 from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
+
     from qlower.codegen.targets.resolve import Target
     from qlower.compilation import Compilation
     from qlower.frontends.load import ModelOrPath
@@ -77,14 +79,16 @@ def given_model(options: argparse.Namespace) -> ModelOrPath:
 def model_of(path: str, options: argparse.Namespace) -> ModelOrPath:
     """A model's file; read already where `add_import_options` says anything of it, or
     where it is standard input."""
+    if not (path == "-" or options.shape or options.outputs):
+        from qlower.frontends.model_files import check_model_path
+
+        return check_model_path(path)
     from qlower.frontends.import_options import ImportOptions
-    from qlower.frontends.load import check_model_path, load, load_text
+    from qlower.frontends.load import load, load_text
 
     if path == "-":
         given = ImportOptions.of(shapes(options.shape), options.outputs)
         return load_text(sys.stdin.buffer.read(), "<stdin>", given)
-    if not (options.shape or options.outputs):
-        return check_model_path(path)
     return load(path, shapes=shapes(options.shape), outputs=options.outputs)
 
 
@@ -236,6 +240,8 @@ def add_passes(parser: argparse.ArgumentParser) -> None:
 
 def _make_observers(options: argparse.Namespace) -> tuple[Observer, ...]:
     """What `add_observers` and -vvv ask for."""
+    if options.dump_ir is None and not options.timing and options.verbose < 3:
+        return ()
     from qlower.observers import IrFiles, IrPrinter, Timing
 
     observers: list[Observer] = []
@@ -253,7 +259,6 @@ def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
     the command is through."""
     from qlower.codegen.program.flavour import Flavour
     from qlower.compilation import Compilation
-    from qlower.pipeline import parse_passes
 
     options.observers = _make_observers(options)
     given = vars(options)
@@ -266,8 +271,17 @@ def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
         given.get("save_layers") is not None,
         layer_contracts(options.layer_contract),
         options.observers,
-        tuple(parse_passes(given.get("arith_passes", ""))),
+        _passes(given.get("arith_passes", "")),
     )
+
+
+def _passes(text: str) -> tuple[ModulePass, ...]:
+    """The passes of `add_passes`."""
+    if not text:
+        return ()
+    from qlower.pipeline import parse_passes
+
+    return tuple(parse_passes(text))
 
 
 def layer_contracts(arguments: Sequence[str]) -> dict[str, str]:

@@ -8,8 +8,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.options import (
     add_command,
@@ -122,7 +120,9 @@ def run(options: argparse.Namespace) -> int:
         if output is not None:
             output.write(text.encode())
         if saved is not None:
-            np.savez(saved, **found.inputs())
+            from qlower.files.arrays import write_arrays
+
+            write_arrays(saved, found.inputs())
     clear_status()
     print(text if options.json else found.render(terminal_width()))
     return 0 if found.holds else ExitCode.FOUND

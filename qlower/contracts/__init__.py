@@ -27,6 +27,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
+from qlower.contract_plugins import plugin_contracts
 from qlower.contracts.calls import (
     VALUE,
     check_calls,
@@ -34,7 +35,6 @@ from qlower.contracts.calls import (
     complete_calls,
     value_name,
 )
-from qlower.contracts.plugins import plugin_contracts
 from qlower.contracts.products import EXACT, PRODUCTS
 from qlower.contracts.rules import FREELY_TYPED, RULES
 from qlower.diagnostics import QlowerError, make_file_location

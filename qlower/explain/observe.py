@@ -24,8 +24,8 @@ from qlower.interp.qnn import run_qnn_function
 from qlower.interp.qnn.contraction import exact_sums
 from qlower.interp.values import Array
 from qlower.model import Model
+from qlower.model.entry import main_function
 from qlower.model.layers import detach_layers, layer_name, layers
-from qlower.model.signature import main_function
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from qlower.explain.observe import LayerRun, run_layer
 from qlower.files.dumps import read_dump
 from qlower.interp.values import Array
 from qlower.model import Model
+from qlower.model.entry import signature_of
 from qlower.model.layers import detach_layers, expose_layers, layer_name, layers
-from qlower.model.signature import Signature, TensorSpec
+from qlower.model.signature import TensorSpec
 
 Executor: TypeAlias = Literal["interp", "jit"]
 
@@ -32,7 +33,7 @@ Values: TypeAlias = Mapping[str, Array]
 def result_specs(model: Model) -> dict[str, TensorSpec]:
     """What the results of layers are, by their names, in order."""
     module, names = expose_layers(model.module)
-    outputs = Signature.of_module(module).outputs
+    outputs = signature_of(module).outputs
     return {name: outputs[index] for name, index in names.items()}
 
 

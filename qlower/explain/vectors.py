@@ -28,10 +28,11 @@ from qlower.frontends.load import ModelOrPath
 from qlower.interp.qnn.rules import centred
 from qlower.interp.values import Array
 from qlower.model import Model
+from qlower.model.entry import signature_of
 from qlower.model.layers import detach_layers, layer_name, layers
 from qlower.model.random_inputs import random_input
 from qlower.model.selection import select_layers
-from qlower.model.signature import Signature, TensorSpec
+from qlower.model.signature import TensorSpec
 from qlower.report.table import Column, Table
 
 Integers = NDArray[np.int64]
@@ -184,7 +185,7 @@ class _Layer:
         self.model, self.contract = model, contract
         self.number, self.name, self.op, self.random = number, name, op, random
         module, self.sources, _ = detach_layers(model.module, [name])
-        self.specs = Signature.of_module(module).inputs
+        self.specs = signature_of(module).inputs
         self.run = self._run_on([random_input(spec, random) for spec in self.specs])
 
     def vectors(self) -> LayerVectors:

@@ -9,7 +9,8 @@ from pathlib import Path
 from qlower.diagnostics import QlowerError, file_location
 
 from .import_options import ImportOptions
-from .load import SUFFIXES, check_model_path, load
+from .load import load
+from .model_files import SUFFIXES, check_model_path
 
 
 @dataclass(frozen=True)

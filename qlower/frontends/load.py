@@ -12,25 +12,15 @@ from xdsl.dialects.builtin import ModuleOp
 from qlower.diagnostics import QlowerError
 from qlower.model import Model
 from qlower.model.cut import computed_names, cut_module
+from qlower.model.entry import name_tensors
 from qlower.model.layers import name_layers
-from qlower.model.signature import name_tensors
 from qlower.text.parsing import parse_file, parse_module
 from qlower.text.verification import verify_module
 
 from .import_options import ImportOptions, unknown_output
+from .model_files import check_model_path
 
 ModelOrPath: TypeAlias = Model | str | PathLike[str]
-
-SUFFIXES = (".mlir", ".tflite", ".onnx")
-"""The kinds of models that are read."""
-
-KNOWN_UNSUPPORTED = {
-    ".mlirbc": "MLIR bytecode can't be read; print it as text with mlir-opt first",
-    **dict.fromkeys(
-        (".pt", ".pt2", ".pth"),
-        "PyTorch models can't be read; torch.onnx.export writes an .onnx file",
-    ),
-}
 
 
 def load(
@@ -71,23 +61,6 @@ def load_text(text: bytes, name: str, options: ImportOptions) -> Model:
 def as_model(model: ModelOrPath) -> Model:
     """The model itself, loaded if it is a path."""
     return model if isinstance(model, Model) else load(model)
-
-
-def check_model_path(path: str | PathLike[str]) -> Path:
-    """`path` if it is a file of a kind that we read, else a `QlowerError`."""
-    file = Path(path)
-    if file.suffix in KNOWN_UNSUPPORTED:
-        raise QlowerError(f"{file}: {KNOWN_UNSUPPORTED[file.suffix]}")
-    if file.is_dir():
-        raise QlowerError(f"cannot read {file}: it is a directory")
-    if not file.exists():
-        raise QlowerError(f"cannot read {file}: no such file")
-    if file.suffix not in SUFFIXES:
-        raise QlowerError(
-            f"{file}: unknown kind of model {file.suffix or '(no suffix)'!r}",
-            help="models are .mlir, .tflite or .onnx files",
-        )
-    return file
 
 
 def _named(module: ModuleOp, file: Path | None) -> Model:

@@ -1,4 +1,4 @@
-"""A model in memory."""
+"""A model in memory. A name from here is had without xDSL, until a model is used."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
-from xdsl.utils.hints import isa
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
 
-from qlower.dialects.qnn.attributes import REMARKS
-from qlower.model.layers import full_result_names, layers
-from qlower.model.signature import Signature, TensorSpec
-from qlower.model.tables import port_table
-from qlower.report.table import counted
+    from qlower.model.signature import Signature, TensorSpec
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,7 +27,9 @@ class Model:
     @cached_property
     def signature(self) -> Signature:
         """Inputs and outputs."""
-        return Signature.of_module(self.module)
+        from qlower.model.entry import signature_of
+
+        return signature_of(self.module)
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
@@ -45,12 +44,19 @@ class Model:
     @cached_property
     def full_names(self) -> dict[str, str]:
         """The names that the file has for layers' results, by their short names."""
+        from qlower.model.layers import full_result_names
+
         return full_result_names(self.module)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What there is to know about the bits of an imported model: which session of
         the other system has the same, and what isn't computed on integers."""
+        from xdsl.dialects.builtin import ArrayAttr, StringAttr
+        from xdsl.utils.hints import isa
+
+        from qlower.dialects.qnn.attributes import REMARKS
+
         given = self.module.attributes.get(REMARKS)
         if not isa(given, ArrayAttr[StringAttr]):
             return ()
@@ -67,6 +73,8 @@ class Model:
         return str(self)
 
     def _repr_html_(self) -> str:
+        from qlower.model.tables import port_table
+
         title = str(self.path or "model")
         return port_table(title, self.inputs, self.outputs, [self._layers]).render(
             "html"
@@ -75,6 +83,9 @@ class Model:
     @property
     def _layers(self) -> str:
         """How many layers there are of what kind: `3 layers: 2 linear, 1 reshape`."""
+        from qlower.model.layers import layers
+        from qlower.report.table import counted
+
         kinds = Counter(op.name.removeprefix("qnn.") for op in layers(self.module))
         each = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common())
         return f"{counted(kinds.total(), 'layer')}{each and f': {each}'}"

@@ -23,8 +23,8 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.interp.values import Array
 from qlower.model import Model
+from qlower.model.entry import name_tensors
 from qlower.model.layers import name_layers
-from qlower.model.signature import name_tensors
 from qlower.text.verification import verify_module
 
 

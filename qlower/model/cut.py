@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 
 from qlower.dialects.qnn.attributes import NAME
+from qlower.model.entry import main_function
 from qlower.model.layers import expose_layers
-from qlower.model.signature import main_function
 
 
 def computed_names(module: ModuleOp) -> list[str]:

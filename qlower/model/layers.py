@@ -26,8 +26,8 @@ from xdsl.utils.hints import isa
 
 from qlower.diagnostics import location_full_name, location_name
 from qlower.dialects.qnn.attributes import NAME
+from qlower.model.entry import main_function, signature_of
 from qlower.model.names import short_names
-from qlower.model.signature import Signature, main_function
 
 
 def layers(module: ModuleOp) -> Iterator[Operation]:
@@ -183,7 +183,7 @@ def detach_layers(
 
 def _value_names(module: ModuleOp) -> dict[SSAValue, str]:
     """The inputs and the layers' results, by the names that `Executor.run` has."""
-    specs = Signature.of_module(module).inputs
+    specs = signature_of(module).inputs
     arguments = main_function(module).body.block.args
     names: dict[SSAValue, str] = {
         argument: spec.name for argument, spec in zip(arguments, specs, strict=True)

@@ -8,24 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    Float32Type,
-    Float64Type,
-    IntegerType,
-    ModuleOp,
-    Signedness,
-    StringAttr,
-    TensorType,
-)
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.hints import isa
 
-from qlower.diagnostics import QlowerError, location_name
-from qlower.dialects.qnn.attributes import NAME, TYPE
-from qlower.dialects.quant import QuantizedType
+from qlower.diagnostics import QlowerError
 from qlower.files.arrays import Array
 
 
@@ -128,16 +112,6 @@ class Signature:
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
 
-    @staticmethod
-    def of_module(module: ModuleOp) -> Signature:
-        """Read the signature off the module's entry function, at any level."""
-        function = main_function(module)
-        returned = _return_op(function).operands
-        return Signature(
-            _specs(function.body.block.args, function.arg_attrs, "input"),
-            _specs(returned, function.res_attrs, "output"),
-        )
-
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` reads back."""
         return asdict(self)
@@ -203,106 +177,3 @@ def assign_inputs(
             raise QlowerError(f"input {spec.name!r} is missing")
         arrays.append(np.asarray(given))
     return arrays
-
-
-def name_tensors(module: ModuleOp) -> None:
-    """Write the name of every input and output into the entry function's attributes.
-
-    Raises `QlowerError` for an entry function that isn't a model.
-    """
-    function = main_function(module)
-    signature = Signature.of_module(module)
-    function.arg_attrs = _with_names(function.arg_attrs, signature.inputs)
-    function.res_attrs = _with_names(function.res_attrs, signature.outputs)
-
-
-def _with_names(
-    attributes: ArrayAttr[DictionaryAttr] | None, specs: Sequence[TensorSpec]
-) -> ArrayAttr[DictionaryAttr]:
-    given = attributes or [DictionaryAttr({})] * len(specs)
-    return ArrayAttr(
-        DictionaryAttr({**entries.data, NAME: StringAttr(spec.name)})
-        for entries, spec in zip(given, specs, strict=True)
-    )
-
-
-def main_function(module: ModuleOp) -> FuncOp:
-    """The entry point: `@main`, or the only function there is."""
-    functions = [op for op in module.body.ops if isinstance(op, FuncOp)]
-    named = [op for op in functions if op.sym_name.data == "main"]
-    found = named or functions
-    if len(found) != 1:
-        raise QlowerError(
-            f"the module has {len(found)} functions, one of them must be called @main",
-            module.location,
-        )
-    if len(found[0].body.blocks) != 1:
-        raise QlowerError("the model's function must have one block", found[0].location)
-    return found[0]
-
-
-def _return_op(function: FuncOp) -> ReturnOp:
-    last = function.body.block.last_op
-    if not isinstance(last, ReturnOp):
-        raise QlowerError(
-            "the model's function must end with return", function.location
-        )
-    return last
-
-
-def _specs(
-    values: Sequence[SSAValue],
-    attributes: ArrayAttr[DictionaryAttr] | None,
-    role: str,
-) -> tuple[TensorSpec, ...]:
-    specs: list[TensorSpec] = []
-    taken: set[str] = set()
-    for index, value in enumerate(values):
-        entries: Mapping[str, Attribute] = {}
-        if attributes is not None:
-            entries = attributes.data[index].data
-        name = entries.get(NAME)
-        if isinstance(name, StringAttr):
-            text = name.data
-        else:
-            owner = value.owner
-            location = getattr(owner, "location", None)
-            text = location_name(location) or value.name_hint or f"{role}{index}"
-        if text in taken:
-            text = f"{text}#{index}"
-        taken.add(text)
-        specs.append(_spec(text, value, entries.get(TYPE)))
-    return tuple(specs)
-
-
-def _spec(name: str, value: SSAValue, quantization: Attribute | None) -> TensorSpec:
-    type = value.type
-    if not isa(type, TensorType[Attribute]) or any(n < 1 for n in type.get_shape()):
-        raise QlowerError(
-            f"{name!r} has type {type}; models take and give tensors of fixed shape,"
-            " with at least one element"
-        )
-    shape = tuple(type.get_shape())
-    element = quantization or type.element_type
-    if isinstance(element, QuantizedType):
-        dtype = _integer_dtype(element.storage_width, element.signed)
-        if dtype is not None and element.is_per_tensor:
-            return TensorSpec(name, shape, dtype, element.scales, element.zero_points)
-        if dtype is not None:
-            return TensorSpec(name, shape, dtype)
-    elif isa(element, IntegerType):
-        signed = element.signedness.data is not Signedness.UNSIGNED
-        dtype = _integer_dtype(element.width.data, signed)
-        if dtype is not None:
-            return TensorSpec(name, shape, dtype)
-    elif isinstance(element, Float32Type):
-        return TensorSpec(name, shape, "float32")
-    elif isinstance(element, Float64Type):
-        return TensorSpec(name, shape, "float64")
-    raise QlowerError(f"{name!r} has element type {element}, which no array can hold")
-
-
-def _integer_dtype(width: int, signed: bool) -> str | None:
-    if width == 1:
-        return "bool"
-    return f"{'' if signed else 'u'}int{width}" if width in (8, 16, 32, 64) else None

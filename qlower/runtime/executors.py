@@ -11,21 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
 
 from qlower.diagnostics import QlowerError
-from qlower.dialects.qnn.attributes import module_contract
 from qlower.float_environment import default_floats
 from qlower.model.input_sets import input_set
-from qlower.model.signature import (
-    Array,
-    Signature,
-    TensorSpec,
-    assign_inputs,
-    main_function,
-)
+from qlower.model.signature import Array, Signature, TensorSpec, assign_inputs
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from qlower.codegen.program.compiled import CompiledObject
     from qlower.contracts.values import LoadContract
     from qlower.runtime.bound import BoundCall
@@ -126,8 +120,11 @@ class ModelInterpreter:
         return run_examples(self.inputs, arrays, self._run)
 
     def _run(self, arrays: Sequence[Array]) -> Results:
+        from qlower.model.entry import main_function
+
         name = main_function(self._module).sym_name.data
         if self._at == "qnn":
+            from qlower.dialects.qnn.attributes import module_contract
             from qlower.interp.qnn import run_qnn_function
 
             contract = self._contract or module_contract(self._module)

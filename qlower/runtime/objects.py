@@ -17,18 +17,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from io import StringIO
 from pathlib import Path
-from typing import cast
-
-from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
-from xdsl.ir import Attribute
-from xdsl.printer import Printer
 
 from qlower.codegen.program.compiled import CompiledObject, Kernel
 from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.targets.resolve import Target
-from qlower.contracts.plugins import plugin_contracts
+from qlower.contract_plugins import plugin_contracts
 from qlower.diagnostics import LOGGER
 from qlower.files.journal import Journal, read_file
 from qlower.model.signature import Signature
@@ -65,25 +59,6 @@ def cached(
         found = make()
         keep_entry(path, _entry(key, content, found, journal))
     return found
-
-
-def fingerprint(module: ModuleOp, *, locations: bool = True) -> bytes:
-    """A hash of everything in the module, constants included, and `locations`."""
-    text = StringIO()
-    _HashingPrinter(stream=text, print_debuginfo=locations).print_op(module)
-    return hashlib.sha256(text.getvalue().encode()).digest()
-
-
-class _HashingPrinter(Printer):
-    """Prints the hash of a constant's bytes in place of megabytes of digits."""
-
-    def print_attribute(self, attribute: Attribute) -> None:
-        if isinstance(attribute, DenseIntOrFPElementsAttr):
-            dense = cast("DenseIntOrFPElementsAttr[AnyDenseElement]", attribute)
-            self.print_string(hashlib.sha256(dense.data.data).hexdigest())
-            self.print_attribute(dense.type)
-        else:
-            super().print_attribute(attribute)
 
 
 def _key(content: Sequence[bytes], target: Target, flavour: Flavour) -> str:

@@ -15,8 +15,8 @@ from qlower.contracts import contract_names
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.frontends.load import ModelOrPath
+from qlower.model.fingerprint import fingerprint
 from qlower.model.signature import TensorSpec
-from qlower.runtime.objects import fingerprint
 from qlower.validation.counts import Partial
 from qlower.validation.data import open_source
 from qlower.validation.labels import check_labels

@@ -20,9 +20,10 @@ from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array
 from qlower.model import Model
+from qlower.model.entry import signature_of
 from qlower.model.layers import detach_layers, layer_name, layers
 from qlower.model.random_inputs import random_input
-from qlower.model.signature import Signature, TensorSpec
+from qlower.model.signature import TensorSpec
 from qlower.verification.decide import Decision, decide, same
 from qlower.verification.fits import pair_fit
 from qlower.verification.hashes import hashes_of
@@ -83,7 +84,7 @@ class _Equality:
     def _specs(self, layer: str) -> dict[str, TensorSpec]:
         """What a layer reads, inputs and other layers, in its order."""
         module, sources, _ = detach_layers(self.model.module, [layer])
-        return dict(zip(sources, Signature.of_module(module).inputs, strict=True))
+        return dict(zip(sources, signature_of(module).inputs, strict=True))
 
     def layer(self, name: str) -> LayerVerdict:
         """The verdict of one layer."""

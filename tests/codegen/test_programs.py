@@ -11,7 +11,7 @@ from support.programs import read_program
 
 from qlower.codegen.program.module import compile_module
 from qlower.interp import run_function
-from qlower.model.signature import main_function
+from qlower.model.entry import main_function
 from qlower.pipeline import lower_to_kernel
 
 pytestmark = pytest.mark.usefixtures("verify_each")

@@ -20,8 +20,8 @@ from support.random_qdq import RandomGraph
 import qlower
 from qlower.diagnostics import QlowerError
 from qlower.frontends.onnx import import_onnx
+from qlower.model.entry import name_tensors
 from qlower.model.layers import name_layers
-from qlower.model.signature import name_tensors
 
 FILES = 12
 """For each case and kind of damage."""

@@ -24,9 +24,9 @@ from xdsl.dialects.builtin import (
 import qlower
 from qlower.cli import main
 from qlower.diagnostics import location_full_name
+from qlower.model.entry import main_function, name_tensors
 from qlower.model.layers import layer_name, layers, name_layers
 from qlower.model.printing import exact_module
-from qlower.model.signature import main_function, name_tensors
 from qlower.text.parsing import parse_module
 
 HOSTILE = {

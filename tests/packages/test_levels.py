@@ -25,7 +25,7 @@ from qlower.codegen.program.module import arena_bytes
 from qlower.codegen.skeletons.tile_registers import plan as tile_plan
 from qlower.codegen.targets.base import Target
 from qlower.codegen.targets.resolve import host_target, resolve_levels, resolve_target
-from qlower.model.signature import main_function
+from qlower.model.entry import main_function
 from qlower.packages.link import compiler_driver
 
 X86 = ["x86-64-v2", "x86-64-v3", "cascadelake"]

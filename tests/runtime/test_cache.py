@@ -18,9 +18,11 @@ from support.small_model import SMALL_MODEL
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower
-from qlower import compilation
+from qlower import pipeline
 from qlower.codegen.targets.resolve import Target
 from qlower.diagnostics import warn
+from qlower.frontends import load as frontend
+from qlower.model.fingerprint import fingerprint
 from qlower.model.signature import Array
 from qlower.passes import Observer
 from qlower.runtime import cache, objects
@@ -33,7 +35,6 @@ from qlower.runtime.cache import (
     find_entry,
     keep_entry,
 )
-from qlower.runtime.objects import fingerprint
 from qlower.text.parsing import parse_module
 
 HELPER = """module attributes {{contract.base = "{base}"}} {{
@@ -87,9 +88,9 @@ def is_compiled(call: Callable[[], object]) -> bool:
         compiled.append(True)
         return lower_to_kernel(module, target, observers)
 
-    lower_to_kernel = compilation.lower_to_kernel
+    lower_to_kernel = pipeline.lower_to_kernel
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compilation, "lower_to_kernel", lower)
+        patch.setattr(pipeline, "lower_to_kernel", lower)
         call()
     return bool(compiled)
 
@@ -193,7 +194,7 @@ def test_a_model_is_known_by_its_content():
 @pytest.mark.usefixtures("folder")
 def test_a_contract_that_is_edited_meanwhile(monkeypatch: pytest.MonkeyPatch):
     """The entry is what the old text made, and found for the old text alone."""
-    lower_to_kernel = compilation.lower_to_kernel
+    lower_to_kernel = pipeline.lower_to_kernel
     old, new = Path("c.mlir").read_text(), HELPER.format(base="tflite", added=50)
 
     def edit(
@@ -203,7 +204,7 @@ def test_a_contract_that_is_edited_meanwhile(monkeypatch: pytest.MonkeyPatch):
         return lower_to_kernel(module, target, observers)
 
     with monkeypatch.context() as patch:
-        patch.setattr(compilation, "lower_to_kernel", edit)
+        patch.setattr(pipeline, "lower_to_kernel", edit)
         first = run()
     np.testing.assert_array_equal(run(), compiled_anew())
     Path("c.mlir").write_text(old)
@@ -216,9 +217,9 @@ def test_warnings_are_repeated(caplog: pytest.LogCaptureFixture):
         warn("something looks wrong")
         return original(path)
 
-    original = compilation.as_model
+    original = frontend.as_model
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compilation, "as_model", load)
+        patch.setattr(frontend, "as_model", load)
         run()
     run()
     assert caplog.messages == ["warning: something looks wrong"] * 2

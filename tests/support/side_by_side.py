@@ -9,8 +9,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
 import qlower
+from qlower.model.entry import main_function
 from qlower.model.layers import name_layers
-from qlower.model.signature import main_function
 from qlower.text.verification import verify_module
 
 

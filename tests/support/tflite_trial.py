@@ -21,8 +21,8 @@ from qlower.diagnostics import QlowerError
 from qlower.frontends.tflite import import_tflite
 from qlower.frontends.tflite.reader import read_model
 from qlower.interp.values import Array
+from qlower.model.entry import name_tensors
 from qlower.model.layers import name_layers
-from qlower.model.signature import name_tensors
 
 from .litert import run_litert
 from .litert_reading import litert_reading, our_reading

@@ -30,7 +30,7 @@ from qlower.codegen.program.levels import level_function
 from qlower.codegen.program.plan import Plan, plan
 from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.dialects.kernel import ARENA_BYTES
-from qlower.model.signature import Signature, main_function
+from qlower.model.entry import main_function, signature_of
 
 
 def compile_module(
@@ -50,7 +50,7 @@ def compile_plan(planned: Plan) -> CompiledObject:
     text = str(code)
     return CompiledObject(
         machine_code(text, planned.target),
-        Signature.of_module(planned.module),
+        signature_of(planned.module),
         arena_bytes(planned.function),
         planned.target,
         planned.kernels,
@@ -90,7 +90,7 @@ def compile_package(
     text = str(package)
     return CompiledObject(
         machine_code(text, target),
-        Signature.of_module(module),
+        signature_of(module),
         max(arena_bytes(main_function(level)) for level, _ in levels),
         target,
         llvm_text=text,

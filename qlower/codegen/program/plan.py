@@ -42,8 +42,8 @@ from qlower.codegen.targets.float_control import FloatControl
 from qlower.codegen.targets.resolve import Target
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import CopyOp, NestOp, Schedule
+from qlower.model.entry import main_function
 from qlower.model.layers import layer_name
-from qlower.model.signature import main_function
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from qlower.dialects.types import element_type, shape_of
 from qlower.explain.live import Run
 from qlower.interp.values import Array
 from qlower.model import Model
+from qlower.model.entry import main_function
 from qlower.model.layers import layer_name
-from qlower.model.signature import main_function
 from qlower.transforms.lower_qnn.lowering import constant_of
 
 Torch = Any

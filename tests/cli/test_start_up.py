@@ -1,0 +1,46 @@
+"""What commands don't import, because they have no use for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.small_model import SMALL_MODEL
+
+LOADED = """
+import sys
+from qlower.cli import main
+
+code = main({line!r})
+print(code, *sorted({{name.partition(".")[0] for name in sys.modules}}))
+"""
+"""Runs a command, and prints last its exit code and the packages that are loaded."""
+
+
+def loaded(line: str) -> set[str]:
+    """The packages that a process has loaded when a command is through."""
+    source = LOADED.format(line=line.split())
+    process = subprocess.run(
+        [sys.executable, "-c", source], env=os.environ, capture_output=True, check=True
+    )
+    code, *packages = process.stdout.decode().splitlines()[-1].split()
+    assert code == "0"
+    return set(packages)
+
+
+def test_help_loads_no_arrays():
+    assert not loaded("--help") & {"numpy", "xdsl", "llvmlite"}
+
+
+def test_cached_code_runs_without_what_made_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("QLOWER_CACHE_DIR", str(tmp_path / "cache"))
+    Path("model.mlir").write_text(SMALL_MODEL)
+    line = "run model.mlir --random"
+    assert "xdsl" in loaded(line)
+    assert "xdsl" not in loaded(line)
