@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from qlower.explain.trace import Trace, trace
     from qlower.explain.vectors import Vectors, vectors
     from qlower.frontends.load import load
+    from qlower.identification.identify import identify
+    from qlower.identification.result import Identification
     from qlower.model import Model, build
     from qlower.model.signature import TensorSpec
     from qlower.runtime.executors import JitFunction
@@ -33,6 +35,7 @@ __all__ = [
     "Compiled",
     "CompiledLibrary",
     "Diff",
+    "Identification",
     "JitFunction",
     "Model",
     "QlowerError",
@@ -43,6 +46,7 @@ __all__ = [
     "build",
     "compile",
     "diff",
+    "identify",
     "interpret",
     "jit",
     "load",
@@ -62,12 +66,14 @@ _NAMES = lazy_table(
         "Model": "qlower.model:Model",
         "QlowerError": "qlower.diagnostics:QlowerError",
         "Diff": "qlower.explain.diff_result:Diff",
+        "Identification": "qlower.identification.result:Identification",
         "TensorSpec": "qlower.model.signature:TensorSpec",
         "Trace": "qlower.explain.trace:Trace",
         "Vectors": "qlower.explain.vectors:Vectors",
         "build": "qlower.model.build",
         "compile": "qlower.api:compile",
         "diff": "qlower.explain.diff:diff",
+        "identify": "qlower.identification.identify:identify",
         "interpret": "qlower.api:interpret",
         "jit": "qlower.api:jit",
         "load": "qlower.frontends.load:load",

@@ -21,8 +21,7 @@ from qlower.dialects.fixed import FIXED
 from qlower.dialects.kernel import KERNEL
 from qlower.dialects.qnn import QNN
 from qlower.dialects.quant import QUANT
-from qlower.interp import make_interpreter
-from qlower.interp.qnn import QNN_FUNCTIONS
+from qlower.interp.qnn import make_qnn_interpreter
 from qlower.transforms.lower_qnn import LOWERINGS
 
 ROOT = Path(__file__).parents[1]
@@ -34,9 +33,7 @@ INSIDE_NESTS = ("kernel.yield", "kernel.index")
 @cache
 def interpreted() -> set[type[Operation]]:
     """The operations that an interpreter gives a meaning to."""
-    interpreter = make_interpreter(ModuleOp([]))
-    for functions in QNN_FUNCTIONS:
-        interpreter.register_implementations(functions(None))
+    interpreter = make_qnn_interpreter(ModuleOp([]))
     return set(interpreter._impls._impl_dict)  # pyright: ignore[reportPrivateUsage]
 
 

@@ -26,6 +26,7 @@ FLOORS = (
     ("bench", "observers", "packages", "validation"),
     ("explain",),
     ("verification",),
+    ("identification",),
     ("api",),
     ("cli",),
     ("__init__", "__main__"),

@@ -149,7 +149,7 @@ def detach_layers(
     detached = module.clone()
     function = main_function(detached)
     block = function.body.block
-    values = _value_names(detached)
+    values = value_names(detached)
     arguments: dict[SSAValue, SSAValue] = {}
     sources: list[str] = []
     results: list[SSAValue] = []
@@ -181,7 +181,7 @@ def detach_layers(
     return detached, sources, [values[value] for value in results]
 
 
-def _value_names(module: ModuleOp) -> dict[SSAValue, str]:
+def value_names(module: ModuleOp) -> dict[SSAValue, str]:
     """The inputs and the layers' results, by the names that `Executor.run` has."""
     specs = signature_of(module).inputs
     arguments = main_function(module).body.block.args

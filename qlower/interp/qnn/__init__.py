@@ -21,21 +21,38 @@ from qlower.contracts.values import LoadContract
 from qlower.dialects.types import shape_of
 
 from .. import InterpretationError, make_interpreter
+from ..engine import NumpyInterpreter
 from ..values import Array
-from .contraction import ContractionFunctions
+from .contraction import ContractionFunctions, Sums, sums_of
 from .elementwise import ElementwiseFunctions
 from .movement import MovementFunctions
 from .pooling import PoolingFunctions
 from .rules import stored_dtype
 
-QNN_FUNCTIONS = (
-    ContractionFunctions,
-    PoolingFunctions,
-    ElementwiseFunctions,
-    MovementFunctions,
-)
-"""The meanings of all operations of the qnn level, given a contract for those that name
-none themselves."""
+
+def make_qnn_interpreter(
+    module: ModuleOp,
+    contract: str | None = None,
+    load: LoadContract = load_contract,
+    *,
+    listeners: Sequence[Interpreter.Listener] = (),
+    sums: Sums = sums_of,
+) -> NumpyInterpreter:
+    """An interpreter of the qnn level.
+
+    `contract` holds for every op that names none itself; `load` finds contracts by
+    name; `sums` computes those of contractions.
+    """
+    interpreter = make_interpreter(module, listeners=listeners)
+    load = cache(load)
+    for functions in (
+        ContractionFunctions(contract, load, sums),
+        PoolingFunctions(contract, load),
+        ElementwiseFunctions(contract, load),
+        MovementFunctions(contract, load),
+    ):
+        interpreter.register_implementations(functions)
+    return interpreter
 
 
 def run_qnn_function(
@@ -56,10 +73,9 @@ def run_qnn_function(
     function = SymbolTable.lookup_symbol(module, name)
     if not isinstance(function, FuncOp):
         raise InterpretationError(f"the module has no function @{name}")
-    interpreter = make_interpreter(module, listeners=listeners)
-    cached = cache(load or load_contract)
-    for functions in QNN_FUNCTIONS:
-        interpreter.register_implementations(functions(contract, cached))
+    interpreter = make_qnn_interpreter(
+        module, contract, load or load_contract, listeners=listeners
+    )
     arguments = function.body.block.args
     if len(inputs) != len(arguments):
         raise InterpretationError(

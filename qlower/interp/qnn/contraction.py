@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.interpreter import (
@@ -14,6 +15,7 @@ from xdsl.interpreter import (
 )
 
 from qlower.contracts.contractions import (
+    Contraction,
     contraction_rule,
     contraction_values,
     integer_bias,
@@ -29,65 +31,42 @@ from ..values import Array
 from .pairs import pair_sums
 from .rules import RuleFunctions, centred, padded, taps
 
-ContractionT = TypeVar(
-    "ContractionT", qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp
-)
+Sums: TypeAlias = Callable[[Contraction, str, Array, Array], Array]
+"""The sums of products without bias, of a contraction that multiplies so
+(`products.py`), from stored input and weights."""
+
+
+def sums_of(op: Contraction, product: str, stored: Array, weight: Array) -> Array:
+    """Exact sums of products, or those that the contract names."""
+    if product == EXACT:
+        return exact_sums(op, stored, weight)
+    return pair_sums(op, product, stored, weight)
 
 
 @register_impls
+@dataclass
 class ContractionFunctions(RuleFunctions):
-    """Exact sums of products, or those that the contract names.
+    """Sums of products, and the rules that store them; `sums` may remember sums."""
 
-    float64 matrix products are exact here: |x * w| is below 2^17 and there are far less
-    than 2^36 of them.
-    """
+    sums: Sums = sums_of
 
     @impl(qnn.Conv2DOp)
     def run_conv2d(
         self, interpreter: Interpreter, op: qnn.Conv2DOp, args: PythonValues
     ) -> PythonValues:
-        return self._finish(op, self.sum_conv2d, args)
-
-    def sum_conv2d(self, op: qnn.Conv2DOp, stored: Array, weight: Array) -> Array:
-        image = padded(centred(stored, op.input), op.pad)
-        weight = centred(weight, op.weight)
-        batch, height, width, outputs = shape_of(op.result)
-        group_outputs, depth = outputs // op.groups, weight.shape[3]
-        sums = np.zeros((batch * height * width, outputs))
-        for group in range(op.groups):
-            part = slice(group * group_outputs, (group + 1) * group_outputs)
-            source = image[..., group * depth : (group + 1) * depth]
-            for kh, kw, view in taps(op, source, weight.shape[1:3], op.dilation):
-                rows = view.reshape(-1, depth).astype(np.float64)
-                sums[:, part] += rows @ weight[part, kh, kw, :].T
-        return sums.reshape(shape_of(op.result))
+        return self._finish(op, args)
 
     @impl(qnn.DepthwiseConv2DOp)
     def run_depthwise_conv2d(
         self, interpreter: Interpreter, op: qnn.DepthwiseConv2DOp, args: PythonValues
     ) -> PythonValues:
-        return self._finish(op, self.sum_depthwise, args)
-
-    def sum_depthwise(
-        self, op: qnn.DepthwiseConv2DOp, stored: Array, weight: Array
-    ) -> Array:
-        image = np.repeat(centred(stored, op.input), op.multiplier, axis=3)
-        weight = centred(weight, op.weight)
-        sums = np.zeros(shape_of(op.result), np.int64)
-        image = padded(image, op.pad)
-        for kh, kw, view in taps(op, image, weight.shape[1:3], op.dilation):
-            sums += view.astype(np.int64) * weight[0, kh, kw, :]
-        return sums
+        return self._finish(op, args)
 
     @impl(qnn.LinearOp)
     def run_linear(
         self, interpreter: Interpreter, op: qnn.LinearOp, args: PythonValues
     ) -> PythonValues:
-        return self._finish(op, self.sum_linear, args)
-
-    def sum_linear(self, op: qnn.LinearOp, stored: Array, weight: Array) -> Array:
-        rows = centred(stored, op.input).astype(np.float64)
-        return rows @ centred(weight, op.weight).astype(np.float64).T
+        return self._finish(op, args)
 
     @impl(qnn.MatMulOp)
     def run_matmul(
@@ -104,18 +83,9 @@ class ContractionFunctions(RuleFunctions):
         }
         return self.finish(op, "matmul", values, op.result)
 
-    def _finish(
-        self,
-        op: ContractionT,
-        exact_sums: Callable[[ContractionT, Array, Array], Array],
-        args: PythonValues,
-    ) -> PythonValues:
+    def _finish(self, op: Contraction, args: PythonValues) -> PythonValues:
         contract = self.contract(op)
-        product = product_of(contract, op)
-        if product == EXACT:
-            sums = exact_sums(op, args[0], args[1])
-        else:
-            sums = pair_sums(op, product, args[0], args[1])
+        sums = self.sums(op, product_of(contract, op), args[0], args[1])
         bias: Array = args[2] if op.bias is not None else np.zeros((), np.int32)
         total = sums.astype(np.int64)
         if not takes_bias(contract, op):
@@ -130,17 +100,42 @@ class ContractionFunctions(RuleFunctions):
         return self.finish(op, contraction_rule(op), values, op.result)
 
 
-def exact_sums(
-    op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp,
-    stored: Array,
-    weight: Array,
-) -> Array:
-    """The sums of products without bias, from stored input and weights; exact."""
-    functions = ContractionFunctions()
+def exact_sums(op: Contraction, stored: Array, weight: Array) -> Array:
+    """The sums of products without bias, from stored input and weights; exact.
+
+    float64 matrix products are exact here: |x * w| is below 2^17 and there are far less
+    than 2^36 of them.
+    """
     match op:
         case qnn.Conv2DOp():
-            return functions.sum_conv2d(op, stored, weight)
+            return _conv2d_sums(op, stored, weight)
         case qnn.DepthwiseConv2DOp():
-            return functions.sum_depthwise(op, stored, weight)
+            return _depthwise_sums(op, stored, weight)
         case qnn.LinearOp():
-            return functions.sum_linear(op, stored, weight)
+            rows = centred(stored, op.input).astype(np.float64)
+            return rows @ centred(weight, op.weight).astype(np.float64).T
+
+
+def _conv2d_sums(op: qnn.Conv2DOp, stored: Array, weight: Array) -> Array:
+    image = padded(centred(stored, op.input), op.pad)
+    weight = centred(weight, op.weight)
+    batch, height, width, outputs = shape_of(op.result)
+    group_outputs, depth = outputs // op.groups, weight.shape[3]
+    sums = np.zeros((batch * height * width, outputs))
+    for group in range(op.groups):
+        part = slice(group * group_outputs, (group + 1) * group_outputs)
+        source = image[..., group * depth : (group + 1) * depth]
+        for kh, kw, view in taps(op, source, weight.shape[1:3], op.dilation):
+            rows = view.reshape(-1, depth).astype(np.float64)
+            sums[:, part] += rows @ weight[part, kh, kw, :].T
+    return sums.reshape(shape_of(op.result))
+
+
+def _depthwise_sums(op: qnn.DepthwiseConv2DOp, stored: Array, weight: Array) -> Array:
+    image = np.repeat(centred(stored, op.input), op.multiplier, axis=3)
+    weight = centred(weight, op.weight)
+    sums = np.zeros(shape_of(op.result), np.int64)
+    image = padded(image, op.pad)
+    for kh, kw, view in taps(op, image, weight.shape[1:3], op.dilation):
+        sums += view.astype(np.int64) * weight[0, kh, kw, :]
+    return sums

@@ -1,0 +1,1 @@
+"""Whose arithmetic made given outputs."""

@@ -1,0 +1,82 @@
+"""Whose arithmetic made the outputs that a dump has of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from qlower.contracts import contract_names, load_contract
+from qlower.diagnostics import QlowerError
+from qlower.explain.diff import Progress, no_progress
+from qlower.explain.sides import SideLike, make_side
+from qlower.float_environment import default_floats
+from qlower.frontends.load import ModelOrPath, as_model
+from qlower.identification.replay import Replay
+from qlower.identification.result import Alike, Identification
+from qlower.interp.values import Array
+from qlower.model import Model
+from qlower.model.input_sets import input_set
+from qlower.model.random_inputs import random_input
+from qlower.model.signature import assign_inputs
+from qlower.verification.equal import equal
+
+MOST_VERIFIED = 6
+"""Of more contracts that explain the same the outputs tell too little."""
+
+
+@default_floats()
+def identify(
+    dump: SideLike,
+    model: ModelOrPath,
+    *inputs: Array,
+    contracts: Sequence[str] | None = None,
+    random: int | None = None,
+    verify: bool = True,
+    progress: Progress = no_progress,
+    **named_inputs: Array,
+) -> Identification:
+    """Whose arithmetic made a dump: every contract by the outputs that it explains.
+
+    `dump` is what `diff` takes as a side: a file or folder of outputs, of the whole
+    model or of each layer, arrays by name, or a live system. Inputs are as for
+    `interpret`, one or a set; with `random` one is drawn by that seed. Each layer gets
+    what the dump has of the layers before it. `contracts` are those that are tried, all
+    by default; those that explain the same are compared for all inputs if `verify`.
+
+    Raises `QlowerError` for a dump without anything that a contract computes.
+    """
+    loaded = as_model(model)
+    specs = loaded.inputs
+    if random is not None:
+        draw = np.random.default_rng(random)
+        inputs = tuple(random_input(spec, draw) for spec in specs)
+    arrays = assign_inputs(specs, inputs, named_inputs)
+    examples = input_set(specs, dict(zip([s.name for s in specs], arrays, strict=True)))
+    side = make_side(dump, loaded, None, len(examples.runs))
+    names = contract_names() if contracts is None else contracts
+    replay = Replay(loaded, {name: load_contract(name) for name in names})
+    for number in progress(range(len(examples.runs)), "identify"):
+        replay.run(number, side.values(number, examples.runs[number]))
+    ranked = sorted(replay.explanations, key=lambda one: -one.explained)
+    best = ranked[0]
+    if not best.outputs:
+        raise QlowerError(f"{side.title} has no result that a contract computes")
+    found = Identification(side.title, len(examples.runs), ranked, [], side.notes)
+    same = found.same if verify and len(found.same) <= MOST_VERIFIED else []
+    alike = [
+        compare(best.name, same[number], loaded, replay.computed)
+        for number in progress(range(len(same)), "verify")
+    ]
+    return replace(found, alike=alike)
+
+
+def compare(best: str, other: str, model: Model, layers: Collection[str]) -> Alike:
+    """Whether two contracts that explain the same are so for all inputs of layers."""
+    found = equal(best, other, model, only=layers, native=False)
+    apart = {
+        verdict: [row.layer for row in found.layers if row.verdict == verdict]
+        for verdict in ("differs", "undecided")
+    }
+    return Alike(other, apart["differs"], apart["undecided"])

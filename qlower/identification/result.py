@@ -1,0 +1,204 @@
+"""Whose arithmetic a dump has: as text, as plain data and for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from qlower.explain.place import show
+from qlower.identification.replay import Explanation
+from qlower.report.table import Cell, Column, Table, counted
+
+FEW = 4
+"""So many names are told in a line."""
+
+
+@dataclass(frozen=True)
+class Alike:
+    """A contract that explains the same as the best one: the layers of the dump in
+    which some other input tells them apart, and those where that isn't known."""
+
+    name: str
+    differs: Sequence[str]
+    undecided: Sequence[str]
+
+    @property
+    def verdict(self) -> Literal["equal", "differs", "undecided"]:
+        """What holds for all inputs of these layers."""
+        if self.differs:
+            return "differs"
+        return "undecided" if self.undecided else "equal"
+
+    def __str__(self) -> str:
+        layers = self.differs or self.undecided
+        told = ", ".join([*layers[:FEW], *(["..."] if len(layers) > FEW else [])])
+        match self.verdict:
+            case "equal":
+                return "the same, for all inputs of these layers"
+            case "differs":
+                return f"with other inputs they differ, in {told}"
+            case "undecided":
+                return f"the same for all inputs, but for {told}: undecided"
+
+
+@dataclass(frozen=True, repr=False)
+class Identification:
+    """What explains the outputs that `title` has for so many inputs.
+
+    `contracts` are ordered by the outputs that they explain; `alike` are those that
+    give all that the first one gives, for everything recorded. `notes` say how the dump
+    was matched.
+    """
+
+    title: str
+    runs: int
+    contracts: Sequence[Explanation]
+    alike: Sequence[Alike]
+    notes: Sequence[str] = ()
+
+    @property
+    def best(self) -> Explanation:
+        """The contract that explains the most."""
+        return self.contracts[0]
+
+    @property
+    def is_found(self) -> bool:
+        """Whether it explains everything."""
+        return self.best.is_complete
+
+    @property
+    def names(self) -> list[str]:
+        """The contracts that explain everything, as far as the outputs tell."""
+        return [one.name for one in self.contracts if one.is_complete]
+
+    @property
+    def same(self) -> list[str]:
+        """The others that give what the best one gives, for everything recorded."""
+        best = self.best
+        others = (one for one in self.contracts if one is not best)
+        return [one.name for one in others if one.digest == best.digest]
+
+    @property
+    def table(self) -> Table[Explanation]:
+        """A line for each contract."""
+        columns: list[Column[Explanation]] = [
+            Column("contract", "contract", lambda row: row.name, right=False),
+            Column("explained", "explained", lambda row: row.explained),
+            Column("of", "outputs", lambda row: row.outputs, rank=3),
+            Column("share", "share", _share, _show_share),
+            Column("layers", "layers", _whole_layers, rank=1),
+            Column(
+                "the first that it doesn't",
+                "miss",
+                _miss,
+                right=False,
+                least=20,
+                rank=2,
+            ),
+        ]
+        title = f"what explains {self.title}, {counted(self.runs, 'input')}"
+        notes = [
+            "layers: those of which everything is explained, of those in the dump."
+        ]
+        return Table(title, self.contracts, columns, notes=notes, whole="--json")
+
+    @property
+    def verdict(self) -> Iterator[str]:
+        """Whose arithmetic it is, in a few lines."""
+        best, many = self.best, counted(self.best.outputs, "output")
+        if not best.is_complete:
+            yield (
+                f"none explains all of the {many}; {best.name} explains the most, "
+                f"{_show_share(best)}"
+            )
+        else:
+            yield f"{best.name} explains all of the {many}"
+        if self.same and not self.alike:
+            yield f"these give the same, to the bit: {', '.join(self.same)}"
+            yield "other inputs may tell them apart: qlower identify --probe has some"
+        by_verdict: dict[str, list[str]] = {}
+        for one in self.alike:
+            by_verdict.setdefault(str(one), []).append(one.name)
+        for text, names in by_verdict.items():
+            yield f"so, to the bit, {_do(names)}: {text}"
+
+    def render(self, width: int | None = None) -> str:
+        """The text for a terminal that is so many characters wide."""
+        parts = [*self.notes, "", self.table.render("plain", width), "", *self.verdict]
+        return "\n".join(parts)
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        lines = [f"<p>{escape(line)}</p>" for line in self.verdict]
+        return "\n".join([self.table.render("html"), *lines])
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data."""
+        best = self.best
+        return {
+            "dump": self.title,
+            "inputs": self.runs,
+            "notes": list(self.notes),
+            "found": best.name if best.is_complete else None,
+            "best": best.name,
+            "same": self.same,
+            "verified": [
+                {
+                    "contract": one.name,
+                    "verdict": one.verdict,
+                    "differs": list(one.differs),
+                    "undecided": list(one.undecided),
+                }
+                for one in self.alike
+            ],
+            "contracts": self.table.records(),
+            "layers": {
+                one.name: {
+                    name: {
+                        "outputs": layer.outputs,
+                        "explained": layer.explained,
+                        "refusal": layer.refusal,
+                    }
+                    for name, layer in one.layers.items()
+                }
+                for one in self.contracts
+            },
+        }
+
+
+def _do(names: Sequence[str]) -> str:
+    return f"{'does' if len(names) == 1 else 'do'} {', '.join(names)}"
+
+
+def _share(row: Explanation) -> float:
+    return row.explained / row.outputs
+
+
+def _show_share(row: Explanation) -> str:
+    """A percentage, which is 100 for everything alone."""
+    return "100 %" if row.is_complete else f"{min(99.999, 100 * _share(row)):.3f} %"
+
+
+def _whole_layers(row: Explanation) -> Cell:
+    whole = sum(layer.explained == layer.outputs for layer in row.layers.values())
+    return f"{whole}/{len(row.layers)}"
+
+
+def _miss(row: Explanation) -> str | None:
+    for name, layer in row.layers.items():
+        if layer.refusal is not None:
+            return f"{name}: {layer.refusal}"
+        if layer.miss is not None:
+            miss = layer.miss
+            of_run = f" of input {miss.run}" if miss.run else ""
+            place = f"{name}{show(miss.index)}{of_run}"
+            return f"{place}: {miss.given:g}, recorded {miss.recorded:g}"
+    return None
