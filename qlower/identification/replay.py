@@ -22,8 +22,8 @@ from qlower.interp.qnn import make_qnn_interpreter
 from qlower.interp.qnn.contraction import sums_of
 from qlower.interp.values import Array
 from qlower.model import Model
+from qlower.model.entry import main_function
 from qlower.model.layers import layer_name, value_names
-from qlower.model.signature import main_function
 from qlower.verification.decide import same
 
 
