@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .tflite_general_cases import FUNCTIONS, MOVEMENT, PLAIN, REAL
+from .tflite_hybrid_cases import HYBRID
 from .tflite_models import (
     RELU,
     RELU6,
@@ -157,11 +158,12 @@ CASES: dict[str, Callable[[], bytes]] = {
     **FUNCTIONS,
     **PLAIN,
     **REAL,
+    **HYBRID,
 }
 """Model by a name that says what is special about it."""
 
 
-WITHOUT_CONTRACT = frozenset({*MOVEMENT, *PLAIN, *REAL})
+WITHOUT_CONTRACT = frozenset({*MOVEMENT, *PLAIN, *REAL, *HYBRID})
 """Cases that mean the same by every contract."""
 
 WITHOUT_REFERENCE_KERNEL = frozenset({"ceil_float", "elu", "round_float"})

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from .context import OperatorContext
+
+Build: TypeAlias = Callable[[OperatorContext], None]
 
 UNLIMITED = 1 << 16
 """For operators with a list of operands or results."""
@@ -19,7 +22,7 @@ class Importer:
     `options`, its options table (if any) has nothing that matters.
     """
 
-    build: Callable[[OperatorContext], None]
+    build: Build
     inputs: tuple[int, int]
     options: str | None = None
     outputs: tuple[int, int] = (1, 1)

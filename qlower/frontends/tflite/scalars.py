@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import Float32Type, IntegerType, f32, i1, i32
+from xdsl.dialects.builtin import (
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    f32,
+    f64,
+    i1,
+    i32,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -158,6 +166,8 @@ class Scalars:
             return x
         if type == i1:
             return self.compare("ne", x, self.constant(0, source))
+        if type == f64:
+            return self.step(arith.ExtFOp(x, type))
         if isinstance(source, Float32Type):
             return self.step(ConvertOp(x, type, RoundingMode.TOWARD_ZERO))
         assert isa(source, IntegerType)
@@ -174,4 +184,4 @@ class Scalars:
 
 
 def _real(x: SSAValue) -> bool:
-    return isinstance(x.type, Float32Type)
+    return isinstance(x.type, Float32Type | Float64Type)

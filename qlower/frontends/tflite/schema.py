@@ -48,6 +48,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
         "fused_activation_function",
         "weights_format",
         "keep_num_dims",
+        "asymmetric_quantize_inputs",
     ),
     "CumsumOptions": ("exclusive", "reverse"),
     "DivOptions": ("fused_activation_function",),

@@ -11,11 +11,16 @@ from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
 
 from ..context import OperatorContext
-from ..importer import Importer
+from ..importer import Build, Importer
 from ..weights import read_bias, read_weights
 from ..window import read_window
+from .hybrid import (
+    import_hybrid_conv2d,
+    import_hybrid_depthwise,
+    import_hybrid_fully_connected,
+    is_hybrid,
+)
 from .real import (
-    either,
     import_real_conv2d,
     import_real_conv3d,
     import_real_depthwise,
@@ -96,6 +101,9 @@ def import_fully_connected(op: OperatorContext) -> None:
     if is_real(op):
         import_real_fully_connected(op, result_shape)
         return
+    if is_hybrid(op):
+        import_hybrid_fully_connected(op, result_shape)
+        return
     value = op.quantized(0)
     if not keeps and input_shape != matrix:
         type = TensorType(op.input_type(0).element_type, matrix)
@@ -134,12 +142,25 @@ def _transposed_if(
     return op.emit(qnn.TransposeOp(value, type, perm=perm), suffix)
 
 
+def by_types(real: Build, hybrid: Build, quantized: Build) -> Build:
+    """The importer for the types of operand and weights."""
+
+    def build(op: OperatorContext) -> None:
+        (real if is_real(op) else hybrid if is_hybrid(op) else quantized)(op)
+
+    return build
+
+
 IMPORTERS = {
     "CONV_2D": Importer(
-        either(import_real_conv2d, import_conv2d), (2, 3), "Conv2DOptions"
+        by_types(import_real_conv2d, import_hybrid_conv2d, import_conv2d),
+        (2, 3),
+        "Conv2DOptions",
     ),
     "DEPTHWISE_CONV_2D": Importer(
-        either(import_real_depthwise, import_depthwise_conv2d),
+        by_types(
+            import_real_depthwise, import_hybrid_depthwise, import_depthwise_conv2d
+        ),
         (2, 3),
         "DepthwiseConv2DOptions",
     ),

@@ -60,13 +60,13 @@ def import_real_conv2d(op: OperatorContext) -> None:
     bounds = (batch, *window.size, groups, share, *kernel, depth)
     nest = start(op, bounds, reductions=3)
     x = nest.input(
-        _padded(op, window),
+        padded(op, window),
         [0, *_taps(window, 5, 6), AffineDimExpr(3) * depth + AffineDimExpr(7)],
     )
-    weights = _reshaped(op, op.value(1), (groups, share, *kernel, depth))
+    weights = reshaped(op, op.value(1), (groups, share, *kernel, depth))
     w = nest.input(weights, [3, 4, 5, 6, 7])
     sums = _sum_products(nest, x, w)
-    _finish(op, _reshaped(op, sums, (batch, *window.size, filters)))
+    _finish(op, reshaped(op, sums, (batch, *window.size, filters)))
 
 
 def import_real_depthwise(op: OperatorContext) -> None:
@@ -79,10 +79,10 @@ def import_real_depthwise(op: OperatorContext) -> None:
     window = read_window(op, (height, width), (kernel[0], kernel[1]))
     bounds = (batch, *window.size, channels, multiplier, *kernel)
     nest = start(op, bounds, reductions=2)
-    x = nest.input(_padded(op, window), [0, *_taps(window, 5, 6), 3])
-    weights = _reshaped(op, op.value(1), (*kernel, channels, multiplier))
+    x = nest.input(padded(op, window), [0, *_taps(window, 5, 6), 3])
+    weights = reshaped(op, op.value(1), (*kernel, channels, multiplier))
     sums = _sum_products(nest, x, nest.input(weights, [5, 6, 3, 4]))
-    _finish(op, _reshaped(op, sums, (batch, *window.size, filters)))
+    _finish(op, reshaped(op, sums, (batch, *window.size, filters)))
 
 
 def import_real_fully_connected(op: OperatorContext, shape: Sequence[int]) -> None:
@@ -90,9 +90,9 @@ def import_real_fully_connected(op: OperatorContext, shape: Sequence[int]) -> No
     units, depth = op.shape(1, rank=2)
     rows = math.prod(op.shape(0)) // depth
     nest = start(op, (rows, units, depth), reductions=1)
-    x = nest.input(_reshaped(op, op.value(0), (rows, depth)), [0, 2])
+    x = nest.input(reshaped(op, op.value(0), (rows, depth)), [0, 2])
     sums = _sum_products(nest, x, nest.input(op.value(1), [1, 2]))
-    _finish(op, _reshaped(op, sums, shape))
+    _finish(op, reshaped(op, sums, shape))
 
 
 def import_real_pool(op: OperatorContext) -> None:
@@ -109,7 +109,7 @@ def import_real_pool(op: OperatorContext) -> None:
     steps = Scalars(nest)
     nest.window((4, 5))
     padding = 0.0 if is_average else LOWEST
-    x = nest.input(_padded(op, window, padding), [0, *_taps(window, 4, 5), 3])
+    x = nest.input(padded(op, window, padding), [0, *_taps(window, 4, 5), 3])
     init = nest.emitter.filled(result, f32, padding)
     combine = steps.add if is_average else steps.larger
     (pooled,) = nest.reduce([init], lambda before: [combine(before[0], x)])
@@ -138,7 +138,7 @@ def import_real_mean(op: OperatorContext) -> None:
     steps = Scalars(nest)
     count = steps.constant(float(math.prod(shape[dim] for dim in axes)), f32)
     mean = steps.divide(nest.input(sums, range(len(kept))), count)
-    finish(op, _reshaped(op, nest.build([mean])[0], result))
+    finish(op, reshaped(op, nest.build([mean])[0], result))
 
 
 def import_real_softmax(op: OperatorContext) -> None:
@@ -227,15 +227,20 @@ def _sum_products(nest: Nest, x: SSAValue, w: SSAValue) -> SSAValue:
 
 
 def _finish(op: OperatorContext, sums: SSAValue) -> None:
-    """The bias along the last dimension, and the activation."""
-    rank = len(shape_of(sums))
-    nest = start(op, shape_of(sums))
-    steps = Scalars(nest)
-    value: SSAValue = nest.input(sums, range(rank))
+    shape = shape_of(sums)
+    steps = Scalars(start(op, shape))
+    finish_layer(op, steps, steps.nest.input(sums, range(len(shape))), shape)
+
+
+def finish_layer(
+    op: OperatorContext, steps: Scalars, value: SSAValue, shape: Sequence[int]
+) -> None:
+    """The bias along the last dimension of the nest, and the activation."""
+    nest = steps.nest
     if op.has_input(2):
-        value = steps.add(value, nest.input(op.value(2), [rank - 1]))
+        value = steps.add(value, nest.input(op.value(2), [nest.parallel - 1]))
     value = steps.clamp(value, *ACTIVATION_BOUNDS[op.activation()])
-    finish(op, nest.build([value])[0])
+    finish(op, reshaped(op, nest.build([value])[0], shape))
 
 
 def _taps(window: Window, row: int, column: int) -> list[Index]:
@@ -248,7 +253,7 @@ def _taps(window: Window, row: int, column: int) -> list[Index]:
     ]
 
 
-def _padded(op: OperatorContext, window: Window, value: float = 0.0) -> SSAValue:
+def padded(op: OperatorContext, window: Window, value: float = 0.0) -> SSAValue:
     """The image with its padding."""
     source = op.value(0)
     top, bottom, left, right = window.pad
@@ -284,7 +289,7 @@ def _tap_counts(
     return np.outer(inside(0), inside(1))[:, :, np.newaxis].astype(np.float32)
 
 
-def _reshaped(op: OperatorContext, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+def reshaped(op: OperatorContext, value: SSAValue, shape: Sequence[int]) -> SSAValue:
     if shape_of(value) == tuple(shape):
         return value
     type = TensorType(element_type(value.type), shape)

@@ -1,0 +1,97 @@
+"""TFLite models of float32 layers whose weights are of 8 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from .tflite_builder import Option, TFLiteBuilder
+
+
+def layer(
+    operator: str,
+    operand: Sequence[int],
+    weights: Sequence[int],
+    result: Sequence[int],
+    options: dict[str, Option],
+    *,
+    axis: int | None = None,
+    has_bias: bool = True,
+) -> Callable[[], bytes]:
+    """What builds a layer, whose weights have one scale, or one along `axis` each."""
+
+    def build() -> bytes:
+        random = np.random.default_rng(5)
+        builder = TFLiteBuilder()
+        x = builder.tensor("x", operand, "float32")
+        scales = random.uniform(0.01, 0.1, 1 if axis is None else weights[axis])
+        w = builder.tensor(
+            "w",
+            weights,
+            scale=scales.astype(np.float32).tolist(),
+            axis=axis or 0,
+            data=random.integers(-127, 128, weights),
+        )
+        channels = result[-1]
+        bias = random.normal(0, 1, channels).astype(np.float32)
+        b = builder.tensor("b", (channels,), "float32", data=bias) if has_bias else -1
+        y = builder.tensor("y", result, "float32")
+        builder.operator(operator, [x, w, b], [y], options)
+        return builder.build([x], [y])
+
+    return build
+
+
+WINDOW: dict[str, Option] = {
+    "padding": 0,
+    "stride_h": 2,
+    "stride_w": 1,
+    "dilation_h_factor": 1,
+    "dilation_w_factor": 1,
+}
+
+HYBRID: dict[str, Callable[[], bytes]] = {
+    "conv2d_hybrid": layer(
+        "CONV_2D", (2, 5, 6, 3), (4, 3, 2, 3), (2, 3, 6, 4), WINDOW, axis=0
+    ),
+    "conv2d_hybrid_per_tensor": layer(
+        "CONV_2D", (2, 5, 6, 3), (4, 3, 2, 3), (2, 3, 6, 4), WINDOW
+    ),
+    "conv2d_hybrid_grouped": layer(
+        "CONV_2D",
+        (2, 5, 6, 4),
+        (6, 3, 2, 2),
+        (2, 3, 6, 6),
+        {**WINDOW, "dilation_w_factor": 2, "fused_activation_function": 3},
+        axis=0,
+    ),
+    "depthwise_conv2d_hybrid": layer(
+        "DEPTHWISE_CONV_2D",
+        (2, 5, 6, 2),
+        (1, 3, 3, 4),
+        (2, 3, 6, 4),
+        {**WINDOW, "depth_multiplier": 2},
+        axis=3,
+    ),
+    "fully_connected_hybrid": layer(
+        "FULLY_CONNECTED", (3, 14), (5, 14), (3, 5), {"fused_activation_function": 1}
+    ),
+    "fully_connected_hybrid_asymmetric": layer(
+        "FULLY_CONNECTED",
+        (3, 14),
+        (5, 14),
+        (3, 5),
+        {"asymmetric_quantize_inputs": True},
+        axis=0,
+    ),
+    "fully_connected_hybrid_rank3": layer(
+        "FULLY_CONNECTED",
+        (2, 3, 14),
+        (5, 14),
+        (2, 3, 5),
+        {"asymmetric_quantize_inputs": True, "keep_num_dims": True},
+        has_bias=False,
+    ),
+}
+"""Layers by a name that says what is special about them."""
