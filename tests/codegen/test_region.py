@@ -290,6 +290,8 @@ def test_float_operations(level: str, bits: int):
     with np.errstate(all="ignore"):
         for name, unary in FLOAT_UNARY.items():
             add(f"%f = {name} %a : {type}", unary(a))
+        if levels()[level].has_roots:
+            add(f"%f = math.sqrt %a : {type}", np.sqrt(a))
         for name, binary in FLOAT_BINARY.items():
             add(f"%f = {name} %a, %b : {type}", binary(a, b))
         if bits == 64:

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from support.litert import run_litert
 from support.tflite_builder import TFLiteBuilder
+from support.tflite_cases import CASES
 from support.tflite_hybrid_cases import HYBRID
 
 import qlower
@@ -56,6 +57,15 @@ def test_bits(case: str, tmp_path: Path) -> None:
         for found in (function(x), qlower.interpret(model, x, at="qnn")):
             assert isinstance(found, np.ndarray)
             np.testing.assert_array_equal(found.view("i4"), expected.view("i4"))
+
+
+def test_remark(tmp_path: Path) -> None:
+    for case, count in (("fully_connected_float", 1), ("fully_connected_hybrid", 0)):
+        path = tmp_path / "model.tflite"
+        path.write_bytes(CASES[case]())
+        remarks = qlower.load(path).remarks
+        assert len(remarks) == count
+        assert all("nothing in this model is quantized" in text for text in remarks)
 
 
 def test_bias_of_minus_zero(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         fuses=False,
         converts_in_hardware=False,
         orders_floats=False,
+        has_roots=False,
         prefers_integers=not has_floats,
         pointer_bytes=4,
         alignment=8,  # of the stack and of 64-bit numbers

@@ -142,7 +142,8 @@ class Target:
     instruction. What LLVM has no instruction for it would leave to libm:
     `rounds_in_hardware` says that floor, ceil, trunc and roundeven are instructions,
     `fuses` the same of a fused multiply-add, `converts_in_hardware` of a conversion to
-    the nearest i32, `orders_floats` of minimum and maximum. With `prefers_integers`
+    the nearest i32, `orders_floats` of minimum and maximum, `has_roots` of a square
+    root. With `prefers_integers`
     there are no floats at all, but in contracts that ask for them. `fixed_point` and
     `packs` are None where LLVM finds all there is. `byte_tables` look up many bytes and
     `tiles` are registers for matrices, where there are any; `halves` does two products
@@ -170,6 +171,7 @@ class Target:
     fuses: bool
     converts_in_hardware: bool = True
     orders_floats: bool = True
+    has_roots: bool = True
     prefers_integers: bool = False
     pointer_bytes: int = 8
     alignment: int = 64

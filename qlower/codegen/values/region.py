@@ -221,6 +221,15 @@ def _fused(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     return rounding.fused_multiply_add(e.f, e.context.target, v[0], v[1], v[2])
 
 
+def _root(e: _Emitter, op: Operation, v: list[Value]) -> Value:
+    if not e.context.target.has_roots:
+        raise QlowerError(
+            f"math.sqrt needs an instruction, which {e.context.target.cpu} lacks",
+            op.location,
+        )
+    return e.f.intrinsic("sqrt", v[0])
+
+
 def _with_flag(name: str) -> Builder:
     """An intrinsic whose second argument says that some input is poison: never."""
 
@@ -394,6 +403,7 @@ BUILDERS: dict[str, Builder] = {
     "math.trunc": _round("trunc"),
     "math.round": _round("round"),
     "math.roundeven": _round("roundeven"),
+    "math.sqrt": _root,
     "math.absf": _intrinsic("fabs"),
     "math.absi": _with_flag("abs"),
     "math.ctlz": _with_flag("ctlz"),

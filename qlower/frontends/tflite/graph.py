@@ -17,12 +17,13 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from qlower.diagnostics import QlowerError, printable_path, warn
 from qlower.dialects import qnn
-from qlower.dialects.qnn.attributes import CONTRACT, NAME
+from qlower.dialects.qnn.attributes import CONTRACT, NAME, REMARKS
 from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type
 from qlower.files.arrays import Array
 
 from ..import_options import ImportOptions
@@ -44,6 +45,11 @@ OPERATION_COST = 16
 many for an operation, and one for each scale of an operator's operands. Files have more
 bytes than that for either, unless they use the same things again and again, by which a
 small file could take any time."""
+
+NOTHING_QUANTIZED = (
+    "nothing in this model is quantized: every contract gives the bits of LiteRT's"
+    " reference kernels"
+)
 
 LONGEST_HINT = 24
 """A longer tensor name makes the text harder to read, not easier."""
@@ -128,13 +134,13 @@ class _GraphImporter:
             res_attrs=_name_attributes([self.name(tensor) for tensor in outputs]),
         )
         main.location = self.site.location
-        return ModuleOp(
-            [main],
-            {
-                CONTRACT: StringAttr("tflite"),
-                "qnn.source": StringAttr(printable_path(PurePath(model.filename).name)),
-            },
-        )
+        attributes: dict[str, Attribute] = {
+            CONTRACT: StringAttr("tflite"),
+            "qnn.source": StringAttr(printable_path(PurePath(model.filename).name)),
+        }
+        if not _is_quantized(main):
+            attributes[REMARKS] = ArrayAttr([StringAttr(NOTHING_QUANTIZED)])
+        return ModuleOp([main], attributes)
 
     def cut(self, model: Model, outputs: Sequence[str]) -> Model:
         """The model up to these tensors, without what they don't depend on."""
@@ -369,6 +375,15 @@ class _GraphImporter:
             raise site.error(f"{tensor}: computed a second time")
         if self.constant(tensor, site) is not None:
             raise site.error(f"{tensor}: a result that is a constant")
+
+
+def _is_quantized(function: func.FuncOp) -> bool:
+    """Whether any value of a function has a scale."""
+    values = (value for op in function.body.block.ops for value in op.results)
+    return any(
+        isinstance(element_type(value.type), QuantizedType)
+        for value in (*function.body.block.args, *values)
+    )
 
 
 def is_known(operator: Operator) -> bool:
