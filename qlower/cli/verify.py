@@ -13,6 +13,7 @@ from qlower.cli.options import (
     add_command,
     add_contract,
     add_model,
+    add_target,
     given_model,
     layer_contracts,
 )
@@ -22,10 +23,13 @@ from qlower.cli.progress import clear_status, progress
 
 if TYPE_CHECKING:
     from qlower.verification.fits import Fits
+    from qlower.verification.native.verdict import Native
     from qlower.verification.verdict import Equality
 
 EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
   qlower verify model.tflite --equal tflite mine.mlir -o verdict.json --save inputs.npz
+  qlower verify model.tflite --native
+  qlower verify model.tflite --native --cpu x86-64-v3,x86-64-v4 -o verdict.json
   qlower verify model.tflite --accumulator-bits 24 --contract pytorch-fbgemm-avx2
   qlower verify model.tflite --check verdict.json
 
@@ -34,6 +38,10 @@ EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
   differs     an input of the layer shows it, confirmed by interpreter and machine code
   undecided   and why
 
+--native runs the machine code of each layer on every sum of every channel, or every
+byte or pair of bytes, and compares with the contract. By default it does so for all
+levels of this machine.
+
 --accumulator-bits tells of each contraction the width that its sums need.
 
 Exits with 0 where all is equal or fits, with 1 where anything isn't or doesn't."""
@@ -41,7 +49,9 @@ Exits with 0 where all is equal or fits, with 1 where anything isn't or doesn't.
 
 def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command to the parser."""
-    summary = "show for all inputs that contracts are the same, or where they differ"
+    summary = (
+        "show for all inputs that contracts, or contract and machine code, are the same"
+    )
     parser = add_command(commands, common, "verify", summary, EXAMPLE)
     add_model(parser)
     parser.add_argument(
@@ -49,6 +59,12 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         nargs=2,
         metavar=("A", "B"),
         help="two contracts, by name or as .mlir files",
+    )
+    parser.add_argument(
+        "--native",
+        action="store_true",
+        help="machine code and contract, for the levels of --cpu (default: all that "
+        "this machine has, and itself)",
     )
     parser.add_argument(
         "--accumulator-bits",
@@ -77,6 +93,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="of --check: decide so many layers again, drawn each time",
     )
     add_contract(parser)
+    add_target(parser, cpu="CPU[,CPU...]")
     parser.add_argument(
         "--b-layer-contract",
         action="append",
@@ -101,10 +118,11 @@ def run(options: argparse.Namespace) -> int:
     from qlower.files.replacing import replacing
 
     bits = options.accumulator_bits
-    if sum(one is not None for one in (options.equal, bits, options.check)) != 1:
+    asked = [one is not None for one in (options.equal, bits, options.check)]
+    if sum([*asked, options.native]) != 1:
         raise UsageError(
-            "say one thing that is to be verified: --equal A B, --accumulator-bits N "
-            "or --check FILE"
+            "say one thing that is to be verified: --equal A B, --native, "
+            "--accumulator-bits N or --check FILE"
         )
     if bits is not None and not 2 <= bits <= 63:
         raise UsageError(f"--accumulator-bits must be in [2, 63], not {bits}")
@@ -144,10 +162,21 @@ def _check(options: argparse.Namespace) -> int:
     return ExitCode.FOUND if found.faults else 0
 
 
-def _decide(options: argparse.Namespace) -> Equality | Fits:
+def _decide(options: argparse.Namespace) -> Equality | Fits | Native:
     from qlower.verification.verify import verify
 
     layers = layer_contracts(options.layer_contract)
+    if options.native:
+        return verify(
+            given_model(options),
+            native=True,
+            contract=options.contract,
+            target=options.target,
+            cpu=options.cpu,
+            features=options.features,
+            layer_contracts=layers,
+            progress=progress,
+        )
     if options.equal is None:
         return verify(
             given_model(options),

@@ -19,6 +19,8 @@ from qlower.frontends.load import ModelOrPath, as_model
 from qlower.report.table import counted
 from qlower.verification.equal import equal
 from qlower.verification.fits import Order, fits
+from qlower.verification.native.verdict import Level
+from qlower.verification.native.verify import native
 from qlower.verification.verdict import unpack
 
 Record: TypeAlias = Mapping[str, object]
@@ -58,6 +60,8 @@ def check(
         loaded = as_model(model)
         if record["question"] == "fits":
             return _check_fits(record, loaded)
+        if record["question"] == "native":
+            return _check_native(record, loaded, sample, progress)
         return _check_equal(record, loaded, sample, progress)
     except OSError as error:
         raise QlowerError(f"cannot read {path}: {error.strerror}") from error
@@ -108,6 +112,36 @@ def _check_equal(
         if results != [example["a"], example["b"]]:
             faults.append(f"{name}: its input gives {results[0]} | {results[1]}")
     return Check(len(found.layers), examples, faults)
+
+
+def _check_native(
+    record: Record, model: ModelOrPath, sample: int | None, progress: Progress
+) -> Check:
+    """Machine code is made and looked at anew, for the levels of the file."""
+    rows = cast(Sequence[Record], record["layers"])
+    names = list(dict.fromkeys(str(row["layer"]) for row in rows))
+    if sample is not None and sample < len(names):
+        names = np.random.default_rng().choice(names, sample, replace=False).tolist()
+    targets = cast(Mapping[str, Mapping[str, str]], record["levels"])
+    levels = {level: Level(**target).resolved for level, target in targets.items()}
+    found = native(
+        model,
+        levels,
+        contract=str(record["contract"]) or None,
+        layer_contracts=cast(Mapping[str, str], record["layer_contracts"]),
+        only=[name for title in names for name in title.split(" + ")],
+        progress=progress,
+    )
+    again = {(row.level, row.layer): row.to_dict() for row in found.layers}
+    hashes = dict(found.hashes)
+    if sample is not None:  # the hash of a level is that of all its code
+        hashes |= cast(Mapping[str, str], record["sha256"])
+    faults = list(_other_hashes(record, hashes))
+    for row in rows:
+        level, layer = str(row["level"]), str(row["layer"])
+        if layer in names and again.get((level, layer)) != row:
+            faults.append(f"{layer}: not what the file says, for {level}")
+    return Check(len(found.layers), 0, faults)
 
 
 def _check_fits(record: Record, model: ModelOrPath) -> Check:

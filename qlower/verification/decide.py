@@ -127,14 +127,16 @@ def _by_steps(functions: Sequence[RuleFunction], domain: Domain) -> Decision:
     apart = 0
     for first in range(0, len(domain.lanes), _TOGETHER):
         part = domain.part(first, first + _TOGETHER)
-        a, b = (_steps_of(function, part) for function in functions)
+        a, b = (steps_of(function, part) for function in functions)
         intervals = list(_apart(a, b, part))
         apart += len({interval.lane for interval in intervals})
         found = _widest([*found, *intervals])
     return Decision(domain.count, "steps", found, apart)
 
 
-def _steps_of(function: RuleFunction, part: Domain) -> Steps:
+def steps_of(function: RuleFunction, part: Domain) -> Steps:
+    """The steps of a function that is proved to be non-decreasing on some intervals."""
+
     def of_part(intervals: Integers, x: Integers) -> Integers:
         return function(part.lanes[intervals], x)
 

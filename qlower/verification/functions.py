@@ -68,12 +68,14 @@ def of_lanes(constant: Array, lanes: Integers) -> Array:
 class Lanes:
     """The combinations of constants that the elements of a tensor of `shape` have.
 
-    `places` has for each lane one element that has it, in row-major order. `columns`
-    has each constant [lane], by side and name.
+    `places` has for each lane one element that has it, in row-major order. `of` has the
+    lane of each element, of extent 1 along axes where it is the same. `columns` has
+    each constant [lane], by side and name.
     """
 
     shape: tuple[int, ...]
     places: Integers
+    of: Integers
     columns: Mapping[tuple[int, str], Array]
 
     def constants(self, side: int) -> dict[str, Array]:
@@ -129,7 +131,7 @@ def make_lanes(
         else value.reshape(())
         for key, value in columns.items()
     }
-    return Lanes(shape, places.astype(np.int64), found)
+    return Lanes(shape, places.astype(np.int64), codes.reshape(extents), found)
 
 
 def _choices(side: Evaluation, values: Mapping[str, Array]) -> list[Array] | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import overload
+from collections.abc import Mapping, Sequence
+from typing import Literal, overload
 
+from qlower.codegen.targets.resolve import levels_of, resolve_levels
 from qlower.explain.diff import Progress, no_progress
 from qlower.frontends.load import ModelOrPath
 from qlower.verification.equal import equal as decide_equal
 from qlower.verification.fits import Fits, Order, fits
+from qlower.verification.native.verdict import Native
+from qlower.verification.native.verify import native as verify_native
 from qlower.verification.verdict import Equality
 
 
@@ -34,24 +37,53 @@ def verify(
 ) -> Fits: ...
 
 
+@overload
+def verify(
+    model: ModelOrPath,
+    *,
+    native: Literal[True],
+    contract: str | None = None,
+    target: str | None = None,
+    cpu: str | Sequence[str] | None = None,
+    features: str | None = None,
+    layer_contracts: Mapping[str, str] | None = None,
+    progress: Progress = no_progress,
+) -> Native: ...
+
+
 def verify(
     model: ModelOrPath,
     *,
     equal: tuple[str, str] | None = None,
     accumulator_bits: int = 32,
+    native: bool = False,
     contract: str | None = None,
     order: Order = "any",
+    target: str | None = None,
+    cpu: str | Sequence[str] | None = None,
+    features: str | None = None,
     layer_contracts: Mapping[str, str] | None = None,
     b_layer_contracts: Mapping[str, str] | None = None,
     progress: Progress = no_progress,
-) -> Equality | Fits:
+) -> Equality | Fits | Native:
     """What holds for all inputs of a model's layers, or an input for which it doesn't.
 
-    Whether the two contracts `equal` are the same in each layer; or whether no sum on
-    the way to an accumulator leaves `accumulator_bits`, with products added in `any`
-    order or in that of `memory`. `layer_contracts` is as in `lower`;
-    `b_layer_contracts` are for the second contract only.
+    Whether the two contracts `equal` are the same in each layer; or, if `native`,
+    whether machine code is the same as the contract, for all levels of this machine, or
+    those of `target`, `cpu` and `features`, as in `compile`; or whether no sum on the
+    way to an accumulator leaves `accumulator_bits`, with products added in `any` order
+    or in that of `memory`. `layer_contracts` is as in `lower`; `b_layer_contracts` are
+    for the second contract only.
     """
+    if native:
+        named = cpu or features
+        return verify_native(
+            model,
+            resolve_levels(target, cpu, features) if named else levels_of(target),
+            contract=contract,
+            layer_contracts=layer_contracts,
+            progress=progress,
+        )
     if equal is None:
         return fits(
             model,

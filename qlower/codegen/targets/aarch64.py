@@ -144,5 +144,6 @@ AARCH64 = Architecture(
     implied=_IMPLIED,
     required=frozenset(("fp-armv8", "neon")),
     table=_table,
+    levels=("generic", "generic+dotprod", "generic+dotprod+i8mm"),
     processor=AARCH64_PROCESSOR,
 )

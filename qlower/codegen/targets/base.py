@@ -233,8 +233,9 @@ class Architecture:
     LLVM's names, without its tuning switches; `implied` says what comes with one;
     `required` can't be removed. `table` makes a target of a triple, a CPU, LLVM's
     feature list, and the features present of those that have a meaning in `cpus`.
-    `processor` is how Linux programs ask for features; `withheld` gives what this
-    machine has, but its system refuses to this process.
+    `levels` are CPUs, some with features, that differ in the code they get. `processor`
+    is how Linux programs ask for features; `withheld` gives what this machine has, but
+    its system refuses to this process.
     """
 
     names: tuple[str, ...]
@@ -243,6 +244,7 @@ class Architecture:
     implied: Mapping[str, str]
     required: frozenset[str]
     table: Callable[[str, str, str, frozenset[str]], Target]
+    levels: tuple[str, ...] = ()
     processor: Processor | None = None
     withheld: Callable[[Mapping[str, bool]], Iterable[str]] = lambda present: ()
 

@@ -41,6 +41,7 @@ __all__ = [
     "TileRegisters",
     "architecture_of",
     "host_target",
+    "levels_of",
     "processor_of",
     "resolve_levels",
     "resolve_target",
@@ -122,6 +123,28 @@ def resolve_levels(
                 )
         levels["+".join([base, *added])] = level
     return levels
+
+
+def levels_of(target: str | None = None) -> dict[str, Target]:
+    """The levels of an architecture by their names, the least first.
+
+    Of this machine, by default, those that it has, and "host" last: itself.
+    """
+    host = host_target()
+    triple = host.triple if target in (None, "host") else str(target)
+    architecture = architecture_of(triple)
+    names = architecture.levels or (next(iter(architecture.cpus)),)
+    levels: dict[str, Target] = {}
+    for name in names:
+        cpu, *added = name.split("+")
+        features = ",".join(f"+{feature}" for feature in added)
+        levels[name] = architecture.target(triple, cpu, features)
+    if triple != host.triple:
+        return levels
+    if host.processor is None:  # nobody says what it has
+        return {"host": host}
+    here = {name: one for name, one in levels.items() if one.needs <= host.needs}
+    return {**here, "host": host}
 
 
 def processor_of(triple: str) -> Processor | None:

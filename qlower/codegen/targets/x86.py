@@ -139,6 +139,7 @@ X86 = Architecture(
     # what the 64-bit calling convention itself needs
     required=frozenset(("64bit", "cmov", "cx8", "fxsr", "sse", "sse2", "x87")),
     table=_table,
+    levels=("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"),
     processor=X86_PROCESSOR,
     withheld=withheld,
 )

@@ -1,0 +1,1 @@
+"""Whether machine code gives what the contract says, for all inputs."""

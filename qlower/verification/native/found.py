@@ -1,0 +1,93 @@
+"""What is found of one function of machine code, and in which form results are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import i8
+from xdsl.dialects.func import ReturnOp
+from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
+from xdsl.ir import BlockArgument, SSAValue
+
+from qlower.dialects.types import element_type
+from qlower.interp import Array
+from qlower.verification.native.verdict import Difference
+
+PAIRS = "every pair of bytes"
+
+SIGN = 128
+"""The bit of a byte that may be stored flipped between functions (`match-signs`)."""
+
+
+class Unfit(Exception):
+    """Why a function of machine code can't be decided."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was decided: `numbers` looked at in `channels`, and the first difference."""
+
+    how: str
+    numbers: int
+    channels: int = 0
+    difference: Difference | None = None
+
+
+Given: TypeAlias = tuple[int | None, tuple[int, ...]]
+"""What a result is made of: its channel, and numbers."""
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """How many results are wrong, and the first of them."""
+
+    count: int = 0
+    first: Difference | None = None
+
+    def and_of(self, wanted: Array, got: Array, given: Callable[[int], Given]) -> Wrong:
+        """With those of other results, in memory order: `given` tells what each is made
+        of."""
+        wanted = wanted.reshape(-1)
+        got = got.view(wanted.dtype).reshape(-1)
+        apart = np.flatnonzero(wanted != got)
+        first = self.first
+        if first is None and len(apart):
+            place = int(apart[0])
+            first = Difference(*given(place), int(wanted[place]), int(got[place]))
+        return Wrong(self.count + len(apart), first)
+
+
+def flips(value: SSAValue) -> Sequence[int]:
+    """By which bits a stored value of the kernel level may differ from the layer's.
+
+    Others see the model's inputs and outputs: those are what they are.
+    """
+    if element_type(value.type) != i8 or is_input(value) or _is_returned(value):
+        return (0,)
+    return (0, SIGN)
+
+
+def is_input(value: SSAValue) -> bool:
+    """Whether a value is an input of the model."""
+    return isinstance(without_reshapes(value), BlockArgument)
+
+
+def without_reshapes(value: SSAValue) -> SSAValue:
+    """What a value is before it was reshaped."""
+    while isinstance(value.owner, ExpandShapeOp | CollapseShapeOp):
+        value = value.owner.operands[0]
+    return value
+
+
+def _is_returned(value: SSAValue) -> bool:
+    return any(
+        isinstance(user, ReturnOp)
+        or (
+            isinstance(user, ExpandShapeOp | CollapseShapeOp)
+            and _is_returned(user.results[0])
+        )
+        for user in (use.operation for use in value.uses)
+    )

@@ -1,0 +1,61 @@
+"""Deciding a function of machine code between bytes: it is run on all of them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from qlower.codegen.program.module import compile_module
+from qlower.codegen.targets.resolve import Target
+from qlower.dialects.kernel import NestOp
+from qlower.model.layers import layer_names
+from qlower.runtime.alone import alone
+from qlower.verification.native.found import PAIRS, Found, Given, Unfit, Wrong, flips
+from qlower.verification.native.reference import References, Trial
+from qlower.verification.native.sweep import Bind
+
+
+def decide_bytes(
+    nest: NestOp, references: References, target: Target, bind: Bind
+) -> Found:
+    """Whether a nest gives what its layers do, on every byte, or every pair of bytes
+    that two tensors have at a place. Raises Unfit."""
+    names = layer_names(nest)
+    cut = alone(nest)
+    sources = references.others(names)
+    if len(cut.arguments) != len(sources) or len(nest.res) != 1:
+        raise Unfit("it reads what the layers don't")
+    order = [0]
+    if len(sources) > 1:
+        read_by_code = [references.source(value) for value in cut.arguments]
+        if sorted(read_by_code) != sorted(sources):
+            raise Unfit("it isn't known which layer an argument is")
+        order = [sources.index(name) for name in read_by_code]
+    trials = references.trials(names)
+    compiled = compile_module(cut.module, target)
+    inputs, outputs = (
+        [np.zeros(port.shape, port.numpy_dtype) for port in ports]
+        for ports in (compiled.signature.inputs, compiled.signature.outputs)
+    )
+    call = bind(compiled, inputs, outputs)
+    best: Wrong | None = None
+    for *read, stored in product(*map(flips, cut.arguments), flips(nest.res[0])):
+        wrong = Wrong()
+        for trial in trials:
+            for array, place, flip in zip(inputs, order, read, strict=True):
+                codes = trial.inputs[place] ^ flip
+                array.view(np.uint8)[...] = codes.reshape(array.shape)
+            call()
+
+            def given(place: int, trial: Trial = trial) -> Given:
+                codes = (int(one.reshape(-1)[place]) for one in trial.inputs)
+                return None, tuple(codes)
+
+            wrong = wrong.and_of(trial.result ^ stored, outputs[0], given)
+        if best is None or wrong.count < best.count:
+            best = wrong
+    assert best is not None
+    numbers = sum(trial.result.size for trial in trials)
+    how = "every byte" if len(sources) == 1 else PAIRS
+    return Found(how, numbers, 0, best.first)

@@ -1,0 +1,182 @@
+"""Deciding a function of machine code that sums: it is run on every sum.
+
+Where other layers are computed with it, as an addition of another tensor, their results
+are functions of bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from qlower.codegen.targets.resolve import Target
+from qlower.dialects.kernel import NestOp
+from qlower.model.layers import layer_names
+from qlower.transforms.prove_epilogues.channels import accumulator_bounds
+from qlower.transforms.prove_epilogues.steps import Integers
+from qlower.verification.native.found import PAIRS, Found, Given, Unfit, Wrong, flips
+from qlower.verification.native.pieces import Pieces
+from qlower.verification.native.reference import CODES, References, SumRule
+from qlower.verification.native.sums import by_channel, given_sums
+from qlower.verification.native.sweep import Bind, Code
+from qlower.verification.native.verdict import Difference
+
+_ELEMENTS = 1 << 17
+"""Sums that a call is given: caches hold so many."""
+
+_SPARE = 1 << 20
+"""A function with so many more pieces than the contract's isn't looked at further."""
+
+
+def decide_sums(
+    nest: NestOp, references: References, target: Target, bind: Bind
+) -> Found:
+    """Whether a nest that sums gives what its layers do, on every sum. Raises Unfit."""
+    names = layer_names(nest)
+    given = given_sums(nest, _ELEMENTS)
+    rule = references.sum_rule(names[0])
+    table = None if len(names) == 1 else references.table(names)
+    if len(given.others) != (0 if table is None else table.ndim - 1):
+        raise Unfit("it reads what the layers don't")
+    pieces, low, high = _own_sums(nest, rule, np.array(given.channels))
+    code = Code.of(given, target, bind)
+    work = _Work(code, pieces, low, high, flips(nest.res[0]))
+    if table is None:
+        return work.alone(pieces)
+    if table.ndim == 1:
+        return work.alone(pieces.mapped(table))
+    return work.with_bytes(table, flips(given.others[0]))
+
+
+def _own_sums(
+    nest: NestOp, rule: SumRule, channels: Integers
+) -> tuple[Pieces, Integers, Integers]:
+    """The rule for the nest's own sums, and their least and greatest, by column."""
+    pieces, low, high = rule.pieces.spread(channels), rule.low, rule.high
+    low, high = low[channels], high[channels]
+    bounds = accumulator_bounds(nest)
+    if bounds is None:
+        if not rule.known:
+            raise Unfit("its sum isn't one of bytes")
+        return pieces, low, high
+    least, most = (by_channel(nest, bound) for bound in bounds)
+    if rule.known:
+        if np.any(least > low) or np.any(most < high):
+            raise Unfit("its sum isn't that of the layer")
+        return pieces, low, high
+    offset = np.unique(np.concatenate([least - low, most - high]))
+    if len(offset) != 1:
+        raise Unfit("its sum isn't that of the layer")
+    return pieces.moved(np.broadcast_to(offset, low.shape)), least, most
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Code of sums in low ... high, [column] each, where the first layer's result has
+    these `pieces`. Results are as told, but for one of `flips`."""
+
+    code: Code
+    pieces: Pieces
+    low: Integers
+    high: Integers
+    flips: Sequence[int]
+
+    @property
+    def count(self) -> int:
+        """How many sums there are."""
+        return int((self.high - self.low + 1).sum())
+
+    def alone(self, expected: Pieces) -> Found:
+        """Decide on every sum."""
+        found = self._difference(expected, self.flips)
+        return Found("every sum", self.count, len(self.low), found)
+
+    def with_bytes(self, table: Integers, other_flips: Sequence[int]) -> Found:
+        """Decide where the first layer's result and another byte have theirs in a
+        table.
+
+        Both ends of each piece are looked at with every other byte, and every sum with
+        as many other bytes as tell all results of the first layer apart.
+        """
+        sums, middle = self._at_ends()
+        columns = len(self.low)
+        wrong = dict.fromkeys(product(other_flips, self.flips), Wrong())
+        for byte in range(CODES):
+            self._give(byte)
+            results = self.code.at(sums)
+            for other_flip, flip in wrong:
+                other = byte ^ other_flip
+
+                def given(place: int, other: int = other) -> Given:
+                    return place % columns, (int(sums.flat[place]), other)
+
+                wanted = (table[middle, other] ^ flip).astype(results.dtype)
+                one = wrong[other_flip, flip]
+                wrong[other_flip, flip] = one.and_of(wanted, results, given)
+        flip = min(wrong, key=lambda one: wrong[one].count)
+        numbers = sums.size * CODES
+        if wrong[flip].count:
+            return Found(PAIRS, numbers, columns, wrong[flip].first)
+        chosen = list(_separating(table[np.unique(self.pieces.value)]))
+        for byte in chosen:
+            self._give(byte ^ flip[0])
+            expected = self.pieces.mapped(table[:, byte])
+            found = self._difference(expected, flip[1:], (byte,))
+            numbers += self.count
+            if found is not None:
+                return Found("every sum", numbers, columns, found)
+        how = f"{PAIRS}, every sum with {len(chosen)}"
+        return Found(how, numbers, columns)
+
+    def _at_ends(self) -> tuple[Integers, Integers]:
+        """The sums at both ends of each piece, [any, column], and the first layer's
+        results; columns with fewer pieces are filled up with their least sum."""
+        columns = np.arange(len(self.low))
+        channel, x, value = self.pieces.ends(self.high)
+        order = np.argsort(channel, kind="stable")
+        channel, x, value = channel[order], x[order], value[order]
+        counts = np.bincount(channel, minlength=len(columns))
+        row = np.arange(len(x)) - np.repeat(np.cumsum(counts) - counts, counts)
+        first = self.pieces.value[np.searchsorted(self.pieces.channel, columns)]
+        sums, middle = (np.tile(one, (counts.max(), 1)) for one in (self.low, first))
+        sums[row, channel], middle[row, channel] = x, value
+        return sums, middle
+
+    def _give(self, byte: int) -> None:
+        (other,) = self.code.others
+        other.view(np.uint8)[...] = byte
+
+    def _difference(
+        self, expected: Pieces, flips: Sequence[int], others: tuple[int, ...] = ()
+    ) -> Difference | None:
+        """Where the code's pieces aren't those expected, on every sum."""
+        most = len(expected.x) + _SPARE
+        found, end = self.code.pieces(self.low, self.high, most)
+        known = expected.up_to(end)
+        apart: list[tuple[int, int, int, int]] = []
+        for flip in flips:
+            flipped = Pieces(known.channel, known.x, known.value ^ flip)
+            difference = flipped.first_difference(found)
+            if difference is None:
+                return None
+            apart.append(difference)
+        # what is stored otherwise goes wrong at once
+        channel, x, wanted, given = max(apart)
+        return Difference(channel, (x, *others), wanted, given)
+
+
+def _separating(rows: Integers) -> Iterator[int]:
+    """Columns that tell as many rows apart as all of them do."""
+    _, every = np.unique(rows, axis=0, return_inverse=True)
+    classes = np.zeros(len(rows), np.int64)
+    while classes.max() < every.max():
+        finer = [
+            np.unique(classes * CODES + rows[:, column], return_inverse=True)[1]
+            for column in range(rows.shape[1])
+        ]
+        best = max(range(len(finer)), key=lambda column: int(finer[column].max()))
+        yield best
+        classes = finer[best]

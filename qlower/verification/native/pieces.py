@@ -1,0 +1,132 @@
+"""Functions of integers that are constant over long stretches, one for each channel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qlower.interp import Array
+from qlower.transforms.prove_epilogues.steps import Integers
+from qlower.verification.decide import AFFORDABLE, Domain, steps_of
+from qlower.verification.functions import BLOCK, RuleFunction
+from qlower.verification.proof import prove
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """From `x` on the function of `channel` is `value`, until its next piece.
+
+    Flat arrays, by channel and x; each channel begins with its least x, and no two
+    neighbours have the same value. Values are bits, as unsigned numbers.
+    """
+
+    channel: Integers
+    x: Integers
+    value: Integers
+
+    @staticmethod
+    def of(channel: Integers, x: Integers, value: Integers) -> Pieces:
+        """Pieces in any order, some of which may go on as those before them do.
+
+        Of several at one place the last given counts.
+        """
+        order = np.lexsort([x, channel])
+        channel, x, value = channel[order], x[order], value[order]
+        last = _differs(channel, x, after=True)
+        channel, x, value = channel[last], x[last], value[last]
+        first = _differs(channel, value, after=False)
+        return Pieces(channel[first], x[first], value[first])
+
+    def mapped(self, table: Integers) -> Pieces:
+        """What a table gives for the values."""
+        return Pieces.of(self.channel, self.x, table[self.value])
+
+    def moved(self, offset: Integers) -> Pieces:
+        """The function of x + offset, [channel] each."""
+        return Pieces(self.channel, self.x + offset[self.channel], self.value)
+
+    def spread(self, of: Integers) -> Pieces:
+        """The functions of channels `of`, one after another."""
+        counts = np.bincount(self.channel, minlength=int(of.max()) + 1)
+        starts = np.cumsum(counts) - counts
+        channel = np.repeat(np.arange(len(of)), counts[of])
+        begins = np.cumsum(counts[of]) - counts[of]
+        take = np.arange(len(channel)) + np.repeat(starts[of] - begins, counts[of])
+        return Pieces(channel, self.x[take], self.value[take])
+
+    def up_to(self, high: Integers) -> Pieces:
+        """The functions on a part of the domain, whose ends are [channel]."""
+        inside = self.x <= high[self.channel]
+        return Pieces(self.channel[inside], self.x[inside], self.value[inside])
+
+    def first_difference(self, other: Pieces) -> tuple[int, int, int, int] | None:
+        """The first channel and x for which functions on the same domain have other
+        values, and those; None where there are none."""
+        keys = [(one.channel << 40) + one.x for one in (self, other)]
+        at = np.unique(np.concatenate(keys))
+        values = [
+            one.value[np.searchsorted(key, at, side="right") - 1]
+            for one, key in zip((self, other), keys, strict=True)
+        ]
+        apart = np.flatnonzero(values[0] != values[1])
+        if not len(apart):
+            return None
+        place = int(at[apart[0]])
+        channel = (place + (1 << 39)) >> 40
+        first, second = (int(value[apart[0]]) for value in values)
+        return channel, place - (channel << 40), first, second
+
+    def ends(self, high: Integers) -> tuple[Integers, Integers, Integers]:
+        """Both ends of each piece: channels, x and values. `high` is the greatest x of
+        each channel."""
+        last = np.append(self.x[1:] - 1, 0)
+        is_last = np.append(np.diff(self.channel) > 0, True)
+        last = np.where(is_last, high[self.channel], last)
+        twice = (np.concatenate([one, one]) for one in (self.channel, self.value))
+        channel, value = twice
+        return channel, np.concatenate([self.x, last]), value
+
+
+def _differs(a: Integers, b: Integers, *, after: bool) -> Array:
+    """Where a pair isn't the one after it, or before it."""
+    changes = (np.diff(a) != 0) | (np.diff(b) != 0)
+    edge = np.ones(min(len(a), 1), bool)
+    return np.concatenate([changes, edge] if after else [edge, changes])
+
+
+def pieces_of(function: RuleFunction, domain: Domain, bits: int) -> Pieces | str:
+    """The pieces of a rule on a domain that has each lane once; or why they aren't
+    found. Results have so many bits."""
+    mask = (1 << bits) - 1
+    fault = prove(function, domain)
+    if fault is None:
+        steps = steps_of(function, domain)
+        own, index = np.nonzero(steps.valid)
+        pieces = (
+            np.concatenate([domain.lanes, domain.lanes[own]]),
+            np.concatenate([domain.low, steps.places[own, index]]),
+            np.concatenate([steps.bottom, steps.levels[own, index]]),
+        )
+    elif domain.count <= AFFORDABLE:
+        pieces = _seen(function, domain)
+    else:
+        return f"{fault}; {domain.count:,} numbers are too many"
+    channel, x, value = pieces
+    return Pieces.of(channel, x, value & mask)
+
+
+def _seen(
+    function: RuleFunction, domain: Domain
+) -> tuple[Integers, Integers, Integers]:
+    """The pieces by looking at every number."""
+    found: list[tuple[Integers, Integers, Integers]] = []
+    for lane, low, high in zip(domain.lanes, domain.low, domain.high, strict=True):
+        for first in range(int(low), int(high) + 1, BLOCK):
+            x = np.arange(first, min(first + BLOCK, int(high) + 1))
+            lanes = np.full(len(x), lane)
+            value = function(lanes, x)
+            begins = np.append(True, np.diff(value) != 0)
+            found.append((lanes[begins], x[begins], value[begins]))
+    channel, x, value = (np.concatenate(column) for column in zip(*found, strict=True))
+    return channel, x, value

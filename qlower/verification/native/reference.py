@@ -1,0 +1,188 @@
+"""What the contract says of the layers that one function of machine code computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+
+import numpy as np
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from qlower.contracts.rules import RULES
+from qlower.dialects import qnn
+from qlower.explain.observe import CONTRACTIONS, LayerRun
+from qlower.explain.sides import Computed
+from qlower.interp import Array, InterpretationError
+from qlower.model.layers import detach_layers, layer_name, layer_names, layers
+from qlower.model.signature import Signature, TensorSpec
+from qlower.transforms.prove_epilogues.steps import Integers
+from qlower.verification.decide import AFFORDABLE
+from qlower.verification.native.found import Unfit, without_reshapes
+from qlower.verification.native.pieces import Pieces, pieces_of
+from qlower.verification.questions import POOLS, questions
+
+CODES = 256
+"""The values of a byte."""
+
+SUMMING = (*CONTRACTIONS, qnn.MatMulOp, *POOLS)
+"""Layers whose results are made of sums."""
+
+
+@dataclass(frozen=True)
+class SumRule:
+    """A layer's result as a function of its sum: a piece's channel is the model's.
+
+    Sums of each channel lie in low ... high. Machine code's sums are these if they are
+    `known` to be; else they may be more, all by the same number.
+    """
+
+    pieces: Pieces
+    low: Integers
+    high: Integers
+    known: bool
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Bytes that layers read, by source, and what comes of them: bits all."""
+
+    inputs: Sequence[Array]
+    result: Array
+
+
+class References:
+    """Some layers of a model by a contract, in the interpreter."""
+
+    def __init__(self, side: Computed) -> None:
+        self.side = side
+        self.operations: dict[str, Operation] = {
+            name: op
+            for op in layers(side.model.module)
+            if (name := layer_name(op)) is not None
+        }
+        self.sum_rule = cache(self._sum_rule)
+        self.table = cache(self._table)
+        self.trials = cache(self._trials)
+
+    def reads(self, name: str) -> dict[str, TensorSpec]:
+        """What a layer reads, inputs and other layers, in its order."""
+        module, sources, _ = detach_layers(self.side.model.module, [name])
+        return dict(zip(sources, Signature.of_module(module).inputs, strict=True))
+
+    def _sum_rule(self, name: str) -> SumRule:
+        """The rule of a layer that sums. Raises Unfit."""
+        values = {
+            source: np.zeros(spec.shape, spec.numpy_dtype)
+            for source, spec in self.reads(name).items()
+        }
+        run = self.side.layer(name, values)
+        asked = questions((run, run))
+        if isinstance(asked, str):
+            raise Unfit(asked)
+        (question,) = asked
+        lanes, domain = question.lanes, question.domain
+        if lanes.of.ndim and lanes.of.size != lanes.of.shape[-1]:
+            raise Unfit("constants differ from pixel to pixel")
+        bits = 8 * run.result.itemsize
+        try:
+            pieces = pieces_of(question.functions[0], domain, bits)
+        except InterpretationError as error:
+            raise Unfit(f"some sum has no result: {error.message}") from error
+        if isinstance(pieces, str):
+            raise Unfit(pieces)
+        of = np.broadcast_to(lanes.of.reshape(-1), run.result.shape[-1:])
+        offset = lanes.columns.get((0, "offset"), np.zeros((), np.int64))
+        offsets = np.broadcast_to(offset, domain.low.shape)
+        low, high = ((end + offsets)[of] for end in (domain.low, domain.high))
+        known = not isinstance(run.op, POOLS)
+        return SumRule(pieces.moved(offsets).spread(of), low, high, known)
+
+    def others(self, names: tuple[str, ...]) -> list[str]:
+        """What layers read that none of them gives, each once."""
+        found = (source for name in names for source in self.reads(name))
+        return list(dict.fromkeys(one for one in found if one not in names))
+
+    def source(self, value: SSAValue) -> str:
+        """The input or the layer whose result a value of the kernel level is."""
+        value = without_reshapes(value)
+        if isinstance(value, BlockArgument):
+            return self.side.model.signature.inputs[value.index].name
+        assert isinstance(value.owner, Operation)
+        return layer_names(value.owner)[-1]
+
+    def _table(self, names: tuple[str, ...]) -> Integers:
+        """What the layers after the first make of its result, by its bits and, if they
+        read another layer's, by those of that: [code] or [code, code]. Raises Unfit."""
+        first, *rest = names
+        others = [source for source in self.others(tuple(rest)) if source != first]
+        trials, varies = self._run(tuple(rest), [first, *others])
+        if varies:
+            raise Unfit("a rule after the sum differs from element to element")
+        size = CODES ** (1 + len(others))
+        bits = np.concatenate([trial.result.reshape(-1) for trial in trials])
+        return bits[:size].astype(np.int64).reshape([CODES] * (1 + len(others)))
+
+    def _trials(self, names: tuple[str, ...]) -> Sequence[Trial]:
+        """The layers on all that their results are functions of. Raises Unfit."""
+        return self._run(names, self.others(names))[0]
+
+    def _run(
+        self, names: tuple[str, ...], sources: Sequence[str]
+    ) -> tuple[Sequence[Trial], bool]:
+        """Trials with every byte, or every pair, and whether rules differ from element
+        to element: then there are as many for each."""
+        specs = {
+            source: spec for name in names for source, spec in self.reads(name).items()
+        }
+        shapes = {specs[source].shape for source in sources}
+        if any(specs[source].numpy_dtype.itemsize != 1 for source in sources):
+            raise Unfit("it reads real numbers, or others of more than 8 bits")
+        if len(sources) > 2 or len(shapes) != 1:
+            raise Unfit("it reads more than two bytes for an element")
+        (shape,) = shapes
+        size, elements = CODES ** len(sources), int(np.prod(shape))
+        step, varies = elements, False
+        trials: list[Trial] = []
+        for number in count():
+            if number * step >= size:
+                return trials, varies
+            code = (np.arange(elements) + number * step) % size
+            inputs = [
+                (code // CODES**place % CODES).astype(np.uint8).reshape(shape)
+                for place in reversed(range(len(sources)))
+            ]
+            values = {
+                source: bits.view(specs[source].numpy_dtype)
+                for source, bits in zip(sources, inputs, strict=True)
+            }
+            runs = list(self._layers(names, values))
+            if number == 0 and any(_varies(run) for run in runs):
+                varies, step = True, 1
+                if elements * size > AFFORDABLE:
+                    raise Unfit("a rule differs from element to element")
+            result = runs[-1].result
+            trials.append(Trial(inputs, result.view(f"u{result.itemsize}")))
+        raise AssertionError("counting doesn't end")
+
+    def _layers(
+        self, names: tuple[str, ...], values: dict[str, Array]
+    ) -> Iterator[LayerRun]:
+        for name in names:
+            try:
+                run = self.side.layer(name, values)
+            except InterpretationError as error:
+                raise Unfit(f"some byte has no result: {error.message}") from error
+            values[name] = run.result
+            yield run
+
+
+def _varies(run: LayerRun) -> bool:
+    """Whether a rule has other constants for other elements, or asks where they are."""
+    return any(
+        name == "element"
+        or (name in RULES[one.rule.name].constants and one.values[name].size > 1)
+        for one in run.evaluations
+        for name in one.rule.values
+    )

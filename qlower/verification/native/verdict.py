@@ -1,0 +1,184 @@
+"""What was found of machine code: as text, and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from qlower.codegen.targets.resolve import Target, resolve_target
+from qlower.interp import Array
+from qlower.report.table import Cell, Column, Table, counted
+from qlower.verification.verdict import Kind
+
+
+@dataclass(frozen=True)
+class Level:
+    """A target by the names that `resolve_target` takes; code is scheduled as for the
+    CPU that it is `tuned_for`, if that is named."""
+
+    target: str
+    cpu: str
+    features: str
+    tuned_for: str
+
+    @staticmethod
+    def of(target: Target) -> Level:
+        """The names of a target."""
+        return Level(target.triple, target.cpu, target.features, target.tuned_for)
+
+    @property
+    def resolved(self) -> Target:
+        """The target."""
+        target = resolve_target(self.target, self.cpu, self.features)
+        return replace(target, tuned_for=self.tuned_for)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where machine code doesn't give what the contract says: results as bits.
+
+    `numbers` are a sum and what else the element is made of, or one or two bytes;
+    `channel` is None where all are alike.
+    """
+
+    channel: int | None
+    numbers: tuple[int, ...]
+    contract: int
+    native: int
+
+    def __str__(self) -> str:
+        numbers = ", ".join(f"{number:,}" for number in self.numbers)
+        place = "" if self.channel is None else f"channel {self.channel} "
+        return f"{place}at {numbers}: {self.contract:#x} | {self.native:#x}"
+
+
+@dataclass(frozen=True)
+class NativeVerdict:
+    """Whether the code of a layer, or of several in one, is what the contract says.
+
+    It is that of a `level` of this machine or another. `how` it was decided, or why
+    not; `numbers` are the sums, or pairs of stored integers, that it was run on, in so
+    many `channels`.
+    """
+
+    level: str
+    layer: str
+    kind: str
+    verdict: Kind
+    how: str
+    numbers: int = 0
+    channels: int = 0
+    difference: Difference | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data."""
+        found = self.difference
+        return {
+            "level": self.level,
+            "layer": self.layer,
+            "op": self.kind,
+            "verdict": self.verdict,
+            "how": self.how,
+            "numbers": self.numbers,
+            "channels": self.channels,
+            "difference": None
+            if found is None
+            else {**asdict(found), "numbers": list(found.numbers)},
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Native:
+    """The verdicts of all layers for all levels.
+
+    `hashes` is as in `Equality`, with the machine code of each level; `seconds` is the
+    time that machine code was run and its results compared.
+    """
+
+    contract: str
+    layers: Sequence[NativeVerdict]
+    levels: Mapping[str, Level]
+    hashes: Mapping[str, str]
+    layer_contracts: Mapping[str, str]
+    seconds: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether all code was shown to be what the contract says."""
+        return all(row.verdict == "equal" for row in self.layers)
+
+    @property
+    def table(self) -> Table[list[NativeVerdict]]:
+        """A line for each layer, with all levels that say the same of it."""
+        groups: dict[tuple[object, ...], list[NativeVerdict]] = {}
+        for row in self.layers:
+            said = row.layer, row.verdict, row.how, row.numbers, row.difference
+            groups.setdefault(said, []).append(row)
+        order = {row.layer: number for number, row in enumerate(reversed(self.layers))}
+        lines = sorted(groups.values(), key=lambda rows: -order[rows[0].layer])
+        columns: list[Column[list[NativeVerdict]]] = [
+            Column("layer", "layer", lambda rows: rows[0].layer, right=False, least=12),
+            Column("op", "op", lambda rows: rows[0].kind, right=False, rank=2),
+            Column("verdict", "verdict", lambda rows: rows[0].verdict, right=False),
+            Column("levels", "levels", self._levels, right=False, least=10),
+            Column("channels", "channels", lambda r: r[0].channels or None, rank=3),
+            Column("looked at", "numbers", lambda r: r[0].numbers or None, rank=1),
+            Column("how", "how", _reason, right=False, least=20),
+        ]
+        counts = ", ".join(
+            f"{sum(row.verdict == kind for row in self.layers)} {kind}"
+            for kind in ("equal", "differs", "undecided")
+        )
+        numbers = sum(row.numbers for row in self.layers)
+        notes = [
+            f"{counted(len(self.layers), 'function')} of machine code for "
+            f"{', '.join(self.levels)}: {counts}.",
+            f"{numbers:,} sums and pairs in {self.seconds:.1f} s, "
+            f"{numbers / max(self.seconds, 1e-9):,.0f} a second.",
+        ]
+        if any(row.difference for row in self.layers):
+            notes.append(
+                "Of code that differs: a channel and its sum, or bytes, and the bits "
+                "of the result by the contract and by machine code."
+            )
+        title = f"machine code and {self.contract or 'contracts'} for all inputs"
+        return Table(title, lines, columns, notes=notes, whole="--json")
+
+    def _levels(self, rows: list[NativeVerdict]) -> Cell:
+        own = [row.level for row in rows]
+        return "all" if own == list(self.levels) else own
+
+    def render(self, width: int | None = None) -> str:
+        """The text for a terminal that is so many characters wide."""
+        return self.table.render("plain", width)
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data, the verdict's file."""
+        return {
+            "question": "native",
+            "contract": self.contract,
+            "layer_contracts": dict(self.layer_contracts),
+            "levels": {name: asdict(level) for name, level in self.levels.items()},
+            "equal": self.holds,
+            "sha256": dict(self.hashes),
+            "seconds": self.seconds,
+            "layers": [row.to_dict() for row in self.layers],
+        }
+
+    def inputs(self) -> dict[str, Array]:
+        """No arrays: a difference is a sum, or bytes."""
+        return {}
+
+    def _repr_html_(self) -> str:
+        return self.table.render("html")
+
+
+def _reason(rows: list[NativeVerdict]) -> str:
+    found = rows[0].difference
+    return rows[0].how if found is None else str(found)

@@ -1,0 +1,128 @@
+"""Whether the machine code of a model gives what its contract says, for all inputs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from time import perf_counter
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qlower.codegen.program.compiled import CompiledObject
+from qlower.codegen.targets.resolve import Target
+from qlower.compilation import Compilation
+from qlower.dialects.kernel import NestOp
+from qlower.dialects.qnn.attributes import module_contract
+from qlower.explain.diff import Progress, no_progress
+from qlower.explain.sides import Computed
+from qlower.float_environment import default_floats
+from qlower.frontends.load import ModelOrPath
+from qlower.interp import Array
+from qlower.model.layers import layer_names, layer_title
+from qlower.verification.hashes import hashes_of
+from qlower.verification.native.found import Found, Unfit
+from qlower.verification.native.on_bytes import decide_bytes
+from qlower.verification.native.on_sums import decide_sums
+from qlower.verification.native.reference import SUMMING, References
+from qlower.verification.native.sweep import Bind, bind_here
+from qlower.verification.native.verdict import Level, Native, NativeVerdict
+
+
+@default_floats()
+def native(
+    model: ModelOrPath,
+    levels: Mapping[str, Target],
+    *,
+    contract: str | None = None,
+    layer_contracts: Mapping[str, str] | None = None,
+    only: Collection[str] | None = None,
+    bind: Bind = bind_here,
+    progress: Progress = no_progress,
+) -> Native:
+    """Whether code for some targets, by their names, gives what the contract says.
+
+    Each function of the code, a layer or several in one, is decided by itself, for all
+    that it could be given. `bind` runs code; with `only` no other layers' functions are
+    looked at.
+    """
+    start = perf_counter()
+    chosen = dict(layer_contracts or {})
+    shared = Compilation(model, contract, layer_contracts=chosen)
+    default = contract or module_contract(shared.model.module)
+    references = References(Computed(default or "", shared.model, contract))
+    work = [
+        (level, nest, is_alone)
+        for level, target in levels.items()
+        for nest, is_alone in _functions(shared.for_target(target).kernels)
+        if only is None or not set(layer_names(nest)).isdisjoint(only)
+    ]
+    code = {level: sha256() for level in levels}
+
+    def decided(number: int) -> NativeVerdict:
+        level, nest, is_alone = work[number]
+
+        def hashed(
+            compiled: CompiledObject, inputs: Sequence[Array], outputs: Sequence[Array]
+        ) -> Callable[[], object]:
+            code[level].update(compiled.object_bytes)
+            return bind(compiled, inputs, outputs)
+
+        verdict = _verdict(level, nest, references)
+        if not is_alone:
+            return replace(verdict, how="several functions compute the layer")
+        try:
+            found = _decide(nest, references, levels[level], hashed)
+        except Unfit as reason:
+            return replace(verdict, how=str(reason))
+        return replace(
+            verdict,
+            verdict="equal" if found.difference is None else "differs",
+            how=found.how,
+            numbers=found.numbers,
+            channels=found.channels,
+            difference=found.difference,
+        )
+
+    rows = [decided(number) for number in progress(range(len(work)), "verify")]
+    hashes = hashes_of(shared.model, shared.model, *([default] if default else []))
+    hashes |= {f"code for {level}": one.hexdigest() for level, one in code.items()}
+    named = {level: Level.of(target) for level, target in levels.items()}
+    seconds = perf_counter() - start
+    return Native(default or "", rows, named, hashes, chosen, seconds)
+
+
+def _verdict(level: str, nest: NestOp, references: References) -> NativeVerdict:
+    """What is said where nothing is decided."""
+    operations = [references.operations[name] for name in layer_names(nest)]
+    kind = " + ".join(op.name.removeprefix("qnn.") for op in operations)
+    return NativeVerdict(level, layer_title(nest) or nest.name, kind, "undecided", "")
+
+
+def _decide(nest: NestOp, references: References, target: Target, bind: Bind) -> Found:
+    """Decide a nest that alone computes its layers. Raises Unfit."""
+    first, *_ = layer_names(nest)
+    if not nest.reduction_bounds:
+        return decide_bytes(nest, references, target, bind)
+    if isinstance(references.operations[first], SUMMING):
+        return decide_sums(nest, references, target, bind)
+    raise Unfit("its results are no functions of a sum")
+
+
+def _functions(kernels: ModuleOp) -> Iterator[tuple[NestOp, bool]]:
+    """The nests that compute something, and whether each alone computes its layers; of
+    those that do so together the first."""
+    nests = [op for op in kernels.walk() if isinstance(op, NestOp) and _computes(op)]
+    uses = Counter(name for nest in nests for name in layer_names(nest))
+    told: set[tuple[str, ...]] = set()
+    for nest in nests:
+        names = layer_names(nest)
+        if names not in told:
+            told.add(names)
+            yield nest, all(uses[name] == 1 for name in names)
+
+
+def _computes(nest: NestOp) -> bool:
+    """Whether a nest does more than move elements."""
+    return bool(nest.reduction_bounds) or len(nest.epilogue.block.ops) > 1

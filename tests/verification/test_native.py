@@ -1,0 +1,146 @@
+"""Machine code and contract for all inputs: proofs that are wrong are found."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import models_directory
+
+import qlower
+from qlower.cli import main
+from qlower.cli.exit_codes import ExitCode
+from qlower.codegen.targets.resolve import host_target, levels_of
+from qlower.transforms import prove_epilogues
+from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
+from qlower.transforms.prove_epilogues.exceptions import Exceptions
+from qlower.transforms.prove_epilogues.lines import Lines
+from qlower.transforms.prove_epilogues.steps import Function, Steps
+from qlower.transforms.prove_epilogues.substitutes import Substitute, look_up
+from qlower.verification.native.pieces import Pieces
+from qlower.verification.native.verdict import Native
+from qlower.verification.native.verify import native
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DIGITS = EXAMPLES / "digits" / "digits.mlir"
+RESNET = models_directory() / "ic_resnet8_int8" / "model.tflite"
+MOBILENET = models_directory() / "mobilenet_v2_1.0_224_int8" / "model.tflite"
+HOST = {"host": host_target()}
+
+
+def verdicts(found: Native) -> dict[str, str]:
+    return {row.layer: row.verdict for row in found.layers}
+
+
+def test_every_level_is_the_contract() -> None:
+    found = native(DIGITS, levels_of(), contract="tflite", only=["conv1", "pointwise"])
+    assert found.holds
+    assert len(found.layers) == 2 * len(levels_of())
+    assert f"{len(found.layers)} equal, 0 differs, 0 undecided" in str(found)
+
+
+def test_what_cannot_be_decided_says_why() -> None:
+    found = native(DIGITS, HOST, only=["pool", "probabilities"])
+    assert set(verdicts(found).values()) == {"undecided"}
+    assert all(row.how and not row.numbers for row in found.layers)
+    assert not found.holds
+
+
+def test_a_wrong_step_of_one_channel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that is said to be right, but is off by one accumulator in channel 3."""
+    planted: list[int] = []
+
+    def believe(
+        function: Function, lines: Lines, steps: Steps, most: int
+    ) -> Exceptions | None:
+        found = find(function, lines, steps, most)
+        if found is None or found.slots or planted:
+            return found
+        place = int(steps.places[3, 100])
+        planted.append(place)
+        x = np.zeros((len(steps.low), 1), np.int64)
+        difference = np.zeros_like(x)
+        x[3], difference[3] = place, 1
+        return Exceptions(x, difference)
+
+    find = prove_epilogues.find_exceptions
+    monkeypatch.setattr(prove_epilogues, "find_exceptions", believe)
+    found = native(DIGITS, HOST, contract="tflite", only=["conv1"])
+    (row,) = found.layers
+    assert row.verdict == "differs"
+    assert row.difference is not None
+    assert row.difference.channel == 3
+    assert row.difference.numbers == (planted[0],)
+    assert row.difference.native == row.difference.contract + 1
+
+
+@pytest.mark.skipif(not RESNET.exists(), reason=f"{RESNET} isn't there")
+@pytest.mark.parametrize("pair", [(7, 250), (128, 0)])
+def test_a_wrong_pair_of_bytes(
+    pair: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sum of two tensors that is wrong for one pair, in the convolution before it."""
+
+    def wrong(function: ByteFunction, **machine: bool) -> Substitute | None:
+        if len(function.sources) != 2:
+            return None
+        bits = function.bits.copy()
+        bits[pair[0] * 256 + pair[1]] ^= 1
+        values = {**function.values, function.value: bits}
+        faulty = replace(function)
+        faulty.__dict__["values"] = values
+        return look_up(faulty)
+
+    monkeypatch.setattr(prove_epilogues, "find_substitute", wrong)
+    found = native(RESNET, HOST, only=["add"])
+    (row,) = found.layers
+    assert row.layer == "conv2d_2 + add"
+    assert row.verdict == "differs"
+    assert "every pair" in row.how
+    assert row.difference is not None
+    assert row.difference.native == row.difference.contract ^ 1
+
+
+def test_pieces() -> None:
+    channel, x = np.array([0, 0, 1, 0, 1]), np.array([-5, 3, -2, 3, 4])
+    pieces = Pieces.of(channel, x, np.array([7, 8, 1, 9, 1]))
+    assert pieces.channel.tolist() == [0, 0, 1]
+    assert pieces.x.tolist() == [-5, 3, -2]
+    assert pieces.value.tolist() == [7, 9, 1]
+    twice = pieces.spread(np.array([1, 0, 0]))
+    assert twice.channel.tolist() == [0, 1, 1, 2, 2]
+    assert twice.first_difference(twice) is None
+    other = Pieces.of(twice.channel, twice.x + (twice.value == 9), twice.value)
+    assert twice.first_difference(other) == (1, 3, 9, 7)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    verdict = tmp_path / "verdict.json"
+    words = ["verify", str(DIGITS), "--native", "--cpu", "x86-64-v2,x86-64-v3"]
+    if "x86-64-v3" not in levels_of():
+        words[3:] = []
+    assert main([*words, "-o", str(verdict)]) == ExitCode.FOUND
+    assert "a second" in capsys.readouterr().out
+    record = json.loads(verdict.read_text())
+    assert {row["verdict"] for row in record["layers"]} == {"equal", "undecided"}
+    assert all(f"code for {level}" in record["sha256"] for level in record["levels"])
+    check = ["verify", str(DIGITS), "--check", str(verdict)]
+    assert main(check) == 0
+    record["layers"][0]["numbers"] += 1
+    verdict.write_text(json.dumps(record))
+    capsys.readouterr()
+    assert main([*check, "--sample", "20"]) == ExitCode.FOUND
+    assert "conv1" in capsys.readouterr().out
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not MOBILENET.exists(), reason=f"{MOBILENET} isn't there")
+def test_a_large_network() -> None:
+    """MobileNetV2's 24 billion sums, by each level."""
+    found = qlower.verify(MOBILENET, native=True, contract="tflite")
+    assert {row.verdict for row in found.layers if "softmax" not in row.kind} == {
+        "equal"
+    }
