@@ -15,8 +15,9 @@ from qlower.dialects import qnn
 from qlower.explain.observe import CONTRACTIONS, LayerRun
 from qlower.explain.sides import Computed
 from qlower.interp import Array, InterpretationError
+from qlower.model.entry import signature_of
 from qlower.model.layers import detach_layers, layer_name, layer_names, layers
-from qlower.model.signature import Signature, TensorSpec
+from qlower.model.signature import TensorSpec
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.decide import AFFORDABLE
 from qlower.verification.native.found import Unfit, without_reshapes
@@ -69,7 +70,7 @@ class References:
     def reads(self, name: str) -> dict[str, TensorSpec]:
         """What a layer reads, inputs and other layers, in its order."""
         module, sources, _ = detach_layers(self.side.model.module, [name])
-        return dict(zip(sources, Signature.of_module(module).inputs, strict=True))
+        return dict(zip(sources, signature_of(module).inputs, strict=True))
 
     def _sum_rule(self, name: str) -> SumRule:
         """The rule of a layer that sums. Raises Unfit."""
