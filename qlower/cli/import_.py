@@ -6,7 +6,12 @@ import argparse
 
 from qlower.cli.colour import complain
 from qlower.cli.exit_codes import ExitCode, UsageError
-from qlower.cli.options import add_command, add_import_options, model_of, shapes
+from qlower.cli.options import (
+    add_command,
+    add_import_options,
+    import_options,
+    model_of,
+)
 from qlower.cli.output import add_format, print_table
 from qlower.cli.parser import ArgumentParser, Commands
 
@@ -73,10 +78,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from qlower.frontends.check import check_model, model_files
-    from qlower.frontends.import_options import ImportOptions
     from qlower.report.check_table import check_table
 
-    given = ImportOptions.of(shapes(options.shape), options.outputs)
+    given = import_options(options)
     checked = [check_model(path, given) for path in model_files(options.models)]
     print_table(check_table(checked), options)
     return ExitCode.FOUND if any(model.problems for model in checked) else 0

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from qlower.codegen.targets.resolve import Target
     from qlower.compilation import Compilation
+    from qlower.frontends.import_options import ImportOptions
     from qlower.frontends.load import ModelOrPath
     from qlower.passes import Observer
 
@@ -65,6 +66,14 @@ def add_import_options(parser: argparse.ArgumentParser) -> None:
         help="cut the model at these tensors: they become its outputs, and what they "
         "don't need isn't read",
     )
+    parser.add_argument(
+        "--qdq",
+        choices=("integer", "x86", "as-written"),
+        default="integer",
+        help="what groups of dequantize, operator, quantize in an ONNX file become: "
+        "operators on integers wherever ONNX Runtime may have those (default), where "
+        "its default session on x86-64 has, or nowhere",
+    )
 
 
 def _names(text: str) -> list[str]:
@@ -79,17 +88,31 @@ def given_model(options: argparse.Namespace) -> ModelOrPath:
 def model_of(path: str, options: argparse.Namespace) -> ModelOrPath:
     """A model's file; read already where `add_import_options` says anything of it, or
     where it is standard input."""
-    if not (path == "-" or options.shape or options.outputs):
+    if not (
+        path == "-" or options.shape or options.outputs or options.qdq != "integer"
+    ):
         from qlower.frontends.model_files import check_model_path
 
         return check_model_path(path)
-    from qlower.frontends.import_options import ImportOptions
     from qlower.frontends.load import load, load_text
 
     if path == "-":
-        given = ImportOptions.of(shapes(options.shape), options.outputs)
+        given = import_options(options)
+        given.check_no_qdq("text")
         return load_text(sys.stdin.buffer.read(), "<stdin>", given)
-    return load(path, shapes=shapes(options.shape), outputs=options.outputs)
+    return load(
+        path,
+        shapes=shapes(options.shape),
+        outputs=options.outputs,
+        qdq=options.qdq,
+    )
+
+
+def import_options(options: argparse.Namespace) -> ImportOptions:
+    """What `add_import_options` says."""
+    from qlower.frontends.import_options import ImportOptions
+
+    return ImportOptions.of(shapes(options.shape), options.outputs, options.qdq)
 
 
 def shapes(arguments: Sequence[str]) -> dict[str, tuple[int, ...]]:

@@ -2,8 +2,8 @@
 // MLAS): the operators QLinearConv, QLinearMatMul, QGemm, QLinearAdd, QLinearMul,
 // QLinearGlobalAveragePool, QLinearAveragePool, QLinearConcat, QLinearLeakyRelu, QLinearSigmoid,
 // QLinearSoftmax, QuantizeLinear and DequantizeLinear, to which it fuses models in QDQ form at
-// its default optimization level. Neither threads nor layout matter to them; to a convolution
-// in float32 threads do.
+// its default optimization level. Neither threads nor layout matter to them. What stays in
+// float32 between them stands in the module itself: sums are in the order of one thread.
 //
 // # Formula
 // F(...) is one float32 rounding, rne rounds half to even; clamping is to the storage type.
@@ -36,7 +36,8 @@
 // - A softmax of scale 1/255 has steps of 1/254, as floor(F(1 / s_y)) is 254: certainty is 254.
 // - Models in QDQ form are this arithmetic only where they fuse. At optimization levels below
 //   "extended", and convolutions of int8 activations at any level unless session.qdqisint8allowed
-//   is 1, run in float32 and differ in up to 14 % of outputs on ties.
+//   is 1, run in float32 and differ in up to 14 % of outputs on ties. `--qdq` chooses which of
+//   these is imported. Another number of threads changes ONNX Runtime's float32 sums.
 //
 // # Not matched
 // - A softmax whose result has so small a scale that its terms overflow, and a beta, are refused.

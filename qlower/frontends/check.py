@@ -39,7 +39,7 @@ def check_model(path: Path, options: ImportOptions) -> Checked:
             from qlower.frontends.onnx import check_onnx
 
             return Checked(file, tuple(check_onnx(file, options)))
-        load(file, shapes=options.shapes, outputs=options.outputs)
+        load(file, shapes=options.shapes, outputs=options.outputs, qdq=options.qdq)
     except QlowerError as error:
         return Checked(path, (error,))
     return Checked(file, ())

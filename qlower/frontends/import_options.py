@@ -10,6 +10,12 @@ from qlower.diagnostics import QlowerError
 
 MOST_SUGGESTIONS = 3
 
+INTEGER, X86, AS_WRITTEN = "integer", "x86", "as-written"
+
+QDQ_READINGS = (INTEGER, X86, AS_WRITTEN)
+"""What groups of dequantize, operator, quantize become: operators on integers wherever
+ONNX Runtime may have such, where its default session on x86-64 has them, or nowhere."""
+
 
 @dataclass(frozen=True)
 class ImportOptions:
@@ -17,26 +23,40 @@ class ImportOptions:
 
     A front end takes every dimension that it is not told, and that the file leaves
     open, for 1. With `outputs`, only what these depend on is read: operations behind
-    them may be unsupported. They are named as in the file, or by short names.
+    them may be unsupported. They are named as in the file, or by short names. `qdq` is
+    one of `QDQ_READINGS`, for the QDQ form of ONNX.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(
         default_factory=dict[str, tuple[int, ...]]
     )
     outputs: tuple[str, ...] = ()
+    qdq: str = INTEGER
 
     @staticmethod
     def of(
-        shapes: Mapping[str, Sequence[int]] | None, outputs: Sequence[str]
+        shapes: Mapping[str, Sequence[int]] | None,
+        outputs: Sequence[str],
+        qdq: str = INTEGER,
     ) -> ImportOptions:
-        """The options of `load`; raises QlowerError for a size below 1."""
+        """The options of `load`; raises QlowerError for a size below 1, and for an
+        unknown reading."""
+        if qdq not in QDQ_READINGS:
+            raise QlowerError(
+                f"qdq {qdq!r} is not known; expected one of {', '.join(QDQ_READINGS)}"
+            )
         given = {name: tuple(shape) for name, shape in (shapes or {}).items()}
         for name, shape in given.items():
             if any(size < 1 for size in shape):
                 raise QlowerError(
                     f"shape {list(shape)} of input {name!r}: sizes are at least 1"
                 )
-        return ImportOptions(given, tuple(outputs))
+        return ImportOptions(given, tuple(outputs), qdq)
+
+    def check_no_qdq(self, kind: str) -> None:
+        """Refuse a reading of groups for a kind of file that has none."""
+        if self.qdq != INTEGER:
+            raise QlowerError(f"--qdq {self.qdq} is for ONNX files, not for {kind}")
 
     def check_inputs(self, known: Iterable[str]) -> None:
         """Refuse a shape of an input that the model doesn't have."""

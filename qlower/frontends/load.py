@@ -17,7 +17,7 @@ from qlower.model.layers import name_layers
 from qlower.text.parsing import parse_file, parse_module
 from qlower.text.verification import verify_module
 
-from .import_options import ImportOptions, unknown_output
+from .import_options import INTEGER, ImportOptions, unknown_output
 from .model_files import check_model_path
 
 ModelOrPath: TypeAlias = Model | str | PathLike[str]
@@ -28,18 +28,24 @@ def load(
     *,
     shapes: Mapping[str, Sequence[int]] | None = None,
     outputs: Sequence[str] = (),
+    qdq: str = INTEGER,
 ) -> Model:
     """Read a model from an `.mlir`, `.tflite` or `.onnx` file.
 
     `shapes` fixes inputs, by name, whose shapes the file leaves open; what isn't given
     is 1. `outputs` cuts the model: it then returns these tensors, by their names in the
-    file or in tables, and what they don't depend on isn't read.
+    file or in tables, and what they don't depend on isn't read. `qdq` says what
+    groups of dequantize, operator, quantize in an ONNX file become: operators on
+    integers wherever ONNX Runtime may have those ("integer"), where its default session
+    on x86-64 has ("x86"), or nowhere ("as-written").
 
     Raises `QlowerError` for a file that can't be read, is malformed, or uses something
     that isn't supported; the error names the place.
     """
     file = check_model_path(path)
-    options = ImportOptions.of(shapes, outputs)
+    options = ImportOptions.of(shapes, outputs, qdq)
+    if file.suffix != ".onnx":
+        options.check_no_qdq(f"{file.suffix} files")
     if file.suffix == ".tflite":
         from qlower.frontends.tflite import import_tflite
 

@@ -114,3 +114,12 @@ def test_standard_input_is_cut(
     monkeypatch.setattr("sys.stdin", text)
     assert main(["import", "-", "--outputs", "nowhere"]) == 1
     assert "computes no tensor 'nowhere'" in capsys.readouterr().err
+
+
+def test_readings_of_groups_are_for_onnx(path: str, capsys: Capture) -> None:
+    assert main(["import", path, "--qdq", "x86"]) == 1
+    assert (
+        "--qdq x86 is for ONNX files, not for .tflite files" in capsys.readouterr().err
+    )
+    with pytest.raises(QlowerError, match="qdq 'all' is not known; expected one of"):
+        qlower.load(path, qdq="all")

@@ -68,7 +68,7 @@ def test_an_operator_that_stays_real(tmp_path: Path) -> None:
 def test_a_model_that_is_not_quantized(tmp_path: Path) -> None:
     build = OnnxBuilder()
     build.input("x", (2, 3))
-    build.node("Softmax", ["x"], "y")
+    build.node("LpNormalization", ["x"], "y")
     build.output("y")
     found = message(build.save(tmp_path / "model.onnx"))
     assert "help: the model isn't quantized: do that first" in found
@@ -236,6 +236,15 @@ def test_remarks(tmp_path: Path) -> None:
     assert real == "Sqrt 'n6' runs on float32: there is no such operator on integers"
     path = group("Sqrt", "i1", "i1").save(tmp_path / "model.onnx")
     assert "session.qdqisint8allowed=1" in qlower.load(path).remarks[0]
+    session, _ = qlower.load(path, qdq="x86").remarks
+    assert session == (
+        "ONNX Runtime gives the same bits, with any number of threads, in its default"
+        " session on x86-64"
+    )
+    session, *others = qlower.load(path, qdq="as-written").remarks
+    assert not others
+    assert "with one thread (options.intra_op_num_threads = 1)" in session
+    assert "ORT_DISABLE_ALL" in session
 
 
 def test_other_scales_than_before(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import qlower
+from qlower.frontends.import_options import AS_WRITTEN, INTEGER
 from qlower.interp.values import Array
 from qlower.model import Model
 
@@ -97,15 +98,22 @@ def compare(
     *,
     interpreted: bool = True,
     count: int = 1,
+    qdq: str = INTEGER,
 ) -> Comparison:
     """Run a model with every input by ONNX Runtime, native code and interpreter.
 
     Values between are those of the graph that ONNX Runtime optimized, run node by node;
-    the final outputs are those of its highest level.
+    the final outputs are those of its highest level. With groups as they are written,
+    nothing is optimized.
     """
-    model = qlower.load(path)
+    model = qlower.load(path, qdq=qdq)
     onnx: Any = import_module("onnx")
-    graph = optimized_graph(path, folder)
+    entries = INT8_ALLOWED if qdq == INTEGER else {}
+    level = "DISABLE_ALL" if qdq == AS_WRITTEN else "ENABLE_ALL"
+    if qdq == AS_WRITTEN:
+        graph = onnx.load(str(path))
+    else:
+        graph = optimized_graph(path, folder, entries)
     known = {value.name for value in graph.graph.output}
     computed = [name for node in graph.graph.node for name in node.output if name]
     graph.graph.output.extend(
@@ -113,7 +121,7 @@ def compare(
     )
     nodes = make_session(graph.SerializeToString(), "DISABLE_ALL")
     names = [value.name for value in nodes.get_outputs()]
-    whole = make_session(path, "ENABLE_ALL")
+    whole = make_session(path, level, entries)
     native = qlower.jit(model, with_layers=True)
     result = Comparison(missing=set(computed))
     for feed in feeds or [random_feed(model, seed) for seed in range(count)]:

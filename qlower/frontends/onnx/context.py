@@ -42,6 +42,7 @@ with the scale 1. Those of fewer bits are bytes of a smaller range."""
 PLAIN_TYPES: dict[str, Element] = {"INT32": i32, "INT64": i64, "FLOAT": f32}
 
 LARGEST_AXIS = 1 << 30
+MAX_ELEMENTS = 1 << 30
 
 
 class Importer(Protocol):
@@ -49,6 +50,8 @@ class Importer(Protocol):
 
     graph: Graph
     builder: FunctionBuilder
+    qdq: str
+    """How groups are read (`import_options.QDQ_READINGS`)."""
 
     def value(self, name: str, site: Site) -> Value:
         """A value that is computed, or an input."""
@@ -374,6 +377,10 @@ class NodeContext(Site):
         return found
 
     # Results
+
+    def check_elements(self, count: int) -> None:
+        """Refuse to hold too many numbers between the steps of one operator."""
+        self.check_range("number of elements", count, 1, MAX_ELEMENTS)
 
     def place(self, name: str | None = None) -> Place:
         """Where the operations of a value come from; by default of the result."""

@@ -1,22 +1,26 @@
 """What ONNX Runtime makes of a graph in QDQ form, at its level "extended".
 
-It does so with int8 allowed for groups (`session.qdqisint8allowed`): what is fused then
-are integers on every machine.
+With int8 allowed for groups (`session.qdqisint8allowed`), what is fused are integers on
+every machine. By default it is not on x86-64: there convolutions and products of int8
+stay real.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..import_options import INTEGER
 from ..qdq import Group, find_group
 from .bounds import RANGES, bounds, is_redundant, remove_activations
 from .graph import Graph, Node
 from .rewriting import (
+    add_to_convolutions,
     fused_operators,
     propagate,
     quantize_parameters,
     remove_inverse_pairs,
     separate_dequantizers,
+    use_uint8,
 )
 from .selectors import MOVING, SELECTORS, UNARY, Fused, Selected
 from .simplifying import (
@@ -24,13 +28,13 @@ from .simplifying import (
     fold_quantized,
     remove_double_pairs,
     remove_identities,
-    share_quantizers,
+    share_results,
 )
 
 SIMPLIFICATIONS = (
     remove_identities,
     remove_double_pairs,
-    share_quantizers,
+    share_results,
     fold_quantized,
     add_biases,
     propagate,
@@ -45,8 +49,9 @@ MOST_ROUNDS = 10
 (max_num_graph_transformation_steps)."""
 
 
-def fuse(graph: Graph) -> dict[Node, str]:
-    """Rewrite the graph to what ONNX Runtime makes of it at its level "extended".
+def fuse(graph: Graph, qdq: str = INTEGER) -> dict[Node, str]:
+    """Rewrite the graph to what ONNX Runtime makes of it at its level "extended", with
+    int8 allowed for groups ("integer") or as on x86-64 by default ("x86").
 
     Gives, for each operator between conversions that stays real, why.
     """
@@ -57,6 +62,9 @@ def fuse(graph: Graph) -> dict[Node, str]:
         if graph.changes == changes:
             break
     remove_activations(graph)
+    if qdq != INTEGER:
+        remove_inverse_pairs(graph)
+        use_uint8(graph)
     unfused: dict[Node, str] = {}
     for node in fused_operators(graph):
         if node not in graph.nodes:
@@ -64,12 +72,13 @@ def fuse(graph: Graph) -> dict[Node, str]:
         group = find_group(graph, node)
         if not (group.dequantizers or group.quantizers) or graph.is_activation(node):
             continue
-        selected = _select(graph, group)
+        selected = _select(graph, group, takes_int8=qdq == INTEGER)
         if isinstance(selected, str):
             unfused[node] = selected
         else:
             _replace(graph, group, selected)
     remove_inverse_pairs(graph)
+    add_to_convolutions(graph)
     return unfused
 
 
@@ -86,7 +95,7 @@ def _replace(graph: Graph, group: Group[Node], fused: Fused) -> None:
     graph.add(made)
 
 
-def _select(graph: Graph, group: Group[Node]) -> Selected:
+def _select(graph: Graph, group: Group[Node], *, takes_int8: bool) -> Selected:
     node = group.operator
     selector = SELECTORS.get(node.kind) if not node.domain else None
     if selector is None:
@@ -95,7 +104,13 @@ def _select(graph: Graph, group: Group[Node]) -> Selected:
         problem = _activation_problem(graph, group)
         if problem is not None:
             return problem
-    return selector(graph, group)
+    selected = selector(graph, group)
+    if takes_int8 or isinstance(selected, str) or node.kind not in ("Conv", "MatMul"):
+        return selected
+    value = group.dequantizers.get(0)
+    if value is None or graph.stored_type(value) != "INT8":
+        return selected
+    return "int8 activations need the session entry session.qdqisint8allowed=1"
 
 
 def _activation_problem(graph: Graph, group: Group[Node]) -> str | None:

@@ -11,7 +11,7 @@ from qlower.diagnostics import QlowerError, printable_path
 from qlower.dialects.qnn.attributes import CONTRACT, REMARKS
 from qlower.model.names import short_names
 
-from ..import_options import ImportOptions, unknown_output
+from ..import_options import AS_WRITTEN, ImportOptions, unknown_output
 from ..orders import identity
 from ..site import Site
 from ..values import Element, FunctionBuilder, Place, Value
@@ -22,8 +22,9 @@ from .fusing import REWRITTEN, SEVERAL_RESULTS, fuse
 from .graph import Graph, Node, hoist_constants
 from .operators import IMPORTERS
 from .quantizations import find_quantization
-from .remarks import has_pairs, is_signed, remarks
+from .remarks import remarks, session_of
 from .schema import Model, Port, SourceNode
+from .simplifying import fold_quantized
 
 SMALLEST_BUDGET = 1 << 14
 OPERATION_COST = 8
@@ -63,6 +64,8 @@ class _GraphImporter:
     def __init__(self, model: Model, options: ImportOptions) -> None:
         self.model = model
         self.options = options
+        self.qdq = options.qdq
+        self.unfused: dict[Node, str] = {}
         self.site = Site(model.filename, 0, "model")
         self.budget = max(model.size, SMALLEST_BUDGET)
         self.check_names()
@@ -85,8 +88,11 @@ class _GraphImporter:
         if self.options.outputs:
             graph.needed()
         hoist_constants(graph, list(graph.nodes))
-        signed, pairs = is_signed(graph), has_pairs(graph)
-        self.unfused = fuse(graph)
+        session = session_of(graph, self.qdq)
+        if self.qdq == AS_WRITTEN:
+            fold_quantized(graph)
+        else:
+            self.unfused = fuse(graph, self.qdq)
         graph.needed()
         names = [self.argument(port) for port in model.inputs if self.is_kept(port)]
         for node in graph.ordered():
@@ -105,7 +111,7 @@ class _GraphImporter:
         source = printable_path(PurePath(model.filename).name)
         module.attributes[CONTRACT] = StringAttr("onnxruntime")
         module.attributes["qnn.source"] = StringAttr(source)
-        told = remarks(graph, self.unfused, is_signed=signed, has_pairs=pairs)
+        told = remarks(graph, self.unfused, session)
         module.attributes[REMARKS] = ArrayAttr(StringAttr(remark) for remark in told)
         return module
 

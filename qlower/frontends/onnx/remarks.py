@@ -4,23 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..import_options import AS_WRITTEN, INTEGER
 from .graph import DEQUANTIZE, QUANTIZE, Graph, Node
 
 MOST_GROUPS = 8
 """Operators that are named; the others are counted."""
 
+SAME_BITS = "ONNX Runtime gives the same bits"
+ANY_THREADS = "with any number of threads"
+ONE_THREAD = "with one thread (options.intra_op_num_threads = 1)"
 INT8_ALLOWED = (
-    "ONNX Runtime gives the same bits, with any number of threads, in a session with"
-    " the entry session.qdqisint8allowed=1:"
+    "in a session with the entry session.qdqisint8allowed=1:"
     " options.add_session_config_entry('session.qdqisint8allowed', '1')"
 )
-DEFAULT_SESSION = (
-    "ONNX Runtime gives the same bits in its default session, with any number of"
-    " threads"
+DEFAULT_SESSION = "in its default session"
+DEFAULT_ON_X86 = "in its default session on x86-64"
+UNFUSED_SESSION = (
+    "in a session that fuses nothing: options.graph_optimization_level ="
+    " onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL"
 )
 
+SUMS = ("AveragePool", "Conv", "Gemm", "GlobalAveragePool", "MatMul", "ReduceMean")
+"""Operators that add many numbers, in an order that ONNX Runtime chooses."""
 
-def is_signed(graph: Graph) -> bool:
+
+def session_of(graph: Graph, qdq: str) -> str:
+    """The session that reads groups in this way, for a model as it is written."""
+    if not _has_pairs(graph):
+        return DEFAULT_SESSION
+    if qdq == AS_WRITTEN:
+        return UNFUSED_SESSION
+    if not _is_signed(graph):
+        return DEFAULT_SESSION
+    return INT8_ALLOWED if qdq == INTEGER else DEFAULT_ON_X86
+
+
+def _is_signed(graph: Graph) -> bool:
     """Whether activations are int8, which ONNX Runtime leaves real by default where
     convolutions and products take them."""
     return any(
@@ -29,19 +48,20 @@ def is_signed(graph: Graph) -> bool:
     )
 
 
-def has_pairs(graph: Graph) -> bool:
+def _has_pairs(graph: Graph) -> bool:
     """Whether any operator takes what a node dequantizes."""
     return any(
         node.kind == DEQUANTIZE and graph.users(node.outputs[0]) for node in graph.nodes
     )
 
 
-def remarks(
-    graph: Graph, unfused: Mapping[Node, str], *, is_signed: bool, has_pairs: bool
-) -> list[str]:
-    """One remark on the session, and one for each operator that stays real."""
+def remarks(graph: Graph, unfused: Mapping[Node, str], session: str) -> list[str]:
+    """One remark on the session, and one for each operator that stays real although it
+    stands between conversions."""
     kept = [node for node in unfused if node in graph.nodes]
-    found = [INT8_ALLOWED if is_signed and has_pairs else DEFAULT_SESSION]
+    is_summed = any(node.kind in SUMS and not node.domain for node in graph.nodes)
+    threads = ONE_THREAD if is_summed else ANY_THREADS
+    found = [f"{SAME_BITS}, {threads}, {session}"]
     for node in kept[:MOST_GROUPS]:
         name = node.name or node.outputs[0]
         found.append(f"{node.operator} {name!r} runs on float32: {unfused[node]}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .graph import DEQUANTIZE, QUANTIZE, Graph, Node
+from .graph import DEQUANTIZE, MICROSOFT, QUANTIZE, Graph, Node
 from .schema import Array
 
 CROSSED = ("MaxPool", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Slice")
@@ -205,6 +205,56 @@ def _is_quantized(graph: Graph, node: Node) -> bool:
             return True
         if not graph.is_activation(node):
             return False
+
+
+def use_uint8(graph: Graph) -> None:
+    """Make pairs of int8 uint8, by 128 more (qdq_transformer/qdq_s8_to_u8.cc)."""
+    for node in list(graph.nodes):
+        if node.kind != QUANTIZE or graph.is_returned(node.outputs[0]):
+            continue
+        users = graph.users(node.outputs[0])
+        if len(users) != 1 or users[0].kind != DEQUANTIZE:
+            continue
+        (user,) = users
+        step = graph.step(node)
+        if step is None or step.type != "INT8" or not same_step(graph, node, user):
+            continue
+        zero_point = np.array(step.zero_point + 128, np.uint8)
+        name = graph.add_constant(node.inputs[2], zero_point)
+        for changed in (node, user):
+            graph.set_input(changed, 2, name)
+
+
+def add_to_convolutions(graph: Graph) -> None:
+    """Let the sums of a real convolution start from what is added to its result
+    (conv_add_act_fusion.cc), which shows in the order alone."""
+    for node in list(graph.nodes):
+        if node.kind != "Add" or node.domain or node.inputs[0] == node.inputs[1]:
+            continue
+        for value, other in (node.inputs, reversed(node.inputs)):
+            source = graph.producer(value)
+            if (
+                source is None
+                or (source.domain, source.kind) != ("", "Conv")
+                or len(source.inputs) != 3
+                or len(graph.users(value)) != 1
+                or graph.is_returned(value)
+            ):
+                continue
+            graph.remove(node)
+            graph.remove(source)
+            graph.add(
+                Node(
+                    node.index,
+                    MICROSOFT,
+                    "FusedConv",
+                    source.name,
+                    [*source.inputs, other],
+                    node.outputs,
+                    source.attributes,
+                )
+            )
+            break
 
 
 def same_step(graph: Graph, one: Node, other: Node) -> bool:

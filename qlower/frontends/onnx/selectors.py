@@ -13,9 +13,7 @@ import numpy as np
 
 from ..qdq import Group, open_operand, open_result
 from .graph import MICROSOFT, Graph, Node
-from .rewriting import (
-    same_step,
-)
+from .rewriting import same_step
 from .schema import AttributeValue
 
 
@@ -165,6 +163,8 @@ def _bias_scale_problem(graph: Graph, x: Node, w: Node, bias: Node) -> str | Non
 
 
 def _select_matmul(graph: Graph, group: Group[Node]) -> Selected:
+    if _has_stored_weights(graph, group):
+        return _with_stored_weights(group)
     problem = _open(graph, group, real=True)
     if problem is not None:
         return problem
@@ -184,7 +184,43 @@ def _select_matmul(graph: Graph, group: Group[Node]) -> Selected:
     return Fused("", "QLinearMatMul", (*a, *b, *_result(graph, group)), {})
 
 
+def _has_stored_weights(graph: Graph, group: Group[Node]) -> bool:
+    """Whether a real matrix is multiplied by a constant one that is dequantized, all of
+    it or each column with one scale, or blocks of rows
+    (DQMatMulNodeGroupSelector)."""
+    node, source = group.operator, group.dequantizers.get(1)
+    others = {number for number in group.dequantizers if number != 1}
+    if source is None or group.quantizers or group.activation is not None:
+        return False
+    if not others <= ({2} if node.kind == "Gemm" else set()):
+        return False
+    if node.attributes.get("transB", 0) or node.attributes.get("alpha", 1.0) != 1.0:
+        return False
+    weights, scales = (graph.constants.get(name) for name in source.inputs[:2])
+    if weights is None or scales is None or len(weights.shape) != 2:
+        return False
+    (value,) = source.outputs
+    if len(graph.users(value)) != 1 or graph.is_returned(value):
+        return False
+    axis, size = (source.attributes.get(name) for name in ("axis", "block_size"))
+    if size:
+        return (
+            axis == 0 and isinstance(size, int) and size >= 16 and not size & size - 1
+        )
+    return not scales.shape or (scales.shape == weights.shape[1:] and axis in (None, 1))
+
+
+def _with_stored_weights(group: Group[Node]) -> Fused:
+    """A real bias stays what it is."""
+    value, _, *bias = group.operator.inputs
+    source = group.dequantizers[1]
+    group.dequantizers.pop(2, None)
+    return Fused(MICROSOFT, "MatMulNBits", (value, *source.inputs, *bias), {})
+
+
 def _select_gemm(graph: Graph, group: Group[Node]) -> Selected:
+    if _has_stored_weights(graph, group):
+        return _with_stored_weights(group)
     problem = _open(graph, group, real=True)
     if problem is not None:
         return problem

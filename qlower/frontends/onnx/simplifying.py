@@ -66,9 +66,10 @@ def fold_quantized(graph: Graph) -> None:
 
 def remove_double_pairs(graph: Graph) -> None:
     """Q, DQ, Q, DQ becomes Q, DQ with the range that both have
-    (double_qdq_pairs_remover.cc)."""
+    (double_qdq_pairs_remover.cc); what is left of it waits for the next round."""
+    joined: set[Node] = set()
     for node in graph.ordered():
-        if node not in graph.nodes or node.kind != DEQUANTIZE:
+        if node not in graph.nodes or node.kind != DEQUANTIZE or node in joined:
             continue
         parent = graph.producer(node.inputs[0])
         child = _only_user(graph, node, QUANTIZE)
@@ -91,6 +92,7 @@ def remove_double_pairs(graph: Graph) -> None:
                 graph.set_input(changed, 1, scale_name)
                 zero_name = graph.add_constant(changed.inputs[2], zero_point)
                 graph.set_input(changed, 2, zero_name)
+        joined.add(last)
         graph.set_input(last, 0, node.inputs[0])
         graph.remove(child)
         graph.remove(node)
@@ -125,18 +127,23 @@ def _common_range(one: Step, other: Step) -> tuple[Array, Array]:
     return np.asarray(scale, np.float32), np.array(rounded, dtype)
 
 
-def share_quantizers(graph: Graph) -> None:
-    """One quantization for equal ones of a value, where their zero points are one
-    constant (constant_sharing.cc, common_subexpression_elimination.cc)."""
+def share_results(graph: Graph) -> None:
+    """One node for equal ones of the same values (constant_sharing.cc,
+    common_subexpression_elimination.cc). Those of dequantized values aren't the same:
+    each has a dequantization of its own."""
     known: dict[tuple[object, ...], Node] = {}
     for node in graph.ordered():
-        if node.kind != QUANTIZE or graph.is_returned(node.outputs[0]):
+        if len(node.outputs) != 1 or graph.is_returned(node.outputs[0]):
+            continue
+        sources = [graph.producer(value) for value in node.inputs]
+        if node.kind == DEQUANTIZE or (
+            node.kind != QUANTIZE
+            and any(source and source.kind == DEQUANTIZE for source in sources)
+        ):
             continue
         key = (
             node.operator,
-            node.inputs[0],
-            _shared_scale(graph, node.inputs[1]),
-            *node.inputs[2:],
+            *(_constant_key(graph, value) for value in node.inputs),
             *sorted((name, repr(given)) for name, given in node.attributes.items()),
         )
         first = known.setdefault(key, node)
@@ -145,10 +152,10 @@ def share_quantizers(graph: Graph) -> None:
             graph.remove(node)
 
 
-def _shared_scale(graph: Graph, value: str) -> object:
-    """What equal scales have in common: equal constants of one float become one."""
+def _constant_key(graph: Graph, value: str) -> object:
+    """Equal constants of one float become one."""
     array = graph.array(value)
-    if array is None or array.size != 1:
+    if array is None or array.size != 1 or array.dtype.kind != "f":
         return value
     return array.dtype.name, array.shape, array.tobytes()
 

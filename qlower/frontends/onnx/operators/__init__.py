@@ -15,6 +15,9 @@ from . import (
     layout,
     pooling,
     real,
+    real_layers,
+    real_pools,
+    real_softmax,
     resizing,
     slicing,
 )
@@ -29,6 +32,9 @@ IMPORTERS: Mapping[tuple[str, str], Entry] = {
     **layout.IMPORTERS,
     **pooling.IMPORTERS,
     **real.IMPORTERS,
+    **real_layers.IMPORTERS,
+    **real_pools.IMPORTERS,
+    **real_softmax.IMPORTERS,
     **resizing.IMPORTERS,
     **slicing.IMPORTERS,
 }

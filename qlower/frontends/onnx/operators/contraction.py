@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
@@ -22,6 +24,8 @@ from ..schema import Array
 from ..window import Window, as_image, from_image, read_window
 from .real import elementwise, number
 
+ScalarT = TypeVar("ScalarT", bound=np.generic)
+
 
 def import_conv(node: NodeContext) -> None:
     """A convolution of an image, or of a row, which becomes an image of one row.
@@ -35,7 +39,7 @@ def import_conv(node: NodeContext) -> None:
     operation, _ = convolution(
         node,
         image,
-        (3, filters_of(stored)),
+        (3, filters_of(node, stored)),
         lambda axis: node.axis_quantization(4, 5, axis, filters),
         read_bias(node, 8, filters),
         node.quantization(6, 7),
@@ -59,12 +63,7 @@ def convolution(
     number, filters = weights
     batch, height, width, channels = image.type.get_shape()
     count, kernel_height, kernel_width, depth = filters.shape
-    groups = node.integer("group", 1, 1)
-    if channels != depth * groups or count % groups:
-        raise node.error(
-            f"{channels} input channels and {count} filters of {depth} channels do"
-            f" not divide into {groups} groups"
-        )
+    groups = group_count(node, channels, count, depth)
     kernel = (kernel_height, kernel_width)
     window = read_window(node, (height, width), kernel)
     is_depthwise = depth == 1 and channels > 1
@@ -97,19 +96,34 @@ def convolution(
     return operation, window
 
 
+def group_count(node: NodeContext, channels: int, filters: int, depth: int) -> int:
+    """How many groups there are, for filters of so many channels each."""
+    groups = node.integer("group", 1, 1)
+    if channels != depth * groups or filters % groups:
+        raise node.error(
+            f"{channels} input channels and {filters} filters of {depth} channels do"
+            f" not divide into {groups} groups"
+        )
+    return groups
+
+
 def filter_count(node: NodeContext, number: int) -> int:
     """How many filters an operand of weights has."""
     shape = node.shape(number)
-    if len(shape) not in (3, 4):
-        raise node.error(
-            f"weights of rank {len(shape)} are not supported; expected 4 (or 3, for a"
-            " row)"
-        )
+    _check_filters(node, len(shape))
     return shape[0]
 
 
-def filters_of(array: Array) -> Array:
-    """Stored weights as [O, KH, KW, C / groups]."""
+def _check_filters(node: NodeContext, rank: int) -> None:
+    if rank not in (3, 4):
+        raise node.error(
+            f"weights of rank {rank} are not supported; expected 4 (or 3, for a row)"
+        )
+
+
+def filters_of(node: NodeContext, array: NDArray[ScalarT]) -> NDArray[ScalarT]:
+    """Weights as [O, KH, KW, C / groups]."""
+    _check_filters(node, array.ndim)
     if array.ndim == 3:
         array = array[:, :, np.newaxis, :]
     return array.transpose(0, 2, 3, 1)

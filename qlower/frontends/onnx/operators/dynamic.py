@@ -325,7 +325,7 @@ def import_conv_integer(node: NodeContext) -> None:
     value, zero_point = _stored(node, 0, 2)
     image = as_image(node, value, False)
     count = filter_count(node, 1)
-    filters = filters_of(node.array(1, "weights"))
+    filters = filters_of(node, node.array(1, "weights"))
 
     def element(axis: int) -> QuantizedType:
         return _weights(node, 1, 3, axis, count)

@@ -10,6 +10,7 @@ from ..context import NodeContext
 from ..entry import Entry
 from ..graph import MICROSOFT
 from ..window import as_image, from_image, read_window
+from . import real_pools
 
 MAX_KERNEL = 1 << 16
 
@@ -25,6 +26,10 @@ def _kernel(node: NodeContext) -> tuple[int, int]:
 
 
 def import_average_pool(node: NodeContext) -> None:
+    real_pools.import_average_pool(node, _kernel(node))
+
+
+def import_qlinear_average_pool(node: NodeContext) -> None:
     is_last = bool(node.integer("channels_last", 0, 0, 1))
     kernel = _kernel(node)
     image = as_image(node, node.stored(0, 1, 2), is_last)
@@ -56,15 +61,14 @@ def _import_max_pool(node: NodeContext, is_last: bool) -> None:
     """On stored integers; of dequantized ones the largest is that of the largest."""
     kernel = _kernel(node)
     image = as_image(node, node.value(0), is_last)
-    if isinstance(image.element, Float32Type):
-        raise node.error(
-            "a pool of float32 is not supported; expected quantized values"
-        )
     node.expect("storage_order", 0)
     batch, height, width, channels = image.type.get_shape()
     window = read_window(node, (height, width), kernel, has_ceil_mode=True)
     if window.dilation != (1, 1):
         raise node.error(f"dilations {list(window.dilation)} are not supported")
+    if isinstance(image.element, Float32Type):
+        real_pools.import_max_pool(node, image, window, kernel)
+        return
     shape = (batch, *window.sizes, channels)
     operation = qnn.MaxPool2DOp(
         image.ssa,
@@ -87,7 +91,8 @@ def import_global_average_pool(node: NodeContext) -> None:
 
 
 IMPORTERS = {
-    (MICROSOFT, "QLinearAveragePool"): Entry(import_average_pool, (4, 5)),
+    ("", "AveragePool"): Entry(import_average_pool, (1, 1)),
+    (MICROSOFT, "QLinearAveragePool"): Entry(import_qlinear_average_pool, (4, 5)),
     (MICROSOFT, "QLinearGlobalAveragePool"): Entry(import_global_average_pool, (4, 5)),
     ("", "MaxPool"): Entry(import_max_pool, (1, 1), (1, 1)),
     (MICROSOFT, "NhwcMaxPool"): Entry(import_max_pool_nhwc, (1, 1)),

@@ -27,6 +27,7 @@ from ...orders import identity
 from ...values import Value
 from ..context import NodeContext
 from ..entry import UNLIMITED, Entry
+from ..schema import AttributeValue
 from .elementwise import broadcast, common_order
 from .sums import sum_rows
 
@@ -113,6 +114,10 @@ def import_hard_swish(node: NodeContext) -> None:
 
 
 def import_sigmoid(node: NodeContext) -> None:
+    node.define(elementwise(node, [real_operand(node, 0)], _logistic()))
+
+
+def _logistic() -> Body:
     """MLAS's quotient of polynomials, which the contract has for QLinearSigmoid."""
     function = SymbolTable.lookup_symbol(
         load_contract("onnxruntime").module, "logistic"
@@ -130,14 +135,16 @@ def import_sigmoid(node: NodeContext) -> None:
         assert returned is not None
         return values[returned.operands[0]]
 
-    node.define(elementwise(node, [real_operand(node, 0)], body))
+    return body
 
 
 def import_leaky_relu(node: NodeContext) -> None:
     """`F(alpha x)` where x is negative, alpha a constant or, of PRelu, an operand."""
     operands = [real_operand(node, index) for index in range(len(node.node.inputs))]
-    alpha = node.number("alpha", 0.01)
+    node.define(elementwise(node, operands, _leaking(node.number("alpha", 0.01))))
 
+
+def _leaking(alpha: float) -> Body:
     def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
         x, *slope = elements
         factor = slope[0] if slope else number(nest, alpha)
@@ -145,7 +152,7 @@ def import_leaky_relu(node: NodeContext) -> None:
         is_positive = nest.add(arith.CmpfOp(x, number(nest, 0.0), "oge")).result
         return nest.add(arith.SelectOp(is_positive, x, leak)).result
 
-    node.define(elementwise(node, operands, body))
+    return body
 
 
 def import_batch_normalization(node: NodeContext) -> None:
@@ -182,7 +189,10 @@ def import_batch_normalization(node: NodeContext) -> None:
 
 def import_bounded(node: NodeContext, low: float, high: float) -> None:
     """A Relu or Clip of float32."""
+    node.define(elementwise(node, [real_operand(node, 0)], _bounding(low, high)))
 
+
+def _bounding(low: float, high: float) -> Body:
     def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
         (x,) = elements
         if low > -math.inf:
@@ -191,7 +201,30 @@ def import_bounded(node: NodeContext, low: float, high: float) -> None:
             x = nest.add(arith.MinimumfOp(x, number(nest, high))).result
         return x
 
-    node.define(elementwise(node, [real_operand(node, 0)], body))
+    return body
+
+
+def sum_of(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+    """`F(a + b)`"""
+    one, other = elements
+    return nest.add(arith.AddfOp(one, other)).result
+
+
+def activation(node: NodeContext, name: str, factors: AttributeValue) -> Body:
+    """What a fused operator does to its result, with parameters in ONNX's order."""
+    match name, factors:
+        case "Relu", ():
+            return _bounding(0.0, math.inf)
+        case "Clip", (float(low), float(high)):
+            return _bounding(low, high)
+        case "LeakyRelu", (float(alpha),):
+            return _leaking(alpha)
+        case "HardSigmoid", (float(alpha), float(beta)):
+            return lambda nest, elements: _hard_sigmoid(nest, elements[0], alpha, beta)
+        case "Sigmoid", ():
+            return _logistic()
+        case _:
+            raise node.error(f"activation {name!r} of {factors} is not supported")
 
 
 def import_extreme(

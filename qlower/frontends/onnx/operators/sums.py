@@ -17,6 +17,14 @@ LANES = 4
 """Numbers in a vector of SSE, for which ONNX Runtime compiles Eigen."""
 
 
+def add_in_turn(nest: Nest, numbers: Sequence[SSAValue]) -> SSAValue:
+    """`F(F(a + b) + c) ...` of numbers inside of a nest."""
+    first, *rest = numbers
+    for number in rest:
+        first = nest.add(AddfOp(first, number)).result
+    return first
+
+
 def sum_rows(emit: Emitter, matrix: SSAValue) -> SSAValue:
     """The sum of each row of a matrix [R, K], which lies at an aligned address.
 
@@ -52,12 +60,6 @@ def _sum_group(emit: Emitter, matrix: SSAValue, rows: range, start: int) -> SSAV
     def element(column: int) -> SSAValue:
         return nest.input(matrix, (row, AffineConstantExpr(column)))
 
-    def total(numbers: Sequence[SSAValue]) -> SSAValue:
-        first, *rest = numbers
-        for number in rest:
-            first = nest.add(AddfOp(first, number)).result
-        return first
-
     numbers: list[SSAValue] = []
     if vectors:
         lanes: list[SSAValue] = []
@@ -66,9 +68,11 @@ def _sum_group(emit: Emitter, matrix: SSAValue, rows: range, start: int) -> SSAV
             parts: list[SSAValue] = [nest.input(part, place) for part in columns]
             if vectors % 2:
                 parts.append(element(start + (vectors - 1) * LANES + lane))
-            lanes.append(total(parts))
-        numbers.append(total([total(lanes[::2]), total(lanes[1::2])]))
-    return nest.build([total([*numbers, *map(element, single)])])[0]
+            lanes.append(add_in_turn(nest, parts))
+        numbers.append(
+            add_in_turn(nest, [add_in_turn(nest, lanes[at::2]) for at in (0, 1)])
+        )
+    return nest.build([add_in_turn(nest, [*numbers, *map(element, single)])])[0]
 
 
 def _sum_vectors(

@@ -1,0 +1,180 @@
+"""Pools of real numbers, in the order in which ONNX Runtime adds them.
+
+onnxruntime/core/mlas/lib/pooling.cpp has three: pools over the whole image in four
+lanes, those of narrow steps over rows first, all others in raster order. Since opset 19
+average pools are loops of ONNX Runtime's own, in raster order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.arith import AddfOp, DivfOp, MaximumfOp
+from xdsl.dialects.builtin import f32
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
+
+from qlower.dialects.types import shape_of
+from qlower.files.arrays import Array
+from qlower.model.nests import Emitter, Index, Nest
+
+from ...values import Value
+from ..context import NodeContext
+from ..entry import Entry
+from ..window import Pair, Window, as_image, define_image, image_step, read_window
+from .real import number, real_operand
+from .sums import add_in_turn
+
+LANES = 4
+LARGEST_STEP, LARGEST_SIDE, WIDEST = 2, 32, 2045
+"""Up to these steps, sides of a window and columns of a padded image, sums are over
+rows first."""
+
+RASTER_SINCE = 19
+
+
+def import_average_pool(node: NodeContext, kernel: Pair) -> None:
+    image = as_image(node, real_operand(node, 0), False)
+    sizes = image.type.get_shape()[1:3]
+    window = read_window(node, (sizes[0], sizes[1]), kernel, has_ceil_mode=True)
+    emit = node.builder.emitter(node.place(), "sums")
+    is_row = len(node.shape(0)) == 3
+    is_plain = not any(window.pad) and window.stride == (1, 1)
+    is_new = node.graph.model.opset >= RASTER_SINCE
+    if window.dilation != (1, 1) and not is_new:
+        raise node.error(f"dilations {list(window.dilation)} are not supported")
+    if kernel == sizes and is_plain and not is_new:
+        import_global_average_pool(node)
+        return
+    if (
+        is_row
+        or is_new
+        or window.stride[1] > LARGEST_STEP
+        or max(kernel) > LARGEST_SIDE
+        or sizes[1] + sum(window.pad[2:]) > WIDEST
+    ):
+        sums = _pooled(emit, image.ssa, window, kernel, AddfOp, 0.0)
+    else:
+        rows = _pooled(emit, image.ssa, _along(window, 0), (kernel[0], 1), AddfOp, 0.0)
+        sums = _pooled(emit, rows, _along(window, 1), (1, kernel[1]), AddfOp, 0.0)
+    counts = _tap_counts(window, (sizes[0], sizes[1]), kernel)
+    if node.integer("count_include_pad", 0, 0, 1):
+        if node.integer("ceil_mode", 0, 0, 1):
+            raise node.error("ceil_mode with count_include_pad is not supported")
+        counts = np.full((1, 1, 1), kernel[0] * kernel[1], np.float32)
+    nest = Nest(node.builder.emitter(node.place(), image_step(node)), shape_of(sums))
+    divisor = nest.constant(counts, f32)
+    mean = nest.add(DivfOp(nest.input(sums, range(4)), divisor)).result
+    define_image(node, nest.build([mean])[0], image, False)
+
+
+def _along(window: Window, axis: int) -> Window:
+    """The window's steps along rows (1) or columns (0) alone."""
+
+    def pair(values: Pair) -> Pair:
+        return (values[0], 1) if axis == 0 else (1, values[1])
+
+    top, bottom, left, right = window.pad
+    pad = (top, bottom, 0, 0) if axis == 0 else (0, 0, left, right)
+    return Window(pair(window.stride), pad, pair(window.dilation), window.sizes)
+
+
+def _pooled(
+    emit: Emitter,
+    image: SSAValue,
+    window: Window,
+    kernel: Pair,
+    operation: type[AddfOp | MaximumfOp],
+    start: float,
+) -> SSAValue:
+    """What an operation makes of each window in raster order; an axis whose window has
+    the size 1 and the step 1 keeps its size."""
+    batch, height, width, channels = shape_of(image)
+    top, bottom, left, right = window.pad
+    if any(window.pad):
+        shape = (batch, top + height + bottom, left + width + right, channels)
+        image = emit.inserted(image, emit.filled(shape, f32, start), (0, top, left, 0))
+    sizes = [
+        size if taps == step == 1 else wanted
+        for size, taps, step, wanted in zip(
+            shape_of(image)[1:3], kernel, window.stride, window.sizes, strict=True
+        )
+    ]
+    result = (batch, *sizes, channels)
+    nest = Nest(emit, (*result, *kernel), reductions=2)
+    nest.window(range(6))
+    taps: list[Index] = [
+        AffineDimExpr(1 + axis) * window.stride[axis]
+        + AffineDimExpr(4 + axis) * window.dilation[axis]
+        for axis in range(2)
+    ]
+    element = nest.input(image, [0, *taps, 3])
+
+    def combine(before: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        return [nest.add(operation(before[0], element)).result]
+
+    return nest.reduce([emit.filled(result, f32, start)], combine)[0]
+
+
+def _tap_counts(window: Window, image: Pair, kernel: Pair) -> Array:
+    """How many taps are inside of the image, for each [y, x, 1] of the result."""
+
+    def inside(axis: int) -> Array:
+        first = np.arange(window.sizes[axis]) * window.stride[axis]
+        taps = np.arange(kernel[axis]) * window.dilation[axis]
+        places = first[:, np.newaxis] + taps - window.pad[2 * axis]
+        return np.logical_and(places >= 0, places < image[axis]).sum(axis=1)
+
+    return np.outer(inside(0), inside(1))[:, :, np.newaxis].astype(np.float32)
+
+
+def import_global_average_pool(node: NodeContext) -> None:
+    """Lanes of every fourth element, the first two with those two after them, then what
+    is left over one by one."""
+    image = as_image(node, real_operand(node, 0), False)
+    batch, height, width, channels = image.type.get_shape()
+    size = height * width
+    flat = Value(image.ssa, (0, 1, 2, 3), True)
+    rows = (batch, size, channels)
+    matrix = node.builder.reshape(flat, rows, (0, 1, 2), node.place()).ssa
+    emit = node.builder.emitter(node.place(), "sums")
+    lanes: SSAValue | None = None
+    if size >= LANES:
+        nest = Nest(emit, (batch, LANES, channels, size // LANES), reductions=1)
+        nest.window((1, 3))
+        place = AffineDimExpr(3) * LANES + AffineDimExpr(1)
+        element = nest.input(matrix, [0, place, 2])
+        zeros = emit.filled(nest.output_shape, f32, 0)
+        (lanes,) = nest.reduce([zeros], nest.adding(element))
+    step = node.builder.emitter(node.place(), image_step(node))
+    nest = Nest(step, (batch, 1, 1, channels))
+    numbers: list[SSAValue] = []
+    if lanes is not None:
+        found = [
+            nest.input(lanes, [0, AffineConstantExpr(lane), 3]) for lane in range(LANES)
+        ]
+        halves = [add_in_turn(nest, found[at::2]) for at in (0, 1)]
+        numbers.append(add_in_turn(nest, halves))
+    numbers += [
+        nest.input(matrix, [0, AffineConstantExpr(at), 3])
+        for at in range(size - size % LANES, size)
+    ]
+    total = add_in_turn(nest, numbers)
+    mean = nest.add(DivfOp(total, number(nest, size))).result
+    define_image(node, nest.build([mean])[0], image, False)
+
+
+def import_max_pool(
+    node: NodeContext, image: Value, window: Window, kernel: Pair
+) -> None:
+    """The order doesn't show."""
+    emit = node.builder.emitter(node.place(), image_step(node))
+    lowest = float(np.finfo(np.float32).min)
+    largest = _pooled(emit, image.ssa, window, kernel, MaximumfOp, lowest)
+    define_image(node, largest, image, False)
+
+
+IMPORTERS = {
+    ("", "GlobalAveragePool"): Entry(import_global_average_pool, (1, 1)),
+}

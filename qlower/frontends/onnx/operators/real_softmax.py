@@ -1,0 +1,161 @@
+"""Softmax of real numbers as ONNX Runtime computes it on x86-64 with AVX-512.
+
+onnxruntime/core/mlas/lib/compute.cpp and x86_64/TransKernelAvx512F.S: a polynomial of
+the part between powers of 2, sums in sixteen lanes. With AVX2 alone there are eight
+lanes, so that rows of more than eight may differ.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from xdsl.dialects.arith import (
+    AddfOp,
+    AddiOp,
+    BitcastOp,
+    DivfOp,
+    MaximumfOp,
+    MulfOp,
+    ShLIOp,
+    SubfOp,
+)
+from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.math import FmaOp
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
+
+from qlower.dialects.fixed import ConvertOp, RoundingMode
+from qlower.dialects.types import shape_of
+from qlower.model.nests import Emitter, Nest, scalar_constant
+
+from ...orders import identity
+from ...values import Value
+from ..context import NodeContext
+from ..entry import Entry
+from .real import number, real_operand
+from .sums import add_in_turn
+
+LANES = 16
+
+LOWEST = -103.9720840454
+LOG2_E, LN_2_HIGH, LN_2_LOW = 1.44269504088896341, -6.93145752e-1, -1.42860677e-6
+POLYNOMIAL = tuple(
+    map(
+        float.fromhex,
+        (
+            "0x1.694p-10",
+            "0x1.125edcp-7",
+            "0x1.555b5ap-5",
+            "0x1.55545p-3",
+            "0x1.fffff6p-2",
+            "0x1p+0",
+            "0x1p+0",
+        ),
+    )
+)
+"""Highest power first."""
+
+TO_WHOLE = 1.5 * 2**23
+"""Added and taken away again, it rounds to whole numbers."""
+
+RAISED, BIAS, MANTISSA_BITS = 64, 127, 23
+"""Powers of 2 are made in two steps, the second of which may round to a denormal."""
+
+
+def exponential(nest: Nest, x: SSAValue) -> SSAValue:
+    """MLAS's exp of an f32 up to 0."""
+
+    def add(one: SSAValue, other: SSAValue) -> SSAValue:
+        return nest.add(AddiOp(one, other)).result
+
+    def whole(value: int) -> SSAValue:
+        return nest.add(scalar_constant(value, i32)).result
+
+    x = nest.add(MaximumfOp(x, number(nest, LOWEST))).result
+    shifted = nest.add(FmaOp(x, number(nest, LOG2_E), number(nest, TO_WHOLE))).result
+    power = nest.add(SubfOp(shifted, number(nest, TO_WHOLE))).result
+    for part in (LN_2_HIGH, LN_2_LOW):
+        x = nest.add(FmaOp(power, number(nest, part), x)).result
+    first, *rest = (number(nest, factor) for factor in POLYNOMIAL)
+    for factor in rest:
+        first = nest.add(FmaOp(first, x, factor)).result
+    exponent = nest.add(ConvertOp(power, i32, RoundingMode.TOWARD_ZERO)).result
+    biased = add(exponent, whole(RAISED + BIAS))
+    bits = nest.add(ShLIOp(biased, whole(MANTISSA_BITS))).result
+    scaled = nest.add(MulfOp(first, nest.add(BitcastOp(bits, f32)).result)).result
+    return nest.add(MulfOp(scaled, number(nest, 2.0**-RAISED))).result
+
+
+def import_softmax(node: NodeContext) -> None:
+    """Along one axis since opset 13, before along all dimensions from it on."""
+    value = real_operand(node, 0)
+    rank = len(value.shape)
+    is_old = node.graph.model.opset < 13
+    axis = node.axis(node.integer("axis", 1 if is_old else -1), rank)
+    order = identity(rank)
+    size = math.prod(value.shape[axis:])
+    if not is_old:
+        order = (*(d for d in order if d != axis), axis)
+        size = value.shape[axis]
+    value = node.builder.in_order(value, order, node.place())
+    stored = Value(value.ssa, identity(rank), True)
+    shape = (math.prod(value.shape) // size, size)
+    matrix = node.builder.reshape(stored, shape, (0, 1), node.place()).ssa
+    result = Value(_softmax(node.builder.emitter(node.place(), "rows"), matrix), (0, 1))
+    sizes = value.type.get_shape()
+    whole = node.builder.reshape(result, sizes, identity(rank), node.place())
+    node.define(Value(whole.ssa, order, True))
+
+
+def _softmax(emit: Emitter, matrix: SSAValue) -> SSAValue:
+    """`F(e F(1 / sum))` for each row of a matrix, e the exponentials of the distances
+    from the largest."""
+    rows, size = shape_of(matrix)
+    nest = Nest(emit, (rows, size), reductions=1)
+    x = nest.input(matrix, (0, 1))
+    start = emit.filled((rows,), f32, float(np.finfo(np.float32).min))
+    (largest,) = nest.reduce(
+        [start], lambda before: [nest.add(MaximumfOp(before[0], x)).result]
+    )
+    nest = Nest(emit, (rows, size))
+    below = nest.add(SubfOp(nest.input(matrix, (0, 1)), nest.input(largest, (0,))))
+    (terms,) = nest.build([exponential(nest, below.result)])
+    sums = _sum_lanes(emit, terms)
+    nest = Nest(emit, (rows, size))
+    share = nest.add(DivfOp(number(nest, 1.0), nest.input(sums, (0,)))).result
+    product = nest.add(MulfOp(nest.input(terms, (0, 1)), share)).result
+    return nest.build([product])[0]
+
+
+def _sum_lanes(emit: Emitter, terms: SSAValue) -> SSAValue:
+    """Sixteen sums, of which those eight apart are added, then neighbours."""
+    rows, size = shape_of(terms)
+    lanes: SSAValue | None = None
+    if size >= LANES:
+        nest = Nest(emit, (rows, LANES, size // LANES), reductions=1)
+        nest.window((1, 2))
+        place = AffineDimExpr(2) * LANES + AffineDimExpr(1)
+        element = nest.input(terms, (0, place))
+        zeros = emit.filled(nest.output_shape, f32, 0)
+        (lanes,) = nest.reduce([zeros], nest.adding(element))
+    nest = Nest(emit, (rows,))
+    first = size - size % LANES
+    sums: list[SSAValue] = []
+    for lane in range(LANES):
+        parts: list[SSAValue] = []
+        if lanes is not None:
+            parts.append(nest.input(lanes, (0, AffineConstantExpr(lane))))
+        if first + lane < size:
+            parts.append(nest.input(terms, (0, AffineConstantExpr(first + lane))))
+        sums.append(add_in_turn(nest, parts or [number(nest, 0.0)]))
+    half = LANES // 2
+    sums = [
+        nest.add(AddfOp(sums[lane + half], sums[lane])).result for lane in range(half)
+    ]
+    while len(sums) > 1:
+        sums = [add_in_turn(nest, sums[at : at + 2]) for at in range(0, len(sums), 2)]
+    return nest.build(sums)[0]
+
+
+IMPORTERS = {("", "Softmax"): Entry(import_softmax, (1, 1))}

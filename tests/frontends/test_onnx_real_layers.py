@@ -1,0 +1,211 @@
+"""Sums of float32 are in ONNX Runtime's order, interpreted and in native code.
+
+Each model has several operators, on inputs of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.onnx_builder import OnnxBuilder
+from support.onnx_models import make_session
+
+import qlower
+from qlower.diagnostics import QlowerError
+from qlower.frontends.import_options import AS_WRITTEN, X86
+from qlower.interp.values import Array
+
+pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+
+LEVELS = {AS_WRITTEN: "DISABLE_ALL", X86: "ENABLE_ALL"}
+
+
+class Layers(OnnxBuilder):
+    """Operators side by side."""
+
+    def __init__(self, opset: int = 17) -> None:
+        super().__init__(opset)
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.random = np.random.default_rng(1)
+
+    def value(self, *shape: int) -> str:
+        name = f"x{len(self.shapes)}"
+        self.shapes[name] = shape
+        return self.input(name, shape)
+
+    def weights(self, shape: Sequence[int], type: str = "i1", zero: int = 3) -> str:
+        stored = self.random.integers(-128, 128, shape).astype(type)
+        return self.dequantize(self.constant(stored), 0.01, zero, type)
+
+    def returned(self, name: str) -> None:
+        self.output(self.node("Identity", [name]))
+
+    def convolution(
+        self, x: str, filters: int, size: int, *, bias: bool = True, **attributes: Any
+    ) -> str:
+        groups = attributes.get("group", 1)
+        depth = self.shapes[x][1] // groups
+        inputs = [x, self.weights((filters, depth, size, size))]
+        if bias:
+            inputs.append(self.weights((filters,), "i4", 0))
+        return self.node("Conv", inputs, kernel_shape=[size] * 2, **attributes)
+
+    def check(self, folder: Path, qdq: str = AS_WRITTEN) -> None:
+        """ONNX Runtime and every executor give the same."""
+        path = self.save(folder / "model.onnx")
+        feed = {
+            name: self.random.normal(size=shape).astype(np.float32)
+            for name, shape in self.shapes.items()
+        }
+        expected = make_session(path, LEVELS[qdq], {}).run(None, feed)
+        model = qlower.load(path, qdq=qdq)
+        inputs = [feed[spec.name] for spec in model.inputs]
+        for found in (
+            qlower.jit(model).run(inputs, {})[0],
+            tuple_of(qlower.interpret(model, *inputs, at="qnn")),
+        ):
+            for array, wanted in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(array, wanted)
+
+
+def tuple_of(found: Array | tuple[Array, ...]) -> tuple[Array, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+CONVOLUTIONS: Sequence[tuple[tuple[int, int, int], int, int, Mapping[str, Any]]] = [
+    ((3, 16, 15), 8, 3, {"pads": [1, 1, 1, 1]}),
+    ((16, 12, 12), 32, 1, {}),
+    ((16, 12, 12), 32, 1, {"strides": [2, 2]}),
+    ((64, 8, 8), 16, 3, {"pads": [1, 0, 2, 1]}),
+    ((70, 3, 3), 7, 3, {}),
+    ((70, 1, 1), 35, 1, {}),
+    ((300, 2, 2), 10, 1, {"bias": False}),
+    ((20, 5, 5), 1, 3, {}),
+    ((16, 8, 8), 16, 3, {"group": 16, "pads": [1, 1, 1, 1], "dilations": [2, 1]}),
+    ((6, 9, 9), 12, 2, {"group": 6, "strides": [2, 1]}),
+    ((12, 9, 9), 4, 3, {"group": 4}),
+]
+"""Image, filters, size of the window and attributes: blocks of K, several of them, one
+place of the result, one filter of a group."""
+
+
+@pytest.mark.parametrize("qdq", LEVELS)
+def test_convolutions(qdq: str, tmp_path: Path) -> None:
+    build = Layers()
+    for image, filters, size, attributes in CONVOLUTIONS:
+        x = build.value(2, *image)
+        build.returned(build.convolution(x, filters, size, **attributes))
+    build.check(tmp_path, qdq)
+
+
+@pytest.mark.parametrize("activation", ["Relu", "LeakyRelu"])
+def test_sums_of_convolutions(activation: str, tmp_path: Path) -> None:
+    """ONNX Runtime lets a convolution with a bias start from what is added to it."""
+    build = Layers()
+    for order, bias, channels in (
+        ((0, 1), True, 160),
+        ((1, 0), True, 16),
+        ((0, 1), False, 16),
+        ((0, 0), True, 16),
+    ):
+        x, z = build.value(1, channels, 9, 9), build.value(1, 8, 9, 9)
+        y = build.convolution(x, 8, 3, bias=bias, pads=[1, 1, 1, 1])
+        y = build.node("Add", [(y, z)[number] for number in order])
+        build.returned(build.node(activation, [y]))
+    build.check(tmp_path, X86)
+
+
+PRODUCTS = [
+    (1, 64, 10),
+    (1, 67, 13),
+    (5, 300, 33),
+    (7, 600, 1),
+    (3, 5, 2),
+    (1, 7, 3),
+]
+
+
+def test_products(tmp_path: Path) -> None:
+    build = Layers()
+    for rows, depth, columns in PRODUCTS:
+        bias = build.weights((columns,), "i4", 0)
+        for transposed in (0, 1):
+            shape = (columns, depth) if transposed else (depth, columns)
+            inputs = [build.value(rows, depth), build.weights(shape), bias]
+            build.returned(build.node("Gemm", inputs, transB=transposed))
+        inputs = [build.value(rows, depth), build.weights((depth, columns))]
+        build.returned(build.node("MatMul", inputs))
+        real = build.constant(build.random.normal(size=(depth, columns)))
+        build.returned(build.node("MatMul", [build.value(rows, depth), real]))
+    for rows in (1, 5):
+        inputs = [build.value(2, 3, rows, 70), build.value(2, 3, 70, 9)]
+        build.returned(build.node("MatMul", inputs))
+    build.check(tmp_path)
+
+
+@pytest.mark.parametrize("opset", [17, 21])
+def test_pools(opset: int, tmp_path: Path) -> None:
+    build = Layers(opset)
+    for size, kernel, step, pads, counted in (
+        ((8, 8), (8, 8), 1, 0, 0),
+        ((8, 8), (8, 8), 8, 0, 0),
+        ((9, 10), (2, 2), 2, 0, 0),
+        ((9, 10), (3, 2), 1, 1, 0),
+        ((9, 10), (3, 3), 2, 1, 1),
+        ((9, 10), (3, 4), 3, 1, 0),
+    ):
+        window: dict[str, Any] = {
+            "kernel_shape": kernel,
+            "strides": [step] * 2,
+            "pads": [pads] * 4,
+        }
+        x = build.value(2, 5, *size)
+        build.returned(build.node("MaxPool", [x], **window))
+        window["count_include_pad"] = counted
+        build.returned(build.node("AveragePool", [x], **window))
+    for size in ((1, 1), (2, 3), (7, 7)):
+        build.returned(build.node("GlobalAveragePool", [build.value(2, 5, *size)]))
+    build.check(tmp_path)
+
+
+@pytest.mark.parametrize(("opset", "axis"), [(13, -1), (13, 1), (11, 1)])
+def test_softmax(opset: int, axis: int, tmp_path: Path) -> None:
+    """Of distances so large that terms are denormal, too."""
+    build = Layers(opset)
+    for shape in ((4, 8), (3, 7, 5), (4, 100)):
+        x = build.value(*shape)
+        build.returned(build.node("Softmax", [x], axis=axis))
+        wide = build.node("Mul", [x, build.constant(40.0)])
+        build.returned(build.node("Softmax", [wide], axis=axis))
+    if "avx512f" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("ONNX Runtime adds more than eight terms in another order")
+    build.check(tmp_path)
+
+
+def test_orders_that_are_not_known(tmp_path: Path) -> None:
+    build = Layers()
+    x = build.value(1, 3, 4, 4)
+    build.returned(build.node("Conv", [x, build.constant(np.ones((2, 3, 1, 1)))]))
+    path = build.save(tmp_path / "model.onnx")
+    with pytest.raises(QlowerError, match="known only where nothing is fused"):
+        qlower.load(path, qdq=X86)
+    qlower.load(path, qdq=AS_WRITTEN)
+    build = Layers()
+    inputs = [build.value(2, 8), build.weights((8, 4))]
+    build.returned(build.node("MatMul", inputs))
+    path = build.save(tmp_path / "model.onnx")
+    with pytest.raises(QlowerError, match="in an order that isn't known"):
+        qlower.load(path)
+    build = Layers()
+    window: dict[str, Any] = {
+        "kernel_shape": [2, 2],
+        "ceil_mode": 1,
+        "count_include_pad": 1,
+    }
+    build.returned(build.node("AveragePool", [build.value(1, 1, 5, 5)], **window))
+    with pytest.raises(QlowerError, match="ceil_mode with count_include_pad"):
+        qlower.load(build.save(tmp_path / "model.onnx"), qdq=AS_WRITTEN)
