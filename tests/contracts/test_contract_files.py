@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.printer import Printer
+from xdsl.traits import SymbolTable
 
 from qlower.contracts import (
     Contract,
@@ -13,8 +17,13 @@ from qlower.contracts import (
     load_contract,
     parse_contract,
 )
+from qlower.contracts.reading import SERVED
 from qlower.contracts.rules import AUXILIARY, RULES
 from qlower.diagnostics import QlowerError
+
+READ_IN_PARTS = ("pytorch-qnnpack", "tflm")
+"""Contracts with two bases and functions that replace theirs; for others it takes
+a minute."""
 
 HALVE = """\
 module attributes {contract.summary = "halves everything"} {
@@ -385,3 +394,37 @@ def test_a_missing_rule_is_refused_by_name():
 def test_a_missing_file_is_refused():
     with pytest.raises(QlowerError, match=r"contract nowhere/x\.mlir can't be read"):
         load_contract("nowhere/x.mlir")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in READ_IN_PARTS else pytest.mark.long)
+        for name in contract_names()
+    ],
+)
+def test_a_rule_read_alone_is_that_of_the_whole_contract(name: str):
+    contract = load_contract(name)
+    for rule, whole in contract.definition.whole.rules.items():
+        part = contract.rules[rule]
+        assert (part.values, part.products) == (whole.values, whole.products)
+        assert texts(part.function) == texts(whole.function)
+    assert all(
+        rule not in contract.rules for rule in RULES.keys() - set(contract.rules)
+    )
+
+
+def texts(function: FuncOp) -> dict[str, str]:
+    """A function with the places of its operations, and all that it calls, by name;
+    without what else it serves."""
+    stream = StringIO()
+    alone = function.clone()
+    alone.attributes.pop(SERVED, None)
+    Printer(stream, print_debuginfo=True).print_op(alone)
+    found = {function.sym_name.data: stream.getvalue()}
+    for op in function.walk():
+        if isinstance(op, CallOp):
+            callee = SymbolTable.lookup_symbol(op, op.callee)
+            assert isinstance(callee, FuncOp)
+            found |= texts(callee)
+    return found

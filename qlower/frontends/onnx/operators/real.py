@@ -120,7 +120,7 @@ def import_sigmoid(node: NodeContext) -> None:
 def _logistic() -> Body:
     """MLAS's quotient of polynomials, which the contract has for QLinearSigmoid."""
     function = SymbolTable.lookup_symbol(
-        load_contract("onnxruntime").module, "logistic"
+        load_contract("onnxruntime").definition.whole.module, "logistic"
     )
     assert isinstance(function, FuncOp)
     block = function.body.block

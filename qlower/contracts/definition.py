@@ -1,0 +1,83 @@
+"""What a contract's file defines on top of its base, read as far as it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qlower.contracts.outline import Outline, functions_of
+from qlower.contracts.reading import Functions, Rule, read_functions
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """The functions of a contract's file, and the definition of its base.
+
+    `own` is the file's module, or of a contract that comes with qlower an outline of
+    it, of which no more is parsed than what a wanted rule is made of.
+    """
+
+    name: str
+    own: ModuleOp | Outline
+    base: Definition | None
+
+    @cached_property
+    def whole(self) -> Functions:
+        """All functions and rules, inherited ones included."""
+        own = self.own if isinstance(self.own, ModuleOp) else self.own.parse()
+        if self.base is None:
+            return read_functions(own)
+        return read_functions(own, self.base.name, self.base.whole)
+
+    @cached_property
+    def rules(self) -> Mapping[str, Rule]:
+        """The rules by name. Of a module they are all checked at once."""
+        return self.whole.rules if isinstance(self.own, ModuleOp) else _Rules(self)
+
+    @cached_property
+    def outlines(self) -> tuple[Outline, ...]:
+        """The contract's and its bases', all of which come with qlower."""
+        assert isinstance(self.own, Outline)
+        return (self.own, *(self.base.outlines if self.base is not None else ()))
+
+    def part(self, names: frozenset[str]) -> Functions:
+        """The functions of these names, from the outlines."""
+        assert isinstance(self.own, Outline)
+        own = self.own.parse(names)
+        if self.base is None:
+            return read_functions(own)
+        return read_functions(own, self.base.name, self.base.part(names))
+
+
+class _Rules(Mapping[str, Rule]):
+    """Rules that are read when they are asked for."""
+
+    def __init__(self, definition: Definition) -> None:
+        self._definition = definition
+        self._parts: dict[frozenset[str], Functions] = {}
+        self._found: dict[str, Rule | None] = {}
+
+    def __getitem__(self, name: str) -> Rule:
+        if name not in self._found:
+            self._found[name] = self._read(name)
+        found = self._found[name]
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._definition.whole.rules)
+
+    def __len__(self) -> int:
+        return len(self._definition.whole.rules)
+
+    def _read(self, name: str) -> Rule | None:
+        names = functions_of(name, self._definition.outlines)
+        if not names:
+            return None
+        if names not in self._parts:
+            self._parts[names] = self._definition.part(names)
+        return self._parts[names].rules.get(name)
