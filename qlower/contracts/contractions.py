@@ -83,6 +83,7 @@ def layer_values(op: Contraction) -> Values:
         "weights_symmetric": np.array(not any(weight.zero_points)),
         "input_channels": np.array(input_channels, np.int32),
         "groups": np.array(groups, np.int32),
+        "transposed": np.array(isinstance(op, qnn.Conv2DOp) and op.transposed),
     }
     if not isinstance(op, qnn.LinearOp):
         kernel = op.weight.type.get_shape()[1:3]
@@ -93,7 +94,8 @@ def layer_values(op: Contraction) -> Values:
 def product_of(contract: Contract, op: Contraction) -> str:
     """How the contract multiplies in a contraction: a name of `products.py`."""
     name = contraction_rule(op)
-    products = contract.rule(name).products
+    rule = contract.rule(name)
+    products = rule.products
     product = products[0]
     if len(products) > 1:
         result = op.results[0].type
@@ -117,7 +119,7 @@ def product_of(contract: Contract, op: Contraction) -> str:
         raise QlowerError(
             f"contract {contract.name} multiplies in saturating pairs, which needs "
             "int8 weights, not uint8",
-            op.location,
+            rule.function.location,
         )
     return product
 

@@ -121,6 +121,8 @@ _LAYER = {
     "input_channels": i32,
     # Of a depthwise convolution as many as input channels.
     "groups": i32,
+    # Whether a convolution computes a transposed one.
+    "transposed": i1,
 }
 _CONTRACTION = _inlined(
     # sum((x - x_zero_point) * (w - w_zero_point)) over the taps inside the image, and

@@ -9,7 +9,8 @@
 //
 // # Formula
 // U(x, M) is D of `tflite` with h / 2^max(-e, 0) rounded half up.
-// - conv2d, linear: `y = clamp(U(acc, s_x s_w / s_y) + z)`; grouped convolutions have D
+// - conv2d, linear: `y = clamp(U(acc, s_x s_w / s_y) + z)`; grouped convolutions and
+//   transposed ones of int8 have D
 // - depthwise_conv2d, int8: U in whole vectors of 8 channels, D in the rest; uint8: D
 // - add: as the reference, but in whole vectors (16 of int8, 8 of uint8) each operand is
 //   rounded once: int8 by one combined shift, uint8 drops the bits of the second shift
@@ -40,6 +41,9 @@
 //   0 to 1.7 % of the outputs are off by 1 where the scales make exact ties, none where they
 //   don't.
 // - Kernels on ARM, whose vectors differ; ruy there is `tflite-single`.
+// - log_softmax, refused: the optimized kernel takes logf of a row's sum when it runs.
+// - Layers in float, which are the reference kernels' by any contract: the optimized ones sum in
+//   other orders.
 //
 // # Checked against
 // LiteRT 2.3. Live: 1.4 million outputs of random and tie-seeking layers of 22 kinds, 1.0
@@ -82,10 +86,15 @@ func.func private @multiply_by_real_half_up(%x: i32, %real: f64, %away: i1) -> i
 // ---------------------------------------------------------------- convolution, linear
 
 // internal/optimized/integer_ops/conv.h and optimized_ops.h, Conv: GEMM by ruy. conv.cc
-// gives grouped convolutions to the reference kernel.
-func.func @conv2d(%accumulator: i32, %input_unsigned: i1, %groups: i32) -> i32 {
+// gives grouped convolutions to the reference kernel. A transposed one of int8 (optimized_ops.h,
+// TransposeConvV2) rounds as the reference.
+func.func @conv2d(
+    %accumulator: i32, %input_unsigned: i1, %groups: i32, %transposed: i1) -> i32 {
   %one = arith.constant 1 : i32
-  %away = arith.cmpi ne, %groups, %one : i32
+  %grouped = arith.cmpi ne, %groups, %one : i32
+  %signed = func.call @not(%input_unsigned) : (i1) -> i1
+  %transposed_signed = arith.andi %transposed, %signed : i1
+  %away = arith.ori %grouped, %transposed_signed : i1
   %real = func.call @convolution_scale(%input_unsigned) : (i1) -> f64
   %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, %away) : (i32, f64, i1) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
@@ -347,6 +356,14 @@ func.func @softmax_output(
   %steps = arith.select %output_unsigned, %unsigned_steps, %signed_steps : i32
   %result = func.call @offset_and_clamp(%steps) : (i32) -> i32
   return %result : i32
+}
+
+// internal/optimized/optimized_ops.h, LogSoftmax: float32, with the C library's logf.
+func.func @log_softmax_output(%difference: i32, %sum: f32) -> i32 {
+  %false = arith.constant false
+  cf.assert %false, "log_softmax: LiteRT's optimized kernel takes logf of a sum, which has no definition to the bit; `tflite` has the reference kernel"
+  %zero = arith.constant 0 : i32
+  return %zero : i32
 }
 
 // internal/optimized/resize_bilinear.h, ResizeBilinearGenericSmallChannel: uint8 multiplies the

@@ -3,8 +3,8 @@
 // nothing.
 //
 // The delegate takes an operation or leaves it to the optimized built-in kernels, whose rules
-// (`tflite-ruy`) are inherited: average pooling, softmax, hard-swish, lone RELUs, and whatever
-// has scales outside the range that the delegate supports.
+// (`tflite-ruy`) are inherited: transposed convolution, average pooling, softmax, hard-swish,
+// lone RELUs, and whatever has scales outside the range that the delegate supports.
 //
 // # Formula
 // F(...) is one float32 rounding, rne rounds half to even.
@@ -44,6 +44,8 @@
 //   0: the delegate declines them, LiteRT runs the built-in kernel. They have one scale, so
 //   that the model here doesn't say it; they are taken as if XNNPACK ran them.
 // - add that broadcasts and that the delegate leaves alone: as in `tflite-ruy`.
+// - Layers in float, which are the reference kernels' by any contract: XNNPACK sums in other
+//   orders.
 //
 // # Checked against
 // LiteRT 2.3. Live: 1.4 million outputs of random and tie-seeking layers of 22 kinds, 1.0
@@ -79,7 +81,7 @@ func.func private @requantize_float32(%x: i32, %scale: f32) -> i32 {
 // quantized dimension other than 0, though they have one scale only. Such a layer is taken
 // here as if the dimension were 0, as it is by default.
 func.func private @contraction(%accumulator: i32) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
+    attributes {contract.rules = ["depthwise_conv2d"]} {
   %scale = func.call @product_ratio() : () -> f32
   %limit = arith.constant 256.0 : f32
   %legal = arith.cmpf olt, %scale, %limit : f32
@@ -99,6 +101,14 @@ func.func private @is_supported_ratio(
 }
 
 // ---------------------------------------------------------------- convolution, linear
+
+// The delegate leaves transposed convolutions to the built-in kernel.
+func.func @conv2d(%accumulator: i32, %transposed: i1) -> i32 {
+  %delegated = func.call @contraction(%accumulator) : (i32) -> i32
+  %builtin = func.call @"tflite-ruy.conv2d"(%accumulator) : (i32) -> i32
+  %result = arith.select %transposed, %builtin, %delegated : i32
+  return %result : i32
+}
 
 // The delegate leaves int8 weights that have a zero point to the built-in kernel.
 func.func @linear(%accumulator: i32, %weights_symmetric: i1, %weight_unsigned: i1) -> i32 {

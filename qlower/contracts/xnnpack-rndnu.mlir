@@ -64,7 +64,7 @@ func.func private @requantize_rndnu(%x: i32, %scale: f32) -> i32 {
 
 // src/configs/gemm-config.c: rndnu for qu8, fp32 for qs8.
 func.func private @contraction_on_arm(%accumulator: i32, %input_unsigned: i1) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
+    attributes {contract.rules = ["depthwise_conv2d"]} {
   %scale = func.call @product_ratio() : () -> f32
   // a ratio that isn't used is no reason to refuse
   %one = arith.constant 1.0 : f32
@@ -72,6 +72,13 @@ func.func private @contraction_on_arm(%accumulator: i32, %input_unsigned: i1) ->
   %unsigned_result = func.call @requantize_rndnu(%accumulator, %used_scale) : (i32, f32) -> i32
   %signed_result = func.call @contraction(%accumulator) : (i32) -> i32
   %result = arith.select %input_unsigned, %unsigned_result, %signed_result : i32
+  return %result : i32
+}
+
+func.func @conv2d(%accumulator: i32, %transposed: i1) -> i32 {
+  %delegated = func.call @contraction_on_arm(%accumulator) : (i32) -> i32
+  %otherwise = func.call @"tflite-xnnpack.conv2d"(%accumulator) : (i32) -> i32
+  %result = arith.select %transposed, %otherwise, %delegated : i32
   return %result : i32
 }
 

@@ -166,6 +166,41 @@ CASES: dict[str, Callable[[], bytes]] = {
 WITHOUT_CONTRACT = frozenset({*MOVEMENT, *PLAIN, *REAL, *HYBRID})
 """Cases that mean the same by every contract."""
 
+OTHER_SUMS = frozenset(
+    {
+        "conv2d_float",
+        "conv3d_float",
+        "depthwise_conv2d_float",
+        "hard_swish_float",
+        "logistic_float",
+        "softmax_float",
+    }
+)
+"""Cases in float that LiteRT's optimized kernels and XNNPACK compute otherwise than its
+reference kernels, in another order or by another polynomial. By any contract qlower has
+the reference kernels' bits there."""
+
+OTHER_SUMS_OF_XNNPACK = OTHER_SUMS | {
+    "avg_pool2d_float",
+    "conv2d_float_grouped",
+    "exp_float",
+    "fully_connected_float",
+    "fully_connected_half",
+    "mean_float",
+    "sum_float",
+}
+"""The same for XNNPACK, which takes more layers in float."""
+
+REFUSED_BY_XNNPACK = frozenset(
+    {
+        "max_pool_other_scale",
+        "pad_other_scale",
+        "slice_other_scale",
+        "transpose_other_scale",
+    }
+)
+"""Cases that LiteRT doesn't run with its delegate, which takes them and then fails."""
+
 WITHOUT_REFERENCE_KERNEL = frozenset({"ceil_float", "elu", "round_float"})
 """Cases that LiteRT only has in its optimized kernels ("opt")."""
 

@@ -69,6 +69,17 @@ func.func @no_groups(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>) {
 !a = !quant.uniform<i8:f32, 0.5>
 !w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
 
+func.func @transposed_how(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>) {
+  // CHECK: error: qnn.conv2d: transposed "yes" is not true or false
+  %x = qnn.conv2d %0, %1 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], transposed = "yes"} : (tensor<1x9x9x4x!a>, tensor<2x3x3x4x!w>) -> tensor<1x7x7x2x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
+
 func.func @groups_of_input(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x1x!w>) {
   // CHECK: error: qnn.conv2d: groups 3 does not divide 4 input and 2 output channels
   %x = qnn.conv2d %0, %1 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], groups = 3} : (tensor<1x9x9x4x!a>, tensor<2x3x3x1x!w>) -> tensor<1x7x7x2x!a>

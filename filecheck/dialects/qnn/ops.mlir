@@ -23,8 +23,8 @@ func.func @conv2d(%x: tensor<1x4x16x2x!a>, %w: tensor<2x3x3x2x!w>, %g: tensor<2x
   %y = qnn.conv2d %x, %w, %b {stride = [1, 2], pad = [0, 0, 0, 0], dilation = [1, 1]}
      : (tensor<1x4x16x2x!a>, tensor<2x3x3x2x!w>, tensor<2xi32>) -> tensor<1x2x7x2x!b>
   // Without bias, and everything that is optional.
-  // CHECK-NEXT: qnn.conv2d %x, %g {stride = [1, 1], pad = [1, 2, 3, 4], dilation = [2, 3], groups = 2, activation = "relu6", contract = "fp32"} :
-  %z = qnn.conv2d %x, %g {stride = [1, 1], pad = [1, 2, 3, 4], dilation = [2, 3], groups = 2, activation = "relu6", contract = "fp32"}
+  // CHECK-NEXT: qnn.conv2d %x, %g {stride = [1, 1], pad = [1, 2, 3, 4], dilation = [2, 3], groups = 2, transposed = true, activation = "relu6", contract = "fp32"} :
+  %z = qnn.conv2d %x, %g {stride = [1, 1], pad = [1, 2, 3, 4], dilation = [2, 3], groups = 2, transposed = true, activation = "relu6", contract = "fp32"}
      : (tensor<1x4x16x2x!a>, tensor<2x3x3x1x!w>) -> tensor<1x3x17x2x!b>
   // A bias in real numbers.
   // CHECK-NEXT: qnn.conv2d %x, %w, %r {{{.*}}} : ({{.*}}, tensor<2xf32>) ->

@@ -14,6 +14,7 @@ from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
+    BoolAttr,
     Float32Type,
     IntegerAttr,
     IntegerType,
@@ -36,6 +37,7 @@ from ..types import element_type
 from .base import ActivatedOp, check_shape
 from .constraints import (
     Bias,
+    Boolean,
     Integer,
     Integers,
     Quantized,
@@ -70,6 +72,8 @@ class Conv2DOp(ConvolutionOp):
     * weight[o, kh, kw, i]`, where g is the group of output channel o.
 
     Padding counts as real 0. Weights are quantized per tensor or along dimension 0.
+    `transposed` tells contracts that the model has a transposed convolution here, whose
+    sums these are: a system's kernel for those may round otherwise.
 
     ```mlir
     %y = qnn.conv2d %x, %w, %b
@@ -87,6 +91,9 @@ class Conv2DOp(ConvolutionOp):
     result = result_def(QuantizedOrSums(rank=4))
 
     groups_attr = prop_def(Integer("groups"), IntegerAttr(1, i64), prop_name="groups")
+    transposed_attr = prop_def(
+        Boolean("transposed"), BoolAttr.from_bool(False), prop_name="transposed"
+    )
 
     def __init__(
         self,
@@ -99,6 +106,7 @@ class Conv2DOp(ConvolutionOp):
         pad: Sequence[int] = (0, 0, 0, 0),
         dilation: Sequence[int] = (1, 1),
         groups: int = 1,
+        transposed: bool = False,
         activation: str | None = None,
         contract: str | None = None,
     ):
@@ -110,6 +118,7 @@ class Conv2DOp(ConvolutionOp):
                 "pad": integers(pad),
                 "dilation": integers(dilation),
                 "groups": IntegerAttr(groups, i64),
+                "transposed": BoolAttr.from_bool(transposed),
                 "activation": keyword(activation),
                 "contract": keyword(contract),
             },
@@ -119,6 +128,11 @@ class Conv2DOp(ConvolutionOp):
     def groups(self) -> int:
         """Parts that the channels of input and output are split into."""
         return self.groups_attr.value.data
+
+    @property
+    def transposed(self) -> bool:
+        """Whether the model has a transposed convolution here."""
+        return bool(self.transposed_attr)
 
     def verify_(self) -> None:
         input, weight, result = (

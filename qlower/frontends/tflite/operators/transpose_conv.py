@@ -72,7 +72,7 @@ def import_transpose_conv(op: OperatorContext) -> None:
         stride=(1, 1),
         pad=(rows.before, rows.after, columns.before, columns.after),
         dilation=(1, 1),
-        groups=1,
+        transposed=True,
         activation=op.activation(),
     )
     value = op.emit(convolution, "blocks")
