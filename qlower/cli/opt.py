@@ -31,6 +31,7 @@ from qlower.diagnostics import QlowerError
 from qlower.model.printing import ExactPrinter, exact_module
 from qlower.passes import CompilerBug, pipeline_text
 from qlower.report.pass_table import pass_table
+from qlower.text.context import input_dialects
 from qlower.text.parsing import parse_module
 from qlower.text.pass_options import quote_options
 from qlower.text.verification import verify_module
@@ -97,11 +98,17 @@ class QlowerOptMain(xDSLOptMain):
         )
 
     def register_all_dialects(self) -> None:
-        super().register_all_dialects()
-        # The plug-in has done this already, unless qlower runs without installation.
-        for name, factory in QLOWER_UNIVERSE.all_dialects.items():
-            if name not in self.ctx.registered_dialect_names:
-                self.ctx.register_dialect(name, factory)
+        from xdsl.universe import Universe
+
+        # The plug-in has ours already, unless qlower runs without installation; what we
+        # read of upstream's takes the place of xDSL's.
+        dialects = {
+            **Universe.get_multiverse().all_dialects,
+            **QLOWER_UNIVERSE.all_dialects,
+            **input_dialects(),
+        }
+        for name, factory in dialects.items():
+            self.ctx.register_dialect(name, factory)
 
     def register_all_passes(self) -> None:
         super().register_all_passes()

@@ -98,6 +98,16 @@ func.func private @apply_scale_32(
   return %result : i32
 }
 
+// scale_helpers.tosac, apply_scale_16: the same of wider values and 16-bit multipliers. It is
+// called where a model is TOSA itself.
+func.func private @apply_scale_16(%x: i64, %multiplier: i32, %shift: i64) -> i32 {
+  %multiplier64 = arith.extsi %multiplier : i32 to i64
+  %product = arith.muli %x, %multiplier64 : i64
+  %scaled = fixed.shift_right %product, %shift {rounding = half_up} : i64
+  %result = arith.trunci %scaled : i64 to i32
+  return %result : i32
+}
+
 // RESCALE by `real` without its zero points, of values in [smallest, largest]. TFLite's
 // multiplier and exponent are TOSA's multiplier and 31 - shift.
 func.func private @rescale(
@@ -154,6 +164,12 @@ func.func @avg_pool2d(
     %input_scale: f32, %output_scale: f32) -> i32 {
   %same = arith.cmpf oeq, %input_scale, %output_scale : f32
   cf.assert %same, "input and output of an average differ in scale, which AVG_POOL2D doesn't provide for"
+  %result = func.call @average(%accumulator, %input_zero_point, %output_zero_point, %count) : (i32, i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func private @average(
+    %accumulator: i32, %input_zero_point: i32, %output_zero_point: i32, %count: i32) -> i32 {
   %one = arith.constant 1 : i32
   %c32 = arith.constant 32 : i32
   %count_less_1 = arith.subi %count, %one : i32

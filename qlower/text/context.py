@@ -37,6 +37,15 @@ def own_dialects() -> dict[str, Callable[[], Dialect]]:
     return lazy_table(OWN_DIALECTS)
 
 
+INPUT_DIALECTS = {"tosa": "qlower.dialects.tosa:TOSA"}
+"""Upstream's dialects that models come in, as far as we read them."""
+
+
+def input_dialects() -> dict[str, Callable[[], Dialect]]:
+    """Those dialects by name; each is imported when it is first used."""
+    return lazy_table(INPUT_DIALECTS)
+
+
 def make_context() -> Context:
     """A context that knows every dialect of ours; each is loaded when first used."""
     from xdsl.dialects import get_all_dialects
@@ -45,6 +54,7 @@ def make_context() -> Context:
     upstream = get_all_dialects()
     for name in UPSTREAM_DIALECTS:
         context.register_dialect(name, upstream[name])
-    for name, factory in own_dialects().items():
+    readable = own_dialects() | input_dialects()
+    for name, factory in readable.items():
         context.register_dialect(name, factory)
     return context

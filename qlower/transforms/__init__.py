@@ -20,6 +20,7 @@ PASSES = {
     "form-kernels": "qlower.transforms.form_kernels:FormKernelsPass",
     "fuse-layers": "qlower.transforms.fuse_layers:FuseLayersPass",
     "lower-qnn": "qlower.transforms.lower_qnn:LowerQnnPass",
+    "lower-tosa": "qlower.transforms.lower_tosa:LowerTosaPass",
     "match-signs": "qlower.transforms.match_signs:MatchSignsPass",
     "plan-memory": "qlower.transforms.plan_memory:PlanMemoryPass",
     "prove-epilogues": "qlower.transforms.prove_epilogues:ProveEpiloguesPass",

@@ -154,10 +154,10 @@ def lower_matmul(lowering: Lowering, op: qnn.MatMulOp) -> Sequence[SSAValue]:
     lhs = lowering.read(nest, op.lhs, (*batch, m, k))
     rhs = lowering.read(nest, op.rhs, (*batch, k, n))
     zero_points = [quantized_element(side.type).zero_point for side in (op.lhs, op.rhs)]
-    lhs = _centre(nest, lhs, np.array(zero_points[0], np.int32), ())
-    rhs = _centre(nest, rhs, np.array(zero_points[1], np.int32), ())
+    lhs = centre(nest, lhs, np.array(zero_points[0], np.int32), ())
+    rhs = centre(nest, rhs, np.array(zero_points[1], np.int32), ())
     init = lowering.emit.filled(result, i32, 0)
-    (accumulator,) = nest.reduce([init], _multiply_accumulate(nest, lhs, rhs))
+    (accumulator,) = nest.reduce([init], multiply_accumulate(nest, lhs, rhs))
     if qnn.gives_sums(op):
         return [accumulator]
     nest = Nest(lowering.emit, result)
@@ -201,16 +201,16 @@ def _accumulate(
     zero_points = weight_values["weight_zero_point"]
     if zero_points.ndim > 0:
         zero_points = zero_points.reshape(channels)
-    x = _centre(nest, x, input_values["input_zero_point"], ())
-    w = _centre(nest, w, zero_points, channel_loops)
+    x = centre(nest, x, input_values["input_zero_point"], ())
+    w = centre(nest, w, zero_points, channel_loops)
     init = initial_accumulator(
         lowering, op, nest.output_shape, channel_loops, np.zeros((), np.int32)
     )
-    (accumulator,) = nest.reduce([init], _multiply_accumulate(nest, x, w))
+    (accumulator,) = nest.reduce([init], multiply_accumulate(nest, x, w))
     return accumulator
 
 
-def _centre(
+def centre(
     nest: Nest, stored: SSAValue, zero_point: Array, loops: Sequence[int]
 ) -> SSAValue:
     """A stored integer less its zero point, which may vary along `loops`."""
@@ -222,7 +222,7 @@ def _centre(
     return nest.add(arith.SubiOp(stored, offset)).result
 
 
-def _multiply_accumulate(nest: Nest, a: SSAValue, b: SSAValue) -> Combine:
+def multiply_accumulate(nest: Nest, a: SSAValue, b: SSAValue) -> Combine:
     def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
         product = nest.add(arith.MuliOp(a, b)).result
         return [nest.add(arith.AddiOp(accumulators[0], product)).result]

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
-    IndexType,
     TensorType,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineConstantExpr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from qlower.contracts import Contract
 from qlower.contracts.values import position_values, rounding_values
 from qlower.dialects import fixed, qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
-from qlower.dialects.types import element_type, shape_of
+from qlower.dialects.types import shape_of
 from qlower.interp.values import Array, dtype_of
 from qlower.model.nests import (
     Emitter,
     Index,
     Nest,
     row_major_index,
-    scalar_constant,
 )
 from qlower.transforms.lower_qnn.inline_rule import inline_rule
-from qlower.transforms.reassociation import reassociation
+from qlower.transforms.tensors import pad, reshape
 
 ContractOf: TypeAlias = Callable[[Operation], Contract]
 
@@ -146,78 +142,8 @@ class Lowering:
         self, value: SSAValue, low: Sequence[int], high: Sequence[int], stored: int
     ) -> SSAValue:
         """`value` surrounded by the stored integer (`value` itself if by nothing)."""
-        if not any((*low, *high)):
-            return value
-        element = element_type(value.type)
-        shape = [
-            before + size + after
-            for before, size, after in zip(low, shape_of(value), high, strict=True)
-        ]
-        block = Block(arg_types=[IndexType()] * len(shape))
-        constant = scalar_constant(stored, element)
-        block.add_ops([constant, tensor.YieldOp(constant.result)])
-        result_type = TensorType(element, shape)
-        pad = tensor.PadOp(value, (), (), Region(block), low, high, result_type)
-        return self.emit.add(pad).result
+        return pad(self.emit, value, low, high, stored)
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         """A tensor of another shape with the elements of `value` in the same order."""
-        source, target = shape_of(value), tuple(shape)
-        if source == target:
-            return value
-        if not source or not target:
-            # xDSL's reshaping ops don't do scalars.
-            nest = Nest(self.emit, target)
-            first = [AffineConstantExpr(0)] * len(source)
-            return nest.build([nest.input(value, first)])[0]
-        if (groups := _grouping(source, target)) is not None:
-            return self._collapse(value, groups, target)
-        if (groups := _grouping(target, source)) is not None:
-            return self._expand(value, groups, target)
-        flat = (math.prod(source),)
-        collapsed = self._collapse(value, [range(len(source))], flat)
-        return self._expand(collapsed, [range(len(target))], target)
-
-    def _collapse(
-        self, value: SSAValue, groups: Groups, shape: Sequence[int]
-    ) -> SSAValue:
-        collapse = tensor.CollapseShapeOp(
-            operands=[value],
-            result_types=[TensorType(element_type(value.type), shape)],
-            properties={"reassociation": reassociation(groups)},
-        )
-        return self.emit.add(collapse).result
-
-    def _expand(
-        self, value: SSAValue, groups: Groups, shape: Sequence[int]
-    ) -> SSAValue:
-        type = TensorType(element_type(value.type), shape)
-        joined = reassociation(groups)
-        expand = tensor.ExpandShapeOp(value, (), joined, shape, type)
-        return self.emit.add(expand).result
-
-
-Groups: TypeAlias = Sequence[Sequence[int]]
-"""For each dimension of the smaller shape, the dimensions of the larger one."""
-
-
-def _grouping(large: Sequence[int], small: Sequence[int]) -> Groups | None:
-    """How runs of `large` dimensions multiply to `small` ones; None if they don't."""
-    groups: list[list[int]] = []
-    index = 0
-    for size in small:
-        group: list[int] = []
-        product = 1
-        while index < len(large) and (not group or product < size):
-            product *= large[index]
-            group.append(index)
-            index += 1
-        if product != size or not group:
-            return None
-        groups.append(group)
-    # What is left over must be of size 1, and joins the last group.
-    if any(size != 1 for size in large[index:]) or (index < len(large) and not groups):
-        return None if groups or any(size != 1 for size in large) else []
-    if groups:
-        groups[-1].extend(range(index, len(large)))
-    return groups
+        return reshape(self.emit, value, shape)

@@ -217,14 +217,22 @@ def _tap_counts(op: qnn.AvgPool2DOp) -> Array:
     """How many taps count for each (y, x, 1) of the result."""
     if op.count_include_pad:
         return np.array(math.prod(op.kernel), np.int32)
-    _, height, width, _ = shape_of(op.input)
-    _, rows, columns, _ = shape_of(op.result)
-    top, _, left, _ = op.pad
+    image, result = shape_of(op.input)[1:3], shape_of(op.result)[1:3]
+    return taps_inside(image, result, op.kernel, op.stride, op.pad)
 
-    def inside(count: int, stride: int, before: int, taps: int, size: int) -> Array:
-        first = np.arange(count) * stride - before
-        return np.minimum(first + taps, size) - np.maximum(first, 0)
 
-    vertical = inside(rows, op.stride[0], top, op.kernel[0], height)
-    horizontal = inside(columns, op.stride[1], left, op.kernel[1], width)
-    return np.outer(vertical, horizontal).astype(np.int32)[:, :, np.newaxis]
+def taps_inside(
+    image: Sequence[int],
+    result: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pad: Sequence[int],
+) -> Array:
+    """How many taps lie in the image, for each (y, x, 1) of the result."""
+
+    def inside(axis: int) -> Array:
+        first = np.arange(result[axis]) * strides[axis] - pad[2 * axis]
+        last = np.minimum(first + kernel[axis], image[axis])
+        return last - np.maximum(first, 0)
+
+    return np.outer(inside(0), inside(1)).astype(np.int32)[:, :, np.newaxis]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
@@ -14,10 +16,17 @@ def window_indices(
 ) -> tuple[AffineExpr, AffineExpr]:
     """Row and column of the padded image that loops y = 1, x = 2 and taps read."""
     dilation = op.dilation if isinstance(op, qnn.ConvolutionOp) else (1, 1)
+    return tap_indices(op.stride, dilation, kh, kw)
+
+
+def tap_indices(
+    strides: Sequence[int], dilation: Sequence[int], kh: int, kw: int
+) -> tuple[AffineExpr, AffineExpr]:
+    """The same of windows that move by `strides`, whose taps lie `dilation` apart."""
     row, column = (
         AffineDimExpr(loop) * stride + AffineDimExpr(tap) * step
         for loop, stride, tap, step in zip(
-            (1, 2), op.stride, (kh, kw), dilation, strict=True
+            (1, 2), strides, (kh, kw), dilation, strict=True
         )
     )
     return row, column

@@ -1,0 +1,129 @@
+"""The dialect `tosa`: TOSA 1.0 in the text of LLVM 22 and later, on integers.
+
+It is upstream's; what is here is the part that the pass lower-tosa lowers. An op's
+docstring has its meaning in short, the specification in pseudocode.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.tosa import NanModeAttr, RoundingModeAttr
+from xdsl.ir import Dialect
+
+from .base import ResizeMode as ResizeMode
+from .base import ResizeModeAttr, ShapeType
+from .base import TosaOp as TosaOp
+from .constants import ConstOp, ConstShapeOp, IdentityOp
+from .contraction import Conv2DOp, DepthwiseConv2DOp, MatMulOp
+from .contraction import ConvolutionOp as ConvolutionOp
+from .elementwise import (
+    AbsOp,
+    AddOp,
+    ArithmeticRightShiftOp,
+    BitwiseAndOp,
+    BitwiseNotOp,
+    BitwiseOrOp,
+    BitwiseXorOp,
+    CastOp,
+    ClampOp,
+    ClzOp,
+    EqualOp,
+    GreaterEqualOp,
+    GreaterOp,
+    IntDivOp,
+    LogicalAndOp,
+    LogicalLeftShiftOp,
+    LogicalNotOp,
+    LogicalOrOp,
+    LogicalRightShiftOp,
+    LogicalXorOp,
+    MaximumOp,
+    MinimumOp,
+    MulOp,
+    NegateOp,
+    RescaleOp,
+    SelectOp,
+    SubOp,
+    TableOp,
+)
+from .elementwise import ElementwiseOp as ElementwiseOp
+from .elementwise import ShiftOp as ShiftOp
+from .movement import (
+    ConcatOp,
+    GatherOp,
+    PadOp,
+    ReshapeOp,
+    ResizeOp,
+    ReverseOp,
+    SliceOp,
+    TileOp,
+    TransposeOp,
+)
+from .pooling import AvgPool2DOp, MaxPool2DOp
+from .pooling import PoolOp as PoolOp
+from .reduction import (
+    ArgMaxOp,
+    ReduceAllOp,
+    ReduceAnyOp,
+    ReduceMaxOp,
+    ReduceMinOp,
+    ReduceSumOp,
+)
+from .reduction import ReductionOp as ReductionOp
+
+TOSA = Dialect(
+    "tosa",
+    [
+        AbsOp,
+        AddOp,
+        ArgMaxOp,
+        ArithmeticRightShiftOp,
+        AvgPool2DOp,
+        BitwiseAndOp,
+        BitwiseNotOp,
+        BitwiseOrOp,
+        BitwiseXorOp,
+        CastOp,
+        ClampOp,
+        ClzOp,
+        ConcatOp,
+        ConstOp,
+        ConstShapeOp,
+        Conv2DOp,
+        DepthwiseConv2DOp,
+        EqualOp,
+        GatherOp,
+        GreaterEqualOp,
+        GreaterOp,
+        IdentityOp,
+        IntDivOp,
+        LogicalAndOp,
+        LogicalLeftShiftOp,
+        LogicalNotOp,
+        LogicalOrOp,
+        LogicalRightShiftOp,
+        LogicalXorOp,
+        MatMulOp,
+        MaxPool2DOp,
+        MaximumOp,
+        MinimumOp,
+        MulOp,
+        NegateOp,
+        PadOp,
+        ReduceAllOp,
+        ReduceAnyOp,
+        ReduceMaxOp,
+        ReduceMinOp,
+        ReduceSumOp,
+        RescaleOp,
+        ReshapeOp,
+        ResizeOp,
+        ReverseOp,
+        SelectOp,
+        SliceOp,
+        SubOp,
+        TableOp,
+        TileOp,
+        TransposeOp,
+    ],
+    [NanModeAttr, ResizeModeAttr, RoundingModeAttr, ShapeType],
+)

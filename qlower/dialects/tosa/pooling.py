@@ -1,0 +1,79 @@
+"""Pools over windows of an NHWC image."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, TypeAttribute
+from xdsl.dialects.tosa import NanMode, NanModeAttr
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from .base import Shape, TosaOp, check_rank, check_zero_point, sizes
+from .contraction import window_shape
+
+
+class PoolOp(TosaOp, ABC):
+    """A window of `kernel` moves over an image, padded by less than the window."""
+
+    kernel = prop_def(DenseArrayBase)
+    stride = prop_def(DenseArrayBase)
+    pad = prop_def(DenseArrayBase)
+
+    def result_shape(self) -> Shape:
+        batch, *image, channels = check_rank("input", self.operands[0], 4)
+        kernel, pad = sizes(self.kernel), sizes(self.pad)
+        window = window_shape(image, kernel, sizes(self.stride), pad)
+        for around, size in zip(pad, (kernel[0],) * 2 + (kernel[1],) * 2, strict=True):
+            if around >= size:
+                raise VerifyException(
+                    f"pad {around} is outside [0, {size}), the window's size"
+                )
+        return (batch, *window, channels)
+
+
+@irdl_op_definition
+class AvgPool2DOp(PoolOp):
+    """
+    Averages of what lies inside of the image, by RESCALE with a multiplier for `1 / n`.
+    """
+
+    name = "tosa.avg_pool2d"
+
+    SIGNATURES: ClassVar = ("i8 i8 i8 -> i8", "i16 i16 i16 -> i16")
+
+    input = operand_def(TensorType)
+    input_zp = operand_def(TensorType)
+    output_zp = operand_def(TensorType)
+
+    acc_type = prop_def(TypeAttribute)
+
+    output = result_def(TensorType)
+
+    def check(self) -> None:
+        if str(self.acc_type) != "i32":
+            raise VerifyException(f"acc_type {self.acc_type} is not i32")
+        check_zero_point("input_zp", self.input_zp)
+        check_zero_point("output_zp", self.output_zp)
+
+
+@irdl_op_definition
+class MaxPool2DOp(PoolOp):
+    """The largest elements that lie inside of the image."""
+
+    name = "tosa.max_pool2d"
+
+    SIGNATURES: ClassVar = ("i8 -> i8", "i16 -> i16")
+
+    input = operand_def(TensorType)
+
+    nan_mode = opt_prop_def(NanModeAttr, default_value=NanModeAttr(NanMode.PROPAGATE))
+
+    output = result_def(TensorType)

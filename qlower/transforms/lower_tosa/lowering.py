@@ -1,0 +1,122 @@
+"""The state of lowering one function of TOSA, and the steps that operations share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, LocationAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from qlower.contracts import Rule, load_contract
+from qlower.contracts.calls import value_name
+from qlower.contracts.products import EXACT
+from qlower.dialects.tosa.base import known_integers
+from qlower.dialects.types import element_type
+from qlower.interp.values import Array
+from qlower.model.nests import Emitter, Index, Nest
+from qlower.transforms.lower_qnn.inline_rule import inline_rule
+from qlower.transforms.lower_qnn.lowering import constant_of
+from qlower.transforms.tensors import reshape
+
+
+def signless(type: Attribute) -> Attribute:
+    """A type with integers that say nothing of a sign, as lowered code has them."""
+    if isa(type, TensorType[Attribute]):
+        return TensorType(signless(type.element_type), type.get_shape())
+    if isa(type, IntegerType):
+        return IntegerType(type.width.data)
+    return type
+
+
+def is_unsigned(value: SSAValue) -> bool:
+    """Whether a tensor's type says that its integers have no sign."""
+    return str(element_type(value.type)).startswith("u")
+
+
+@cache
+def tosa_function(name: str) -> Rule:
+    """A function of the contract `tosa`, which has the arithmetic of RESCALE."""
+    function = load_contract("tosa").function(name)
+    arguments = range(len(function.function_type.inputs))
+    values = [value_name(function, index) or "" for index in arguments]
+    return Rule(name, function, tuple(values), (EXACT,))
+
+
+class Lowering:
+    """Lowers the operations of one function, in order, into one block.
+
+    `emit` appends operations at the location of the layer at hand.
+    """
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self._values: dict[SSAValue, SSAValue] = {}
+
+    def begin(self, op: Operation, location: LocationAttr) -> None:
+        """Turn to the next operation."""
+        self.op = op
+        self.emit = Emitter(self._block, location)
+
+    def bind(self, source: SSAValue, lowered: SSAValue) -> None:
+        """Record the lowered form of a value."""
+        if lowered.name_hint is None:
+            lowered.name_hint = source.name_hint
+        self._values[source] = lowered
+
+    def __contains__(self, source: SSAValue) -> bool:
+        """Whether a value is one of the function's own, so that it has been lowered."""
+        return source in self._values
+
+    def value(self, source: SSAValue) -> SSAValue:
+        """The lowered form of a value."""
+        return self._values[source]
+
+    def constant(self, source: SSAValue) -> Array | None:
+        """The elements of a constant operand; None if it is computed."""
+        return constant_of(self.value(source))
+
+    def read(self, nest: Nest, source: SSAValue, indices: Sequence[Index]) -> SSAValue:
+        """An element of an operand; where all are the same, a constant of the nest."""
+        known = self.constant(source)
+        if known is not None and known.size == 1:
+            return nest.constant(known.reshape(()), element_type(source.type))
+        return nest.input(self.value(source), indices)
+
+    def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """A tensor of another shape, at once where its elements are known."""
+        known = constant_of(value)
+        if known is None or tuple(shape) == known.shape:
+            return reshape(self.emit, value, shape)
+        return self.emit.constant(known.reshape(shape), element_type(value.type))
+
+    def inline(
+        self,
+        nest: Nest,
+        name: str,
+        runtime: Mapping[str, SSAValue],
+        constants: Mapping[str, Array],
+    ) -> SSAValue:
+        """What a function of the contract `tosa` gives at each iteration."""
+        (result,) = inline_rule(tosa_function(name), runtime, constants, nest)
+        return result
+
+
+def known_number(name: str, value: SSAValue) -> int:
+    """The one number of an operand that is a constant."""
+    (number,) = known_integers(name, value)
+    return number
+
+
+def array(number: int, dtype: type[np.generic] = np.int32) -> Array:
+    """A number as a rule takes it."""
+    return np.array(number, dtype)
+
+
+def keep(lowering: Lowering, op: Operation) -> Sequence[SSAValue]:
+    """A copy of an operation that isn't TOSA's, on the lowered values."""
+    used = {operand for inner in op.walk() for operand in inner.operands}
+    lowered = {value: lowering.value(value) for value in used if value in lowering}
+    return lowering.emit.add(op.clone(lowered)).results

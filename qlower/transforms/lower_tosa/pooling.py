@@ -1,0 +1,81 @@
+"""Pools: sums of what lies in the image, then an average by RESCALE; or maxima."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i32
+from xdsl.ir import BlockArgument, SSAValue
+
+from qlower.dialects import tosa
+from qlower.dialects.tosa.base import sizes
+from qlower.dialects.types import element_type, integer_range, shape_of
+from qlower.interp.values import integer_width
+from qlower.model.nests import Nest
+from qlower.transforms.lower_qnn.pooling import taps_inside
+from qlower.transforms.lower_qnn.window import tap_indices
+from qlower.transforms.lower_tosa.lowering import Lowering, array, known_number
+from qlower.transforms.lower_tosa.rescale import narrow
+from qlower.transforms.tensors import pad
+
+
+def lower_avg_pool2d(lowering: Lowering, op: tosa.AvgPool2DOp) -> SSAValue:
+    """Sums of stored integers, loops (n, y, x, c | kh, kw), then the average."""
+    nest = _window(lowering, op)
+    stored = _image(lowering, op, nest, 0)
+    wide = nest.add(arith.ExtSIOp(stored, i32)).result
+    shape = shape_of(op.output)
+    init = lowering.emit.filled(shape, i32, 0)
+    (total,) = nest.reduce([init], nest.adding(wide))
+    nest = Nest(lowering.emit, shape)
+    image, kernel = shape_of(op.input)[1:3], sizes(op.kernel)
+    counts = taps_inside(image, shape[1:3], kernel, sizes(op.stride), sizes(op.pad))
+    element = element_type(op.output.type)
+    low, high = integer_range(integer_width(element))
+    average = lowering.inline(
+        nest,
+        "average",
+        {"accumulator": nest.input(total, range(4))},
+        {
+            "count": counts,
+            "input_zero_point": array(known_number("input_zp", op.input_zp)),
+            "output_zero_point": array(known_number("output_zp", op.output_zp)),
+            "output_min": array(low),
+            "output_max": array(high),
+        },
+    )
+    return nest.build([narrow(nest, average, element)])[0]
+
+
+def lower_max_pool2d(lowering: Lowering, op: tosa.MaxPool2DOp) -> SSAValue:
+    """The largest element, loops (n, y, x, c | kh, kw)."""
+    element = element_type(op.output.type)
+    least, _ = integer_range(integer_width(element))
+    nest = _window(lowering, op)
+    stored = _image(lowering, op, nest, least)
+
+    def larger(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        return [nest.add(arith.MaxSIOp(accumulators[0], stored)).result]
+
+    init = lowering.emit.filled(shape_of(op.output), element, least)
+    return nest.reduce([init], larger)[0]
+
+
+def _window(lowering: Lowering, op: tosa.PoolOp) -> Nest:
+    """Loops over the result and the window, whose trip counts no tensor gives."""
+    bounds = (*shape_of(op.results[0]), *sizes(op.kernel))
+    nest = Nest(lowering.emit, bounds, reductions=2)
+    nest.window((4, 5))
+    return nest
+
+
+def _image(
+    lowering: Lowering, op: tosa.PoolOp, nest: Nest, around: int
+) -> BlockArgument:
+    """An element of the image, or of what is around it."""
+    top, bottom, left, right = sizes(op.pad)
+    image = lowering.value(op.operands[0])
+    padded = pad(lowering.emit, image, (0, top, left, 0), (0, bottom, right, 0), around)
+    row, column = tap_indices(sizes(op.stride), (1, 1), 4, 5)
+    return nest.input(padded, (0, row, column, 3))
