@@ -159,7 +159,12 @@ class Compilation:
     ) -> ModelInterpreter:
         """The model in the reference interpreter, at one of its levels; `load` finds
         contracts by name at the qnn level."""
+        from qlower.model.layers import has_dialect
+
         match at:
+            case "qnn" if has_dialect(self.qnn, "tosa"):
+                # What TOSA means is what it is lowered to; no contract says more.
+                at, module = "arith", self.arith
             case "qnn":
                 module = self.qnn
             case "arith":

@@ -1,6 +1,7 @@
 """From the qnn level down to native code: the one place that says which pass follows.
 
 qnn --lower-qnn--> arith
+tosa --lower-tosa--> arith
 arith --set-target, form-kernels, prove-epilogues, fuse-layers, tabulate-functions,
 match-signs, plan-memory, schedule-contractions--> kernel
 kernel --> LLVM IR, object
@@ -20,6 +21,7 @@ from qlower.diagnostics import LOGGER, QlowerError, warn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.float_environment import default_floats
+from qlower.model.layers import has_dialect
 from qlower.passes import Observer, apply_passes
 from qlower.transforms import get_all_passes
 
@@ -67,8 +69,20 @@ def arith_passes(module: ModuleOp, contract: str | None) -> list[ModulePass]:
 
     if contract is not None:
         load_contract(contract)  # refuse an unknown one here, not at the first layer
+    above: list[ModulePass] = []
+    if has_dialect(module, "tosa"):
+        from qlower.transforms.lower_tosa import LowerTosaPass
+
+        if contract is not None:
+            raise QlowerError(
+                f"contract {contract} can't be applied: TOSA states its own arithmetic",
+                help="the rounding of every rescaling stands in the model itself",
+            )
+        above.append(LowerTosaPass())
+    if _is_quantized(module):
+        above.append(LowerQnnPass(contract=contract))
     return [
-        *([LowerQnnPass(contract=contract)] if _is_quantized(module) else []),
+        *above,
         CanonicalizePass(),
         CommonSubexpressionElimination(),
         DeadCodeElimination(),

@@ -13,7 +13,7 @@ from qlower.diagnostics import QlowerError
 from qlower.model import Model
 from qlower.model.cut import computed_names, cut_module
 from qlower.model.entry import name_tensors
-from qlower.model.layers import name_layers
+from qlower.model.layers import has_dialect, name_layers
 from qlower.text.parsing import parse_file, parse_module
 from qlower.text.verification import verify_module
 
@@ -54,19 +54,28 @@ def load(
         from qlower.frontends.onnx import import_onnx
 
         return _named(import_onnx(file, name=str(file), options=options), file)
-    return _with_options(_named(parse_file(file), file), options)
+    return _of_text(parse_file(file), file, options)
 
 
 def load_text(text: bytes, name: str, options: ImportOptions) -> Model:
     """Read a model from MLIR text; `name` stands for a file in locations."""
     module = parse_module(text, name)
     verify_module(module)
-    return _with_options(_named(module, None), options)
+    return _of_text(module, None, options)
 
 
 def as_model(model: ModelOrPath) -> Model:
     """The model itself, loaded if it is a path."""
     return model if isinstance(model, Model) else load(model)
+
+
+def _of_text(module: ModuleOp, file: Path | None, options: ImportOptions) -> Model:
+    """The model of a module that was verified."""
+    if has_dialect(module, "tosa"):
+        from qlower.frontends.tosa import complete_tosa
+
+        complete_tosa(module, options)
+    return _with_options(_named(module, file), options)
 
 
 def _named(module: ModuleOp, file: Path | None) -> Model:

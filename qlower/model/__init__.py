@@ -86,6 +86,6 @@ class Model:
         from qlower.model.layers import layers
         from qlower.report.table import counted
 
-        kinds = Counter(op.name.removeprefix("qnn.") for op in layers(self.module))
+        kinds = Counter(op.name.split(".")[-1] for op in layers(self.module))
         each = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common())
         return f"{counted(kinds.total(), 'layer')}{each and f': {each}'}"

@@ -30,6 +30,11 @@ from qlower.model.entry import main_function, signature_of
 from qlower.model.names import short_names
 
 
+def has_dialect(module: ModuleOp, name: str) -> bool:
+    """Whether an operation of a dialect stands in a module."""
+    return any(op.dialect_name() == name for op in module.walk())
+
+
 def layers(module: ModuleOp) -> Iterator[Operation]:
     """The operations of the entry function that compute something, in order."""
     for op in main_function(module).body.block.ops:

@@ -175,7 +175,7 @@ def _layer(number: int, op: Operation, epilogue: Proof | None) -> LayerStatistic
         number,
         layer_name(op) or "",
         full_name(op) or "",
-        op.name.removeprefix("qnn."),
+        op.name.split(".")[-1],
         tuple(describe(value.type) for value in computed),
         tuple(describe(value.type) for value in op.results),
         accumulator_range(op),

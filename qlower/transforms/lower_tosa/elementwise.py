@@ -100,13 +100,15 @@ def _multiply(nest: Nest, op: tosa.MulOp, elements: list[SSAValue]) -> SSAValue:
 
 
 def _shift(nest: Nest, op: tosa.ShiftOp, elements: list[SSAValue]) -> SSAValue:
-    """A shift by fewer places than there are bits: what TOSA calls unpredictable is the
-    widest one."""
+    """A shift by a number of places that there are; others, which TOSA calls
+    unpredictable, are brought into the range."""
     x, places = elements
     assert isinstance(x.type, IntegerType)
     if constant_integers(op.input2) is None:
+        none = nest.add(scalar_constant(0, x.type)).result
         most = nest.add(scalar_constant(x.type.bitwidth - 1, x.type)).result
-        places = nest.add(arith.MinUIOp(places, most)).result
+        places = nest.add(arith.MaxSIOp(places, none)).result
+        places = nest.add(arith.MinSIOp(places, most)).result
     match op:
         case tosa.LogicalLeftShiftOp():
             return nest.add(arith.ShLIOp(x, places)).result
