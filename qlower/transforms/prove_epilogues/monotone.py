@@ -48,6 +48,9 @@ _OF_TWO_OPERANDS = (
 )
 """Non-decreasing in both."""
 
+_BELOW, _ABOVE = (2, 3), (4, 5)
+"""Predicates of signed comparisons that hold up to a bound, and from one on."""
+
 _EXACT: Mapping[type[Operation], Callable[[Array, Array], Array]] = {
     arith.AddiOp: np.add,
     arith.SubiOp: np.subtract,
@@ -81,13 +84,37 @@ def non_decreasing(
             continue
         depends = [v in dependent for v in op.operands]
         dependent.update(op.results)
-        if (
+        if isinstance(op, arith.SelectOp):
+            if _steps_up(op, proved, dependent, ends):
+                proved.add(op.result)
+        elif (
             all(v in proved for v in op.operands if v in dependent)
             and keeps_order(op, depends, ends)
             and np.isfinite(ends[op.results[0]]).all()
         ):
             proved.update(op.results)
     return proved
+
+
+def _steps_up(
+    op: arith.SelectOp, proved: set[SSAValue], dependent: set[SSAValue], ends: Values
+) -> bool:
+    """Whether `op` chooses by a bound of a non-decreasing number between two constants,
+    of which the one above the bound isn't smaller."""
+    comparison = op.cond.owner
+    if not isinstance(comparison, arith.CmpiOp):
+        return False
+    predicate = comparison.predicate.value.data
+    if predicate not in _BELOW + _ABOVE:
+        return False
+    below, above = op.lhs, op.rhs
+    if predicate in _ABOVE:
+        below, above = above, below
+    return (
+        comparison.lhs in proved
+        and dependent.isdisjoint((comparison.rhs, below, above))
+        and bool(np.all(np.less_equal(ends[below], ends[above])))
+    )
 
 
 def keeps_order(op: Operation, depends: Sequence[bool], ends: Values) -> bool:
