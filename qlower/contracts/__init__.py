@@ -82,13 +82,6 @@ class Contract:
         """The contract that this one is based on; a base of steps alone is none."""
         return self.base if self.base is not None and self.base.rules else None
 
-    def function(self, name: str) -> FuncOp:
-        """The function of that name, a rule's or a helper."""
-        for op in self.module.body.ops:
-            if isinstance(op, FuncOp) and op.sym_name.data == name:
-                return op
-        raise KeyError(name)
-
     def rule(self, name: str) -> Rule:
         """The rule of that name; a `QlowerError` if the contract doesn't define it."""
         found = self.rules.get(name)

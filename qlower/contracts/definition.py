@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
+from qlower.contracts.calls import value_name
 from qlower.contracts.outline import Outline, functions_of
+from qlower.contracts.products import EXACT
 from qlower.contracts.reading import Functions, Rule, read_functions
 
 
@@ -50,6 +53,18 @@ class Definition:
         if self.base is None:
             return read_functions(own)
         return read_functions(own, self.base.name, self.base.part(names))
+
+    def function(self, name: str) -> Rule:
+        """A function, which may be a helper, of a contract that comes with qlower."""
+        module = self.part(functions_of(name, self.outlines)).module
+        (function,) = (
+            op
+            for op in module.body.ops
+            if isinstance(op, FuncOp) and op.sym_name.data == name
+        )
+        arguments = range(len(function.function_type.inputs))
+        values = tuple(value_name(function, index) or "" for index in arguments)
+        return Rule(name, function, values, (EXACT,))
 
 
 class _Rules(Mapping[str, Rule]):

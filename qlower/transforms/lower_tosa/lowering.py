@@ -11,8 +11,6 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from qlower.contracts import Rule, load_contract
-from qlower.contracts.calls import value_name
-from qlower.contracts.products import EXACT
 from qlower.dialects.tosa.base import known_integers
 from qlower.dialects.types import element_type
 from qlower.interp.values import Array
@@ -39,10 +37,7 @@ def is_unsigned(value: SSAValue) -> bool:
 @cache
 def tosa_function(name: str) -> Rule:
     """A function of the contract `tosa`, which has the arithmetic of RESCALE."""
-    function = load_contract("tosa").function(name)
-    arguments = range(len(function.function_type.inputs))
-    values = [value_name(function, index) or "" for index in arguments]
-    return Rule(name, function, tuple(values), (EXACT,))
+    return load_contract("tosa").definition.function(name)
 
 
 class Lowering:
