@@ -39,6 +39,10 @@ def check_model(path: Path, options: ImportOptions) -> Checked:
             from qlower.frontends.onnx import check_onnx
 
             return Checked(file, tuple(check_onnx(file, options)))
+        if file.suffix == ".pt2":
+            from qlower.frontends.pt2 import check_pt2
+
+            return Checked(file, tuple(check_pt2(file, options)))
         load(file, shapes=options.shapes, outputs=options.outputs, qdq=options.qdq)
     except QlowerError as error:
         return Checked(path, (error,))

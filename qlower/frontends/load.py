@@ -30,7 +30,7 @@ def load(
     outputs: Sequence[str] = (),
     qdq: str = INTEGER,
 ) -> Model:
-    """Read a model from an `.mlir`, `.tflite` or `.onnx` file.
+    """Read a model from an `.mlir`, `.tflite`, `.onnx` or `.pt2` file.
 
     `shapes` fixes inputs, by name, whose shapes the file leaves open; what isn't given
     is 1. `outputs` cuts the model: it then returns these tensors, by their names in the
@@ -54,6 +54,10 @@ def load(
         from qlower.frontends.onnx import import_onnx
 
         return _named(import_onnx(file, name=str(file), options=options), file)
+    if file.suffix == ".pt2":
+        from qlower.frontends.pt2 import import_pt2
+
+        return _named(import_pt2(file, name=str(file), options=options), file)
     return _of_text(parse_file(file), file, options)
 
 

@@ -7,14 +7,15 @@ from pathlib import Path
 
 from qlower.diagnostics import QlowerError
 
-SUFFIXES = (".mlir", ".tflite", ".onnx")
+SUFFIXES = (".mlir", ".tflite", ".onnx", ".pt2")
 """The kinds of models that are read."""
 
 KNOWN_UNSUPPORTED = {
     ".mlirbc": "MLIR bytecode can't be read; print it as text with mlir-opt first",
     **dict.fromkeys(
-        (".pt", ".pt2", ".pth"),
-        "PyTorch models can't be read; torch.onnx.export writes an .onnx file",
+        (".pt", ".pth"),
+        "pickles, which can run any code, are not read; torch.export.save writes a"
+        " .pt2 file, torch.onnx.export an .onnx file",
     ),
 }
 
@@ -31,6 +32,6 @@ def check_model_path(path: str | PathLike[str]) -> Path:
     if file.suffix not in SUFFIXES:
         raise QlowerError(
             f"{file}: unknown kind of model {file.suffix or '(no suffix)'!r}",
-            help="models are .mlir, .tflite or .onnx files",
+            help="models are .mlir, .tflite, .onnx or .pt2 files",
         )
     return file

@@ -267,7 +267,7 @@ def test_models_that_cannot_be_read(capsys: Capture):
     for name, message in {
         "folder.mlir": "cannot read folder.mlir: it is a directory",
         "net.onnx": "net.onnx:0:0: error: not an ONNX file",
-        "net.pt2": "PyTorch models can't be read; torch.onnx.export writes",
+        "net.pt": "pickles, which can run any code, are not read",
         "net.xyz": "unknown kind of model '.xyz'",
         "missing.mlir": "cannot read missing.mlir: no such file",
         "empty.mlir": "empty.mlir:1:1: error: there is no MLIR text",

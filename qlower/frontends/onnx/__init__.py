@@ -16,12 +16,35 @@ from xdsl.dialects.builtin import ModuleOp
 from qlower.diagnostics import QlowerError
 from qlower.files.journal import read_file
 
-from ..import_options import ImportOptions
-from .importer import build_module, find_problems
+from ..import_options import AS_WRITTEN, ImportOptions
+from .fusing import fuse
+from .graph import Graph, Node
+from .importer import Framework, Reading, build_module, find_problems
+from .operators import IMPORTERS
 from .reader import read_model
+from .remarks import remarks, session_of
 from .schema import Model
+from .simplifying import fold_quantized
 
 __all__ = ["check_onnx", "import_onnx"]
+
+
+def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
+    session = session_of(graph, options.qdq)
+    unfused: dict[Node, str] = {}
+    if options.qdq == AS_WRITTEN:
+        fold_quantized(graph)
+    else:
+        unfused = fuse(graph, options.qdq)
+    return Reading("onnxruntime", unfused, lambda: remarks(graph, unfused, session))
+
+
+ONNX_RUNTIME = Framework(
+    IMPORTERS,
+    _read_graph,
+    "the model isn't quantized: do that first, such as by"
+    " onnxruntime.quantization.quantize_static",
+)
 
 
 def import_onnx(
@@ -37,12 +60,14 @@ def import_onnx(
     when the file can't be read, is damaged, or has something that is not supported; the
     message names node, operand, value and the legal range.
     """
-    return build_module(_read(path_or_bytes, name), options or ImportOptions())
+    return build_module(
+        _read(path_or_bytes, name), options or ImportOptions(), ONNX_RUNTIME
+    )
 
 
 def check_onnx(path: Path, options: ImportOptions) -> list[QlowerError]:
     """Everything that keeps `import_onnx` from reading a file."""
-    return find_problems(_read(path, str(path)), options)
+    return find_problems(_read(path, str(path)), options, ONNX_RUNTIME)
 
 
 def _read(path_or_bytes: str | Path | bytes, name: str) -> Model:

@@ -54,6 +54,7 @@ class Node:
     attributes: Mapping[str, AttributeValue] = field(
         default_factory=dict[str, AttributeValue]
     )
+    spelled: str = ""
 
     @staticmethod
     def of(source: SourceNode) -> Node:
@@ -65,11 +66,14 @@ class Node:
             list(source.inputs),
             list(source.outputs),
             source.attributes,
+            source.spelled,
         )
 
     @property
     def operator(self) -> str:
-        """The operator's name, with a domain that isn't ONNX's own."""
+        """The operator's name in the file, with a domain that isn't ONNX's own."""
+        if self.spelled:
+            return self.spelled
         return f"{self.domain}.{self.kind}" if self.domain else self.kind
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
@@ -11,48 +13,69 @@ from qlower.diagnostics import QlowerError, printable_path
 from qlower.dialects.qnn.attributes import CONTRACT, REMARKS
 from qlower.model.names import short_names
 
-from ..import_options import AS_WRITTEN, ImportOptions, unknown_output
+from ..import_options import ImportOptions, unknown_output
 from ..orders import identity
 from ..site import Site
 from ..values import Element, FunctionBuilder, Place, Value
 from .context import OTHER_STORED_TYPES, PLAIN_TYPES, STORED_TYPES, NodeContext
 from .entry import Entry
 from .folding import fold, is_folded
-from .fusing import REWRITTEN, SEVERAL_RESULTS, fuse
+from .fusing import REWRITTEN, SEVERAL_RESULTS
 from .graph import Graph, Node, hoist_constants
-from .operators import IMPORTERS
 from .quantizations import find_quantization
-from .remarks import remarks, session_of
 from .schema import Model, Port, SourceNode
-from .simplifying import fold_quantized
 
 SMALLEST_BUDGET = 1 << 14
 OPERATION_COST = 8
 """Work is charged against the bytes of the file, or this many where it is smaller: so
 many for an operation, and one for each scale of an axis."""
 
-UNQUANTIZED = (
-    "the model isn't quantized: do that first, such as by"
-    " onnxruntime.quantization.quantize_static"
-)
-
 MAX_RANK = 8
 MAX_ELEMENTS = 1 << 30
 
 
-def build_module(model: Model, options: ImportOptions) -> ModuleOp:
+@dataclass(frozen=True)
+class Reading:
+    """How a framework runs a graph: after whose contract, and what stays real, and why.
+
+    `remarks` tells a user of that, when the graph is all imported.
+    """
+
+    contract: str
+    unfused: Mapping[Node, str]
+    remarks: Callable[[], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Framework:
+    """Whose graph is imported.
+
+    `read` rewrites the graph to what the framework makes of it. Models that aren't
+    quantized are refused with the help of `unquantized`.
+    """
+
+    importers: Mapping[tuple[str, str], Entry]
+    read: Callable[[Graph, ImportOptions], Reading]
+    unquantized: str
+
+
+def build_module(
+    model: Model, options: ImportOptions, framework: Framework
+) -> ModuleOp:
     """The model as a module with one function, `main`."""
-    return _GraphImporter(model, options).build()
+    return _GraphImporter(model, options, framework).build()
 
 
-def find_problems(model: Model, options: ImportOptions) -> list[QlowerError]:
+def find_problems(
+    model: Model, options: ImportOptions, framework: Framework
+) -> list[QlowerError]:
     """Everything that keeps the model from being imported.
 
     Of what depends on an operator that isn't supported, its kind is looked at only.
     """
     problems: list[QlowerError] = []
     try:
-        _GraphImporter(model, options).build(problems)
+        _GraphImporter(model, options, framework).build(problems)
     except QlowerError as error:
         problems.append(error)
     return problems
@@ -61,11 +84,13 @@ def find_problems(model: Model, options: ImportOptions) -> list[QlowerError]:
 class _GraphImporter:
     """The function under construction: the values so far, by their names."""
 
-    def __init__(self, model: Model, options: ImportOptions) -> None:
+    def __init__(
+        self, model: Model, options: ImportOptions, framework: Framework
+    ) -> None:
         self.model = model
         self.options = options
+        self.framework = framework
         self.qdq = options.qdq
-        self.unfused: dict[Node, str] = {}
         self.site = Site(model.filename, 0, "model")
         self.budget = max(model.size, SMALLEST_BUDGET)
         self.check_names()
@@ -88,11 +113,8 @@ class _GraphImporter:
         if self.options.outputs:
             graph.needed()
         hoist_constants(graph, list(graph.nodes))
-        session = session_of(graph, self.qdq)
-        if self.qdq == AS_WRITTEN:
-            fold_quantized(graph)
-        else:
-            self.unfused = fuse(graph, self.qdq)
+        reading = self.framework.read(graph, self.options)
+        self.unfused = reading.unfused
         graph.needed()
         names = [self.argument(port) for port in model.inputs if self.is_kept(port)]
         for node in graph.ordered():
@@ -109,10 +131,11 @@ class _GraphImporter:
         outputs = [(name, self.returned(name)) for name in graph.outputs]
         module = self.builder.module(names, outputs, self.site.location)
         source = printable_path(PurePath(model.filename).name)
-        module.attributes[CONTRACT] = StringAttr("onnxruntime")
+        module.attributes[CONTRACT] = StringAttr(reading.contract)
         module.attributes["qnn.source"] = StringAttr(source)
-        told = remarks(graph, self.unfused, session)
-        module.attributes[REMARKS] = ArrayAttr(StringAttr(remark) for remark in told)
+        module.attributes[REMARKS] = ArrayAttr(
+            StringAttr(remark) for remark in reading.remarks()
+        )
         return module
 
     def check_names(self) -> None:
@@ -234,13 +257,15 @@ class _GraphImporter:
 
     def importer_of(self, node: Node) -> Entry:
         """The entry of the table of operators, or an error that says why none is."""
-        found = IMPORTERS.get((node.domain, node.kind))
+        found = self.framework.importers.get((node.domain, node.kind))
         if found is not None:
             return found
         message = "this operator is not supported"
         if (reason := self.unfused.get(node)) is not None:
             message = f"it stays real: {reason}; real numbers are not supported here"
-        way_out = self.way_out(node) if self.is_quantized else UNQUANTIZED
+        way_out: str | None = self.framework.unquantized
+        if self.is_quantized:
+            way_out = self.way_out(node)
         raise NodeContext(self, node).error(message, help=way_out)
 
     def import_node(self, node: Node) -> None:

@@ -37,7 +37,10 @@ AttributeValue = (
 
 @dataclass(frozen=True, eq=False)
 class SourceNode:
-    """One node; an input that isn't given has the name ""."""
+    """One node; an input that isn't given has the name "".
+
+    `spelled` is what the file calls the operator, where that isn't domain and kind.
+    """
 
     index: int
     domain: str
@@ -46,6 +49,7 @@ class SourceNode:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: Mapping[str, AttributeValue]
+    spelled: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ def convolution(
     quantization: Callable[[int], QuantizedType],
     bias: SSAValue | None,
     result: Element,
+    activation: str = "",
 ) -> tuple[qnn.Conv2DOp | qnn.DepthwiseConv2DOp, Window]:
     """The operation that the node's attributes ask for, and its window.
 
@@ -81,6 +82,7 @@ def convolution(
             stride=window.stride,
             pad=window.pad,
             dilation=window.dilation,
+            activation=activation or None,
         )
     else:
         operation = qnn.Conv2DOp(
@@ -92,6 +94,7 @@ def convolution(
             pad=window.pad,
             dilation=window.dilation,
             groups=groups,
+            activation=activation or None,
         )
     return operation, window
 

@@ -35,7 +35,8 @@ def _import_binary(
     )
     lhs, rhs = (expanded(node, value, order) for value in (lhs, rhs))
     type = node.typed(node.quantization(6, 7), shape, order)
-    operation = binary(lhs.ssa, rhs.ssa, type)
+    activation = node.text("activation", "") or None
+    operation = binary(lhs.ssa, rhs.ssa, type, activation=activation)
     node.finish(operation, replace(lhs, order=order))
 
 

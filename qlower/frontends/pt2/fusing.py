@@ -1,0 +1,174 @@
+"""Which calls of a quantized program run on integers, and as what.
+
+PT2E leaves operators real, with quantize_per_tensor and dequantize_per_tensor between
+them. Who runs the program decides which groups of them become one operator: the
+lowering for x86 fuses convolutions and linear layers (torchao/quantization/pt2e/
+lowering.py), the delegate XNNPACK of ExecuTorch sums, products and means as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..onnx.bounds import bounds, is_redundant
+from ..onnx.graph import MICROSOFT, Graph, Node
+from ..onnx.rewriting import separate_dequantizers
+from ..onnx.simplifying import remove_identities
+from ..qdq import Group, find_group, open_result
+from .translating import TORCH
+
+CONTRACTIONS = ("Conv", "Linear")
+
+
+@dataclass(frozen=True)
+class Executor:
+    """Who runs a program.
+
+    `fuses_bounds` says whether bounds belong to the group of the operator before them.
+    Where they don't, a bound of [0, 6] may be taken for one if the zero point is 0:
+    then it makes no difference. `fused` are the other operators on integers.
+    """
+
+    contract: str
+    reason: str
+    fuses_bounds: bool
+    fused: Mapping[str, tuple[str, str]]
+
+
+INDUCTOR = Executor(
+    "pytorch-inductor",
+    "activations are uint8, as X86InductorQuantizer has them",
+    fuses_bounds=False,
+    fused={},
+)
+XNNPACK = Executor(
+    "xnnpack",
+    "activations are int8, as XNNPACKQuantizer has them",
+    fuses_bounds=True,
+    fused={
+        "Add": (MICROSOFT, "QLinearAdd"),
+        "Mul": (MICROSOFT, "QLinearMul"),
+        "AdaptiveAveragePool": (TORCH, "AdaptiveAveragePool"),
+        "Mean": (TORCH, "Mean"),
+    },
+)
+
+
+def find_executor(graph: Graph) -> Executor:
+    """Who the quantizer had in mind, by the type of the first activation."""
+    for node in graph.nodes:
+        if graph.is_quantize(node):
+            is_signed = graph.stored_type(node) == "INT8"
+            return XNNPACK if is_signed else INDUCTOR
+    return INDUCTOR
+
+
+def fuse(graph: Graph, executor: Executor) -> dict[Node, str]:
+    """Replace groups by operators on integers; gives why others stay real."""
+    remove_identities(graph)
+    separate_dequantizers(graph)
+    unfused: dict[Node, str] = {}
+    for node in list(graph.nodes):
+        if node.domain == TORCH and node.kind in CONTRACTIONS:
+            problem = _fuse_contraction(graph, node, executor)
+        elif node.kind in executor.fused:
+            problem = _fuse_closed(graph, node, executor)
+        else:
+            continue
+        if problem is not None:
+            unfused[node] = problem
+    graph.needed()
+    return unfused
+
+
+def _fuse_contraction(graph: Graph, node: Node, executor: Executor) -> str | None:
+    """A convolution or linear layer whose operands are dequantized; its result may be
+    quantized, or stay real."""
+    group = find_group(graph, node)
+    for number, what in ((0, "input"), (1, "weights")):
+        if number not in group.dequantizers:
+            return f"its {what} are not quantized"
+    operands = [
+        *_operand(group.dequantizers[0]),
+        *_operand(group.dequantizers[1]),
+        node.inputs[2],
+    ]
+    attributes = dict(node.attributes)
+    activation = _activation(graph, group, executor)
+    outputs = node.outputs
+    if activation is not None and open_result(graph, group) is None:
+        operands += _operand(group.quantizers[0])[1:]
+        outputs = group.quantizers[0].outputs
+        if activation:
+            attributes["activation"] = activation
+        _remove(graph, group)
+    else:
+        graph.remove(node)
+    kind = f"Quantized{node.kind}"
+    made = Node(node.index, TORCH, kind, node.name, operands, list(outputs))
+    made.attributes, made.spelled = attributes, node.spelled
+    graph.add(made)
+    return None
+
+
+def _fuse_closed(graph: Graph, node: Node, executor: Executor) -> str | None:
+    """An operator of which all operands and the result are quantized."""
+    group = find_group(graph, node)
+    if len(group.dequantizers) != len(node.inputs):
+        return "not all of its operands are quantized"
+    problem = open_result(graph, group)
+    if problem is not None:
+        return problem
+    activation = _activation(graph, group, executor)
+    if activation is None:
+        return "its bounds are none that are fused"
+    operands = [
+        name
+        for number in range(len(node.inputs))
+        for name in _operand(group.dequantizers[number])
+    ]
+    operands += _operand(group.quantizers[0])[1:]
+    attributes = dict(node.attributes)
+    if activation:
+        attributes["activation"] = activation
+    _remove(graph, group)
+    domain, kind = executor.fused[node.kind]
+    outputs = list(group.quantizers[0].outputs)
+    made = Node(node.index, domain, kind, node.name, operands, outputs)
+    made.attributes, made.spelled = attributes, node.spelled
+    graph.add(made)
+    return None
+
+
+def _remove(graph: Graph, group: Group[Node]) -> None:
+    """Take out an operator with what follows it."""
+    for member in (group.operator, group.activation, *group.quantizers):
+        if member is not None:
+            graph.remove(member)
+
+
+def _operand(conversion: Node) -> tuple[str, str, str]:
+    """Value, scale and zero point that a conversion takes."""
+    value, scale, zero_point = conversion.inputs
+    return value, scale, zero_point
+
+
+ACTIVATIONS = {(0.0, 6.0): "relu6", (-1.0, 1.0): "relu_n1_to_1"}
+
+
+def _activation(graph: Graph, group: Group[Node], executor: Executor) -> str | None:
+    """What bounds a fused result, "" for nothing; None if the group can't have it."""
+    if group.activation is None:
+        return ""
+    if group.activation.kind == "Relu":
+        return "relu"
+    limits = bounds(graph, group.activation)
+    step = graph.step(group.quantizers[0]) if len(group.quantizers) == 1 else None
+    if limits is None or step is None:
+        return None
+    if not executor.fuses_bounds and (step.zero_point != 0 or limits[0] != 0.0):
+        return None
+    if is_redundant(limits, step):
+        return ""
+    return ACTIVATIONS.get(limits)

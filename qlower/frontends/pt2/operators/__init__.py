@@ -1,0 +1,18 @@
+"""The operators of PyTorch that qlower imports, one file a family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...onnx.entry import Entry
+from ...onnx.operators import IMPORTERS as SHARED
+from . import contraction, layout, pooling, real
+
+IMPORTERS: Mapping[tuple[str, str], Entry] = {
+    **SHARED,
+    **contraction.IMPORTERS,
+    **layout.IMPORTERS,
+    **pooling.IMPORTERS,
+    **real.IMPORTERS,
+}
+"""Importer by the operator's domain and name."""

@@ -1,0 +1,153 @@
+"""Pools and means, of quantized values and of float32 numbers.
+
+Sums of float32 are added in the order of the elements, images by rows; ATen's order
+depends on memory format and vectors, so that last bits differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from xdsl.dialects.arith import AddfOp
+from xdsl.dialects.builtin import f32
+
+from qlower.dialects import qnn
+from qlower.files.arrays import Array
+from qlower.model.nests import Nest
+
+from ...onnx.context import NodeContext
+from ...onnx.entry import Entry
+from ...onnx.operators.pooling import kernel_of
+from ...onnx.operators.real import real_operand
+from ...onnx.operators.real_pools import pooled
+from ...onnx.window import Window, as_image, define_image, read_window
+from ...orders import Order, identity
+from ...tflite.scalars import Scalars
+from ...values import Value
+from ..translating import TORCH
+
+
+def import_average_pool(node: NodeContext) -> None:
+    """`F(sum / count)`; padding counts unless count_include_pad is 0."""
+    kernel = kernel_of(node)
+    image = as_image(node, real_operand(node, 0), False)
+    batch, height, width, channels = image.type.get_shape()
+    window = read_window(node, (height, width), kernel, has_ceil_mode=True)
+    emit = node.builder.emitter(node.place())
+    sums = pooled(emit, image.ssa, window, kernel, AddfOp, 0.0)
+    nest = Nest(emit, (batch, *window.sizes, channels))
+    counts = nest.constant(_counts(node, window, image, kernel), f32, [1, 2])
+    mean = Scalars(nest).divide(nest.input(sums, range(4)), counts)
+    (means,) = nest.build([mean])
+    define_image(node, means, replace(image, is_real=True), False)
+
+
+def _counts(
+    node: NodeContext, window: Window, image: Value, kernel: tuple[int, int]
+) -> Array:
+    """What sums are divided by, for each [y, x] of the result: how many taps are inside
+    of the image, or with count_include_pad of the padding that was asked for."""
+    includes = bool(node.integer("count_include_pad", 1, 0, 1))
+    given = node.integer_list("pads", None, 0)
+    after = given[len(given) // 2 :]
+    sides = image.type.get_shape()[1:3]
+    found: list[Array] = []
+    for side in range(2):
+        pad = ([0] * (2 - len(after)) + after)[side]
+        first = np.arange(window.sizes[side]) * window.stride[side]
+        first = first - window.pad[2 * side]
+        last = np.minimum(first + kernel[side], sides[side] + pad * includes)
+        found.append(last - (first if includes else np.maximum(first, 0)))
+    return np.outer(*found).astype(np.float32)
+
+
+def import_adaptive_pool(node: NodeContext) -> None:
+    """A mean of everything, or of equal windows that don't overlap."""
+    shape = node.shape(0)
+    spatial = shape[2:]
+    sizes = node.integer_list("sizes", None, 1)
+    if len(sizes) == 1:
+        sizes *= len(spatial)
+    if len(sizes) != len(spatial):
+        raise node.error(f"output_size {sizes} for an input of shape {list(shape)}")
+    if all(size == 1 for size in sizes):
+        _mean(node, range(2, len(shape)), keeps=True)
+        return
+    if any(extent % size for extent, size in zip(spatial, sizes, strict=True)):
+        raise node.error(
+            f"output_size {sizes} of {list(spatial)} is not supported: windows of"
+            " different sizes"
+        )
+    kernel = tuple(extent // size for extent, size in zip(spatial, sizes, strict=True))
+    node.node.attributes = {
+        "kernel_shape": kernel,
+        "strides": kernel,
+        "pads": (0,) * (2 * len(kernel)),
+    }
+    import_average_pool(node)
+
+
+def import_mean(node: NodeContext) -> None:
+    rank = len(node.shape(0))
+    axes = [node.axis(axis, rank, "dim") for axis in node.integer_list("axes", None)]
+    _mean(node, axes or range(rank), keeps=bool(node.integer("keepdims", 0, 0, 1)))
+
+
+def _mean(node: NodeContext, axes: Sequence[int], *, keeps: bool) -> None:
+    """`F(sum / count)` of float32, or the mean of stored integers if the node has a
+    quantization of its result."""
+    if node.has(1):
+        _quantized_mean(node, axes, keeps=keeps)
+        return
+    value = real_operand(node, 0)
+    kept = [d for d in value.order if d not in axes]
+    loops = [*kept, *(d for d in value.order if d in axes)]
+    emit = node.builder.emitter(node.place())
+    bounds = [value.shape[d] for d in loops]
+    nest = Nest(emit, bounds, reductions=len(loops) - len(kept))
+    x = nest.input(value.ssa, [loops.index(d) for d in value.order])
+    init = emit.filled(nest.output_shape, f32, 0.0)
+    (sums,) = nest.reduce([init], nest.adding(x))
+    nest = Nest(emit, bounds[: len(kept)])
+    steps = Scalars(nest)
+    count = steps.constant(float(math.prod(bounds[len(kept) :])), f32)
+    (means,) = nest.build([steps.divide(nest.input(sums, range(len(kept))), count)])
+    ones = [1 if d in axes else value.shape[d] for d in range(len(value.order))]
+    flat = Value(means, identity(len(kept)), is_real=True)
+    mean = node.builder.reshape(flat, ones, value.order, node.place())
+    _define(node, mean, axes, keeps=keeps)
+
+
+def _quantized_mean(node: NodeContext, axes: Sequence[int], *, keeps: bool) -> None:
+    value = node.stored(0, 1, 2)
+    sizes = [1 if d in axes else size for d, size in enumerate(value.shape)]
+    operation = qnn.MeanOp(
+        value.ssa,
+        node.typed(node.quantization(3, 4), sizes, value.order),
+        axes=sorted(value.order.index(axis) for axis in axes),
+        keep_dims=True,
+    )
+    mean = Value(node.emit(operation, None if keeps else "mean"), value.order)
+    _define(node, mean, axes, keeps=keeps)
+
+
+def _define(
+    node: NodeContext, mean: Value, axes: Sequence[int], *, keeps: bool
+) -> None:
+    """The result, whose reduced dimensions have size 1, or without them."""
+    if not keeps:
+        kept = [d for d in mean.order if d not in axes]
+        shape = [size for d, size in enumerate(mean.shape) if d not in axes]
+        order: Order = tuple(sum(other < d for other in kept) for d in kept)
+        mean = node.builder.reshape(mean, shape, order, node.place())
+    node.define(mean)
+
+
+IMPORTERS = {
+    (TORCH, "AveragePool"): Entry(import_average_pool, (1, 1)),
+    (TORCH, "AdaptiveAveragePool"): Entry(import_adaptive_pool, (1, 5)),
+    (TORCH, "Mean"): Entry(import_mean, (1, 5)),
+}

@@ -1,0 +1,241 @@
+"""From the calls of an exported program to the nodes of a graph.
+
+The graph is that of the ONNX front end, whose importers are shared: an operator that
+ONNX has becomes ONNX's, one with shapes, parameters or float32 arithmetic of its own
+keeps its name, in the domain `TORCH`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from qlower.diagnostics import QlowerError
+
+from ..onnx.reader import NEWEST_OPSET
+from ..onnx.schema import Array, AttributeValue, Constant, Model, Port, SourceNode
+from ..site import Site
+from .program import Argument, Call, Program, Tensor
+
+TORCH = "torch"
+"""The domain of operators that ONNX doesn't have, or has otherwise."""
+
+Attributes = Mapping[str, AttributeValue]
+
+
+class CallSite(Site):
+    """One call with typed access to its arguments, and the graph under construction.
+
+    Every accessor raises a `QlowerError` that names call, argument and value.
+    """
+
+    def __init__(self, translator: Translator, call: Call) -> None:
+        name = f" {call.results[0]!r}" if call.results else ""
+        subject = f"node {call.index} {call.target}{name}"
+        super().__init__(translator.program.filename, call.index, subject)
+        self.translator = translator
+        self.call = call
+
+    # Arguments
+
+    def argument(self, name: str) -> Argument:
+        return self.call.arguments.get(name)
+
+    def _bad(self, name: str, what: str) -> QlowerError:
+        return self.error(f"argument {name} is missing or not {what}")
+
+    def tensor(self, name: str) -> str:
+        """The name of a value."""
+        value = self.argument(name)
+        if not isinstance(value, Tensor):
+            raise self._bad(name, "a tensor")
+        return self.translator.current(value.name)
+
+    def optional_tensor(self, name: str) -> str:
+        """The name of a value, "" where none is given."""
+        return "" if self.argument(name) is None else self.tensor(name)
+
+    def tensors(self, name: str) -> list[str]:
+        value = self.argument(name)
+        if not isinstance(value, tuple):
+            raise self._bad(name, "a list of tensors")
+        return [self.translator.current(item.name) for item in value if self._is(item)]
+
+    def _is(self, item: object) -> bool:
+        if not isinstance(item, Tensor):
+            raise self.error("a list with something that is no tensor")
+        return True
+
+    def integer(self, name: str, default: int | None = None) -> int:
+        value = self.call.arguments.get(name, default)
+        if not isinstance(value, int):
+            raise self._bad(name, "an integer")
+        return int(value)
+
+    def real(self, name: str, default: float | None = None) -> float:
+        value = self.call.arguments.get(name, default)
+        if not isinstance(value, int | float):
+            raise self._bad(name, "a number")
+        return float(value)
+
+    def integers(
+        self, name: str, default: Sequence[int] | None = None
+    ) -> tuple[int, ...]:
+        value = self.call.arguments.get(name)
+        if value is None and default is not None:
+            return tuple(default)
+        if isinstance(value, int):
+            return (value,)
+        if not isinstance(value, tuple):
+            raise self._bad(name, "a list of integers")
+        found: list[int] = []
+        for item in value:
+            if not isinstance(item, int):
+                raise self._bad(name, "a list of integers that are known")
+            found.append(item)
+        return tuple(found)
+
+    def expect(self, name: str, *supported: Argument) -> None:
+        """Refuse an argument with another value than these; the first is its
+        default."""
+        value = self.call.arguments.get(name, supported[0])
+        if value not in supported:
+            raise self.error(
+                f"{name} {value} is not supported; expected"
+                f" {' or '.join(map(str, supported))}"
+            )
+
+    # The graph
+
+    def add(
+        self,
+        kind: str,
+        inputs: Sequence[str],
+        attributes: Attributes | None = None,
+        *,
+        domain: str = "",
+        results: Sequence[str] | None = None,
+    ) -> None:
+        """Add a node; its results are those of the call unless others are named."""
+        call = self.call
+        self.translator.nodes.append(
+            SourceNode(
+                call.index,
+                domain,
+                kind,
+                call.results[0] if call.results else "",
+                tuple(inputs),
+                tuple(call.results if results is None else results),
+                attributes or {},
+                call.target,
+            )
+        )
+
+    def constant(self, array: Array, type: str) -> str:
+        """A new constant, by its name."""
+        name = f"constant/{len(self.translator.constants)}"
+        self.translator.constants[name] = Constant(type, array.shape, array)
+        return name
+
+    def given_array(self, name: str) -> Array:
+        """The elements of an argument that is a constant."""
+        tensor = self.tensor(name)
+        constant = self.translator.constants.get(tensor)
+        if constant is None or constant.array is None:
+            raise self.error(f"{name} {tensor!r} must be a constant")
+        return constant.array
+
+
+Translate = Callable[[CallSite], None]
+
+VIEWS = frozenset(
+    f"aten.{name}"
+    for name in (
+        *("alias", "chunk", "contiguous", "detach", "dropout", "expand", "flatten"),
+        *("permute", "reshape", "select", "slice", "split", "split_with_sizes"),
+        *("squeeze", "t", "transpose", "unflatten", "unsqueeze", "view"),
+    )
+)
+"""Operators whose results may lie in the memory of their first operand."""
+
+
+class Translator:
+    """The nodes and constants so far."""
+
+    def __init__(self, program: Program, table: Mapping[str, Translate]) -> None:
+        self.program = program
+        self.table = table
+        self.nodes: list[SourceNode] = []
+        self.constants = dict(program.constants)
+        self._changed: dict[str, str] = {}
+        self._sharing: dict[str, set[str]] = {}
+
+    def current(self, name: str) -> str:
+        """The value that a name stands for by now: the last result of operators that
+        change it in place, such as relu_."""
+        while name in self._changed:
+            name = self._changed[name]
+        return name
+
+    def model(self) -> Model:
+        """The whole program as a graph."""
+        last_uses = self._last_uses()
+        for place, call in enumerate(self.program.calls):
+            site = CallSite(self, call)
+            translate = self.table.get(call.target)
+            if translate is not None:
+                translate(site)
+            else:
+                operands = [self.current(tensor.name) for tensor in _tensors(call)]
+                site.add(call.target, operands, domain=TORCH)
+            self._track(site, place, last_uses)
+        return Model(
+            filename=self.program.filename,
+            size=self.program.size,
+            opset=NEWEST_OPSET,
+            nodes=tuple(self.nodes),
+            constants=self.constants,
+            inputs=self.program.inputs,
+            outputs=tuple(
+                Port(self.current(name), "", None) for name in self.program.outputs
+            ),
+        )
+
+    def _last_uses(self) -> dict[str, int]:
+        """The last place where each name is read."""
+        found: dict[str, int] = {}
+        for place, call in enumerate(self.program.calls):
+            found.update(dict.fromkeys((t.name for t in _tensors(call)), place))
+        end = len(self.program.calls)
+        return found | dict.fromkeys(self.program.outputs, end)
+
+    def _track(self, site: CallSite, place: int, last_uses: Mapping[str, int]) -> None:
+        """Keep in mind which names share memory, and which one stands for another."""
+        call = site.call
+        operator = call.target.rpartition(".")[0]
+        operand = next(_tensors(call), None)
+        is_changing = operator.endswith("_")
+        if operand is None or not (is_changing or operator in VIEWS):
+            return
+        sharing = self._sharing.setdefault(operand.name, {operand.name})
+        if is_changing:
+            for other in sharing - {operand.name}:
+                if self.current(other) != self.current(operand.name) and (
+                    last_uses.get(other, 0) > place
+                ):
+                    raise site.error(
+                        f"it changes {operand.name!r} in place, and {other!r} with it,"
+                        " which is read later: not supported"
+                    )
+        for result in call.results:
+            if is_changing and result != self.current(operand.name):
+                self._changed[self.current(operand.name)] = result
+            sharing.add(result)
+            self._sharing[result] = sharing
+
+
+def _tensors(call: Call) -> Iterator[Tensor]:
+    """The values that a call takes, in order."""
+    for value in call.arguments.values():
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, Tensor):
+                yield item
