@@ -32,7 +32,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "models",
         nargs="+",
         metavar="MODEL",
-        help="a .tflite, .onnx or .mlir file, or - for MLIR text from standard input; "
+        help="a .tflite, .onnx, .pt2 or .mlir file, or - for MLIR text from standard input; "
         "with --check several, or folders of them",
     )
     add_import_options(parser)
