@@ -32,8 +32,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "models",
         nargs="+",
         metavar="MODEL",
-        help="a .tflite, .onnx, .pt2 or .mlir file, or - for MLIR text from standard input; "
-        "with --check several, or folders of them",
+        help="a .tflite, .onnx, .pt2 or .mlir file, or - for MLIR text from standard "
+        "input; with --check several, or folders of them",
     )
     add_import_options(parser)
     parser.add_argument(

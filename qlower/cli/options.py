@@ -44,7 +44,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
         metavar="MODEL",
-        help="a .tflite, .onnx, .pt2 or .mlir file, or - for MLIR text from standard input",
+        help="a .tflite, .onnx, .pt2 or .mlir file, or - for MLIR text from standard "
+        "input",
     )
     add_import_options(parser)
 
