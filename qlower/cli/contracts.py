@@ -64,8 +64,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "models",
         nargs="+",
         metavar="MODEL[=FILE]",
-        help="a .tflite, .onnx, .pt2 or .mlir file; the .npy or .npz file of its input, "
-        "or of a set of inputs (default: random codes)",
+        help="a .tflite, .onnx, .pt2 or .mlir file; the .npy or .npz file of its "
+        "input, or of a set of inputs (default: random codes)",
     )
     add_import_options(compare)
     compare.add_argument(
