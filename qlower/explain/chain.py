@@ -130,7 +130,14 @@ class Chain:
     @cached_property
     def so_far(self) -> list[Fraction | None]:
         """The result after each step, if all later ones were exact."""
-        return [self._exact_after(number)[-1] for number in range(len(self.steps))]
+        found: list[Fraction | None] = []
+        numbers = self.exact_values
+        for number, step in enumerate(self.steps):
+            # After a step that is exact, all is as it was before.
+            if number in self.nudges or numbers[number] != fraction(step.value):
+                numbers = self._exact_after(number)
+            found.append(numbers[-1])
+        return found
 
     @cached_property
     def errors(self) -> list[Fraction | None]:

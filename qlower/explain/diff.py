@@ -200,25 +200,13 @@ class _Comparison:
             else:
                 traces.append(None)
         pair = values[place.layer][place.index], local[place.layer][place.index]
-        left, right = (trace_rows(trace) if trace else [] for trace in traces)
-        exact = next((trace.exact for trace in traces if trace is not None), None)
-        if left and right:
-            pairs = pair_rows(left, right, exact)
-            is_same = not any(one.differs for one in pairs)
-        else:
-            pairs = [
-                *(Pair(row, None) for row in left),
-                *(Pair(None, r) for r in right),
-            ]
-            is_same = False
-        if pair[0] == pair[1]:
-            pairs = [replace(one, is_parting=False) for one in pairs]
+        pairs = line_up(*traces, is_equal=bool(pair[0] == pair[1]))
         return ChainPair(
             place,
             number,
             self._in_order(pair),
             (traces[0], traces[1]),
-            () if is_same else tuple(pairs),
+            tuple(pairs),
         )
 
     def _place(self, wanted: Place | None) -> tuple[Place, int] | None:
@@ -233,6 +221,20 @@ class _Comparison:
         if wanted is None:
             return None
         return Place(wanted.layer, (0,) * len(self.specs[wanted.layer].shape)), 0
+
+
+def line_up(a: Trace | None, b: Trace | None, *, is_equal: bool) -> list[Pair]:
+    """The steps of one element on two sides, given the same values; those of one side
+    where the other isn't computed here. None where both take the same steps; no step
+    is marked where the results are equal."""
+    left, right = (trace_rows(trace) if trace else [] for trace in (a, b))
+    if not (left and right):
+        return [*(Pair(row, None) for row in left), *(Pair(None, r) for r in right)]
+    exact = next((trace.exact for trace in (a, b) if trace is not None), None)
+    pairs = pair_rows(left, right, exact)
+    if not any(pair.differs for pair in pairs):
+        return []
+    return [replace(p, is_parting=False) for p in pairs] if is_equal else pairs
 
 
 def _layers_of(model: Model, specs: Mapping[str, TensorSpec]) -> list[LayerDifference]:

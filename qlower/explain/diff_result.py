@@ -94,6 +94,11 @@ class Diff:
         )
 
     @property
+    def verdict(self) -> list[str]:
+        """What differs first, and why, in a line or two."""
+        return list(_verdict(self))
+
+    @property
     def table(self) -> Table[LayerDifference]:
         """A line for each layer."""
         return _table(self)
