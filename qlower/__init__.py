@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from qlower.runtime.library import CompiledLibrary
     from qlower.validation.validate import validate
     from qlower.verification.verify import verify
+    from qlower.viewer.make import make_report
+    from qlower.viewer.report import Report
 
 __all__ = [
     "Compiled",
@@ -39,6 +41,7 @@ __all__ = [
     "JitFunction",
     "Model",
     "QlowerError",
+    "Report",
     "TensorSpec",
     "Trace",
     "Vectors",
@@ -52,6 +55,7 @@ __all__ = [
     "load",
     "load_compiled",
     "lower",
+    "make_report",
     "trace",
     "validate",
     "vectors",
@@ -67,6 +71,7 @@ _NAMES = lazy_table(
         "QlowerError": "qlower.diagnostics:QlowerError",
         "Diff": "qlower.explain.diff_result:Diff",
         "Identification": "qlower.identification.result:Identification",
+        "Report": "qlower.viewer.report:Report",
         "TensorSpec": "qlower.model.signature:TensorSpec",
         "Trace": "qlower.explain.trace:Trace",
         "Vectors": "qlower.explain.vectors:Vectors",
@@ -79,6 +84,7 @@ _NAMES = lazy_table(
         "load": "qlower.frontends.load:load",
         "load_compiled": "qlower.api:load_compiled",
         "lower": "qlower.api:lower",
+        "make_report": "qlower.viewer.make:make_report",
         "trace": "qlower.explain.trace:trace",
         "vectors": "qlower.explain.vectors:vectors",
         "validate": "qlower.validation.validate:validate",

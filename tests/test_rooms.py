@@ -26,7 +26,7 @@ FLOORS = (
     ("bench", "observers", "packages", "validation"),
     ("explain",),
     ("verification",),
-    ("identification",),
+    ("identification", "viewer"),
     ("api",),
     ("cli",),
     ("__init__", "__main__"),

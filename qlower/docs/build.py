@@ -187,6 +187,7 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
         {"My model is off by one": "off-by-one.md"},
         {"Where do two systems part": "where-systems-part.md"},
         {"For all inputs": "verifying.md"},
+        {"A model to look at": "report.md"},
         {"Accuracy over a data set": "data-sets.md"},
         {"Microcontrollers and C": "embedded.md"},
         {"Stories": [*folder("stories/")]},

@@ -1,0 +1,99 @@
+"""`qlower report`: a model as a page to look at."""
+
+from __future__ import annotations
+
+import argparse
+
+from qlower.cli.exit_codes import UsageError
+from qlower.cli.options import (
+    add_command,
+    add_contract,
+    add_inputs,
+    add_model,
+    given_model,
+    layer_contracts,
+)
+from qlower.cli.parser import ArgumentParser, Commands
+from qlower.cli.progress import clear_status, progress
+
+EXAMPLE = """  qlower report model.tflite -o report.html
+  qlower report model.tflite --against tflite-xnnpack --input image.npy -o report.html
+  qlower report model.tflite --against device.npz --input image.npy -o report.html
+  qlower report model.tflite --model-explorer graph/
+
+The page is one file that needs no network: the graph of the network, coloured by what
+differs, by time, or by what is cut; a layer opens to pictures of its tensors, the
+rounding steps of some elements, its scales, ranges and proof, and its IR."""
+
+
+def register(commands: Commands, common: ArgumentParser) -> None:
+    """Add the command to the parser."""
+    summary = "write a page that shows a model, its differences and its roundings"
+    parser = add_command(commands, common, "report", summary, EXAMPLE)
+    add_model(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="the .html file to write"
+    )
+    parser.add_argument(
+        "--model-explorer",
+        metavar="DIR",
+        help="a folder to write graph.json and node data for Model Explorer to",
+    )
+    parser.add_argument(
+        "--against",
+        metavar="B",
+        help="what the contract is compared with: a contract, an executor, a live "
+        "system or a dump, as in `qlower diff`",
+    )
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="also decide which layers are the same by both contracts for all inputs",
+    )
+    parser.add_argument(
+        "--no-native",
+        action="store_true",
+        help="make no machine code: there are neither times nor LLVM IR, and the same "
+        "command writes the same file",
+    )
+    add_inputs(parser)
+    add_contract(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Look at the model, and write what was asked for."""
+    if options.output is None and options.model_explorer is None:
+        raise UsageError("nothing to write", help="-o FILE or --model-explorer DIR")
+    if options.verify and options.against is None:
+        raise UsageError("--verify is about two contracts", help="--against CONTRACT")
+    from qlower.cli.inputs import check_inputs, given_arrays
+    from qlower.explain.sides import UnknownSide
+    from qlower.frontends.load import as_model
+    from qlower.viewer.make import make_report
+
+    check_inputs(options)
+    model = as_model(given_model(options))
+    given = given_arrays(model.inputs, options) if options.input else {}
+    try:
+        report = make_report(
+            model,
+            *given.values(),
+            contract=options.contract,
+            against=options.against,
+            random=options.random or 0,
+            layer_contracts=layer_contracts(options.layer_contract),
+            native=not options.no_native,
+            verify=options.verify,
+            progress=progress,
+        )
+    except UnknownSide as error:
+        raise UsageError(error.message, help=error.help) from error
+    clear_status()
+    if options.output is not None:
+        size = report.save(options.output)
+        print(f"{options.output}: {size / 1e6:.1f} MB")
+    if options.model_explorer is not None:
+        for path in report.save_model_explorer(options.model_explorer):
+            print(path)
+    return 0

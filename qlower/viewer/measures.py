@@ -1,0 +1,164 @@
+"""What layers are coloured by: how far they part, how long they take, what they cut."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from qlower.explain.diff_result import Diff, LayerDifference
+from qlower.explain.difference import Difference
+from qlower.runtime.profiling import Profile
+
+EDGES = (0.0, 0.001, 0.01, 0.1, 0.5)
+"""Where a share changes its colour; above the last there is one more."""
+
+TIME_EDGES = (0.0, 0.01, 0.02, 0.05, 0.1)
+"""The same for shares of a model's time, of which each layer has few."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A share of each layer, with what is written on its node.
+
+    `shares` and `texts` are by layers' names; layers that it says nothing of are
+    missing. `about` explains it in a sentence.
+    """
+
+    key: str
+    title: str
+    about: str
+    shares: Mapping[str, float]
+    texts: Mapping[str, str]
+    edges: Sequence[float] = EDGES
+
+    def colour(self, layer: str) -> int | None:
+        """Which colour a layer has, from 0 for none of it to `len(edges)`."""
+        share = self.shares.get(layer)
+        return None if share is None else bisect_left(self.edges, share)
+
+    def bar(self, layer: str, width: int) -> int:
+        """The length of a bar that tells the colour of a layer to who sees none."""
+        return width * (self.colour(layer) or 0) // len(self.edges)
+
+    @property
+    def legend(self) -> list[str]:
+        """What each colour means."""
+        shown = [f"{edge:.4g}" for edge in (100 * edge for edge in self.edges)]
+        between = [f"to {edge} %" for edge in shown[1:]]
+        return ["none", *between, f"over {shown[-1]} %"]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How many elements of a layer's result its rule cuts at each end.
+
+    `at_zero` of those at the low end are zeros of a ReLU, which is what it is for.
+    """
+
+    elements: int
+    low: int
+    high: int
+    at_zero: int = 0
+
+    @property
+    def saturated(self) -> int:
+        """Elements that are cut where the layer doesn't say so."""
+        return self.low + self.high - self.at_zero
+
+
+def divergences(diff: Diff) -> list[Measure]:
+    """How many elements differ, alone and carried; without what isn't known."""
+
+    def measure(
+        key: str,
+        title: str,
+        about: str,
+        of: Callable[[LayerDifference], Difference | None],
+    ) -> Measure:
+        found = {row.name: one for row in diff.layers if (one := of(row)) is not None}
+        shares = {n: one.differing / max(one.elements, 1) for n, one in found.items()}
+        texts = {
+            name: f"{one.differing:,} differ, max {one.largest:.4g}"
+            if one.differing
+            else "equal"
+            for name, one in found.items()
+        }
+        return Measure(key, title, about, shares, texts)
+
+    alone = (
+        "Elements that differ where the layer gets the same values on both sides, "
+        f"those of {diff.reference}: what it adds itself."
+    )
+    carried = "Elements that differ with each side on its own values: what a user sees."
+    measures = [
+        measure("alone", "differs alone", alone, lambda row: row.alone),
+        measure("carried", "differs carried", carried, lambda row: row.carried),
+    ]
+    return [one for one in measures if one.shares]
+
+
+@dataclass(frozen=True)
+class LayerTime:
+    """The time of the kernels that a layer is part of, and the others in them."""
+
+    nanoseconds: float = 0.0
+    kernels: list[str] = field(default_factory=list[str])
+    others: list[str] = field(default_factory=list[str])
+
+
+def layer_times(profile: Profile) -> dict[str, LayerTime]:
+    """Each layer's time; a kernel of several layers counts for each of them."""
+    times: dict[str, LayerTime] = {}
+    for kernel in profile:
+        for layer in kernel.layers:
+            known = times.get(layer, LayerTime())
+            others = [name for name in kernel.layers if name != layer]
+            times[layer] = LayerTime(
+                known.nanoseconds + kernel.nanoseconds,
+                [*known.kernels, kernel.family],
+                list(dict.fromkeys([*known.others, *others])),
+            )
+    return times
+
+
+def time_measure(profile: Profile) -> Measure:
+    """Each layer's share of the time of all kernels."""
+    total = sum(kernel.nanoseconds for kernel in profile)
+    times = layer_times(profile)
+    return Measure(
+        "time",
+        "time",
+        f"Share of the {total / 1e3:,.1f} us that all kernels take; layers that are "
+        "fused into one kernel all have its time.",
+        {name: one.nanoseconds / max(total, 1.0) for name, one in times.items()},
+        {
+            name: f"{one.nanoseconds / 1e3:,.2f} us{', fused' if one.others else ''}"
+            for name, one in times.items()
+        },
+        TIME_EDGES,
+    )
+
+
+def saturation(cuts: Mapping[str, Cut]) -> Measure:
+    """The share of elements that each layer's rule cuts to the ends of its range."""
+    return Measure(
+        "saturated",
+        "saturated",
+        "Elements that the contract's rule cuts at the ends of their range, for this "
+        "input; the zeros that a ReLU makes aren't counted.",
+        {name: cut.saturated / max(cut.elements, 1) for name, cut in cuts.items()},
+        {
+            name: f"{percent(cut.saturated / max(cut.elements, 1))} saturated"
+            for name, cut in cuts.items()
+        },
+    )
+
+
+def percent(share: float) -> str:
+    """A share for people; never 0 % for what isn't none."""
+    if not share:
+        return "0 %"
+    digits = max(0, 1 - math.floor(math.log10(100 * share)))
+    return f"{100 * share:.{min(digits, 4)}f} %"

@@ -1,0 +1,55 @@
+"""What is told of a model, to be written as a page or for Model Explorer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from qlower.files.replacing import replacing, replacing_files
+from qlower.report.table import counted
+from qlower.viewer.blocks import Block
+from qlower.viewer.graph import Node
+from qlower.viewer.measures import Measure
+from qlower.viewer.model_explorer import explorer_files
+from qlower.viewer.page import page
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """A model as a graph, what its layers are coloured by, and what is told of each.
+
+    `about` has names and texts, of the whole; `layers` what a layer shows, by the
+    number of its node.
+    """
+
+    title: str
+    about: Sequence[tuple[str, str]]
+    nodes: Sequence[Node]
+    measures: Sequence[Measure]
+    layers: Mapping[int, Sequence[Block]]
+
+    def html(self) -> str:
+        """The page: one file that needs no other, and no network."""
+        return page(self.title, self.about, self.nodes, self.measures, self.layers)
+
+    def save(self, path: str | PathLike[str]) -> int:
+        """Write the page; returns its bytes."""
+        data = self.html().encode()
+        with replacing(Path(path)) as stream:
+            stream.write(data)
+        return len(data)
+
+    def save_model_explorer(self, directory: str | PathLike[str]) -> list[Path]:
+        """Write the graph, and a file of node data for each measure, as Model Explorer
+        opens them; returns their paths."""
+        folder = Path(directory)
+        files = explorer_files(self.title, self.nodes, self.measures)
+        with replacing_files(folder) as temporary:
+            for name, text in files.items():
+                (temporary / name).write_text(text)
+        return [folder / name for name in files]
+
+    def __repr__(self) -> str:
+        return f"<Report of {self.title}, {counted(len(self.layers), 'layer')}>"
