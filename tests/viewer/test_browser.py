@@ -1,0 +1,178 @@
+"""The page in a real browser without a window, for which playwright is installed.
+
+That is $QLOWER_BROWSER, one that the system has, or the one of `playwright install
+chromium`. Without any of it these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qlower
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SYSTEM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+
+
+@dataclass
+class Watched:
+    """A page, what it complained of, and what it asked the network for."""
+
+    page: Any
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def focused(self) -> str:
+        """The id of what has the keyboard."""
+        return self.page.evaluate("document.activeElement.id")
+
+    def text(self, selector: str) -> str:
+        return self.page.inner_text(selector)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    known = os.environ.get("QLOWER_BROWSER") or next(
+        (path for name in SYSTEM if (path := shutil.which(name))), None
+    )
+    with playwright.sync_playwright() as running:
+        try:
+            found = running.chromium.launch(
+                executable_path=known, args=["--no-sandbox"]
+            )
+        except playwright.Error as error:
+            pytest.skip(f"no browser runs here: {str(error).splitlines()[0]}")
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    image = np.load(EXAMPLES / "digits" / "images" / "3.npy")
+    model = EXAMPLES / "digits" / "digits.mlir"
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    qlower.make_report(model, image, against="tvm", native=False).save(path)
+    return path
+
+
+@pytest.fixture
+def watched(browser: Any, file: Path) -> Iterator[Watched]:
+    context = browser.new_context(viewport={"width": 1200, "height": 700}, offline=True)
+    watched = Watched(context.new_page())
+    watched.page.on(
+        "console",
+        lambda said: (
+            watched.complaints.append(said.text)
+            if said.type in ("error", "warning")
+            else None
+        ),
+    )
+    watched.page.on("pageerror", lambda error: watched.complaints.append(str(error)))
+    watched.page.on("request", lambda request: watched.requests.append(request.url))
+    watched.page.goto(file.as_uri())
+    yield watched
+    assert watched.complaints == []
+    assert watched.requests == [file.as_uri()]
+    context.close()
+
+
+def test_a_layer_is_found_opened_and_closed_by_keyboard(watched: Watched) -> None:
+    keyboard = watched.page.keyboard
+    keyboard.press("/")
+    assert watched.focused() == "search"
+    keyboard.type("depthw")
+    assert watched.page.get_attribute("#search", "aria-expanded") == "true"
+    assert watched.page.get_attribute("#search", "aria-activedescendant") == "match-0"
+    assert watched.text("#matches li") == "depthwise, depthwise_conv2d, 2 differ, max 1"
+    keyboard.press("Enter")
+    watched.page.wait_for_selector("#panel:not([hidden])")
+    assert watched.text("#panel-title") == "depthwise, depthwise_conv2d"
+    assert watched.focused() == "panel-title"
+    assert watched.page.get_attribute("#node-2", "aria-selected") == "true"
+    body = watched.text("#blocks")
+    for text in ("first that differs", "fma", "8 of 8 channels", "tvm.mlir:"):
+        assert text in body
+    keyboard.press("Escape")
+    assert watched.page.is_hidden("#panel")
+    assert watched.focused() == "node-2"
+
+
+def test_arrows_walk_the_graph(watched: Watched) -> None:
+    keyboard = watched.page.keyboard
+    watched.page.focus("#node-0")
+    for key, node in (("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1), ("End", 8)):
+        keyboard.press(key)
+        assert watched.focused() == f"node-{node}"
+    keyboard.press("Home")
+    keyboard.press("ArrowDown")
+    keyboard.press("Enter")
+    watched.page.wait_for_selector("#panel:not([hidden])")
+    assert watched.text("#panel-title") == "conv1, conv2d"
+
+
+def test_colours_are_switched(watched: Watched) -> None:
+    assert watched.page.get_attribute("#node-2", "data-colour") == "2"
+    watched.page.check("input[value=saturated]")
+    label = watched.page.get_attribute("#node-2", "aria-label")
+    assert label.startswith("depthwise, depthwise_conv2d, ")
+    assert label.endswith("saturated")
+    fills = watched.page.evaluate(
+        "[...document.querySelectorAll('#legend span')]"
+        ".map((one) => getComputedStyle(one).backgroundColor)"
+    )
+    assert len(set(fills)) == 6
+    watched.page.emulate_media(color_scheme="dark")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    assert watched.page.evaluate(ground) == "rgb(22, 24, 29)"
+
+
+def test_an_element_is_chosen_in_the_list_and_in_the_picture(watched: Watched) -> None:
+    watched.page.click("#node-2")
+    watched.page.wait_for_selector("#panel:not([hidden])")
+    chosen = watched.page.locator(".element-list")
+    first = watched.text("#blocks .parting")
+    assert first.startswith(">")
+    watched.page.focus(".picture svg")
+    for key in ("ArrowRight", "ArrowDown"):
+        watched.page.keyboard.press(key)
+    assert "row 7, column 4" in watched.text("#blocks [role=status]")
+    chosen.select_option(index=2)
+    assert "row 7, column 4" not in watched.text("#blocks [role=status]")
+    value = chosen.input_value()
+    watched.page.locator(".mark").first.click()
+    assert chosen.input_value() != value
+    watched.page.locator("select[aria-label=channel]").select_option(label="channel 3")
+    watched.page.locator("select[aria-label=picture]").select_option(label="result")
+
+
+def test_the_view_zooms_and_moves(watched: Watched) -> None:
+    def seen() -> list[float]:
+        return [
+            float(n) for n in watched.page.get_attribute("#graph", "viewBox").split()
+        ]
+
+    watched.page.focus("#node-0")
+    before = seen()
+    watched.page.keyboard.press("+")
+    assert seen()[2] < before[2]
+    watched.page.keyboard.press("Shift+ArrowDown")
+    assert seen()[1] > before[1]
+    watched.page.mouse.move(900, 500)
+    watched.page.mouse.wheel(0, 300)
+    watched.page.mouse.down()
+    watched.page.mouse.move(800, 400)
+    watched.page.mouse.up()
+    watched.page.keyboard.press("0")
+    left, above, width, height = seen()
+    assert left < 0 < width + left
+    assert above < 1
+    assert above + height > before[3]
