@@ -1,6 +1,7 @@
 """Printing IR, to be parsed again or to be read.
 
-What is to be read has constants elided, and long quantized types under short names.
+What is to be read has constants elided, and long quantized types and affine maps under
+short names.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from io import StringIO
 
 from xdsl.dialects.builtin import (
+    AffineMapAttr,
     AnyFloat,
     ComplexType,
     DenseArrayBase,
@@ -65,8 +67,8 @@ class ElidingPrinter(ExactPrinter):
     constants: bool = False
     """Whether long constants are printed in full."""
 
-    aliases: dict[QuantizedType, str] = field(
-        default_factory=dict[QuantizedType, str], init=False
+    aliases: dict[QuantizedType | AffineMapAttr, str] = field(
+        default_factory=dict[QuantizedType | AffineMapAttr, str], init=False
     )
 
     _layer: str | None = field(default=None, init=False)
@@ -93,7 +95,7 @@ class ElidingPrinter(ExactPrinter):
                 self.print_attribute(attribute.get_type())
             case DenseArrayBase() if self._elides(attribute):
                 self.print_string(f"array<{len(attribute)} x {attribute.elt_type}>")
-            case QuantizedType():
+            case QuantizedType() | AffineMapAttr():
                 self.print_string(self._alias(attribute))
             case StringAttr() if len(attribute.data) > LONGEST_STRING:
                 self.print_string(f'"{attribute.data[:LONGEST_STRING]}..."')
@@ -146,17 +148,20 @@ class ElidingPrinter(ExactPrinter):
             self.print_list(parts, print_part)
         self.print_string("]")
 
-    def _alias(self, type: QuantizedType) -> str:
-        if type not in self.aliases:
-            prefix = "w" if type.is_per_axis else "q"
-            number = sum(name[1] == prefix for name in self.aliases.values())
-            self.aliases[type] = f"!{prefix}{number}"
-        return self.aliases[type]
+    def _alias(self, named: QuantizedType | AffineMapAttr) -> str:
+        if named not in self.aliases:
+            if isinstance(named, AffineMapAttr):
+                prefix = "#map"
+            else:
+                prefix = "!w" if named.is_per_axis else "!q"
+            number = sum(name.startswith(prefix) for name in self.aliases.values())
+            self.aliases[named] = f"{prefix}{number}"
+        return self.aliases[named]
 
 
 def readable_module(module: ModuleOp, *, constants: bool = False) -> str:
-    """The whole module with quantized types named above it, and long constants elided,
-    unless `constants` are wanted."""
+    """The whole module with quantized types and affine maps named above it, and long
+    constants elided, unless `constants` are wanted."""
     return readable_operations([module], constants=constants)
 
 
@@ -185,16 +190,16 @@ def readable_operations(ops: Iterable[Operation], *, constants: bool = False) ->
         printer.print_op(op)
         printer.print_string("\n")
     definitions = "".join(
-        f"{name} = {type if constants else _shortened(type)}\n"
-        for type, name in printer.aliases.items()
+        f"{name} = {named if constants else _shortened(named)}\n"
+        for named, name in printer.aliases.items()
     )
     return definitions + stream.getvalue()
 
 
-def _shortened(type: QuantizedType) -> str:
-    """The type's text, with the middle of a long list of scales left out."""
-    text = str(type)
-    count = len(type.scales)
+def _shortened(named: QuantizedType | AffineMapAttr) -> str:
+    """The text of an alias, with the middle of a long list of scales left out."""
+    text = str(named)
+    count = 0 if isinstance(named, AffineMapAttr) else len(named.scales)
     if count <= LONGEST_SCALES or "{" not in text:
         return text
     head, scales = text.split("{", 1)
