@@ -22,7 +22,7 @@ FLOORS = (
     ("pipeline", "universe"),
     ("runtime",),
     ("compilation",),
-    ("bisection", "report"),
+    ("bisection", "emulation", "report"),
     ("bench", "observers", "packages", "validation"),
     ("explain",),
     ("verification",),

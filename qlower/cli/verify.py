@@ -30,6 +30,7 @@ EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
   qlower verify model.tflite --equal tflite mine.mlir -o verdict.json --save inputs.npz
   qlower verify model.tflite --native
   qlower verify model.tflite --native --cpu x86-64-v3,x86-64-v4 -o verdict.json
+  qlower verify model.tflite --native --target aarch64-linux-gnu
   qlower verify model.tflite --accumulator-bits 24 --contract pytorch-fbgemm-avx2
   qlower verify model.tflite --check verdict.json
 
@@ -40,7 +41,7 @@ EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
 
 --native runs the machine code of each layer on every sum of every channel, or every
 byte or pair of bytes, and compares with the contract. By default it does so for all
-levels of this machine.
+levels of this machine; code for another one runs under emulation.
 
 --accumulator-bits tells of each contraction the width that its sums need.
 

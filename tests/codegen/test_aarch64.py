@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from support import models_directory
 from support.aarch64 import aarch64_levels
-from support.elf import read_object
-from support.emulation import EmulatedExecutable
 from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.native import machine_levels
 
 import qlower
 from qlower.compilation import Compilation
 from qlower.contracts import contract_names
+from qlower.emulation.elf import read_object
+from qlower.emulation.emulator import EmulatedExecutable
 from qlower.model.signature import Array
 from qlower.runtime.executable import Executable
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.aarch64 import aarch64_levels
-from support.emulation import EmulatedExecutable
 from support.float_environment import ENVIRONMENTS, FLAGS, call_under, needs_x86
 from support.native import compile_text, kernel_module
 from support.small_model import SMALL_MODEL
@@ -22,6 +21,7 @@ from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.program.module import compile_module
 from qlower.codegen.targets.resolve import Target, host_target
+from qlower.emulation.emulator import EmulatedExecutable
 from qlower.interp import run_function
 from qlower.model.signature import Array
 from qlower.runtime.executable import Executable

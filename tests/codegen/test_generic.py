@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import models_directory
-from support.elf import read_object
 from support.native import generic_levels, run_object
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.targets.resolve import Target, resolve_target
+from qlower.emulation.elf import read_object
 from qlower.model.signature import Array
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 

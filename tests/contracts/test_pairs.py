@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from support.aarch64 import aarch64_levels
 from support.custom_contracts import rule_text, run_everywhere, write_contract
-from support.emulation import EmulatedExecutable
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
@@ -18,6 +17,7 @@ from qlower.compilation import Compilation
 from qlower.contracts import load_contract, parse_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
+from qlower.emulation.emulator import EmulatedExecutable
 from qlower.interp.values import Array
 from qlower.model.build import (
     constant,

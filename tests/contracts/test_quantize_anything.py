@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.aarch64 import aarch64_levels
-from support.emulation import EmulatedExecutable
 from support.litert import run_litert
 from support.recordings import make_executors
 from support.tflite_builder import TFLiteBuilder
@@ -21,6 +20,7 @@ from support.tflm import run_tflm
 import qlower
 from qlower.compilation import Compilation
 from qlower.contracts import contract_names
+from qlower.emulation.emulator import EmulatedExecutable
 
 NAN = np.float32(np.nan)
 REALS = np.array(

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.elf import read_object
-from support.emulation import BUFFERS, EmulatedExecutable, Emulator
 from support.small_model import SMALL_MODEL
 from support.stored import random_stored
 from support.tflite_models import conv2d, pad
@@ -20,6 +18,8 @@ import qlower
 from qlower.codegen.program.interface import STATUS_CODES
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.compilation import Compilation
+from qlower.emulation.elf import read_object
+from qlower.emulation.emulator import BUFFERS, EmulatedExecutable, Emulator
 from qlower.packages.link import compiler_driver
 
 LEVELS = {"baseline": "", "dotprod": "+dotprod", "i8mm": "+dotprod,+i8mm"}

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.emulation import BUFFERS, Emulator
 from support.small_model import SMALL_MODEL
 from support.wasm import WasmEngine
 
@@ -16,6 +15,7 @@ import qlower
 from qlower.cli import main
 from qlower.codegen.program.interface import STATUS_CODES
 from qlower.codegen.targets.resolve import resolve_target
+from qlower.emulation.emulator import BUFFERS, Emulator
 
 TRIPLES = ["riscv64-linux-gnu", "thumbv7em-none-eabi", "wasm32-unknown-unknown"]
 MACHINES = [

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.emulation import BUFFERS, Emulator
 from support.levels import on_processor
 from support.stored import random_stored
 from support.tflite_models import conv2d
@@ -25,6 +24,7 @@ from qlower.codegen.program.module import arena_bytes
 from qlower.codegen.skeletons.tile_registers import plan as tile_plan
 from qlower.codegen.targets.base import Target
 from qlower.codegen.targets.resolve import host_target, resolve_levels, resolve_target
+from qlower.emulation.emulator import BUFFERS, Emulator
 from qlower.model.entry import main_function
 from qlower.packages.link import compiler_driver
 

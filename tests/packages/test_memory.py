@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.elf import read_object
-from support.emulation import BUFFERS, STACK_END, Emulator
 from support.small_model import SMALL_MODEL
 
 import qlower
 from qlower.cli import main
 from qlower.codegen.targets.stack_frames import stack_use
+from qlower.emulation.elf import read_object
+from qlower.emulation.emulator import BUFFERS, STACK_END, Emulator
 from qlower.packages.memory import Memory
 from qlower.packages.sections import sections_of
 

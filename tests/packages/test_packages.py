@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.elf import read_object
 from support.small_model import SMALL_MODEL
 
 import qlower
 from qlower.cli import main
 from qlower.codegen.program.interface import STATUS_CODES, c_identifier
+from qlower.emulation.elf import read_object
 from qlower.packages.link import compiler_driver
 
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]

@@ -1,12 +1,10 @@
-"""AArch64 under emulation; instructions that unicorn lacks are replaced."""
+"""Levels of AArch64, which run under emulation."""
 
 from __future__ import annotations
 
 from functools import cache
 
 from qlower.codegen.targets.resolve import Target, resolve_target
-from support.aarch64_image import relocate
-from support.processor import Processor
 
 TRIPLE = "aarch64-linux-gnu"
 
@@ -19,17 +17,3 @@ def aarch64_levels() -> dict[str, Target]:
         name: resolve_target(TRIPLE, "generic", features)
         for name, features in levels.items()
     }
-
-
-AARCH64 = Processor(
-    architecture="ARM64",
-    modes=("ARM",),
-    cpu="ARM64_MAX",
-    arguments=tuple(f"X{index}" for index in range(8)),
-    link="LR",
-    result="W0",
-    pointer="Q",
-    return_code=bytes.fromhex("c0035fd6"),
-    registers={"CPACR_EL1": 3 << 20},  # floating point is switched on
-    relocate=relocate,
-)

@@ -16,14 +16,14 @@ from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.module import compile_module
 from qlower.codegen.targets.resolve import Target, host_target, resolve_target
 from qlower.dialects.kernel import NestOp
+from qlower.emulation.arm_m import ARM_M
+from qlower.emulation.elf import read_object
+from qlower.emulation.emulator import EmulatedExecutable
 from qlower.model.signature import Array
 from qlower.runtime.executable import Executable
 from qlower.text.parsing import parse_module
 from qlower.text.verification import verify_module
 from support.aarch64 import aarch64_levels
-from support.arm_m import ARM_M
-from support.elf import read_object
-from support.emulation import EmulatedExecutable
 from support.wasm import WasmExecutable
 
 _LEVELS = {

@@ -10,7 +10,9 @@ import numpy as np
 
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.module import compile_module
-from qlower.codegen.targets.resolve import Target
+from qlower.codegen.targets.resolve import Target, architecture_of, host_target
+from qlower.diagnostics import QlowerError
+from qlower.emulation.emulator import EmulatedExecutable
 from qlower.interp import Array
 from qlower.runtime.executable import Executable
 from qlower.transforms.prove_epilogues.steps import Integers
@@ -24,11 +26,19 @@ Bind: TypeAlias = Callable[
 writes the others."""
 
 
-def bind_here(
+def bind_code(
     compiled: CompiledObject, inputs: Sequence[Array], outputs: Sequence[Array]
 ) -> Callable[[], object]:
-    """Machine code in this process."""
-    return Executable(compiled).bind(inputs, outputs)
+    """Machine code in this process, or under emulation where it is another machine's.
+
+    Raises QlowerError where there is no emulator.
+    """
+    target = compiled.target
+    if architecture_of(target.triple) is architecture_of(host_target().triple):
+        return Executable(compiled).bind(inputs, outputs)
+    if target.triple.startswith("wasm32"):
+        raise QlowerError(f"no emulator here runs code for {target.triple}")
+    return EmulatedExecutable(compiled).bind(inputs, outputs)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from qlower.verification.native.found import Found, Unfit
 from qlower.verification.native.on_bytes import decide_bytes
 from qlower.verification.native.on_sums import decide_sums
 from qlower.verification.native.reference import SUMMING, References
-from qlower.verification.native.sweep import Bind, bind_here
+from qlower.verification.native.sweep import Bind, bind_code
 from qlower.verification.native.verdict import Level, Native, NativeVerdict
 
 
@@ -38,7 +38,7 @@ def native(
     contract: str | None = None,
     layer_contracts: Mapping[str, str] | None = None,
     only: Collection[str] | None = None,
-    bind: Bind = bind_here,
+    bind: Bind = bind_code,
     progress: Progress = no_progress,
 ) -> Native:
     """Whether code for some targets, by their names, gives what the contract says.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from support.elf import ElfObject
+from qlower.emulation.elf import ElfObject
 
 
 class LinkError(Exception):

@@ -8,7 +8,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import Protocol, cast
 
-from support.image import Relocate
+from qlower.diagnostics import QlowerError
+from qlower.emulation.image import Relocate
+from qlower.extras import install_line
 
 Words = Sequence[int]
 
@@ -62,7 +64,13 @@ class Processor:
 
     def start(self) -> Machine:
         """A machine that is switched on."""
-        unicorn = import_module("unicorn")
+        try:
+            unicorn = import_module("unicorn")
+        except ModuleNotFoundError as error:
+            raise QlowerError(
+                "code for another machine is run by unicorn, which isn't installed",
+                help=install_line("emulation"),
+            ) from error
         mode = sum(getattr(unicorn, f"UC_MODE_{name}") for name in self.modes)
         architecture = getattr(unicorn, f"UC_ARCH_{self.architecture}")
         machine = cast(Machine, unicorn.Uc(architecture, mode))

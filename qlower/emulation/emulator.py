@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from math import prod
 
 import numpy as np
 
 from qlower.codegen.program.compiled import ENTRY, CompiledObject
+from qlower.emulation.aarch64 import AARCH64
+from qlower.emulation.arm_m import ARM_M
+from qlower.emulation.elf import read_object
+from qlower.emulation.image import link
+from qlower.emulation.processor import Machine
+from qlower.emulation.riscv64 import RISCV64
 from qlower.model.signature import Array, Signature
-from support.aarch64 import AARCH64
-from support.arm_m import ARM_M
-from support.elf import read_object
-from support.image import link
-from support.processor import Machine
-from support.riscv64 import RISCV64
 
 PROCESSORS = {40: ARM_M, 183: AARCH64, 243: RISCV64}
 """By ELF's number of the instruction set."""
@@ -145,33 +144,46 @@ class EmulatedExecutable:
 
     def __call__(self, inputs: Sequence[Array], *, at_end: bool = True) -> list[Array]:
         """The outputs; every array ends at such a page, or else starts there."""
-        emulator, ports = self.emulator, self.signature.inputs
+        ports = self.signature.inputs
         given = [p.check(x) for p, x in zip(ports, inputs, strict=True)]
-        sizes = [
-            port.numpy_dtype.itemsize * prod(port.shape)
-            for port in self.signature.outputs
+        outputs: list[Array] = [
+            np.empty(port.shape, port.numpy_dtype) for port in self.signature.outputs
         ]
-        lengths = [*(x.nbytes for x in given), *sizes]
-        lengths += [self.compiled.arena_bytes, len(emulator.pointers(lengths))]
-        addresses, mapped = self._place(lengths, at_end)
+        call, mapped = self._placed(given, outputs, at_end)
         try:
-            for x, address in zip(given, addresses, strict=False):
-                emulator.write(address, x.tobytes())
-            arrays, (arena, table) = addresses[:-2], addresses[-2:]
-            emulator.write(table, emulator.pointers(arrays))
-            results = table + len(emulator.pointers(arrays[: len(given)]))
-            emulator.call(ENTRY, table, results, arena)
-            return [
-                np.frombuffer(emulator.read(address, size), port.numpy_dtype).reshape(
-                    port.shape
-                )
-                for port, address, size in zip(
-                    self.signature.outputs, arrays[len(given) :], sizes, strict=True
-                )
-            ]
+            call()
         finally:
             for start, size in mapped:
-                emulator.unmap(start, size)
+                self.emulator.unmap(start, size)
+        return outputs
+
+    def bind(
+        self, inputs: Sequence[Array], outputs: Sequence[Array]
+    ) -> Callable[[], None]:
+        """A call that reads these arrays as they are then, and overwrites outputs."""
+        return self._placed(inputs, outputs, at_end=True)[0]
+
+    def _placed(
+        self, inputs: Sequence[Array], outputs: Sequence[Array], at_end: bool
+    ) -> tuple[Callable[[], None], list[tuple[int, int]]]:
+        """Such a call, and the pages that it needs."""
+        emulator = self.emulator
+        lengths = [array.nbytes for array in (*inputs, *outputs)]
+        lengths += [self.compiled.arena_bytes, len(emulator.pointers(lengths))]
+        addresses, mapped = self._place(lengths, at_end)
+        arrays, (arena, table) = addresses[:-2], addresses[-2:]
+        results = table + len(emulator.pointers(arrays[: len(inputs)]))
+
+        def call() -> None:
+            for array, address in zip(inputs, arrays, strict=False):
+                emulator.write(address, array.tobytes())
+            emulator.write(table, emulator.pointers(arrays))
+            emulator.call(ENTRY, table, results, arena)
+            for array, address in zip(outputs, arrays[len(inputs) :], strict=True):
+                data = emulator.read(address, array.nbytes)
+                array[...] = np.frombuffer(data, array.dtype).reshape(array.shape)
+
+        return call, mapped
 
     def _place(
         self, lengths: Iterable[int], at_end: bool

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from support.image import Fixup
-from support.processor import Processor
+from qlower.emulation.image import Fixup
+from qlower.emulation.processor import Processor
 
 _CALL, _UPPER, _LOWER_LOAD, _LOWER_STORE = 19, 23, 24, 25
 

@@ -1,4 +1,4 @@
-"""AArch64 objects as the bytes that a machine's memory holds.
+"""AArch64 under emulation, and its objects as the bytes that memory holds.
 
 Unicorn's QEMU knows DOTPROD but not I8MM: products of matrices and of mixed signs are
 replaced by branches to equal sequences of signed dot products.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from support.image import Fixup
+from qlower.emulation.image import Fixup
+from qlower.emulation.processor import Processor
 
 _LOAD_SCALES = {277: 0, 278: 0, 284: 1, 285: 2, 286: 3, 299: 4}
 """R_AARCH64_ADD_ABS_LO12_NC and LDST<8|16|32|64|128>_ABS_LO12_NC: low 12 bits of an
@@ -133,3 +134,17 @@ _PUSH, _POP = 0x3C9F0FE0, 0x3CC107E0
 
 def _branch(place: int, target: int) -> int:
     return 0x14000000 | (target - place) >> 2 & 0x3FFFFFF
+
+
+AARCH64 = Processor(
+    architecture="ARM64",
+    modes=("ARM",),
+    cpu="ARM64_MAX",
+    arguments=tuple(f"X{index}" for index in range(8)),
+    link="LR",
+    result="W0",
+    pointer="Q",
+    return_code=bytes.fromhex("c0035fd6"),
+    registers={"CPACR_EL1": 3 << 20},  # floating point is switched on
+    relocate=relocate,
+)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from support.arm_runtime import ARM_RUNTIME
-from support.image import Fixup
-from support.processor import Processor
+from qlower.emulation.arm_runtime import ARM_RUNTIME
+from qlower.emulation.image import Fixup
+from qlower.emulation.processor import Processor
 
 
 def _relocate(image: bytearray, fixups: Sequence[Fixup], code: Sequence[range]) -> None:

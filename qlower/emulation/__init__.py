@@ -1,0 +1,1 @@
+"""Machine code for other machines, run here by unicorn."""
