@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.native import compile_text, guarded_copies, host_target
+from support.native import compile_text, guarded_copies, host_target, machine_levels
 
+from qlower.codegen.targets.resolve import Target
 from qlower.model.signature import Array
 from qlower.runtime.executable import Executable
 
@@ -17,8 +18,10 @@ def tensor(array: Array) -> str:
     return f"tensor<{sizes}{NAMES[array.dtype.name]}>"
 
 
-def check(text: str, inputs: list[Array], want: Array) -> None:
-    run = Executable(compile_text(text, host_target()))
+def check(
+    text: str, inputs: list[Array], want: Array, target: Target | None = None
+) -> None:
+    run = Executable(compile_text(text, target or host_target()))
     for *given, result in zip(
         *map(guarded_copies, inputs), guarded_copies(np.zeros_like(want)), strict=True
     ):
@@ -109,3 +112,28 @@ def test_values_that_do_not_live_in_an_output():
     got = Executable(compile_text(text, host_target()))([x])
     for have, want in zip(got, (x, [5, -7], x.ravel(), x.ravel()), strict=True):
         np.testing.assert_array_equal(have, want)
+
+
+@pytest.mark.parametrize("channels", [2, 3, 4])
+def test_interleaved_results(channels: int):
+    """Images that are read channel by channel, and stored pixel by pixel."""
+    rng = np.random.default_rng(channels)
+    for width in (5, 131):
+        x = rng.integers(-100, 100, (2, channels, 3, width)).astype(np.int8)
+        scales = rng.integers(-3, 4, channels).astype(np.int8)
+        want = (x * scales[:, np.newaxis, np.newaxis]).transpose(0, 2, 3, 1)
+        text = f"""
+        func.func @main(%x: {tensor(x)}, %s: {tensor(scales)}) -> {tensor(want)} {{
+          %y = kernel.nest map parallel [2, 3, {width}, {channels}]
+              maps [affine_map<(n, y, x, c) -> (n, c, y, x)>,
+                    affine_map<(n, y, x, c) -> (c)>,
+                    affine_map<(n, y, x, c) -> (n, y, x, c)>]
+              ins(%x, %s : {tensor(x)}, {tensor(scales)}) epilogue {{
+          ^bb0(%a: i8, %b: i8):
+            %p = arith.muli %a, %b : i8
+            kernel.yield %p : i8
+          }} -> {tensor(want)} in [#kernel.output<0>]
+          return %y : {tensor(want)}
+        }}"""
+        for target in machine_levels().values():
+            check(text, [x, scales], np.ascontiguousarray(want), target)

@@ -5,6 +5,10 @@ next loop) are in flight, so that their accumulators stay in registers and share
 operands; the reduction loops are inside. What is left over at the end of the contiguous
 loop runs with half, a quarter ... of the lanes: nothing beyond a buffer is touched.
 
+Where the contiguous loop has a few steps only, such as the colours of an image that is
+read colour by colour, lanes are neighbours along the loop outside of it: each of its
+steps makes a vector, and these are interleaved before they are stored.
+
 It serves elementwise maps, lookups, transposes, windows (depthwise convolution, pools),
 row reductions, and whatever else a nest can say.
 """
@@ -33,18 +37,25 @@ _FEW_BITS = 32
 _LOOKED_UP = 8
 """Lanes that are read one by one: their indices are extracted one by one too."""
 
+MOST_INTERLEAVED = 4
+"""Steps of the contiguous loop up to which results are interleaved."""
+
 UNROLLED_TAPS = 8
 """The innermost reduction loop is written out up to this trip count."""
 
 
 @dataclass(frozen=True)
 class LoopPlan:
-    """Which loop is vectorised and which gives the columns; None without one."""
+    """Which loop is vectorised and which gives the columns; None without one.
+
+    `woven_loop` is the contiguous loop where its results are interleaved.
+    """
 
     lane_loop: int | None
     lanes: tuple[Segment, ...]
     column_loop: int | None
     columns: tuple[Segment, ...]
+    woven_loop: int | None = None
 
 
 def plan_loops(target: Target, nest: Nest) -> LoopPlan:
@@ -59,6 +70,10 @@ def plan_loops(target: Target, nest: Nest) -> LoopPlan:
         return LoopPlan(None, single, None, single)
     lane_loop = stride_one[0]
     width = target.vector_bits // _lane_bits(nest, target)
+    outside = _woven_outside(nest, lane_loop)
+    if outside is not None:
+        lanes = split(nest.bounds[outside], width)
+        return LoopPlan(outside, lanes, None, single, lane_loop)
     lanes = split(nest.bounds[lane_loop], width)
     others = [loop for loop in range(len(nest.parallel)) if loop != lane_loop]
     if not others or not nest.reduction:
@@ -67,6 +82,22 @@ def plan_loops(target: Target, nest: Nest) -> LoopPlan:
     return LoopPlan(
         lane_loop, lanes, column_loop, split(nest.bounds[column_loop], COLUMNS)
     )
+
+
+def _woven_outside(nest: Nest, contiguous: int) -> int | None:
+    """The loop whose neighbours lie side by side in all inputs, and in the results as
+    far apart as the short contiguous loop is long."""
+    count = nest.bounds[contiguous]
+    if nest.reduction or not 1 < count <= MOST_INTERLEAVED:
+        return None
+    if any(operand.edges for operand in nest.inputs):
+        return None
+    for loop in range(len(nest.parallel)):
+        if all(result.strides[loop] == count for result in nest.results) and all(
+            operand.strides[loop] in (0, 1) for operand in nest.inputs
+        ):
+            return loop
+    return None
 
 
 def _lane_bits(nest: Nest, target: Target) -> int:
@@ -89,7 +120,7 @@ def _lane_bits(nest: Nest, target: Target) -> int:
 
 def emit_loops(f: Function, target: Target, nest: Nest, plan: LoopPlan) -> None:
     """The whole nest, which is placed."""
-    inner = {plan.lane_loop, plan.column_loop}
+    inner = {plan.lane_loop, plan.column_loop, plan.woven_loop}
     outer = [loop for loop in range(len(nest.parallel)) if loop not in inner]
     indices = [constant(I64, 0)] * len(nest.bounds)
     skeleton = _Skeleton(f, target, nest, plan.lane_loop)
@@ -99,6 +130,9 @@ def emit_loops(f: Function, target: Target, nest: Nest, plan: LoopPlan) -> None:
             walk(f, plan.lane_loop, lanes, indices, partial(columns, lanes.width))
 
     def columns(lanes: int, indices: list[Value]) -> None:
+        if plan.woven_loop is not None:
+            skeleton.woven_tile(lanes, plan.woven_loop, indices)
+            return
         for segment in plan.columns:
             tile = partial(skeleton.tile, lanes, plan.column_loop, segment.width)
             walk(f, plan.column_loop, segment, indices, tile)
@@ -123,6 +157,24 @@ class _Skeleton(PointCode):
             stored = self.run(self.nest.op.epilogue, point, values, lanes)
             for result, value in zip(self.nest.results, stored, strict=True):
                 store_scalars(self.f, value, result.address(self.f, point))
+
+    def woven_tile(self, lanes: int, loop: int, indices: list[Value]) -> None:
+        """One vector for each step of a loop, stored lane after lane of them all."""
+        count = self.nest.bounds[loop]
+        parts = [
+            self.run(self.nest.op.epilogue, moved(self.f, indices, loop, at), [], lanes)
+            for at in range(count)
+        ]
+        order = [at * lanes + lane for lane in range(lanes) for at in range(count)]
+        for number, result in enumerate(self.nest.results):
+            values = [part[number] for part in parts]
+            if lanes == 1:
+                woven = self.f.join(values)
+            else:
+                # As many as are joined in pairs.
+                values += values[:1] * (count % 2)
+                woven = self.f.shuffle(self.f.concatenate_all(values), order)
+            store_scalars(self.f, woven, result.address(self.f, indices))
 
     def reduce(
         self, points: list[list[Value]], start: list[list[Value]], lanes: int
