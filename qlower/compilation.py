@@ -98,6 +98,8 @@ class Compilation:
 
         with self._journal.kept():
             lowered = lower_to_arith(self.qnn, self.contract, observers=self.observers)
+            if not self.passes:
+                return lowered
             return apply_passes(lowered, self.passes, self.observers)
 
     @cached_property

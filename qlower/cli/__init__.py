@@ -25,7 +25,7 @@ EXAMPLE = """example:
 """
 
 
-_NEW_OBJECTS = 100_000
+_NEW_OBJECTS = 1_000_000
 """Objects between two searches for cyclic garbage: what a command makes it mostly uses
 till its end, and Python's default takes a tenth of the time."""
 
