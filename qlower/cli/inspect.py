@@ -57,8 +57,9 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--constants",
         action="store_true",
-        help="print long constants in full, with --layer also those that it reads (at "
-        "the qnn, arith and kernel level)",
+        help="print long constants in full (at the qnn, arith and kernel level), with "
+        "--layer also those that it reads, as a model of its own (at the qnn and arith "
+        "level)",
     )
     add_full_names(parser)
     parser.add_argument(
@@ -130,11 +131,11 @@ def _text(
 
     match level:
         case "qnn":
-            return _ir(_with_contract(compilation), chosen, constants)
+            return _layers(_with_contract(compilation), chosen, constants)
         case "arith":
             name = compilation.contract or module_contract(compilation.qnn)
             lead = "" if name is None else f"// contract {name}\n"
-            return f"{lead}{_ir(compilation.arith, chosen, constants)}"
+            return f"{lead}{_layers(compilation.arith, chosen, constants)}"
         case "kernel":
             return _ir(compilation.kernels, chosen, constants)
         case _:
@@ -154,6 +155,16 @@ def _with_contract(compilation: Compilation) -> ModuleOp:
     module = compilation.qnn.clone()
     module.attributes[CONTRACT] = StringAttr(compilation.contract)
     return module
+
+
+def _layers(module: ModuleOp, chosen: Sequence[str] | None, constants: bool) -> str:
+    """As `_ir`; layers that are wanted with their constants are a model."""
+    from qlower.model.extract import extract_layers
+    from qlower.model.printing import readable_module
+
+    if chosen is None or not constants:
+        return _ir(module, chosen, constants)
+    return readable_module(extract_layers(module, chosen), constants=True)
 
 
 def _ir(module: ModuleOp, chosen: Sequence[str] | None, constants: bool) -> str:

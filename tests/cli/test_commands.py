@@ -90,6 +90,21 @@ def test_inspect_constants_in_full(model: str, capsys: Capture):
     assert np.array(shown, np.int8).tobytes().hex().upper() in exact
 
 
+@pytest.mark.parametrize("level", ["qnn", "arith"])
+def test_inspect_layer_as_a_model(level: str, capsys: Capture):
+    digits = str(Path(qlower.__file__).parents[1] / "examples/digits/digits.mlir")
+    x = np.random.default_rng(1).integers(-128, 128, (1, 8, 8, 1)).astype(np.int8)
+    before, after = (
+        qlower.interpret(qlower.load(digits, outputs=[name]), x)
+        for name in ("depthwise", "pointwise")
+    )
+    command = ("inspect", digits, "--layer", "pointwise", "--constants")
+    Path("layer.mlir").write_text(output(capsys, *command, "--at", level))
+    layer = qlower.load("layer.mlir")
+    assert [spec.name for spec in layer.outputs] == ["pointwise"]
+    assert np.array_equal(qlower.interpret(layer, before), after)
+
+
 def test_inspect_layer(model: str, capsys: Capture):
     layer = ["--layer", "scores"]
     qnn = output(capsys, "inspect", model, *layer)
