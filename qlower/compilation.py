@@ -20,6 +20,7 @@ from qlower.files.journal import Journal, read_file
 from qlower.float_environment import default_floats
 from qlower.frontends.model_files import check_model_path
 from qlower.model import Model
+from qlower.observing import present_observers
 from qlower.runtime.executable import Executable
 from qlower.runtime.executors import JitFunction, Level, ModelInterpreter, Variant
 from qlower.runtime.objects import cached
@@ -55,7 +56,7 @@ class Compilation:
     tuned: bool = False
     with_layers: bool = False
     layer_contracts: Mapping[str, str] = field(default_factory=dict[str, str])
-    observers: tuple[Observer, ...] = ()
+    observers: tuple[Observer, ...] = field(default_factory=present_observers)
     passes: tuple[ModulePass, ...] = ()
     """Passes besides ours, at the arith level; they must keep the bits to be right."""
 

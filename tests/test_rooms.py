@@ -19,7 +19,7 @@ FLOORS = (
     ("frontends", "interp.qnn", "tally"),
     ("codegen", "passes"),
     ("transforms",),
-    ("pipeline", "universe"),
+    ("observing", "pipeline", "universe"),
     ("runtime",),
     ("compilation",),
     ("bisection", "emulation", "report"),

@@ -11,8 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode, ending, exit_codes
+from qlower.cli.options import make_observers
 from qlower.cli.parser import COMMAND, ArgumentParser
 from qlower.diagnostics import LOGGER
+from qlower.observing import observed_by
 from qlower.version import __version__
 
 if TYPE_CHECKING:
@@ -39,10 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def run() -> int:
         options = make_parser().parse_args(given)
         handler.be_verbose(options.verbose)
-        code: int = options.run(options)
-        sys.stdout.flush()
-        for observer in options.observers:
-            observer.finish()
+        with observed_by(make_observers(options)):
+            code: int = options.run(options)
+            sys.stdout.flush()
         return code
 
     try:
@@ -88,7 +89,6 @@ def make_parser() -> ArgumentParser:
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest=COMMAND)
     common = ArgumentParser(add_help=False)
-    common.set_defaults(observers=())
     common.add_argument(
         "-v",
         "--verbose",
@@ -120,7 +120,7 @@ def make_parser() -> ArgumentParser:
         command.register(commands, common)
     for command in (completion, help):
         command.register(commands, common, parser)
-    parser.set_defaults(run=partial(_show_help, parser), verbose=0, observers=())
+    parser.set_defaults(run=partial(_show_help, parser), verbose=0)
     return parser
 
 

@@ -11,6 +11,7 @@ from qlower.cli.options import (
     add_contract,
     add_import_options,
     add_machine,
+    add_timing,
     add_tune,
     layer_contracts,
     model_of,
@@ -78,6 +79,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     add_contract(parser)
     add_tune(parser)
     add_machine(parser)
+    add_timing(parser)
     parser.set_defaults(run=run)
 
 

@@ -11,6 +11,7 @@ from qlower.cli.options import (
     add_contract,
     add_inputs,
     add_model,
+    add_timing,
     given_model,
     layer_contracts,
 )
@@ -59,6 +60,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="another contract for some layers of B alone (repeatable)",
     )
     parser.add_argument("--json", action="store_true", help="write it all as JSON")
+    add_timing(parser)
     parser.set_defaults(run=run)
 
 

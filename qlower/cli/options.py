@@ -244,6 +244,10 @@ def add_observers(parser: argparse.ArgumentParser) -> None:
         help="write the IR after each pass into this folder, as NN-pass.mlir, from "
         "which qlower-opt goes on, and LLVM's at the end; the cache is not used",
     )
+    add_timing(parser)
+
+
+def add_timing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timing",
         action="store_true",
@@ -262,16 +266,18 @@ def add_passes(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _make_observers(options: argparse.Namespace) -> tuple[Observer, ...]:
-    """What `add_observers` and -vvv ask for."""
-    if options.dump_ir is None and not options.timing and options.verbose < 3:
+def make_observers(options: argparse.Namespace) -> tuple[Observer, ...]:
+    """What `add_observers`, `add_timing` and -vvv ask for."""
+    given = vars(options)
+    folder, is_timed = given.get("dump_ir"), given.get("timing", False)
+    if folder is None and not is_timed and options.verbose < 3:
         return ()
     from qlower.observers import IrFiles, IrPrinter, Timing
 
     observers: list[Observer] = []
-    if options.dump_ir is not None:
-        observers.append(IrFiles(Path(options.dump_ir)))
-    if options.timing:
+    if folder is not None:
+        observers.append(IrFiles(Path(folder)))
+    if is_timed:
         observers.append(Timing())
     if options.verbose >= 3:
         observers.append(IrPrinter())
@@ -279,12 +285,9 @@ def _make_observers(options: argparse.Namespace) -> tuple[Observer, ...]:
 
 
 def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
-    """The compilation; its observers are left in `options.observers`, to be told when
-    the command is through."""
     from qlower.codegen.program.flavour import Flavour
     from qlower.compilation import Compilation
 
-    options.observers = _make_observers(options)
     given = vars(options)
     return Compilation(
         given_model(options),
@@ -294,8 +297,7 @@ def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
         given.get("tune", False),
         given.get("save_layers") is not None,
         layer_contracts(options.layer_contract),
-        options.observers,
-        _passes(given.get("arith_passes", "")),
+        passes=_passes(given.get("arith_passes", "")),
     )
 
 

@@ -14,6 +14,7 @@ from qlower.cli.colour import complain
 from qlower.cli.options import (
     add_command,
     add_import_options,
+    add_timing,
     layer_contracts,
     model_of,
 )
@@ -108,6 +109,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "--plot", metavar="FILE", help="draw the figures, as .svg or .png"
     )
     add_format(parser)
+    add_timing(parser)
     parser.set_defaults(run=run)
 
 

@@ -14,6 +14,7 @@ from qlower.cli.options import (
     add_contract,
     add_model,
     add_target,
+    add_timing,
     given_model,
     layer_contracts,
 )
@@ -111,6 +112,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="write counterexamples and worst inputs, by layer, to this .npz file",
     )
     parser.add_argument("--json", action="store_true", help="write it all as JSON")
+    add_timing(parser)
     parser.set_defaults(run=run)
 
 

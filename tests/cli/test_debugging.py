@@ -51,6 +51,11 @@ def test_times_and_counts_of_passes(model: str, capsys: Capture):
         assert expected in error
 
 
+def test_times_of_a_command_that_compiles_inside(model: str, capsys: Capture):
+    assert main(["diff", "interp", "jit", model, "--random", "--timing"]) == 0
+    assert "prove-epilogues" in capsys.readouterr().err
+
+
 def test_verbose(model: str, image: str, capsys: Capture):
     command = ["run", model, "--input", image]
     errors: list[str] = []
