@@ -47,9 +47,10 @@ def name_layers(module: ModuleOp) -> None:
 
     An operation without a name is called like its first result, or like its kind. A
     layer's name becomes a short one (`short_names`), inside of which its location keeps
-    the full one; where there are two names already, the outer one stays.
+    the full one; where there are two names already, the outer one stays. No layer is
+    called like an input: both are told apart by their names alone.
     """
-    taken: set[str] = set()
+    taken = {spec.name for spec in signature_of(module).inputs}
     long: dict[str, Operation] = {}
     for index, op in enumerate(main_function(module).body.block.ops):
         if op.has_trait(IsTerminator) or not op.results:

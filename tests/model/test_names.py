@@ -107,6 +107,20 @@ def test_real_models(path: Path) -> None:
     assert names_of(again) == names
 
 
+def test_no_layer_is_called_like_an_input() -> None:
+    text = b"""
+    func.func @main(%x: tensor<4xi8> {qnn.name = "image"}) -> tensor<4xi8> {
+      %a = arith.addi %x, %x : tensor<4xi8> loc("image")
+      func.return %a : tensor<4xi8>
+    }
+    """
+    module = parse_module(text)
+    name_layers(module)
+    assert names_of(module) == [("image#0", "image")]
+    name_layers(module)
+    assert names_of(module) == [("image#0", "image")]
+
+
 MODULE = b"""
 func.func @main(%x: tensor<4xi8>) -> tensor<4xi8> {
   %a = arith.addi %x, %x : tensor<4xi8> loc("n/conv_1/Conv2D;n/conv_1/Bias")
