@@ -22,10 +22,12 @@ def check_inputs(options: argparse.Namespace) -> None:
 def given_arrays(
     specs: Sequence[TensorSpec], options: argparse.Namespace
 ) -> dict[str, Array]:
-    """The arrays that the options of `add_inputs` name, or random ones."""
+    """The arrays that the options of `add_inputs` name, or random ones; in the order
+    of the inputs."""
     check_inputs(options)
     if options.random is None:
-        return assign_inputs(specs, read_inputs(options.input))
+        found = assign_inputs(specs, read_inputs(options.input))
+        return {spec.name: found[spec.name] for spec in specs}
     import numpy as np
 
     from qlower.model.random_inputs import random_input

@@ -297,3 +297,17 @@ def test_one_file_for_several_inputs(capsys: Capture):
     assert "or all one .npz file with their names" in error
     assert main(["contracts", "compare", "add.mlir=both.npz", *compared]) == 0
     assert main(["contracts", "compare", "add.mlir=one.npz", *compared]) == 1
+
+
+def test_inputs_by_name_come_in_any_order(capsys: Capture):
+    a, b = build.quantized([4], 0.5, 3), build.quantized([4], 0.25, -1)
+    module = build.make_module([a, b], lambda x, y: [qnn.AddOp(x, y, a).result])
+    Path("add.mlir").write_text(exact_module(module))
+    first, second = (spec.name for spec in qlower.load("add.mlir").inputs)
+    np.save("x.npy", np.arange(4, dtype=np.int8))
+    np.save("y.npy", np.arange(4, 8, dtype=np.int8))
+    given = ["--input", f"{second}=y.npy", "--input", f"{first}=x.npy"]
+    saved = ["--output", "out.npz", "--save-layers", "layers.npz"]
+    assert main(["run", "add.mlir", "--contract", "exact", *given, *saved]) == 0
+    assert main(["diff", "exact", "layers.npz", "add.mlir", *given]) == 0
+    assert "nothing differs" in capsys.readouterr().out
