@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import UsageError
 from qlower.cli.options import (
@@ -15,6 +18,9 @@ from qlower.cli.options import (
 )
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
+
+if TYPE_CHECKING:
+    from qlower.viewer.report import Report
 
 EXAMPLE = """  qlower report model.tflite -o report.html
   qlower report model.tflite --against tflite-xnnpack --input image.npy -o report.html
@@ -67,6 +73,27 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("nothing to write", help="-o FILE or --model-explorer DIR")
     if options.verify and options.against is None:
         raise UsageError("--verify is about two contracts", help="--against CONTRACT")
+    from qlower.files.replacing import replacing, replacing_files
+
+    with ExitStack() as stack:  # what can't be written is refused before the work
+        page = folder = None
+        if options.output is not None:
+            page = stack.enter_context(replacing(Path(options.output)))
+        if options.model_explorer is not None:
+            folder = stack.enter_context(replacing_files(Path(options.model_explorer)))
+        report = _report(options)
+        clear_status()
+        if page is not None:
+            size = page.write(report.html().encode())
+            print(f"{options.output}: {size / 1e6:.1f} MB")
+        if folder is not None:
+            for name, text in report.explorer_files().items():
+                (folder / name).write_text(text)
+                print(Path(options.model_explorer, name))
+    return 0
+
+
+def _report(options: argparse.Namespace) -> Report:
     from qlower.cli.inputs import check_inputs, given_arrays
     from qlower.explain.sides import UnknownSide
     from qlower.frontends.load import as_model
@@ -76,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
     model = as_model(given_model(options))
     given = given_arrays(model.inputs, options) if options.input else {}
     try:
-        report = make_report(
+        return make_report(
             model,
             *given.values(),
             contract=options.contract,
@@ -89,11 +116,3 @@ def run(options: argparse.Namespace) -> int:
         )
     except UnknownSide as error:
         raise UsageError(error.message, help=error.help) from error
-    clear_status()
-    if options.output is not None:
-        size = report.save(options.output)
-        print(f"{options.output}: {size / 1e6:.1f} MB")
-    if options.model_explorer is not None:
-        for path in report.save_model_explorer(options.model_explorer):
-            print(path)
-    return 0

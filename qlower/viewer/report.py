@@ -34,18 +34,20 @@ class Report:
         """The page: one file that needs no other, and no network."""
         return page(self.title, self.about, self.nodes, self.measures, self.layers)
 
-    def save(self, path: str | PathLike[str]) -> int:
-        """Write the page; returns its bytes."""
-        data = self.html().encode()
+    def explorer_files(self) -> dict[str, str]:
+        """The graph, and a file of node data for each measure, as Model Explorer opens
+        them: texts by the files' names."""
+        return explorer_files(self.title, self.nodes, self.measures)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the page."""
         with replacing(Path(path)) as stream:
-            stream.write(data)
-        return len(data)
+            stream.write(self.html().encode())
 
     def save_model_explorer(self, directory: str | PathLike[str]) -> list[Path]:
-        """Write the graph, and a file of node data for each measure, as Model Explorer
-        opens them; returns their paths."""
+        """Write the files for Model Explorer into a folder; returns their paths."""
         folder = Path(directory)
-        files = explorer_files(self.title, self.nodes, self.measures)
+        files = self.explorer_files()
         with replacing_files(folder) as temporary:
             for name, text in files.items():
                 (temporary / name).write_text(text)
