@@ -49,15 +49,15 @@ def load(
     if file.suffix == ".tflite":
         from qlower.frontends.tflite import import_tflite
 
-        return _named(import_tflite(file, name=str(file), options=options), file)
+        return named(import_tflite(file, name=str(file), options=options), file)
     if file.suffix == ".onnx":
         from qlower.frontends.onnx import import_onnx
 
-        return _named(import_onnx(file, name=str(file), options=options), file)
+        return named(import_onnx(file, name=str(file), options=options), file)
     if file.suffix == ".pt2":
         from qlower.frontends.pt2 import import_pt2
 
-        return _named(import_pt2(file, name=str(file), options=options), file)
+        return named(import_pt2(file, name=str(file), options=options), file)
     return _of_text(parse_file(file), file, options)
 
 
@@ -79,10 +79,11 @@ def _of_text(module: ModuleOp, file: Path | None, options: ImportOptions) -> Mod
         from qlower.frontends.tosa import complete_tosa
 
         complete_tosa(module, options)
-    return _with_options(_named(module, file), options)
+    return _with_options(named(module, file), options)
 
 
-def _named(module: ModuleOp, file: Path | None) -> Model:
+def named(module: ModuleOp, file: Path | None) -> Model:
+    """The model of a module, with names for its layers and tensors."""
     name_layers(module)
     name_tensors(module)
     return Model(module, file)

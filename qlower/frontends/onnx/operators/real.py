@@ -14,11 +14,10 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import ReturnOp
 from xdsl.dialects.math import AbsFOp, CeilOp, FloorOp, RoundEvenOp, SqrtOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
-from xdsl.traits import SymbolTable
 
 from qlower.contracts import load_contract
 from qlower.model.nests import Index, Nest
@@ -117,11 +116,7 @@ def inlined(
     nest: Nest, contract: str, function: str, operands: Sequence[SSAValue]
 ) -> SSAValue:
     """What a private function of a contract gives, which calls no other."""
-    found = SymbolTable.lookup_symbol(
-        load_contract(contract).definition.whole.module, function
-    )
-    assert isinstance(found, FuncOp)
-    block = found.body.block
+    block = load_contract(contract).definition.function(function).function.body.block
     values: dict[SSAValue, SSAValue] = dict(zip(block.args, operands, strict=True))
     for op in block.ops:
         if not isinstance(op, ReturnOp):

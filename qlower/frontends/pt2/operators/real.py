@@ -14,9 +14,10 @@ from xdsl.ir import SSAValue
 
 from qlower.model.nests import Nest
 
+from ...onnx.bounds import bounds
 from ...onnx.context import NodeContext
 from ...onnx.entry import Entry
-from ...onnx.operators.real import elementwise, real_operand
+from ...onnx.operators.real import elementwise, import_bounded, real_operand
 from ...tflite.scalars import Scalars
 from ..translating import TORCH
 
@@ -64,7 +65,17 @@ def silu(steps: Scalars, x: SSAValue) -> SSAValue:
     return steps.divide(x, _one_and_exp(steps, x))
 
 
+def import_bounds(node: NodeContext) -> None:
+    """A Relu or Clip that is no part of the operator before it."""
+    limits = bounds(node.graph, node.node)
+    if limits is None or not limits[0] <= limits[1]:
+        raise node.error(f"bounds {limits} are not supported")
+    import_bounded(node, *limits)
+
+
 IMPORTERS = {
+    ("", "Relu"): Entry(import_bounds, (1, 1)),
+    ("", "Clip"): Entry(import_bounds, (1, 1)),
     (TORCH, "HardSigmoid"): _function(hard_sigmoid),
     (TORCH, "HardSwish"): _function(hard_swish),
     (TORCH, "Sigmoid"): _function(sigmoid),

@@ -1,0 +1,65 @@
+"""Modules that FX quantized for one of PyTorch's engines, as qnn modules.
+
+Their operators are integer kernels already: nothing is fused, and the contract is the
+engine's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qlower.diagnostics import QlowerError
+
+from ..import_options import ImportOptions
+from ..onnx.graph import Graph
+from ..onnx.importer import Framework, Reading, build_module
+from ..onnx.simplifying import remove_identities
+from ..pt2.translating import Translator
+from .calls import TABLE
+from .modules import GraphModule, TorchTensor, read_module
+from .operators import IMPORTERS
+
+__all__ = ["GraphModule", "TorchTensor", "import_fx"]
+
+ENGINES = ("fbgemm", "onednn", "qnnpack", "x86")
+
+
+def import_fx(
+    module: GraphModule,
+    examples: Sequence[TorchTensor],
+    options: ImportOptions,
+) -> ModuleOp:
+    """A converted module as a module at the qnn level, with its examples' shapes.
+
+    The contract is that of `torch.backends.quantized.engine`, which packed the weights.
+    Raises `QlowerError` for an engine that has no contract, and for what is not
+    supported, by name.
+    """
+    engine = str(import_module("torch").backends.quantized.engine)
+    if engine not in ENGINES:
+        raise QlowerError(
+            f"the engine {engine!r} has no contract; expected one of"
+            f" {', '.join(ENGINES)}",
+            help="torch.backends.quantized.engine is what the model was converted for",
+        )
+
+    def read(graph: Graph, options: ImportOptions) -> Reading:
+        remove_identities(graph)
+        return Reading(f"pytorch-{engine}", {}, lambda: [_remark(engine)])
+
+    framework = Framework(
+        IMPORTERS, read, "the module isn't quantized: torch.ao's convert_fx does that"
+    )
+    model = Translator(read_module(module, examples), TABLE).model()
+    return build_module(model, options, framework)
+
+
+def _remark(engine: str) -> str:
+    """Which contract, and on which processors that is what the engine computes."""
+    told = f"the contract is pytorch-{engine}, the engine that is set"
+    if engine in ("fbgemm", "onednn"):
+        return f"{told}, on CPUs with VNNI; without, pytorch-{engine}-avx2 is"
+    return told

@@ -1,0 +1,378 @@
+"""What a converted FX module computes, as a program of calls.
+
+The module runs once on examples: that gives every value's shape, scale and zero point,
+and the sizes that it computes of shapes. Weights are taken out of their packed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import Protocol, cast
+
+import numpy as np
+
+from qlower.diagnostics import QlowerError, make_file_location
+from qlower.files.arrays import Array
+
+from ..onnx.schema import Constant, Port
+from ..pt2.program import Argument, Call, Program, Tensor
+
+NAME = "FX module"
+"""What stands for a file in locations and messages."""
+
+
+class TorchTensor(Protocol):
+    """A tensor of PyTorch, as far as it is looked at."""
+
+    is_quantized: bool
+
+    @property
+    def shape(self) -> Iterable[int]: ...
+    def q_scale(self) -> float: ...
+    def q_zero_point(self) -> int: ...
+    def q_per_channel_scales(self) -> TorchTensor: ...
+    def q_per_channel_zero_points(self) -> TorchTensor: ...
+    def int_repr(self) -> TorchTensor: ...
+    def detach(self) -> TorchTensor: ...
+    def numpy(self) -> Array: ...
+    def item(self) -> float: ...
+
+
+class FxNode(Protocol):
+    """A node of a graph of torch.fx."""
+
+    op: str
+    name: str
+    target: object
+    args: Sequence[object]
+    kwargs: Mapping[str, object]
+
+
+class FxGraph(Protocol):
+    @property
+    def nodes(self) -> Iterable[FxNode]: ...
+
+
+class GraphModule(Protocol):
+    """A module that FX traced and converted."""
+
+    graph: FxGraph
+
+    def get_submodule(self, target: str) -> object: ...
+
+
+SIZE = 1 << 30
+"""A module in memory may have any number of operations."""
+
+WEIGHTED = {
+    "Conv1d": ("conv1d", False),
+    "Conv2d": ("conv2d", False),
+    "ConvReLU1d": ("conv1d", True),
+    "ConvReLU2d": ("conv2d", True),
+    "Linear": ("linear", False),
+    "LinearReLU": ("linear", True),
+}
+"""Quantized modules with weights: the operator, and whether a RELU follows."""
+
+MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "AdaptiveAvgPool2d": ("adaptive_avg_pool2d", ("output_size",)),
+    "AvgPool2d": (
+        "avg_pool2d",
+        (
+            *("kernel_size", "stride", "padding", "ceil_mode"),
+            *("count_include_pad", "divisor_override"),
+        ),
+    ),
+    "Dropout": ("alias", ()),
+    "ELU": ("elu", ("alpha",)),
+    "Flatten": ("flatten", ("start_dim", "end_dim")),
+    "Hardsigmoid": ("hardsigmoid", ()),
+    "Hardswish": ("hardswish", ()),
+    "Hardtanh": ("hardtanh", ("min_val", "max_val")),
+    "Identity": ("alias", ()),
+    "LeakyReLU": ("leaky_relu", ("negative_slope",)),
+    "MaxPool2d": (
+        "max_pool2d",
+        ("kernel_size", "stride", "padding", "dilation", "ceil_mode"),
+    ),
+    "ReLU": ("relu", ()),
+    "ReLU6": ("relu6", ()),
+    "Sigmoid": ("sigmoid", ()),
+    "Tanh": ("tanh", ()),
+}
+"""Modules without weights: the operator, and its arguments among their attributes."""
+
+FUNCTIONS: Mapping[str, tuple[str, ...]] = {
+    "adaptive_avg_pool2d": ("self", "output_size"),
+    "add": ("self", "other"),
+    "add_relu": ("self", "other"),
+    "avg_pool2d": MODULES["AvgPool2d"][1],
+    "cat": ("tensors", "dim"),
+    "chunk": ("self", "chunks", "dim"),
+    "contiguous": ("self",),
+    "dequantize": ("self",),
+    "dropout": ("self",),
+    "elu": ("self", "scale", "zero_point", "alpha"),
+    "flatten": ("self", "start_dim", "end_dim"),
+    "hardsigmoid": ("self",),
+    "hardswish": ("self",),
+    "hardtanh": ("self", "min_val", "max_val"),
+    "leaky_relu": ("self", "negative_slope"),
+    "max_pool2d": ("self", *MODULES["MaxPool2d"][1]),
+    "mean": ("self", "dim", "keepdim"),
+    "mul": ("self", "other"),
+    "mul_relu": ("self", "other"),
+    "permute": ("self", "dims"),
+    "quantize_per_tensor": ("self",),
+    "relu": ("self",),
+    "relu6": ("self",),
+    "reshape": ("self", "shape"),
+    "sigmoid": ("self",),
+    "squeeze": ("self", "dim"),
+    "tanh": ("self",),
+    "transpose": ("self", "dim0", "dim1"),
+    "unsqueeze": ("self", "dim"),
+    "view": ("self", "size"),
+}
+"""Functions and methods, and the names of their arguments by place."""
+
+RENAMED = {"negative_slope": "alpha", "output_scale": "scale"}
+LISTED = ("dims", "shape", "size")
+"""Arguments that take all that is left when given one by one."""
+
+TARGETS = {
+    "alias": "aten.alias.default",
+    "cat": "aten.cat.default",
+    "dropout": "aten.alias.default",
+    "flatten": "aten.flatten.using_ints",
+    "mean": "aten.mean.dim",
+    "squeeze": "aten.squeeze.dim",
+    "transpose": "aten.transpose.int",
+    **{name: f"aten.{name}.Tensor" for name in ("add", "mul")},
+}
+"""ATen's operators whose overload isn't called "default"."""
+
+STORED = frozenset(
+    (
+        *("adaptive_avg_pool2d", "add", "add_relu", "avg_pool2d", "cat", "dequantize"),
+        *("elu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "mean", "mul"),
+        *("mul_relu", "quantize_per_tensor", "relu", "relu6", "sigmoid", "tanh"),
+    )
+)
+"""Operators whose arithmetic on quantized tensors is the engine's."""
+
+
+def read_module(module: GraphModule, examples: Sequence[TorchTensor]) -> Program:
+    """The calls of the module, with the shapes that the examples have.
+
+    Raises QlowerError for what isn't a module that FX converted.
+    """
+    return _Reader(module, examples).program()
+
+
+class _Reader:
+    def __init__(self, module: GraphModule, examples: Sequence[TorchTensor]) -> None:
+        self.module = module
+        self.values = _run(module, examples)
+        self.calls: list[Call] = []
+        self.constants: dict[str, Constant] = {}
+        self.index = 0
+
+    def error(self, message: str) -> QlowerError:
+        return QlowerError(message, make_file_location(NAME, self.index, 0))
+
+    def program(self) -> Program:
+        inputs: list[Port] = []
+        outputs: list[str] = []
+        for index, node in enumerate(self.module.graph.nodes):
+            self.index = index
+            if node.op == "placeholder":
+                shape = tuple(int(size) for size in self.tensor(node).shape)
+                inputs.append(Port(node.name, "FLOAT", shape))
+            elif node.op == "output":
+                (returned,) = node.args
+                several = isinstance(returned, tuple | list)
+                for value in cast(
+                    Sequence[FxNode], returned if several else [returned]
+                ):
+                    outputs.append(value.name)
+            elif self.is_computed(node):
+                self.calls.append(self.call(node))
+        return Program(
+            NAME,
+            SIZE,
+            tuple(self.calls),
+            self.constants,
+            tuple(inputs),
+            tuple(outputs),
+        )
+
+    def tensor(self, node: FxNode) -> TorchTensor:
+        return cast(TorchTensor, self.values[node.name])
+
+    def is_computed(self, node: FxNode) -> bool:
+        """Whether the node gives tensors of the model, and no number or parameter."""
+        value = self.values[node.name]
+        return node.op != "get_attr" and (
+            hasattr(value, "is_quantized")
+            or (isinstance(value, tuple | list) and hasattr(value[0], "is_quantized"))
+        )
+
+    def call(self, node: FxNode) -> Call:
+        if node.op == "call_module":
+            return self.call_module(node)
+        name = (
+            node.target
+            if isinstance(node.target, str)
+            else str(getattr(node.target, "__name__", node.target)).split(".")[0]
+        )
+        assert isinstance(name, str)
+        if name == "getitem":
+            of, at = node.args
+            source = f"{cast(FxNode, of).name}.{at}"
+            arguments: dict[str, Argument] = {"self": Tensor(source)}
+            return self.made("alias", arguments, node)
+        names = FUNCTIONS.get(name)
+        if names is None:
+            raise self.error(
+                f"node {self.index} {name}: this operator is not supported"
+            )
+        given = list(node.args)
+        if len(names) > 1 and names[1] in LISTED and len(given) > 2:
+            given = [given[0], tuple(given[1:])]
+        arguments = {
+            key: self.argument(value)
+            for key, value in (*zip(names, given, strict=False), *node.kwargs.items())
+        }
+        if "self" not in arguments and "input" in arguments:
+            arguments["self"] = arguments.pop("input")
+        return self.made(name, arguments, node)
+
+    def call_module(self, node: FxNode) -> Call:
+        module = self.module.get_submodule(cast(str, node.target))
+        kind = type(module).__name__
+        arguments: dict[str, Argument] = {"self": self.argument(node.args[0])}
+        if kind in WEIGHTED and hasattr(module, "_packed_params"):
+            name, relu = WEIGHTED[kind]
+            arguments["relu"] = relu
+            arguments |= self.weights(node, module, is_linear=name == "linear")
+            return self.made(name, arguments, node)
+        if kind not in MODULES:
+            raise self.error(f"node {self.index} {kind}: this module is not supported")
+        name, keys = MODULES[kind]
+        for key in keys:
+            arguments[key] = self.argument(getattr(module, key))
+        return self.made(name, arguments, node)
+
+    def argument(self, value: object) -> Argument:
+        """A value of the graph, a number that it computes, or what is written there."""
+        if isinstance(value, tuple | list):
+            items = tuple(self.argument(item) for item in cast(Sequence[object], value))
+            return cast(Argument, items)
+        name = getattr(value, "name", None)
+        if isinstance(name, str) and name in self.values:
+            known = self.values[name]
+            if isinstance(known, bool | int | float):
+                return known
+            return Tensor(name)
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        return str(value)
+
+    def made(self, name: str, arguments: dict[str, Argument], node: FxNode) -> Call:
+        """The call, with the scales of what it takes and gives."""
+        value = self.values[node.name]
+        arguments = {RENAMED.get(key, key): held for key, held in arguments.items()}
+        taken = [
+            self.values.get(item.name)
+            for held in arguments.values()
+            for item in (held if isinstance(held, tuple) else (held,))
+            if isinstance(item, Tensor)
+        ]
+        is_stored = any(getattr(one, "is_quantized", False) for one in (value, *taken))
+        results = (node.name,)
+        if isinstance(value, tuple | list):
+            results = tuple(f"{node.name}.{at}" for at in range(len(value)))
+        target = TARGETS.get(name, f"aten.{name}.default")
+        if is_stored and (name in STORED or "weight" in arguments):
+            target = f"quantized.{name}"
+            for key, held in list(arguments.items()):
+                several = isinstance(held, tuple)
+                steps = [self.step(item) for item in (held if several else (held,))]
+                found = [step for step in steps if step is not None]
+                if found and len(found) == len(steps):
+                    scales, zeros = zip(*found, strict=True)
+                    arguments[f"{key}.scale"] = scales if several else scales[0]
+                    arguments[f"{key}.zero_point"] = zeros if several else zeros[0]
+            step = self.step(Tensor(node.name))
+            if step is not None:
+                arguments["scale"], arguments["zero_point"] = step
+        return Call(self.index, target, arguments, results)
+
+    def step(self, argument: object) -> tuple[float, int] | None:
+        """Scale and zero point of a quantized value."""
+        if not isinstance(argument, Tensor):
+            return None
+        value = self.values.get(argument.name)
+        if not getattr(value, "is_quantized", False):
+            return None
+        tensor = cast(TorchTensor, value)
+        return float(tensor.q_scale()), int(tensor.q_zero_point())
+
+    def weights(
+        self, node: FxNode, module: object, *, is_linear: bool
+    ) -> dict[str, Argument]:
+        """The weights of a quantized module and what it does with them."""
+        method = cast(Mapping[str, Callable[[], object]], _methods(module))
+        weight = cast(TorchTensor, method["weight"]())
+        bias = cast("TorchTensor | None", method["bias"]())
+        if str(getattr(weight, "dtype", "")) != "torch.qint8":
+            raise self.error(f"{node.name}: weights of 8 bits are supported only")
+        try:
+            scales = _array(weight.q_per_channel_scales()).astype(np.float32)
+            zeros = _array(weight.q_per_channel_zero_points()).astype(np.int8)
+        except RuntimeError:
+            scales = np.array(weight.q_scale(), np.float32)
+            zeros = np.array(weight.q_zero_point(), np.int8)
+        found: dict[str, Argument] = {
+            "weight": self.constant(node, "weight", _array(weight.int_repr()), "INT8"),
+            "weight_scale": self.constant(node, "weight_scale", scales, "FLOAT"),
+            "weight_zero_point": self.constant(node, "weight_zero", zeros, "INT8"),
+        }
+        if bias is not None:
+            array = _array(bias).astype(np.float32)
+            found["bias"] = self.constant(node, "bias", array, "FLOAT")
+        if not is_linear:
+            for key in ("stride", "padding", "dilation", "groups"):
+                found[key] = self.argument(getattr(module, key))
+        return found
+
+    def constant(self, node: FxNode, what: str, array: Array, type: str) -> Tensor:
+        name = f"{node.name}/{what}"
+        self.constants[name] = Constant(type, array.shape, array)
+        return Tensor(name)
+
+
+def _methods(module: object) -> dict[str, object]:
+    return {name: getattr(module, name) for name in ("weight", "bias")}
+
+
+def _array(tensor: TorchTensor) -> Array:
+    return tensor.detach().numpy()
+
+
+def _run(module: GraphModule, examples: Sequence[TorchTensor]) -> dict[str, object]:
+    """The value of each node of the graph for these examples."""
+    interpreter = import_module("torch.fx").Interpreter
+    no_grad = import_module("torch").no_grad
+    values: dict[str, object] = {}
+
+    class Recorder(interpreter):  # type: ignore[misc]
+        def run_node(self, n: FxNode) -> object:
+            values[n.name] = super().run_node(n)
+            return values[n.name]
+
+    with no_grad():
+        Recorder(module).run(*examples)
+    return values

@@ -1,0 +1,102 @@
+"""Operators of PyTorch's quantized engines that are no one else's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import f32
+
+from qlower.dialects import qnn
+from qlower.dialects.qnn.activation import UnaryOp
+
+from ..onnx.context import NodeContext
+from ..onnx.entry import Entry
+from ..onnx.operators.real import elementwise
+from ..onnx.window import as_image, from_image
+from ..pt2.operators import IMPORTERS as PT2
+from ..pt2.operators.real import hard_sigmoid
+from ..pt2.translating import TORCH
+from ..tflite.scalars import Scalars
+
+
+def import_bounds(node: NodeContext) -> None:
+    """A RELU or other bounds, of stored integers."""
+    value = node.stored(0, 1, 2)
+    type = node.typed(node.quantization(3, 4), value.shape, value.order)
+    low, high = (
+        node.number(name, 0.0) if name in node.node.attributes else default
+        for name, default in (("min", -math.inf), ("max", math.inf))
+    )
+    if not low <= high:
+        raise node.error(f"min {low} is above max {high}")
+    if low == 0 and high == math.inf:
+        operation = qnn.ReluOp(value.ssa, type)
+    else:
+        operation = qnn.ClampOp(value.ssa, type, min=low, max=high)
+    node.finish(operation, value)
+
+
+def _unary(operation: type[UnaryOp]) -> Entry:
+    def build(node: NodeContext) -> None:
+        value = node.stored(0, 1, 2)
+        type = node.typed(node.quantization(3, 4), value.shape, value.order)
+        node.finish(operation(value.ssa, type), value)
+
+    return Entry(build, (5, 5))
+
+
+def import_leaky_relu(node: NodeContext) -> None:
+    value = node.stored(0, 1, 2)
+    type = node.typed(node.quantization(3, 4), value.shape, value.order)
+    alpha = node.number("alpha", 0.01)
+    node.finish(qnn.LeakyReluOp(value.ssa, type, alpha=alpha), value)
+
+
+def import_elu(node: NodeContext) -> None:
+    alpha = node.number("alpha", 1.0)
+    if alpha != 1.0:
+        raise node.error(f"alpha {alpha} is not supported; expected 1")
+    value = node.stored(0, 1, 2)
+    type = node.typed(node.quantization(3, 4), value.shape, value.order)
+    node.finish(qnn.EluOp(value.ssa, type), value)
+
+
+def import_hard_sigmoid(node: NodeContext) -> None:
+    """Between a dequantization and a quantization of the contract."""
+    value = node.stored(0, 1, 2)
+    source = node.typed(f32, value.shape, value.order)
+    real = elementwise(
+        node,
+        [
+            type(value)(
+                node.emit(qnn.DequantizeOp(value.ssa, source), "real"), value.order
+            )
+        ],
+        lambda nest, elements: hard_sigmoid(Scalars(nest), elements[0]),
+    )
+    result = node.typed(node.quantization(3, 4), real.shape, real.order)
+    node.finish(qnn.QuantizeOp(real.ssa, result), real)
+
+
+def import_adaptive_pool(node: NodeContext) -> None:
+    image = as_image(node, node.stored(0, 1, 2), False)
+    batch, _, _, channels = image.type.get_shape()
+    rows, columns = node.integer_list("sizes", [0, 0], 1)
+    type = node.typed(
+        node.quantization(3, 4), (batch, rows, columns, channels), image.order
+    )
+    from_image(node, qnn.AdaptiveAvgPool2DOp(image.ssa, type), image, False)
+
+
+IMPORTERS: Mapping[tuple[str, str], Entry] = {
+    **PT2,
+    (TORCH, "QuantizedBounds"): Entry(import_bounds, (5, 5)),
+    (TORCH, "QuantizedElu"): Entry(import_elu, (5, 5)),
+    (TORCH, "QuantizedHardSigmoid"): Entry(import_hard_sigmoid, (5, 5)),
+    (TORCH, "QuantizedHardSwish"): _unary(qnn.HardSwishOp),
+    (TORCH, "QuantizedLeakyRelu"): Entry(import_leaky_relu, (5, 5)),
+    (TORCH, "QuantizedSigmoid"): _unary(qnn.SigmoidOp),
+    (TORCH, "QuantizedTanh"): _unary(qnn.TanhOp),
+    (TORCH, "QuantizedAdaptivePool"): Entry(import_adaptive_pool, (5, 5)),
+}
