@@ -12,13 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..onnx.bounds import bounds, is_redundant
-from ..onnx.graph import MICROSOFT, Graph, Node
+from ..onnx.graph import DEQUANTIZE, MICROSOFT, Graph, Node
 from ..onnx.rewriting import separate_dequantizers
 from ..onnx.simplifying import remove_identities
 from ..qdq import Group, find_group, open_result
 from .translating import TORCH
 
 CONTRACTIONS = ("Conv", "Linear")
+MOVING = (
+    *("Flatten", "Gather", "MaxPool", "Reshape", "Slice", "Split", "Squeeze"),
+    *("Transpose", "TransposeTwo", "Unflatten", "Unsqueeze"),
+)
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ def fuse(graph: Graph, executor: Executor) -> dict[Node, str]:
     """Replace groups by operators on integers; gives why others stay real."""
     remove_identities(graph)
     separate_dequantizers(graph)
+    _move_integers(graph)
     unfused: dict[Node, str] = {}
     for node in list(graph.nodes):
         if node.domain == TORCH and node.kind in CONTRACTIONS:
@@ -82,13 +87,31 @@ def fuse(graph: Graph, executor: Executor) -> dict[Node, str]:
     return unfused
 
 
+def _move_integers(graph: Graph) -> None:
+    """Dequantize behind operators that only move values: these then move integers."""
+    for node in graph.ordered():
+        if node.kind not in MOVING:
+            continue
+        source = graph.producer(node.inputs[0])
+        if source is None or not graph.is_dequantize(source):
+            continue
+        if graph.step(source) is None:
+            continue
+        graph.set_input(node, 0, source.inputs[0])
+        for number, value in enumerate(node.outputs):
+            stored = graph.fresh(value)
+            graph.set_output(node, number, stored)
+            operands = [stored, *source.inputs[1:]]
+            graph.add(Node(node.index, "", DEQUANTIZE, "", operands, [value]))
+
+
 def _fuse_contraction(graph: Graph, node: Node, executor: Executor) -> str | None:
     """A convolution or linear layer whose operands are dequantized; its result may be
     quantized, or stay real."""
     group = find_group(graph, node)
-    for number, what in ((0, "input"), (1, "weights")):
+    for number, what in ((0, "input is"), (1, "weights are")):
         if number not in group.dequantizers:
-            return f"its {what} are not quantized"
+            return f"its {what} not quantized"
     operands = [
         *_operand(group.dequantizers[0]),
         *_operand(group.dequantizers[1]),

@@ -1,0 +1,93 @@
+"""Damaged `.pt2` files are refused with a clear error, or mean one thing to all
+executors.
+
+No other exception, no long time and no large allocation, whatever the file says.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from support.damage import damaged, limited_memory, limited_time
+from support.pt2_cases import REAL, example, network
+from support.pt2_mutants import mutant
+
+import qlower
+from qlower.diagnostics import QlowerError
+from qlower.frontends.load import named
+from qlower.frontends.pt2 import import_pt2
+
+Damage = Callable[[bytes, random.Random], bytes]
+
+SEEDS = {"u1": network("u1").build(), "i1": network("i1").build()} | {
+    name: REAL[name]().build() for name in ("avg_pool2d", "split", "slice", "unflatten")
+}
+FILES = 25
+LONG_FILES = 4000
+
+
+def outcome(data: bytes) -> str:
+    try:
+        import_pt2(data, name="model.pt2")
+    except QlowerError as error:
+        return "refused" if "model.pt2" in str(error) else str(error)
+    return "imported"
+
+
+def check(seed: str, damage: Damage, count: int) -> Counter[str]:
+    choice = random.Random(f"{seed} {count}")
+    outcomes: Counter[str] = Counter()
+    for number in range(count):
+        data = damage(SEEDS[seed], choice)
+        with limited_time():
+            try:
+                outcomes[outcome(data)] += 1
+            except Exception as error:
+                error.add_note(f"file {number} of seed {seed}")
+                raise
+    assert set(outcomes) <= {"imported", "refused"}
+    return outcomes
+
+
+@pytest.mark.parametrize("damage", [damaged, mutant])
+def test_damaged_files(damage: Damage) -> None:
+    found: Counter[str] = Counter()
+    with limited_memory():
+        for seed in SEEDS:
+            found += check(seed, damage, FILES)
+    assert min(found["imported"], found["refused"]) > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("damage", [damaged, mutant])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_many_damaged_files(seed: str, damage: Damage) -> None:
+    with limited_memory():
+        check(seed, damage, LONG_FILES)
+
+
+def run_alike(count: int) -> int:
+    """How many mutants run, alike in native code and interpreter."""
+    choice = random.Random(count)
+    alike = 0
+    x = example(network())
+    for number in range(count):
+        data = mutant(SEEDS["u1"], choice)
+        try:
+            model = named(import_pt2(data, name="model.pt2"), None)
+            if len(model.inputs) != 1 or model.inputs[0].shape != x.shape:
+                continue
+            native = qlower.jit(model)(x)
+        except QlowerError:
+            continue
+        assert repr(native) == repr(qlower.interpret(model, x, at="qnn")), number
+        alike += 1
+    return alike
+
+
+@pytest.mark.long
+def test_mutants_run_alike() -> None:
+    assert run_alike(LONG_FILES // 10) > LONG_FILES / 100

@@ -1,0 +1,76 @@
+"""Programs that PyTorch exported give the bits of PyTorch's operators."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.pt2_cases import NEAR, REAL, Case, example, network
+
+import qlower
+from qlower.dialects.qnn.attributes import module_contract
+from qlower.interp.values import Array
+
+
+def run(path: Path, x: Array) -> tuple[Array, ...]:
+    """What native code gives; the interpreter gives the same."""
+    model = qlower.load(path)
+    found = qlower.jit(model)(x)
+    results = found if isinstance(found, tuple) else (found,)
+    expected = qlower.interpret(model, x, at="qnn")
+    for one, other in zip(
+        results, expected if isinstance(expected, tuple) else (expected,), strict=True
+    ):
+        assert one.tobytes() == other.tobytes()
+    return results
+
+
+def evaluate(case: Case, x: Array) -> tuple[Array, ...]:
+    """What ATen gives for the one call of a program."""
+    torch: Any = import_module("torch")
+    (node,) = json.loads(json.dumps(case().nodes))
+    packet, overload = node["target"].removeprefix("torch.ops.aten.").split(".")
+    given = {one["name"]: next(iter(one["arg"].values())) for one in node["inputs"][1:]}
+    operator = getattr(getattr(torch.ops.aten, packet), overload)
+    names = [argument.name for argument in operator._schema.arguments]
+    result = operator(
+        torch.from_numpy(x), **{k: v for k, v in given.items() if k in names}
+    )
+    found = result if isinstance(result, (tuple, list)) else [result]
+    return tuple(one.contiguous().numpy() for one in found)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_operators_on_float32(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    x = example(REAL[name]())
+    path = REAL[name]().save(tmp_path / "model.pt2")
+    for one, other in zip(run(path, x), evaluate(REAL[name], x), strict=True):
+        assert one.shape == other.shape
+        assert (one == other).all()
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_operators_with_sums_or_exponentials(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    x = example(NEAR[name]())
+    path = NEAR[name]().save(tmp_path / "model.pt2")
+    (found,), (expected,) = run(path, x), evaluate(NEAR[name], x)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "contract"), [("u1", "pytorch-inductor"), ("i1", "xnnpack")]
+)
+def test_the_contract_follows_the_quantizer(
+    dtype: str, contract: str, tmp_path: Path
+) -> None:
+    path = network(dtype).save(tmp_path / "model.pt2")
+    model = qlower.load(path)
+    assert module_contract(model.module) == contract
+    assert contract in model.remarks[0]
+    run(path, example(network()))
