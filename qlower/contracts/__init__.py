@@ -9,7 +9,7 @@ arithmetic.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from importlib.resources import files
@@ -18,9 +18,10 @@ from pathlib import Path
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, StringAttr
 
 from qlower.contract_plugins import plugin_contracts
-from qlower.contracts.definition import Definition
+from qlower.contracts.definition import Definition, RulesOfWords
 from qlower.contracts.outline import Outline
 from qlower.contracts.reading import Rule
+from qlower.contracts.rules import OF_WORDS
 from qlower.diagnostics import QlowerError, make_file_location
 from qlower.files.journal import read_file
 from qlower.text.parsing import parse_module
@@ -46,6 +47,8 @@ BASE = "contract.base"
 """The module attribute that names the contract whose functions, rules and private
 helpers alike, are taken where the file defines none of the name.
 
+Rules for 16-bit elements are not inherited unless the module says `contract.words`.
+
 A private helper that the file defines replaces the base's in the inherited functions
 too. What it replaces can still be called, by the base's name: `@tflite.add` where the
 base is tflite; inherited functions that call a rule mean that one.
@@ -61,7 +64,7 @@ class Contract:
     """A named set of rules.
 
     `text` is its file's. `base` is None where the contract stands alone. `definition`
-    has its functions; `rules` may be of others.
+    has its functions; `rules` may be of others, whose names end in `suffix` there.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Contract:
     base: Contract | None = field(repr=False)
     definition: Definition = field(repr=False)
     rules: Mapping[str, Rule] = field(repr=False)
+    suffix: str = ""
 
     @cached_property
     def source(self) -> str:
@@ -82,15 +86,27 @@ class Contract:
         """The contract that this one is based on; a base of steps alone is none."""
         return self.base if self.base is not None and self.base.rules else None
 
+    @cached_property
+    def of_words(self) -> Contract:
+        """The contract of operations on 16-bit elements: its rules for these, by the
+        names of those for bytes."""
+        return replace(self, rules=RulesOfWords(self.rules), suffix=OF_WORDS)
+
     def rule(self, name: str) -> Rule:
         """The rule of that name; a `QlowerError` if the contract doesn't define it."""
         found = self.rules.get(name)
         if found is None:
             raise QlowerError(
-                f"contract {self.name} has no rule {name}, which this model needs",
-                notes=[f"it defines {', '.join(self.rules)}"],
+                f"contract {self.name} has no rule {name}{self.suffix}, which this "
+                "model needs",
+                notes=[f"it defines {self.rule_names}"],
             )
         return found
+
+    @property
+    def rule_names(self) -> str:
+        """The names of its rules, for messages."""
+        return ", ".join(f"{name}{self.suffix}" for name in self.rules) or "none"
 
 
 def contract_names() -> list[str]:

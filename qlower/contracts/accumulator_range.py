@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i32
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -85,7 +85,7 @@ def _contraction(
 ) -> AccumulatorRange | None:
     terms = _terms(input, weight, axis, partial)
     start: Integers | None = np.zeros((), np.int64)
-    if bias is not None and element_type(bias.type) == i32:
+    if bias is not None and element_type(bias.type) != f32:
         start = constant_integers(bias)
     if terms is None or start is None:
         return None

@@ -138,8 +138,8 @@ def takes_bias(contract: Contract, op: Contraction) -> bool:
 
 
 def integer_bias(contract: Contract, op: Contraction, bias: Array) -> Array:
-    """A bias as i32, by the rule quantize_bias if it is real."""
-    if bias.dtype == np.int32:
+    """A bias as integers, by the rule quantize_bias if it is real."""
+    if bias.dtype != np.float32:
         return bias
     return _other_bias(contract, op, "quantize_bias", {"real_bias": bias})
 

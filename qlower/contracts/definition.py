@@ -13,6 +13,7 @@ from qlower.contracts.calls import value_name
 from qlower.contracts.outline import Outline, functions_of
 from qlower.contracts.products import EXACT
 from qlower.contracts.reading import Functions, Rule, read_functions
+from qlower.contracts.rules import OF_WORDS, is_of_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,3 +97,21 @@ class _Rules(Mapping[str, Rule]):
         if names not in self._parts:
             self._parts[names] = self._definition.part(names)
         return self._parts[names].rules.get(name)
+
+
+class RulesOfWords(Mapping[str, Rule]):
+    """The rules for 16-bit elements among others, by the names of those for bytes."""
+
+    def __init__(self, rules: Mapping[str, Rule]) -> None:
+        self._rules = rules
+
+    def __getitem__(self, name: str) -> Rule:
+        return self._rules[f"{name}{OF_WORDS}"]
+
+    def __iter__(self) -> Iterator[str]:
+        return (
+            name.removesuffix(OF_WORDS) for name in self._rules if is_of_words(name)
+        )
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

@@ -74,7 +74,11 @@ def check_needs(
         return
     contract = needs[0].contract
     needs = [need for need in needs if need.contract.name == contract.name]
-    rules = list(dict.fromkeys(rule for need in needs for rule in need.missing))
+    rules = list(
+        dict.fromkeys(
+            f"{rule}{need.contract.suffix}" for need in needs for rule in need.missing
+        )
+    )
     kinds = list(dict.fromkeys(_kind(need.op) for need in needs))
     named = [
         f"{_kind(n.op)} {location_name(n.op.location) or ''}".strip() for n in needs
@@ -88,7 +92,7 @@ def check_needs(
         needs[0].op.location,
         notes=[
             *([f"in {len(needs)} layers: {layers}"] if len(needs) > 1 else []),
-            f"it defines {', '.join(contract.rules)}",
+            f"it defines {contract.rule_names}",
         ],
         help=f"give such layers another contract's arithmetic: {other}",
     )

@@ -20,7 +20,7 @@ from qlower.contracts.calls import (
     value_name,
 )
 from qlower.contracts.products import EXACT, PRODUCTS
-from qlower.contracts.rules import FREELY_TYPED, RULES
+from qlower.contracts.rules import FREELY_TYPED, RULES, is_of_words
 from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
 from qlower.text.verification import verify_module
@@ -29,6 +29,9 @@ SERVED = "contract.rules"
 """The attribute of a function that lists the rules which it serves. Without it, a
 function that redefines one of the base serves what that one does; any other serves the
 rule of its own name, if it is public."""
+
+WORDS = "contract.words"
+"""The module attribute of a contract that has the base's rules for 16-bit elements."""
 
 PRODUCT = "contract.product"
 """The attribute of a contraction's rule that names its product (`products.py`), `exact`
@@ -98,7 +101,13 @@ def _inherit(module: ModuleOp, name: str, base: ModuleOp) -> None:
     """
     functions = [op for op in module.body.ops if isinstance(op, FuncOp)]
     inherited = [op for op in base.body.ops if isinstance(op, FuncOp)]
-    served = {op.sym_name.data: served_rules(op) for op in inherited}
+    has_words = WORDS in module.attributes
+    served = {
+        op.sym_name.data: [
+            rule for rule in served_rules(op) if has_words or not is_of_words(rule)
+        ]
+        for op in inherited
+    }
     own = {function.sym_name.data for function in functions}
     redefinitions = [
         function
@@ -114,7 +123,8 @@ def _inherit(module: ModuleOp, name: str, base: ModuleOp) -> None:
     rule_names = {op.sym_name.data for op in inherited if not _is_private(op)}
     for function in inherited:
         copy = function.clone()
-        _serve(copy, [rule for rule in served_rules(copy) if rule not in own_rules])
+        left = served[copy.sym_name.data]
+        _serve(copy, [rule for rule in left if rule not in own_rules])
         if copy.sym_name.data in own:
             copy.sym_name = StringAttr(f"{name}.{copy.sym_name.data}")
         for call in copy.body.block.ops:

@@ -176,7 +176,7 @@ _RESIZE_POSITION: Values = {
     "input_unsigned": i1,
 }
 
-RULES: Mapping[str, RuleSignature] = {
+_RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     "conv2d": _CONVOLUTION,
     "depthwise_conv2d": _CONVOLUTION,
     "linear": _CONTRACTION,
@@ -241,7 +241,7 @@ RULES: Mapping[str, RuleSignature] = {
     # relu, relu6 and clamp on their own: output_min and output_max carry the bounds.
     "clamp": _UNARY,
     "concat": _UNARY,
-    # Functions of one 8-bit value: the lowering tabulates them.
+    # Functions of one stored value: the lowering tabulates them.
     "sigmoid": _TABULATED,
     "tanh": _TABULATED,
     "hard_swish": _TABULATED,
@@ -275,6 +275,35 @@ RULES: Mapping[str, RuleSignature] = {
         {"y_weight": i32, "x_weight": i32, **_INPUT, **_OUTPUT},
     ),
 }
+
+OF_WORDS = "_i16"
+"""What the names of rules end in that are for stored integers of 16 bits. Such a rule
+may ask for the same as that for 8 bits; the accumulators of contractions have 64 bits
+and don't wrap."""
+
+
+def is_of_words(name: str) -> bool:
+    """Whether a rule is for stored integers of 16 bits."""
+    return name.endswith(OF_WORDS)
+
+
+def _of_words(signature: RuleSignature) -> RuleSignature:
+    if signature not in (_CONVOLUTION, _CONTRACTION):
+        return signature
+    return RuleSignature({**signature.runtime, "accumulator": i64}, signature.constants)
+
+
+RULES_OF_WORDS: Mapping[str, RuleSignature] = {
+    f"{name}{OF_WORDS}": _of_words(_RULES_OF_BYTES[name])
+    for name in (
+        *("conv2d", "depthwise_conv2d", "linear"),
+        *("add", "sub", "mul", "clamp", "avg_pool2d", "mean"),
+        *("quantize", "dequantize", "requantize", "bound"),
+        *("sigmoid", "tanh", "leaky_relu"),
+        *("softmax_term", "softmax_addend", "softmax_output"),
+    )
+}
+RULES: Mapping[str, RuleSignature] = {**_RULES_OF_BYTES, **RULES_OF_WORDS}
 
 AUXILIARY = frozenset(
     {

@@ -1,6 +1,6 @@
 // The arithmetic of LiteRT's *reference* kernels (LiteRT 2.3, OpResolverType.BUILTIN_REF),
-// int8 and uint8: fixed point that rounds twice, and a fully connected layer in float64. The
-// kernels are plain loops, so layout, threads and the machine don't matter.
+// int8, uint8 and int16: fixed point that rounds twice, and a fully connected layer in float64.
+// The kernels are plain loops, so layout, threads and the machine don't matter.
 //
 // # Formula
 // D(x, M) is MultiplyByQuantizedMultiplier: M = m * 2^(e - 31) with m in [2^30, 2^31); x <<
@@ -25,6 +25,9 @@
 // - sigmoid, tanh, elu, exp, log, gelu: tables, float32 function, half away; hard_swish: 16-bit fixed point
 // - softmax: exponentials and reciprocal in gemmlowp's fixed point
 // - log_softmax: the same exponentials, a rational function for the logarithm
+// - of int16, whose accumulators have 64 bits: conv2d: `y = clamp((acc * m' + 2^(14 - e)) >> (15 -
+//   e))`, one rounding, m' = m rounded to 15 bits; linear as for int8; add, sub with 15 bits for
+//   20; sigmoid, tanh, softmax: tables with straight lines between their entries
 // - resize_bilinear: int8 has weights of 10 + 10 bits, half away; uint8 float32, truncated
 //
 // # Ties
@@ -230,7 +233,8 @@ func.func private @require_equal_quantization(
 
 // internal/reference/integer_ops/pooling.h: the mean of the *stored* integers, ties away
 // from zero; the zero point is not subtracted.
-func.func @avg_pool2d(%accumulator: i32, %output_min: i32, %output_max: i32, %count: i32) -> i32 {
+func.func @avg_pool2d(%accumulator: i32, %output_min: i32, %output_max: i32, %count: i32) -> i32
+    attributes {contract.rules = ["avg_pool2d", "avg_pool2d_i16"]} {
   func.call @require_equal_quantization() : () -> ()
   %two = arith.constant 2 : i32
   %half = arith.divsi %count, %two : i32
@@ -266,7 +270,7 @@ func.func private @mean_multiplier(%real: f64, %count: i32) -> (i32, i32) {
   return %mean_multiplier, %mean_exponent : i32, i32
 }
 
-func.func @mean(%accumulator: i32) -> i32 {
+func.func @mean(%accumulator: i32) -> i32 attributes {contract.rules = ["mean", "mean_i16"]} {
   %real = func.call @wide_ratio() : () -> f64
   %mean_multiplier, %mean_exponent = func.call @mean_multiplier(%real) : (f64) -> (i32, i32)
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
@@ -353,7 +357,7 @@ func.func @sub(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32) -> i32 
 // mul.cc: the scales combine in float32. internal/reference/integer_ops/mul.h
 func.func @mul(
     %lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32, %lhs_scale: f32,
-    %rhs_scale: f32) -> i32 {
+    %rhs_scale: f32) -> i32 attributes {contract.rules = ["mul", "mul_i16"]} {
   %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
   %real = arith.extf %ratio : f32 to f64
   %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
@@ -366,7 +370,8 @@ func.func @mul(
 
 // kernel_util.cc, CalculateActivationRangeQuantized: the stored integer of a real bound of
 // a fused activation; float32 division, half away from zero.
-func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
+    attributes {contract.rules = ["bound", "bound_i16"]} {
   %quotient = arith.divf %real, %output_scale : f32
   %steps = math.absf %quotient : f32
   %limit = arith.constant 2147483648.0 : f32
@@ -435,7 +440,8 @@ func.func private @convertible(%steps: f32, %output_zero_point: i32) -> f32 {
 }
 
 // internal/reference/quantize.h, AffineQuantize: float32 division, half away from zero.
-func.func @quantize(%input: f32, %output_scale: f32) -> i32 {
+func.func @quantize(%input: f32, %output_scale: f32) -> i32
+    attributes {contract.rules = ["quantize", "quantize_i16"]} {
   %quotient = arith.divf %input, %output_scale : f32
   %number = func.call @convertible(%quotient) : (f32) -> f32
   %rounded = fixed.convert %number {rounding = half_away} : f32 to i32
@@ -444,7 +450,8 @@ func.func @quantize(%input: f32, %output_scale: f32) -> i32 {
 }
 
 // internal/reference/dequantize.h: the scale is widened to float64.
-func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
+func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32
+    attributes {contract.rules = ["dequantize", "dequantize_i16"]} {
   %centred = arith.subi %input, %input_zero_point : i32
   %integer = arith.sitofp %centred : i32 to f64
   %scale = arith.extf %input_scale : f32 to f64
@@ -454,7 +461,8 @@ func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) ->
 }
 
 // internal/reference/requantize.h
-func.func @requantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> i32 {
+func.func @requantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> i32
+    attributes {contract.rules = ["requantize", "requantize_i16"]} {
   %real = func.call @wide_ratio() : () -> f64
   %centred = arith.subi %input, %input_zero_point : i32
   %scaled = func.call @multiply_by_real(%centred, %real) : (i32, f64) -> i32
@@ -466,7 +474,7 @@ func.func @requantize(%input: i32, %input_scale: f32, %input_zero_point: i32) ->
 // divided in float32; output_min and output_max carry the activation's bounds.
 func.func @clamp(
     %input: i32, %output_min: i32, %output_max: i32, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32) -> i32 {
+    %output_scale: f32) -> i32 attributes {contract.rules = ["clamp", "clamp_i16"]} {
   %ratio = arith.divf %input_scale, %output_scale : f32
   %real = arith.extf %ratio : f32 to f64
   %centred = arith.subi %input, %input_zero_point : i32
@@ -846,7 +854,8 @@ func.func @compare(%input: i32, %input_scale: f32, %input_zero_point: i32) -> i3
 // internal/reference/leaky_relu.h: one multiplier for each sign, derived in float32. Where
 // alpha is negative, LiteRT's answers are those of |alpha| with the sign changed after the
 // roundings.
-func.func @leaky_relu(%input: i32, %alpha: f32, %input_zero_point: i32) -> i32 {
+func.func @leaky_relu(%input: i32, %alpha: f32, %input_zero_point: i32) -> i32
+    attributes {contract.rules = ["leaky_relu", "leaky_relu_i16"]} {
   %identity_real, %alpha_real = func.call @leaky_ratios(%alpha) : (f32) -> (f64, f64)
   %x = arith.subi %input, %input_zero_point : i32
   %zero = arith.constant 0 : i32
@@ -1396,6 +1405,375 @@ func.func private @interpolate_float32(
   %three = arith.addf %left, %top_right_x : f32
   %sum = arith.addf %three, %bottom_right_x : f32
   return %sum : f32
+}
+
+// ---------------------------------------------------------------- 16-bit activations
+
+// internal/common.cc, MultiplyByQuantizedMultiplier of an int64: the multiplier has 15 bits,
+// and there is one rounding, half up.
+func.func private @multiply_wide_by_real(%x: i64, %real: f64) -> i32 {
+  %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
+  %least_exponent = arith.constant -31 : i32
+  %most_exponent = arith.constant 7 : i32
+  %at_least = arith.cmpi sge, %exponent, %least_exponent : i32
+  %at_most = arith.cmpi sle, %exponent, %most_exponent : i32
+  %legal = arith.andi %at_least, %at_most : i1
+  cf.assert %legal, "the ratio of the scales, input * weight / output, is not in [2^-32, 2^7)"
+  %limit = arith.constant 2147418112 : i32
+  %fits = arith.cmpi slt, %multiplier, %limit : i32
+  %c16 = arith.constant 16 : i32
+  %reduced = fixed.shift_right %multiplier, %c16 {rounding = half_up} : i32
+  %largest = arith.constant 32767 : i32
+  %short = arith.select %fits, %reduced, %largest : i32
+  %m64 = arith.extsi %short : i32 to i64
+  %product = arith.muli %x, %m64 : i64
+  %c15 = arith.constant 15 : i32
+  %places = arith.subi %c15, %exponent : i32
+  %places64 = arith.extsi %places : i32 to i64
+  %scaled = fixed.shift_right %product, %places64 {rounding = half_up} : i64
+  %result = arith.trunci %scaled : i64 to i32
+  return %result : i32
+}
+
+// internal/reference/integer_ops/conv.h, depthwise_conv.h
+func.func @conv2d_i16(%accumulator: i64) -> i32
+    attributes {contract.rules = ["conv2d_i16", "depthwise_conv2d_i16"]} {
+  %wide = arith.constant false
+  %real = func.call @convolution_scale(%wide) : (i1) -> f64
+  %scaled = func.call @multiply_wide_by_real(%accumulator, %real) : (i64, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  return %result : i32
+}
+
+// internal/reference/integer_ops/fully_connected.h
+func.func @linear_i16(%accumulator: i64) -> i32 {
+  %wide = arith.constant false
+  %real = func.call @convolution_scale(%wide) : (i1) -> f64
+  %accumulator64 = arith.sitofp %accumulator : i64 to f64
+  %product = arith.mulf %accumulator64, %real : f64
+  %scaled = fixed.convert %product {rounding = half_away} : f64 to i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  return %result : i32
+}
+
+// add.cc, PrepareGeneralAddOrSub: as for 8 bits, with 15 more bits for 20.
+func.func private @word_operands(
+    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
+    %rhs_zero_point: i32) -> (i32, i32, f64) {
+  %twice = func.call @twice_the_larger() : () -> f64
+  %left_shift = arith.constant 15 : i32
+  %lhs_scaled = func.call @on_common_scale(%lhs, %lhs_scale, %lhs_zero_point, %twice, %left_shift) : (i32, f32, i32, f64, i32) -> i32
+  %rhs_scaled = func.call @on_common_scale(%rhs, %rhs_scale, %rhs_zero_point, %twice, %left_shift) : (i32, f32, i32, f64, i32) -> i32
+  return %lhs_scaled, %rhs_scaled, %twice : i32, i32, f64
+}
+
+func.func private @word_sum(%sum: i32, %twice: f64, %output_scale: f32) -> i32 {
+  %two_to_15 = arith.constant 32768.0 : f64
+  %output64 = arith.extf %output_scale : f32 to f64
+  %shifted_scale = arith.mulf %output64, %two_to_15 : f64
+  %real = arith.divf %twice, %shifted_scale : f64
+  %one = arith.constant 1.0 : f64
+  %legal = arith.cmpf olt, %real, %one : f64
+  cf.assert %legal, "the scale of an operand is 2^14 times that of the result or more, where LiteRT aborts"
+  %scaled = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  return %result : i32
+}
+
+func.func @add_i16(%lhs: i32, %rhs: i32) -> i32 {
+  %a, %b, %twice = func.call @word_operands(%lhs, %rhs) : (i32, i32) -> (i32, i32, f64)
+  %sum = arith.addi %a, %b : i32
+  %result = func.call @word_sum(%sum, %twice) : (i32, f64) -> i32
+  return %result : i32
+}
+
+func.func @sub_i16(%lhs: i32, %rhs: i32) -> i32 {
+  %a, %b, %twice = func.call @word_operands(%lhs, %rhs) : (i32, i32) -> (i32, i32, f64)
+  %difference = arith.subi %a, %b : i32
+  %result = func.call @word_sum(%difference, %twice) : (i32, f64) -> i32
+  return %result : i32
+}
+
+// activations.cc, SigmoidPrepare and TanhPrepare: the real input times 3 * 2^12, in which a step of
+// the table, 1/24, is 2^9 (of tanh, of twice the input, 2^8). The factor is 3 for a scale of
+// 2^-12; another one keeps 14 or 15 bits, cut off.
+func.func private @table_steps(%input: i32, %input_scale: f32) -> i32 {
+  %wide = arith.extf %input_scale : f32 to f64
+  %unit = arith.constant 12288.0 : f64
+  %scaled = arith.mulf %wide, %unit : f64
+  // doubled until it is above 2^14 - 1/2, 31 times at most
+  %bits = arith.bitcast %scaled : f64 to i64
+  %c52 = arith.constant 52 : i64
+  %biased = arith.shrui %bits, %c52 : i64
+  %mask = arith.constant 4503599627370495 : i64
+  %fraction = arith.andi %bits, %mask : i64
+  %limit = arith.constant 4503324749463552 : i64
+  %almost = arith.cmpi sgt, %fraction, %limit : i64
+  %above = arith.extui %almost : i1 to i64
+  %goal = arith.constant 1037 : i64
+  %up = arith.subi %goal, %biased : i64
+  %needed = arith.subi %up, %above : i64
+  %none = arith.constant 0 : i64
+  %most = arith.constant 31 : i64
+  %at_least_0 = arith.maxsi %needed, %none : i64
+  %times = arith.minsi %at_least_0, %most : i64
+  %raised = arith.addi %biased, %times : i64
+  %exponent = arith.shli %raised, %c52 : i64
+  %doubled_bits = arith.ori %exponent, %fraction : i64
+  %doubled = arith.bitcast %doubled_bits : i64 to f64
+  %general = fixed.convert %doubled {rounding = toward_zero} : f64 to i32
+  %general_shift = arith.trunci %times : i64 to i32
+  %step = arith.constant 2.44140625E-04 : f32
+  %is_plain = arith.cmpf oeq, %input_scale, %step : f32
+  %three = arith.constant 3 : i32
+  %zero = arith.constant 0 : i32
+  %multiplier = arith.select %is_plain, %three, %general : i32
+  %shift = arith.select %is_plain, %zero, %general_shift : i32
+  %product = arith.muli %input, %multiplier : i32
+  %result = fixed.shift_right %product, %shift {rounding = half_up} : i32
+  return %result : i32
+}
+
+// 2^16 sigmoid(index / 24)
+func.func private @sigmoid_value(%index: f64) -> f64 {
+  %c24 = arith.constant -24.0 : f64
+  %x = arith.divf %index, %c24 : f64
+  %exponential = math.exp %x : f64
+  %one = arith.constant 1.0 : f64
+  %denominator = arith.addf %one, %exponential : f64
+  %two_to_16 = arith.constant 65536.0 : f64
+  %value = arith.divf %two_to_16, %denominator : f64
+  return %value : f64
+}
+
+// internal/common.h, sigmoid_table_uint16: its 256 entries are the values less half the error
+// that a straight line makes halfway to the next; the last is 2^16 - 1.
+func.func private @sigmoid_entry(%index: i32) -> i32 {
+  %real = arith.sitofp %index : i32 to f64
+  %half = arith.constant 0.5 : f64
+  %one = arith.constant 1.0 : f64
+  %halfway = arith.addf %real, %half : f64
+  %next = arith.addf %real, %one : f64
+  %value = func.call @sigmoid_value(%real) : (f64) -> f64
+  %middle = func.call @sigmoid_value(%halfway) : (f64) -> f64
+  %end = func.call @sigmoid_value(%next) : (f64) -> f64
+  %sum = arith.addf %value, %end : f64
+  %mean = arith.mulf %sum, %half : f64
+  %error = arith.subf %mean, %middle : f64
+  %excess = arith.mulf %error, %half : f64
+  %corrected = arith.subf %value, %excess : f64
+  %entry = fixed.convert %corrected {rounding = half_away} : f64 to i32
+  %last = arith.constant 255 : i32
+  %is_last = arith.cmpi eq, %index, %last : i32
+  %largest = arith.constant 65535 : i32
+  %result = arith.select %is_last, %largest, %entry : i32
+  return %result : i32
+}
+
+// Between two entries of the table, with so many bits of fraction; `beyond` it ends.
+func.func private @sigmoid_between(%magnitude: i32, %bits: i32, %beyond: i32) -> i32 {
+  %place = arith.shrui %magnitude, %bits : i32
+  %one = arith.constant 1 : i32
+  %c255 = arith.constant 255 : i32
+  %inside = arith.cmpi slt, %place, %c255 : i32
+  %index = arith.select %inside, %place, %one : i32
+  %next = arith.addi %index, %one : i32
+  %low = func.call @sigmoid_entry(%index) : (i32) -> i32
+  %high = func.call @sigmoid_entry(%next) : (i32) -> i32
+  %unit = arith.shli %one, %bits : i32
+  %mask = arith.subi %unit, %one : i32
+  %fraction = arith.andi %magnitude, %mask : i32
+  %rise = arith.subi %high, %low : i32
+  %more = arith.muli %fraction, %rise : i32
+  %base = arith.muli %low, %unit : i32
+  %between = arith.addi %base, %more : i32
+  %result = arith.select %inside, %between, %beyond : i32
+  return %result : i32
+}
+
+// internal/reference/integer_ops/logistic.h
+func.func @sigmoid_i16(%input: i32, %input_scale: f32) -> i32 {
+  %steps = func.call @table_steps(%input, %input_scale) : (i32, f32) -> i32
+  %magnitude = math.absi %steps : i32
+  %nine = arith.constant 9 : i32
+  %ten = arith.constant 10 : i32
+  %beyond = arith.constant 33553408 : i32
+  %value = func.call @sigmoid_between(%magnitude, %nine, %beyond) : (i32, i32, i32) -> i32
+  %half = arith.constant 512 : i32
+  %above = arith.addi %value, %half : i32
+  %mirror = arith.constant 33554943 : i32
+  %below = arith.subi %mirror, %value : i32
+  %zero = arith.constant 0 : i32
+  %positive = arith.cmpi sge, %steps, %zero : i32
+  %chosen = arith.select %positive, %above, %below : i32
+  %result = arith.shrui %chosen, %ten : i32
+  return %result : i32
+}
+
+// internal/reference/integer_ops/tanh.h: 2 sigmoid(2 x) - 1
+func.func @tanh_i16(%input: i32, %input_scale: f32) -> i32 {
+  %steps = func.call @table_steps(%input, %input_scale) : (i32, f32) -> i32
+  %magnitude = math.absi %steps : i32
+  %eight = arith.constant 8 : i32
+  %beyond = arith.constant 16776960 : i32
+  %value = func.call @sigmoid_between(%magnitude, %eight, %beyond) : (i32, i32, i32) -> i32
+  %up = arith.constant -8388480 : i32
+  %above = arith.addi %value, %up : i32
+  %down = arith.constant 8388735 : i32
+  %below = arith.subi %down, %value : i32
+  %zero = arith.constant 0 : i32
+  %positive = arith.cmpi sge, %steps, %zero : i32
+  %chosen = arith.select %positive, %above, %below : i32
+  %result = arith.shrsi %chosen, %eight : i32
+  return %result : i32
+}
+
+// internal/common.h, LUTPopulate: an entry of a table that is interpolated, less half the
+// error that this makes halfway to the next. All in steps of 2^-15.
+func.func private @interpolated_entry(%value: f64, %halfway: f64, %next: f64) -> i32 {
+  %two_to_15 = arith.constant 32768.0 : f64
+  %steps = arith.mulf %value, %two_to_15 : f64
+  %next_steps = arith.mulf %next, %two_to_15 : f64
+  %halfway_steps = arith.mulf %halfway, %two_to_15 : f64
+  %sample = math.round %steps : f64
+  %sum = arith.addf %next_steps, %sample : f64
+  %two = arith.constant 2.0 : f64
+  %mean = arith.divf %sum, %two : f64
+  %found = math.round %mean : f64
+  %wanted = math.round %halfway_steps : f64
+  %error = arith.subf %found, %wanted : f64
+  %half_error = arith.divf %error, %two : f64
+  %excess = math.round %half_error : f64
+  %corrected = arith.subf %sample, %excess : f64
+  %entry = fixed.convert %corrected {rounding = half_away} : f64 to i32
+  %least = arith.constant -32768 : i32
+  %most = arith.constant 32767 : i32
+  %result = func.call @clamp_code(%entry, %least, %most) : (i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// internal/common.h, LUTLookup: between entries 128 steps apart.
+func.func private @interpolate(%low: i32, %high: i32, %place: i32) -> i32 {
+  %c127 = arith.constant 127 : i32
+  %fraction = arith.andi %place, %c127 : i32
+  %rise = arith.subi %high, %low : i32
+  %product = arith.muli %rise, %fraction : i32
+  %seven = arith.constant 7 : i32
+  %more = fixed.shift_right %product, %seven {rounding = half_up} : i32
+  %result = arith.addi %low, %more : i32
+  return %result : i32
+}
+
+// e^x at x = 10 / 512 * index - 10
+func.func private @exponential_entry(%index: i32) -> i32 {
+  %real = arith.sitofp %index : i32 to f64
+  %one = arith.constant 1.0 : f64
+  %half = arith.constant 0.5 : f64
+  %half_index = arith.addf %real, %half : f64
+  %next_index = arith.addf %real, %one : f64
+  %step = arith.constant 0.01953125 : f64
+  %ten = arith.constant 10.0 : f64
+  %distance = arith.mulf %real, %step : f64
+  %half_distance = arith.mulf %half_index, %step : f64
+  %next_distance = arith.mulf %next_index, %step : f64
+  %x = arith.subf %distance, %ten : f64
+  %half_x = arith.subf %half_distance, %ten : f64
+  %next_x = arith.subf %next_distance, %ten : f64
+  %value = math.exp %x : f64
+  %half_value = math.exp %half_x : f64
+  %next_value = math.exp %next_x : f64
+  %entry = func.call @interpolated_entry(%value, %half_value, %next_value) : (f64, f64, f64) -> i32
+  %c512 = arith.constant 512 : i32
+  %last = arith.cmpi eq, %index, %c512 : i32
+  %largest = arith.constant 32767 : i32
+  %result = arith.select %last, %largest, %entry : i32
+  return %result : i32
+}
+
+// softmax.cc; internal/reference/softmax.h, SoftMaxCalculateExp: differences of 10 have all of
+// 16 bits, those beyond count as 10.
+func.func @softmax_term_i16(%difference: i32, %beta: f32, %input_scale: f32) -> i32 {
+  %product = arith.mulf %input_scale, %beta : f32
+  %wide = arith.extf %product : f32 to f64
+  %ten = arith.constant 10.0 : f64
+  %c65535 = arith.constant 65535.0 : f64
+  %step = arith.divf %ten, %c65535 : f64
+  %real = arith.divf %wide, %step : f64
+  %scaled = func.call @multiply_by_real(%difference, %real) : (i32, f64) -> i32
+  %least = arith.constant -65535 : i32
+  %zero = arith.constant 0 : i32
+  %clamped = func.call @clamp_code(%scaled, %least, %zero) : (i32, i32, i32) -> i32
+  %first = arith.constant 65535 : i32
+  %place = arith.addi %clamped, %first : i32
+  %seven = arith.constant 7 : i32
+  %one = arith.constant 1 : i32
+  %index = arith.shrui %place, %seven : i32
+  %next = arith.addi %index, %one : i32
+  %low = func.call @exponential_entry(%index) : (i32) -> i32
+  %high = func.call @exponential_entry(%next) : (i32) -> i32
+  %result = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func @softmax_addend_i16(%term: i32) -> i32 {
+  return %term : i32
+}
+
+// 1 / (1 + x) at x = index / 512
+func.func private @reciprocal_entry(%index: i32) -> i32 {
+  %real = arith.sitofp %index : i32 to f64
+  %one = arith.constant 1.0 : f64
+  %half = arith.constant 0.5 : f64
+  %half_index = arith.addf %real, %half : f64
+  %next_index = arith.addf %real, %one : f64
+  %step = arith.constant 0.001953125 : f64
+  %distance = arith.mulf %real, %step : f64
+  %half_distance = arith.mulf %half_index, %step : f64
+  %next_distance = arith.mulf %next_index, %step : f64
+  %x = arith.addf %distance, %one : f64
+  %half_x = arith.addf %half_distance, %one : f64
+  %next_x = arith.addf %next_distance, %one : f64
+  %value = arith.divf %one, %x : f64
+  %half_value = arith.divf %one, %half_x : f64
+  %next_value = arith.divf %one, %next_x : f64
+  %entry = func.call @interpolated_entry(%value, %half_value, %next_value) : (f64, f64, f64) -> i32
+  %c512 = arith.constant 512 : i32
+  %last = arith.cmpi eq, %index, %c512 : i32
+  %smallest = arith.constant 16384 : i32
+  %result = arith.select %last, %smallest, %entry : i32
+  return %result : i32
+}
+
+// internal/reference/softmax.h, SoftmaxInt16: the sum's reciprocal from a table, times the term.
+// The sum is at least 1, the largest term being that of difference 0.
+func.func @softmax_output_i16(%term: i32, %sum: i32) -> i32 {
+  %largest = arith.constant 32767 : i32
+  %one = arith.constant 1 : i32
+  %total = arith.maxsi %sum, %one : i32
+  %headroom = math.ctlz %total : i32
+  %left = arith.subi %headroom, %one : i32
+  %normal = arith.shli %total, %left : i32
+  %c14 = arith.constant 14 : i32
+  %shifted = fixed.shift_right %normal, %c14 {rounding = half_up} : i32
+  %c65536 = arith.constant 65536 : i32
+  %above_one = arith.subi %shifted, %c65536 : i32
+  %zero = arith.constant 0 : i32
+  %c65535 = arith.constant 65535 : i32
+  %place = func.call @clamp_code(%above_one, %zero, %c65535) : (i32, i32, i32) -> i32
+  %seven = arith.constant 7 : i32
+  %index = arith.shrui %place, %seven : i32
+  %next = arith.addi %index, %one : i32
+  %low = func.call @reciprocal_entry(%index) : (i32) -> i32
+  %high = func.call @reciprocal_entry(%next) : (i32) -> i32
+  %reciprocal = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
+  %product = func.call @wide_product(%term, %reciprocal) : (i32, i32) -> i64
+  %c31 = arith.constant 31 : i32
+  %right = arith.subi %c31, %headroom : i32
+  %right64 = arith.extsi %right : i32 to i64
+  %quotient = fixed.shift_right %product, %right64 {rounding = half_up} : i64
+  %narrow = arith.trunci %quotient : i64 to i32
+  %result = func.call @clamp_code(%narrow, %zero, %largest) : (i32, i32, i32) -> i32
+  return %result : i32
 }
 
 }

@@ -20,7 +20,8 @@ from qlower.contracts import Contract
 from qlower.contracts.accumulator_range import accumulator_range
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
-from qlower.dialects.quant import quantized_element
+from qlower.dialects.quant import QuantizedType, quantized_element
+from qlower.dialects.types import element_type
 from qlower.interp.values import Array
 
 Values = dict[str, Array]
@@ -53,7 +54,17 @@ def contract_of(op: Operation, default: str | None, load: LoadContract) -> Contr
             help="name one for the module, `module attributes {qnn.contract = "
             '"tflite"}`, or on the command line, `--contract tflite`',
         )
-    return load(name)
+    contract = load(name)
+    return contract.of_words if has_words(op) else contract
+
+
+def has_words(op: Operation) -> bool:
+    """Whether any operand or result has elements of 16 bits with a scale."""
+    elements = (element_type(value.type) for value in (*op.operands, *op.results))
+    return any(
+        isinstance(element, QuantizedType) and element.storage_width == 16
+        for element in elements
+    )
 
 
 def operand_values(prefix: str, type: Attribute) -> Values:

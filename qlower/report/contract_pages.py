@@ -14,7 +14,7 @@ from pathlib import Path
 
 from qlower.contracts import Contract, Rule, contract_names, load_contract
 from qlower.contracts.products import EXACT
-from qlower.contracts.rules import AUXILIARY, RULES
+from qlower.contracts.rules import AUXILIARY, RULES, is_of_words
 
 SECTIONS = (
     "Formula",
@@ -179,7 +179,12 @@ def _rule_lines(contract: Contract) -> Iterator[str]:
     told = {rule for served in rules.values() for rule in served}
     while base is not None:
         taken = _rules_of(base, function_texts(base.text)).values()
-        names = [rule for served in taken for rule in served if rule not in told]
+        names = [
+            rule
+            for served in taken
+            for rule in served
+            if rule in contract.rules and rule not in told
+        ]
         if names:
             yield ""
             yield from _paragraph(
@@ -203,7 +208,13 @@ def _rules_of(
 
 
 def _missing_lines(contract: Contract) -> Iterator[str]:
-    missing = [name for name in RULES if name not in contract.rules.keys() | AUXILIARY]
+    has_words = any(map(is_of_words, contract.rules))
+    missing = [
+        name
+        for name in RULES
+        if name not in contract.rules.keys() | AUXILIARY
+        and (has_words or not is_of_words(name))
+    ]
     if missing:
         yield from _paragraph(f"Not defined, and refused by name: {_names(missing)}.")
         yield ""

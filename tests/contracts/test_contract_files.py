@@ -18,7 +18,7 @@ from qlower.contracts import (
     parse_contract,
 )
 from qlower.contracts.reading import SERVED
-from qlower.contracts.rules import AUXILIARY, RULES
+from qlower.contracts.rules import AUXILIARY, RULES, is_of_words
 from qlower.diagnostics import QlowerError
 
 READ_IN_PARTS = ("pytorch-qnnpack", "tflm")
@@ -50,12 +50,16 @@ def test_a_contract_has_its_rules_and_summary():
     assert result.tolist() == [3, -4]
 
 
+def rules_for_bytes(name: str) -> set[str]:
+    return {rule for rule in load_contract(name).rules if not is_of_words(rule)}
+
+
 def test_rules_are_inherited_from_the_base():
     text = HALVE.replace(
         "contract.summary =", 'contract.base = "tflite", contract.summary ='
     )
     contract = parse(text)
-    assert set(contract.rules) == set(load_contract("tflite").rules)
+    assert set(contract.rules) == rules_for_bytes("tflite")
     assert contract.rule("requantize").values == ("input",)
     assert contract.rule("add").values == load_contract("tflite").rule("add").values
 
@@ -256,7 +260,7 @@ func.func @avg_pool2d(
 }
 """
     contract = parse(text)
-    assert set(contract.rules) == set(load_contract("tflite").rules)
+    assert set(contract.rules) == rules_for_bytes("tflite")
     values = {
         "accumulator": np.array([7, -7], np.int32),
         "count": np.array(2, np.int32),

@@ -136,8 +136,53 @@ func.func @bias_rank(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>, %2: tensor<
 !w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
 
 func.func @bias_type(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>, %2: tensor<2xi64>) {
-  // CHECK: error: qnn.conv2d: operand 'bias' at position 2 does not verify: element type i64 is not i32 or f32
+  // CHECK: error: qnn.conv2d: a bias of i64 does not go with an input of 8 bits, whose accumulator is i32
   %x = qnn.conv2d %0, %1, %2 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]} : (tensor<1x9x9x4x!a>, tensor<2x3x3x4x!w>, tensor<2xi64>) -> tensor<1x7x7x2x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
+
+func.func @bias_of_bytes(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>, %2: tensor<2xi16>) {
+  // CHECK: error: qnn.conv2d: operand 'bias' at position 2 does not verify: element type i16 is not i32, i64 or f32
+  %x = qnn.conv2d %0, %1, %2 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]} : (tensor<1x9x9x4x!a>, tensor<2x3x3x4x!w>, tensor<2xi16>) -> tensor<1x7x7x2x!a>
+  return
+}
+
+// -----
+
+!words = !quant.uniform<i16:f32, 0.5>
+!w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
+
+func.func @bias_of_words(%0: tensor<4x8x!words>, %1: tensor<2x8x!w>, %2: tensor<2xi32>) {
+  // CHECK: error: qnn.linear: a bias of i32 does not go with an input of 16 bits, whose accumulator is i64
+  %x = qnn.linear %0, %1, %2 : (tensor<4x8x!words>, tensor<2x8x!w>, tensor<2xi32>) -> tensor<4x2x!words>
+  return
+}
+
+// -----
+
+!words = !quant.uniform<i16:f32, 0.5>
+!a = !quant.uniform<i8:f32, 0.5>
+!w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
+
+func.func @bytes_of_words(%0: tensor<4x8x!words>, %1: tensor<2x8x!w>) {
+  // CHECK: error: qnn.linear: a result of 8 bits does not go with an input of 16
+  %x = qnn.linear %0, %1 : (tensor<4x8x!words>, tensor<2x8x!w>) -> tensor<4x2x!a>
+  return
+}
+
+// -----
+
+!words = !quant.uniform<i16:f32, 0.5>
+!w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
+
+func.func @sums_of_words(%0: tensor<4x8x!words>, %1: tensor<2x8x!w>) {
+  // CHECK: error: qnn.linear: sums of 16-bit elements are not a result
+  %x = qnn.linear %0, %1 : (tensor<4x8x!words>, tensor<2x8x!w>) -> tensor<4x2xi32>
   return
 }
 

@@ -5,6 +5,7 @@
 !b = !quant.uniform<u8:f32, 0.25:128>
 !w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
 !d = !quant.uniform<i8<-127:127>:f32:3, {0.5,0.25}>
+!words = !quant.uniform<i16:f32, 0.25>
 
 // CHECK-LABEL: func.func @constants
 func.func @constants() -> tensor<2x1x!w> {
@@ -170,4 +171,13 @@ func.func @movement(%x: tensor<2x4x!a>, %y: tensor<2x3x!b>, %r: tensor<2x4xf32>,
   // CHECK-NEXT: qnn.arg_max %x {axis = 0} :
   %13 = qnn.arg_max %x {axis = 0} : (tensor<2x4x!a>) -> tensor<4xi64>
   return
+}
+
+// CHECK-LABEL: func.func @words
+func.func @words(%x: tensor<5x8x!words>, %w: tensor<2x8x!w>, %b: tensor<2xi64>) -> tensor<5x2x!words> {
+  // CHECK-NEXT: qnn.linear %x, %w, %b : (tensor<5x8x!quant.uniform<i16:f32, 2.500000e-01>>, {{.*}}, tensor<2xi64>) -> tensor<5x2x!quant.uniform<i16:f32, 2.500000e-01>>
+  %y = qnn.linear %x, %w, %b : (tensor<5x8x!words>, tensor<2x8x!w>, tensor<2xi64>) -> tensor<5x2x!words>
+  // CHECK-NEXT: qnn.add %y, %y :
+  %z = qnn.add %y, %y : (tensor<5x2x!words>, tensor<5x2x!words>) -> tensor<5x2x!words>
+  return %z : tensor<5x2x!words>
 }

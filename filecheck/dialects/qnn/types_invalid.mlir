@@ -60,9 +60,9 @@ func.func @too_large(%0: tensor<65536x32768x!a>) {
 
 !a = !quant.uniform<i8:f32, 0.5>
 
-func.func @wide_activation(%0: tensor<4x!quant.uniform<i16:f32, 0.5>>) {
-  // CHECK: error: qnn.relu: operand 'input' at position 0 does not verify: storage i16 is not supported yet: i8 or u8
-  %x = qnn.relu %0 : (tensor<4x!quant.uniform<i16:f32, 0.5>>) -> tensor<4x!a>
+func.func @wide_activation(%0: tensor<4x!quant.uniform<i32:f32, 0.5>>) {
+  // CHECK: error: qnn.relu: operand 'input' at position 0 does not verify: storage i32 is not supported yet: i8 or u8 or i16 or u16
+  %x = qnn.relu %0 : (tensor<4x!quant.uniform<i32:f32, 0.5>>) -> tensor<4x!a>
   return
 }
 

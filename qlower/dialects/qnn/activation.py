@@ -288,9 +288,9 @@ class LutOp(MovingOp):
 
     name = "qnn.lut"
 
-    input = operand_of(Quantized())
+    input = operand_of(Quantized(widths=(8,)))
     table = operand_of(Integral((8,), rank=1))
-    result = result_def(Quantized())
+    result = result_def(Quantized(widths=(8,)))
 
     def __init__(
         self,

@@ -90,10 +90,13 @@ def check_static_tensor(type: Attribute, rank: int | None) -> Attribute:
 
 
 def check_quantization(
-    element: Attribute, allow_axis: bool, expressed: Collection[Attribute] = (f32,)
+    element: Attribute,
+    allow_axis: bool,
+    expressed: Collection[Attribute] = (f32,),
+    widths: Sequence[int] = (8, 16),
 ) -> QuantizedType:
-    """The quantization of 8-bit activations or, with `allow_axis`, weights."""
-    quantization = check_storage(element, (8,), expressed)
+    """The quantization of activations or, with `allow_axis`, weights."""
+    quantization = check_storage(element, widths, expressed)
     if quantization.is_sub_channel:
         raise VerifyException(
             "sub-channel quantization is not supported: use per tensor or per axis"
@@ -134,14 +137,17 @@ def check_storage(
 
 @dataclass(frozen=True)
 class Quantized(LeafConstraint[QuantizedTensor]):
-    """A static tensor of 8-bit quantized values with one scale and zero point."""
+    """A static tensor of quantized values with one scale and zero point."""
 
     rank: int | None = None
     expressed: tuple[Attribute, ...] = (f32,)
+    widths: tuple[int, ...] = (8, 16)
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         element = check_static_tensor(attr, self.rank)
-        check_quantization(element, allow_axis=False, expressed=self.expressed)
+        check_quantization(
+            element, allow_axis=False, expressed=self.expressed, widths=self.widths
+        )
 
 
 @dataclass(frozen=True)
@@ -186,7 +192,7 @@ class Weight(LeafConstraint[QuantizedTensor]):
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         element = check_static_tensor(attr, self.rank)
         quantization = check_quantization(
-            element, allow_axis=True, expressed=self.expressed
+            element, allow_axis=True, expressed=self.expressed, widths=(8,)
         )
         axis = quantization.axis
         if axis is None:
@@ -258,11 +264,11 @@ class Integral(LeafConstraint[TensorType[IntegerType]]):
 
 @dataclass(frozen=True)
 class Bias(LeafConstraint[TensorType[IntegerType | Float32Type]]):
-    """One i32 or f32 for each output channel."""
+    """One i32 or f32 for each output channel; or an i64, of a 16-bit input."""
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        if (element := check_static_tensor(attr, 1)) not in (i32, f32):
-            raise VerifyException(f"element type {element} is not i32 or f32")
+        if (element := check_static_tensor(attr, 1)) not in (i32, i64, f32):
+            raise VerifyException(f"element type {element} is not i32, i64 or f32")
 
 
 @dataclass(frozen=True)

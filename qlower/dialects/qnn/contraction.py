@@ -32,7 +32,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from ..quant import quantized_element
+from ..quant import QuantizedType, quantized_element
 from ..types import element_type
 from .base import ActivatedOp, check_shape
 from .constraints import (
@@ -151,6 +151,7 @@ class Conv2DOp(ConvolutionOp):
             )
         check_window(self, input, kernel, self.dilation, result)
         check_output_channels(result[3], outputs, self.bias)
+        check_widths(self.input, self.bias, self.result)
         check_sums(self, self.bias)
 
 
@@ -222,6 +223,7 @@ class DepthwiseConv2DOp(ConvolutionOp):
             )
         check_window(self, input, kernel, self.dilation, result)
         check_output_channels(result[3], outputs, self.bias)
+        check_widths(self.input, self.bias, self.result)
         check_sums(self, self.bias)
 
 
@@ -276,6 +278,7 @@ class LinearOp(ActivatedOp):
             )
         check_shape("result", result, (*input[:-1], outputs))
         check_output_channels(result[-1], outputs, self.bias)
+        check_widths(self.input, self.bias, self.result)
         check_sums(self, self.bias)
 
 
@@ -294,8 +297,8 @@ class MatMulOp(ActivatedOp):
 
     name = "qnn.matmul"
 
-    lhs = operand_of(Quantized(expressed=(f32, f16)))
-    rhs = operand_of(Quantized(expressed=(f32, f16)))
+    lhs = operand_of(Quantized(expressed=(f32, f16), widths=(8,)))
+    rhs = operand_of(Quantized(expressed=(f32, f16), widths=(8,)))
     result = result_def(QuantizedOrSums(expressed=(f32, f16)))
 
     def __init__(
@@ -347,6 +350,27 @@ def check_output_channels(
         )
     if bias is not None:
         check_shape("bias", bias.type.get_shape(), (weight,))
+
+
+def check_widths(input: SSAValue, bias: SSAValue | None, result: SSAValue) -> None:
+    """Checks that input, accumulator and result go together: 8 bits are summed in 32,
+    16 bits in 64."""
+    width = quantized_element(input.type).storage_width
+    accumulator = i32 if width == 8 else i64
+    given = element_type(result.type)
+    if isinstance(given, QuantizedType):
+        if given.storage_width != width:
+            raise VerifyException(
+                f"a result of {given.storage_width} bits does not go with an input of "
+                f"{width}"
+            )
+    elif width != 8:
+        raise VerifyException(f"sums of {width}-bit elements are not a result")
+    if bias is not None and element_type(bias.type) not in (accumulator, f32):
+        raise VerifyException(
+            f"a bias of {element_type(bias.type)} does not go with an input of "
+            f"{width} bits, whose accumulator is {accumulator}"
+        )
 
 
 def gives_sums(op: ActivatedOp) -> bool:

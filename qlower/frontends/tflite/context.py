@@ -218,9 +218,10 @@ class OperatorContext(Site):
         tensor = self.input(number)
         self.per_tensor(tensor)
         data = self.constant(number)
-        if len(data) != 1:
-            raise self.error(f"{tensor}: {len(data)} bytes of data, expected 1")
-        return int.from_bytes(data, "little", signed=tensor.type == "INT8")
+        size = 2 if tensor.type == "INT16" else 1
+        if len(data) != size:
+            raise self.error(f"{tensor}: {len(data)} bytes of data, expected {size}")
+        return int.from_bytes(data, "little", signed=tensor.type != "UINT8")
 
     def axis(self, what: str, value: int, rank: int) -> int:
         """A dimension number, counted from the end when negative."""
@@ -334,7 +335,7 @@ class OperatorContext(Site):
         if not isinstance(element, QuantizedType):
             raise self.error(
                 f"{tensor}: type {tensor.type} is not supported by {self.operator.name}"
-                " here; expected quantized INT8 or UINT8"
+                " here; expected quantized INT8, UINT8 or INT16"
             )
         if element.is_per_axis:
             raise self.error(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "AddOptions": ("fused_activation_function",),
+    "AddOptions": ("fused_activation_function", "pot_scale_int16"),
     "ArgMaxOptions": ("output_type",),
     "ArgMinOptions": ("output_type",),
     "BatchMatMulOptions": ("adj_x", "adj_y"),
@@ -82,7 +82,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
         "shrink_axis_mask",
         "offset",
     ),
-    "SubOptions": ("fused_activation_function",),
+    "SubOptions": ("fused_activation_function", "pot_scale_int16"),
     "TransposeConvOptions": (
         "padding",
         "stride_h",
@@ -96,6 +96,9 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
 VECTOR_FIELDS = frozenset({"new_shape", "squeeze_dims"})
 """Fields of `OPTION_FIELDS` that are lists of integers."""
 
+INITIALLY_ONE = ("dilation", "pot_scale")
+"""How the names of fields begin that are 1 where they are left out; others are 0."""
+
 LONGEST_QUOTED_NAME = 80
 """Converters join the names of fused operations; messages quote their beginning."""
 
@@ -105,7 +108,7 @@ OptionValue = int | float | tuple[int, ...]
 def default_options(kind: str) -> dict[str, OptionValue]:
     """The fields of an options table that a file leaves out altogether."""
     return {
-        name: () if name in VECTOR_FIELDS else int(name.startswith("dilation"))
+        name: () if name in VECTOR_FIELDS else int(name.startswith(INITIALLY_ONE))
         for name in OPTION_FIELDS[kind]
     }
 

@@ -3,6 +3,7 @@
 | TFLite | here |
 |---|---|
 | INT8, UINT8 with a scale | `tensor<... x !quant.uniform<i8:f32, ...>>`, `u8` |
+| INT16 with a scale | `tensor<... x !quant.uniform<i16:f32, ...>>` |
 | INT32, INT64, BOOL, FLOAT32 | `tensor<... x i32>`, `i64`, `i1`, `f32` |
 
 Every other type is refused by name. A scale of an INT32 tensor (a bias) is dropped: no
@@ -35,7 +36,7 @@ MAX_RANK = 8
 MAX_ELEMENTS = 1 << 30
 """Elements of one tensor; more is taken for a damaged shape."""
 
-STORAGE_RANGES = {"INT8": (-128, 127), "UINT8": (0, 255)}
+STORAGE_RANGES = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
 
 PLAIN_TYPES: dict[str, IntegerType | Float32Type] = {
     "INT32": i32,
@@ -117,11 +118,13 @@ def _quantized_type(
             f"{tensor}: {len(zero_points)} zero points for {len(scales)} scales;"
             f" expected 1 or {len(scales)}"
         )
+    if tensor.type == "INT16":
+        low = high = 0  # no kernel takes another zero point
     for zero_point in zero_points:
         site.check_range(f"{tensor}: zero point", zero_point, low, high)
-    signed = tensor.type == "INT8"
+    signed, width = tensor.type != "UINT8", 16 if tensor.type == "INT16" else 8
     if len(scales) == 1:
-        return QuantizedType.per_tensor(8, signed, scales[0], zero_points[0])
+        return QuantizedType.per_tensor(width, signed, scales[0], zero_points[0])
     axis = site.check_range(
         f"{tensor}: quantized dimension",
         quantization.axis,
@@ -135,4 +138,4 @@ def _quantized_type(
         )
     if len(zero_points) == 1:
         zero_points *= len(scales)
-    return QuantizedType.per_axis(8, signed, axis, scales, zero_points)
+    return QuantizedType.per_axis(width, signed, axis, scales, zero_points)

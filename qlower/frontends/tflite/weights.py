@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import TensorType, i32
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from qlower.dialects.quant import QuantizedType
 
 from .context import OperatorContext
+from .types import PLAIN_TYPES
 
 
 def read_weights(
@@ -23,8 +24,8 @@ def read_weights(
 def check_weights(
     op: OperatorContext, number: int, axis: int, type: str, *, symmetric: bool = True
 ) -> QuantizedType:
-    """Refuse weights that aren't constant, of the input's type, and with one scale or
-    one per index of `axis`.
+    """Refuse weights that aren't constant, of the input's type (INT8 for one of INT16),
+    and with one scale or one per index of `axis`.
 
     INT8 kernels take zero points for 0; only those that are not `symmetric` subtract
     the zero point of weights with one scale.
@@ -37,7 +38,7 @@ def check_weights(
             f"{tensor}: weights of type {tensor.type} are not supported; expected INT8"
             " or UINT8"
         )
-    op.check_type(tensor, type)
+    op.check_type(tensor, "INT8" if type == "INT16" else type)
     if element.is_per_axis:
         if element.axis != axis:
             raise op.error(
@@ -60,11 +61,13 @@ def check_weights(
 
 
 def read_bias(op: OperatorContext, number: int, channels: int) -> SSAValue | None:
-    """The optional constant bias, as `tensor<channels x i32>`."""
+    """The optional constant bias, as `tensor<channels x i32>`, or i64 for INT16."""
     check_bias(op, number, channels)
     if not op.has_input(number):
         return None
-    return op.graph.value(op.input(number), TensorType(i32, (channels,)), op)
+    tensor = op.input(number)
+    type = TensorType(PLAIN_TYPES[tensor.type], (channels,))
+    return op.graph.value(tensor, type, op)
 
 
 def check_bias(op: OperatorContext, number: int, channels: int) -> None:
@@ -73,9 +76,11 @@ def check_bias(op: OperatorContext, number: int, channels: int) -> None:
         return
     tensor = op.input(number)
     op.constant(number)
-    if tensor.type != "INT32":
+    expected = "INT64" if op.output().type == "INT16" else "INT32"
+    if tensor.type != expected:
         raise op.error(
-            f"{tensor}: a bias of type {tensor.type} is not supported; expected INT32"
+            f"{tensor}: a bias of type {tensor.type} is not supported with a result of"
+            f" {op.output().type}; expected {expected}"
         )
     if math.prod(tensor.shape) != channels:
         raise op.error(

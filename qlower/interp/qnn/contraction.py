@@ -25,6 +25,7 @@ from qlower.contracts.contractions import (
 from qlower.contracts.products import EXACT
 from qlower.contracts.values import matmul_values
 from qlower.dialects import qnn
+from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 
 from ..values import Array
@@ -90,7 +91,8 @@ class ContractionFunctions(RuleFunctions):
         total = sums.astype(np.int64)
         if not takes_bias(contract, op):
             total = total + integer_bias(contract, op, bias)
-        wrapped = total.astype(np.int32)
+        wide = quantized_element(op.input.type).storage_width > 8
+        wrapped = total if wide else total.astype(np.int32)
         if qnn.gives_sums(op):
             return (wrapped,)
         values = {
@@ -103,8 +105,8 @@ class ContractionFunctions(RuleFunctions):
 def exact_sums(op: Contraction, stored: Array, weight: Array) -> Array:
     """The sums of products without bias, from stored input and weights; exact.
 
-    float64 matrix products are exact here: |x * w| is below 2^17 and there are far less
-    than 2^36 of them.
+    float64 matrix products are exact here: |x * w| is below 2^25 and there are far less
+    than 2^28 of them.
     """
     match op:
         case qnn.Conv2DOp():

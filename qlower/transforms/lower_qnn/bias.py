@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import IntegerType, i32, i64
 from xdsl.ir import SSAValue
 
 from qlower.contracts.contractions import Contraction, integer_bias, takes_bias
 from qlower.diagnostics import QlowerError
+from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import element_type
 from qlower.interp.values import Array
 from qlower.model.nests import Nest
@@ -25,25 +26,31 @@ def initial_accumulator(
     offset: Array,
 ) -> SSAValue:
     """The bias of each channel, or zero where there is none or the rule adds it; plus a
-    constant, which varies along the last loops."""
+    constant, which varies along the last loops. All of the accumulator's type."""
+    type = accumulator_type(op)
     nest = Nest(lowering.emit, shape)
     bias: SSAValue | None = None
     if op.bias is not None and not takes_bias(lowering.contract, op):
-        if element_type(op.bias.type) == i32:
+        if element_type(op.bias.type) == type:
             bias = lowering.value(op.bias)
         else:
             quantized = integer_bias(lowering.contract, op, constant_bias(op))
-            bias = lowering.emit.constant(quantized, i32)
+            bias = lowering.emit.constant(quantized, type)
         bias = lowering.reshape(bias, [shape[loop] for loop in channel_loops])
         bias = nest.input(bias, channel_loops)
     if not offset.any():
         if bias is None:
-            return lowering.emit.filled(shape, i32, 0)
+            return lowering.emit.filled(shape, type, 0)
         return nest.build([bias])[0]
-    start = nest.constant(offset, i32)
+    start = nest.constant(offset, type)
     if bias is not None:
         start = nest.add(arith.AddiOp(bias, start)).result
     return nest.build([start])[0]
+
+
+def accumulator_type(op: Contraction) -> IntegerType:
+    """i32, or i64 for elements of 16 bits."""
+    return i32 if quantized_element(op.input.type).storage_width == 8 else i64
 
 
 def constant_bias(op: Contraction) -> Array:

@@ -23,7 +23,11 @@ from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
 from qlower.model.nests import Combine, Index, Nest
-from qlower.transforms.lower_qnn.bias import constant_bias, initial_accumulator
+from qlower.transforms.lower_qnn.bias import (
+    accumulator_type,
+    constant_bias,
+    initial_accumulator,
+)
 from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lower_qnn.pairs import accumulate_pairs
 from qlower.transforms.lower_qnn.window import pad_image, window_indices
@@ -188,7 +192,8 @@ def _accumulate(
     weight_indices: Sequence[Index],
     channel_loops: Sequence[int],
 ) -> SSAValue:
-    """`bias + sum((x - x_zero_point) * (w - w_zero_point))`, exact modulo 2^32."""
+    """`bias + sum((x - x_zero_point) * (w - w_zero_point))`, exact modulo 2^32, or 2^64
+    for elements of 16 bits."""
     x = lowering.widen(
         nest, nest.input(image, image_indices), quantized_element(op.input.type)
     )
@@ -206,7 +211,10 @@ def _accumulate(
     init = initial_accumulator(
         lowering, op, nest.output_shape, channel_loops, np.zeros((), np.int32)
     )
-    (accumulator,) = nest.reduce([init], multiply_accumulate(nest, x, w))
+    product = nest.add(arith.MuliOp(x, w)).result
+    if (wide := accumulator_type(op)) != i32:
+        product = nest.add(arith.ExtSIOp(product, wide)).result
+    (accumulator,) = nest.reduce([init], nest.adding(product))
     return accumulator
 
 

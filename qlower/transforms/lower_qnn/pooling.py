@@ -23,7 +23,7 @@ from qlower.contracts.values import (
 )
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
-from qlower.dialects.types import shape_of
+from qlower.dialects.types import integer_range, shape_of
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, scalar_constant, to_index
 from qlower.transforms.lower_qnn.inline_rule import inline_rule
@@ -135,7 +135,7 @@ def _window_place(nest: Nest, op: qnn.AdaptiveAvgPool2DOp, axis: int) -> _Place:
 def lower_max_pool2d(lowering: Lowering, op: qnn.MaxPool2DOp) -> Sequence[SSAValue]:
     """The largest stored integer, loops (n, y, x, c | kh, kw), clamped if activated."""
     type = quantized_element(op.input.type)
-    smallest = -128 if type.signed else 0
+    smallest, _ = integer_range(type.storage_width, type.signed)
     result = shape_of(op.result)
     nest = Nest(lowering.emit, (*result, *op.kernel), reductions=2)
     nest.window((4, 5))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i8, i32
+from xdsl.dialects.builtin import i32
 from xdsl.ir import BlockArgument, SSAValue
 
 from qlower.contracts.values import softmax_values
@@ -16,9 +16,6 @@ from qlower.dialects.types import shape_of
 from qlower.model.nests import Nest, extract, to_index
 from qlower.transforms.lower_qnn.lowering import Lowering
 
-SMALLEST_DIFFERENCE = -255
-"""Between two stored 8-bit integers, less the larger one."""
-
 
 def lower_softmax(
     lowering: Lowering, op: qnn.SoftmaxOp | qnn.LogSoftmaxOp
@@ -26,13 +23,13 @@ def lower_softmax(
     """Three nests over (rows..., c): a maximum, a sum and a map.
 
     Terms and addends depend on the difference from the row's maximum alone, one of 256
-    values, and are tabulated.
+    values, or 65,536 of 16 bits, and are tabulated.
     """
     contract = lowering.contract
     shape = shape_of(op.input)
     rows = shape[:-1]
     constants = softmax_values(contract, op)
-    differences = np.arange(SMALLEST_DIFFERENCE, 1, dtype=np.int32)
+    differences = np.arange(smallest_difference(op), 1, dtype=np.int32)
     term_rule = contract.rule("softmax_term")
     (terms,) = term_rule.evaluate({"difference": differences, **constants})
     addend_rule = contract.rule("softmax_addend")
@@ -90,10 +87,16 @@ def _table_position(
 ) -> SSAValue:
     """Where the tables hold the element's difference from the maximum of its row.
 
-    It is a byte, which says that it lies in a table of 256.
+    It is cut to the bits of an element, which says that it lies in the table.
     """
     difference = _difference(lowering, nest, op, maxima)
-    first = nest.constant(np.array(-SMALLEST_DIFFERENCE, np.int32), i32)
+    first = nest.constant(np.array(-smallest_difference(op), np.int32), i32)
     position = nest.add(arith.AddiOp(difference, first)).result
-    byte = nest.add(arith.TruncIOp(position, i8)).result
-    return to_index(nest, nest.add(arith.ExtUIOp(byte, i32)).result)
+    stored = quantized_element(op.input.type).storage_type
+    code = nest.add(arith.TruncIOp(position, stored)).result
+    return to_index(nest, nest.add(arith.ExtUIOp(code, i32)).result)
+
+
+def smallest_difference(op: qnn.SoftmaxOp | qnn.LogSoftmaxOp) -> int:
+    """Between two stored integers, less the larger one."""
+    return 1 - (1 << quantized_element(op.input.type).storage_width)

@@ -1,4 +1,4 @@
-"""Functions of one stored 8-bit integer, as tables of their 256 values."""
+"""Functions of one stored integer, as tables of all their values."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ Tabulated: TypeAlias = (
 def lower_tabulated(lowering: Lowering, op: Tabulated) -> Sequence[SSAValue]:
     """The rule of each stored value, computed now; then one look-up an element."""
     source, target = quantized_element(op.input.type), quantized_element(op.result.type)
-    codes = np.arange(256, dtype=np.uint8)
-    stored = codes.view(np.int8) if source.signed else codes
+    codes = np.arange(1 << source.storage_width, dtype=f"u{source.storage_width // 8}")
+    stored = codes.view(f"i{codes.itemsize}") if source.signed else codes
     values: dict[str, Array] = {
         "input": stored.astype(np.int32),
         **operand_values("input", op.input.type),
@@ -42,7 +42,7 @@ def lower_tabulated(lowering: Lowering, op: Tabulated) -> Sequence[SSAValue]:
         values["alpha"] = np.array(op.alpha, np.float32)
     rule = lowering.contract.rule(op.rules[0])
     (results,) = rule.evaluate(values)
-    table = lowering.emit.constant(results.astype(np.uint8), target.storage_type)
+    table = lowering.emit.constant(results, target.storage_type)
     return [_look_up(lowering, op.input, table)]
 
 

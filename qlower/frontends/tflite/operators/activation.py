@@ -56,20 +56,23 @@ def _clamp_op(
     return lambda op, x, type: qnn.ClampOp(x, type, min=low, max=high)
 
 
-SOFTMAX_SCALE = 1 / 256
-SOFTMAX_TOLERANCE = SOFTMAX_SCALE / 1000
+SOFTMAX_SCALES = {"INT8": 1 / 256, "UINT8": 1 / 256, "INT16": 1 / 32768}
 """The kernel's result has this scale, whatever the file says."""
+
+SOFTMAX_TOLERANCE = 1 / 1000
 
 
 def import_softmax(op: OperatorContext) -> None:
     """Along the last dimension, which is the only one that TFLite has."""
     result = op.per_tensor(op.output())
-    if result.zero_point != result.storage_min or (
-        abs(result.scale - SOFTMAX_SCALE) > SOFTMAX_TOLERANCE
+    scale = SOFTMAX_SCALES[op.output().type]
+    zero_point = 0 if result.storage_width == 16 else result.storage_min
+    if result.zero_point != zero_point or (
+        abs(result.scale - scale) > SOFTMAX_TOLERANCE * scale
     ):
         raise op.error(
-            f"{op.output()}: quantization {result}, expected scale {SOFTMAX_SCALE} and"
-            f" zero point {result.storage_min}"
+            f"{op.output()}: quantization {result}, expected scale {scale} and"
+            f" zero point {zero_point}"
         )
     beta = op.real("beta")
     if beta <= 0:

@@ -21,6 +21,10 @@ def _import_binary(
         if is_plain(op):
             map_two(op, compute, NUMBERS)
             return
+        if op.input(0).type == "INT16" and op.options.get("pot_scale_int16"):
+            raise op.error(
+                "INT16 with scales of powers of 2 (pot_scale_int16) is not supported"
+            )
         lhs, rhs = op.quantized(0), op.quantized(1)
         type = op.quantized_result_type(op.broadcast_shape(0, 1))
         op.finish(binary(lhs, rhs, type, activation=op.activation()))

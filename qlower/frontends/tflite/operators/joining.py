@@ -23,11 +23,12 @@ def import_concatenation(op: OperatorContext) -> None:
         raise op.error(
             f"fused activation function {activation} is not supported; expected none"
         )
-    values = [op.value(number) for number in range(len(op.operator.inputs))]
+    operand = op.moved if op.output().type == "INT16" else op.value
+    values = [operand(number) for number in range(len(op.operator.inputs))]
     for number in range(len(values)):
         op.check_type(op.input(number), op.output().type)
     if op.output().type == "INT8":
-        # Only the UINT8 kernel changes scales on the way.
+        # Only the UINT8 kernel changes scales on the way; that of INT16 ignores them.
         result = op.per_tensor(op.output())
         for number in range(len(values)):
             quantization = op.per_tensor(op.input(number))

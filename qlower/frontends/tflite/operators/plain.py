@@ -29,7 +29,7 @@ Binary: TypeAlias = Callable[[Scalars, SSAValue, SSAValue], SSAValue]
 
 REAL = ("FLOAT32",)
 NUMBERS = ("FLOAT32", "INT32", "INT64")
-STORED = (*NUMBERS, "INT8", "UINT8")
+STORED = (*NUMBERS, "INT8", "UINT8", "INT16")
 BOOLEAN = ("BOOL",)
 
 ACTIVATION_BOUNDS: Mapping[str | None, tuple[float | None, float | None]] = {

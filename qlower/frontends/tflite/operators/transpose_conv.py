@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
     TensorType,
-    i32,
 )
 from xdsl.ir import SSAValue
 
@@ -26,6 +25,7 @@ from qlower.files.arrays import Array
 
 from ..context import OperatorContext
 from ..importer import Importer
+from ..types import PLAIN_TYPES
 from ..weights import check_bias, check_weights
 from ..window import MAX_STRIDE, SAME, VALID, same_padding
 
@@ -144,9 +144,8 @@ def _constant(
 def _repeated_bias(op: OperatorContext, phases: int) -> SSAValue:
     bias = np.tile(op.array(3).reshape(-1), phases)
     data = BytesAttr(bias.tobytes())
-    constant = arith.ConstantOp(
-        DenseIntOrFPElementsAttr(TensorType(i32, bias.shape), data)
-    )
+    type = TensorType(PLAIN_TYPES[op.input(3).type], bias.shape)
+    constant = arith.ConstantOp(DenseIntOrFPElementsAttr(type, data))
     return op.emit(constant, "bias")
 
 

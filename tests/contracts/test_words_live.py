@@ -1,0 +1,82 @@
+"""Contracts on 16-bit elements beside the systems themselves."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from support.litert import run_litert
+from support.recordings import make_executors
+from support.tflite_word_cases import WORDS
+from support.tflm import run_tflm
+
+import qlower
+from qlower.compilation import Compilation
+from qlower.contracts import contract_names, load_contract
+from qlower.contracts.rules import is_of_words
+from qlower.diagnostics import QlowerError
+
+SYSTEMS = [
+    pytest.param(
+        contract,
+        marks=pytest.mark.skipif(
+            find_spec(package) is None, reason=f"{package} is not installed"
+        ),
+    )
+    for contract, package in (("tflite", "ai_edge_litert"), ("tflm", "tflite_micro"))
+]
+RUN = {"tflite": run_litert, "tflm": run_tflm}
+SEEDS = 6
+
+
+def drawn(spec: qlower.TensorSpec, seed: int) -> NDArray[np.generic]:
+    """Values of the whole range, or a small part of it."""
+    random = np.random.default_rng(seed)
+    if spec.dtype == "float32":
+        return random.normal(0, 30, spec.shape).astype(np.float32)
+    limits = np.iinfo(spec.dtype)
+    if seed % 3 == 2:
+        values = np.rint(random.normal(0, 200, spec.shape))
+        return np.clip(values, limits.min, limits.max).astype(spec.dtype)
+    values = random.integers(limits.min, limits.max, spec.shape, endpoint=True)
+    return (values // (64 if seed % 3 == 1 else 1)).astype(spec.dtype)
+
+
+@pytest.mark.parametrize("contract", SYSTEMS)
+@pytest.mark.parametrize("turn", range(len(WORDS)), ids=list(WORDS))
+def test_bits(turn: int, contract: str, tmp_path: Path) -> None:
+    path = tmp_path / "layer.tflite"
+    for seed in range(SEEDS):
+        path.write_bytes(list(WORDS.values())[turn](seed))
+        model = qlower.load(path)
+        inputs = [drawn(spec, seed + 7 * n) for n, spec in enumerate(model.inputs)]
+        executors = (
+            make_executors(model, contract, turn)
+            if seed == 0
+            else {"qnn": Compilation(model, contract).interpreter("qnn")}
+        )
+        expected = RUN[contract](path.read_bytes(), inputs)
+        for name, executor in executors.items():
+            (found,), _ = executor.run(inputs, {})
+            assert found.dtype == expected[0].dtype
+            np.testing.assert_array_equal(found, expected[0], f"{name}, seed {seed}")
+
+
+def test_who_claims_words() -> None:
+    """A contract has the rules of its base for 16 bits only where it says so."""
+    claiming = {
+        name
+        for name in contract_names()
+        if any(map(is_of_words, load_contract(name).rules))
+    }
+    assert claiming == {"tflite", "tflm"}
+
+
+def test_refusal(tmp_path: Path) -> None:
+    path = tmp_path / "layer.tflite"
+    path.write_bytes(WORDS["mul"](0))
+    with pytest.raises(QlowerError, match="gemmlowp has no rule mul_i16"):
+        qlower.jit(path, contract="gemmlowp")
