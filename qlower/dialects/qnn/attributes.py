@@ -10,6 +10,10 @@ CONTRACT = "qnn.contract"
 REMARKS = "qnn.remarks"
 """What the front end that made a module has to say about its bits: a list of texts."""
 
+QDQ = "onnx.qdq"
+"""How an ONNX file's groups of dequantize, operator, quantize were read: "integer",
+"x86" or "as-written" (`qlower.frontends.import_options`)."""
+
 NAME = "qnn.name"
 """An argument's or result's name in the source model."""
 

@@ -1,8 +1,9 @@
 """ONNX Runtime on an `.onnx` file, with all tensors of its optimized graph as outputs.
 
-The graph is optimized first and then given more outputs: the other way round they would
-keep it from fusing, and it would have other arithmetic. Optimizations of the layout are
-left out, which give tensors other names.
+The session is the one that the model was read like, with one thread. The graph is
+optimized first and then given more outputs: the other way round they would keep it from
+fusing, and it would have other arithmetic. Optimizations of the layout are left out,
+which give tensors other names.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol, cast
 
+from xdsl.dialects.builtin import StringAttr
+
+from qlower.dialects.qnn.attributes import QDQ
 from qlower.explain.live import Run, file_of
+from qlower.frontends.import_options import AS_WRITTEN, INTEGER
 from qlower.interp.values import Array
 from qlower.model import Model
 
@@ -29,8 +34,11 @@ class _Session(Protocol):
 
 
 class _Options(Protocol):
+    intra_op_num_threads: int
     optimized_model_filepath: str
     graph_optimization_level: object
+
+    def add_session_config_entry(self, key: str, value: str) -> None: ...
 
 
 class _Node(Protocol):
@@ -58,16 +66,22 @@ def prepare(model: Model, kernels: str) -> Run:
     make = cast(Callable[..., _Session], ort.InferenceSession)
     make_options = cast(Callable[[], _Options], ort.SessionOptions)
     levels, providers = ort.GraphOptimizationLevel, ["CPUExecutionProvider"]
+    qdq = model.module.attributes.get(QDQ)
     with TemporaryDirectory() as folder:
         options = make_options()
         options.optimized_model_filepath = str(Path(folder, "optimized.onnx"))
         options.graph_optimization_level = levels.ORT_ENABLE_EXTENDED
+        if qdq == StringAttr(AS_WRITTEN):
+            options.graph_optimization_level = levels.ORT_DISABLE_ALL
+        if qdq == StringAttr(INTEGER):
+            options.add_session_config_entry("session.qdqisint8allowed", "1")
         make(str(file), options, providers=providers)
         graph = load(options.optimized_model_filepath)
     known = {output.name for output in graph.graph.output}
     names = (name for node in graph.graph.node for name in node.output)
     graph.graph.output.extend(port(name=n) for n in names if n and n not in known)
     options = make_options()
+    options.intra_op_num_threads = 1
     options.graph_optimization_level = levels.ORT_DISABLE_ALL
     session = make(graph.SerializeToString(), options, providers=providers)
     inputs = [one.name for one in session.get_inputs()]

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn.attributes import QDQ
 from qlower.files.journal import read_file
 
 from ..import_options import AS_WRITTEN, ImportOptions
@@ -60,9 +61,10 @@ def import_onnx(
     when the file can't be read, is damaged, or has something that is not supported; the
     message names node, operand, value and the legal range.
     """
-    return build_module(
-        _read(path_or_bytes, name), options or ImportOptions(), ONNX_RUNTIME
-    )
+    options = options or ImportOptions()
+    module = build_module(_read(path_or_bytes, name), options, ONNX_RUNTIME)
+    module.attributes[QDQ] = StringAttr(options.qdq)
+    return module
 
 
 def check_onnx(path: Path, options: ImportOptions) -> list[QlowerError]:
