@@ -15,6 +15,7 @@ from qlower.diagnostics import LOGGER, QlowerError
 from qlower.model.random_inputs import random_input
 from qlower.model.signature import Array
 from qlower.runtime.profiling import Profile
+from qlower.runtime.roof import Roof
 from qlower.version import __version__
 
 OURS = "qlower"
@@ -65,12 +66,12 @@ class Comparison:
 class Machine:
     """Where it was measured, and by what. `load` is how many threads wanted to run, on
     average over the last minute: with more than took part, the cores were shared.
-    `peak` is that of one core's dot product, in G multiply-accumulates a second."""
+    `roof` is that of one core."""
 
     cpu: str
     cores: int
     load: float
-    peak: float | None
+    roof: Roof | None
     versions: Mapping[str, str]
 
 

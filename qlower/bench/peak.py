@@ -1,32 +1,19 @@
-"""The most multiply-accumulates a second that a core's dot product gives.
+"""The most multiply-accumulates a second that a core's dot products give.
 
 A register-tiled matrix product and nothing around it: weights and activations in the
 first-level cache, no border, no epilogue. It is emitted by the builder and the dot
-steps that emit models, for several tiles; the fastest counts.
+steps that emit models, for several tiles, and with tile registers where there are any;
+the fastest counts.
 """
 
 from __future__ import annotations
 
-import time
-
-from qlower.codegen.llvm.text import (
-    I32,
-    I64,
-    POINTER,
-    Function,
-    Module,
-    Type,
-    Value,
-    constant,
-    zero,
-)
-from qlower.codegen.program.compiled import ENTRY, CompiledObject
-from qlower.codegen.program.module import machine_code
+from qlower.bench.kernels import at, least_seconds
+from qlower.codegen.llvm.text import I64, Function, Type, Value, constant, zero
 from qlower.codegen.skeletons.products.choose import vector_step
 from qlower.codegen.skeletons.products.step import VectorStep
-from qlower.codegen.targets.resolve import Target
-from qlower.model.signature import Signature
-from qlower.runtime.executable import Executable
+from qlower.codegen.skeletons.tile_registers.products import tile_instruction
+from qlower.codegen.targets.resolve import Target, TileRegisters
 
 DEPTH = 512
 """Products in a sum: with four vectors of channels 32 KB of weights."""
@@ -34,12 +21,18 @@ DEPTH = 512
 _REPEATS = 100
 _CALLS = 60
 
+_TILE_STEPS = 8
+"""Steps in a row with tile registers: 32 KB of activations and weights."""
+
 
 def measured_peak(target: Target) -> float:
     """G multiply-accumulates a second, on one core."""
     dot = vector_step(target, signed=False)
     tiles = ((_rows(target, columns), columns) for columns in (1, 2, 3, 4, 5))
-    return max(_speed(target, dot, rows, columns) for rows, columns in tiles)
+    speeds = [_speed(target, dot, rows, columns) for rows, columns in tiles]
+    if target.tiles is not None:
+        speeds.append(_tile_speed(target, target.tiles))
+    return max(speeds)
 
 
 def _rows(target: Target, columns: int) -> int:
@@ -48,19 +41,45 @@ def _rows(target: Target, columns: int) -> int:
 
 
 def _speed(target: Target, dot: VectorStep, rows: int, columns: int) -> float:
-    module = Module(target.triple, target.function_attributes)
-    pointers = [POINTER] * 3
-    f = Function(module, ENTRY, pointers, [""] * 3, result=I32, internal=False)
-    arena = _emit(f, dot, rows, columns)
-    code = machine_code(str(module), target)
-    run = Executable(CompiledObject(code, Signature((), ()), arena, target))
-    call = run.bind([], [])
-    best = float("inf")
-    for _ in range(_CALLS):
-        start = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - start)
-    return _REPEATS * rows * columns * dot.lanes * DEPTH / best / 1e9
+    seconds = least_seconds(target, lambda f: _emit(f, dot, rows, columns), _CALLS)
+    return _REPEATS * rows * columns * dot.lanes * DEPTH / seconds / 1e9
+
+
+def _tile_speed(target: Target, tiles: TileRegisters) -> float:
+    seconds = least_seconds(target, lambda f: emit_tiles(f, tiles), _CALLS)
+    products = 4 * tiles.rows * tiles.row_bytes // 4 * tiles.row_bytes
+    return _REPEATS * _TILE_STEPS * products / seconds / 1e9
+
+
+def emit_tiles(f: Function, tiles: TileRegisters) -> int:
+    """Four sums of two registers of activations with two of weights, `_REPEATS` times
+    those of `_TILE_STEPS` in a row. Returns the arena's size."""
+    sums, factors = (0, 1, 2, 3), (4, 5, 6, 7)
+    size = tiles.rows * tiles.row_bytes
+    stride = constant(I64, tiles.row_bytes)
+    shapes = dict.fromkeys((*sums, *factors), (tiles.rows, tiles.row_bytes))
+    configuration = f.module.add_constant(tiles.configuration(shapes))
+    tile_instruction(f, tiles.configure, configuration)
+    for register in sums:
+        tile_instruction(f, tiles.zero, register)
+
+    def step(index: Value, _: list[Value]) -> list[Value]:
+        start = f.at(f.arguments[2], f.scale(index, len(factors) * size))
+        for number, register in enumerate(factors):
+            place = f.at(start, constant(I64, number * size))
+            tile_instruction(f, tiles.load, register, place, stride)
+        for register in sums:
+            a, b = factors[register // 2], factors[2 + register % 2]
+            tile_instruction(f, tiles.unsigned_multiply, register, a, b)
+        return []
+
+    f.loop(_REPEATS, [], lambda index, _: f.loop(_TILE_STEPS, [], step))
+    behind = _TILE_STEPS * len(factors) * size
+    for register in sums:
+        place = at(f, behind + register * size)
+        tile_instruction(f, tiles.store, register, place, stride)
+    tile_instruction(f, tiles.release)
+    return behind + len(sums) * size
 
 
 def _emit(f: Function, dot: VectorStep, rows: int, columns: int) -> int:
@@ -103,5 +122,4 @@ def _emit(f: Function, dot: VectorStep, rows: int, columns: int) -> int:
     for value in flat:
         f.store(value, f.at(w, constant(I64, behind)), 4)
         behind += 4 * dot.lanes
-    f.finish(constant(I32, 0))
     return behind

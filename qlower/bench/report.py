@@ -48,7 +48,7 @@ def as_text(report: Report, width: int | None = None) -> str:
     """A table, what is absent, and the layers; `width` is the terminal's."""
     parts = [_machine(report), "", comparison_table(report).render("plain", width)]
     for model, times in report.layers.items():
-        table = profile_table(times, report.machine.peak)
+        table = profile_table(times, report.machine.roof)
         parts += ["", f"{model}, one thread:", "", table.render("plain", width)]
     return "\n".join(parts)
 
@@ -57,7 +57,7 @@ def as_markdown(report: Report) -> str:
     """The report as a section of a page in Markdown."""
     parts = [_machine(report), "", comparison_table(report).render("markdown")]
     for model, times in report.layers.items():
-        table = profile_table(times, report.machine.peak)
+        table = profile_table(times, report.machine.roof)
         parts += ["", f"### {model}, one thread", "", table.render("markdown")]
     return "\n".join(parts)
 
@@ -68,7 +68,7 @@ def as_html(report: Report) -> str:
     parts.append(comparison_table(report).render("html"))
     for model, times in report.layers.items():
         parts.append(f"<h3>{escape(model)}, one thread</h3>")
-        parts.append(profile_table(times, report.machine.peak).render("html"))
+        parts.append(profile_table(times, report.machine.roof).render("html"))
     return "\n".join(parts)
 
 
@@ -201,8 +201,10 @@ def _absent(comparisons: Sequence[Comparison]) -> list[str]:
 def _machine(report: Report) -> str:
     machine = report.machine
     text = f"{machine.cpu}, {machine.cores} cores, load {machine.load:.1f}"
-    if machine.peak is not None:
-        text += f"; {machine.peak:.0f} GMAC/s are the measured peak of one"
-        text += ", in dot products of vectors (tiles go beyond)"
+    if machine.roof is not None:
+        text += f"; {machine.roof.peak:.0f} GMAC/s are the measured peak of one in dot "
+        bands = machine.roof.bandwidths.items()
+        read = ", ".join(f"{size >> 10} KB at {speed:.0f}" for size, speed in bands)
+        text += f"products; it reads {read} GB/s"
     versions = ", ".join(f"{name} {v}" for name, v in machine.versions.items())
     return f"{text}. {versions}."

@@ -57,8 +57,9 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--layers",
         action="store_true",
-        help="also the time of every layer, its share of the measured peak of the dot "
-        "product, and the bytes of its tensors",
+        help="also the time of every layer, and the least that it can take: its "
+        "products at the measured peak of the dot product, or the bytes of its tensors "
+        "at the measured bandwidth of the cache that they fit in",
     )
     parser.add_argument(
         "--rounds",
@@ -97,8 +98,8 @@ def run(options: argparse.Namespace) -> int:
         layer_times,
         model_name,
     )
-    from qlower.bench.peak import measured_peak
     from qlower.bench.report import as_data
+    from qlower.bench.roof import measured_roof
     from qlower.codegen.program.flavour import Flavour
     from qlower.codegen.targets.resolve import resolve_target
     from qlower.compilation import Compilation
@@ -133,7 +134,7 @@ def run(options: argparse.Namespace) -> int:
         target.cpu,
         os.cpu_count() or 1,
         os.getloadavg()[0],
-        measured_peak(target) if options.layers else None,
+        measured_roof(target) if options.layers else None,
         installed_versions(sorted({p for c in comparisons for p in c.ratios})),
     )
     report = Report(machine, comparisons)

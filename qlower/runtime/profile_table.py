@@ -6,15 +6,19 @@ from collections.abc import Sequence
 
 from qlower.report.table import Column, Table
 from qlower.runtime.profiling import KernelTime
+from qlower.runtime.roof import Roof
+
+_FAR = 0.5
+"""The share of its limit below which a kernel is named."""
 
 
 def profile_table(
-    times: Sequence[KernelTime], peak: float | None = None
+    times: Sequence[KernelTime], roof: Roof | None = None
 ) -> Table[KernelTime]:
     """Each kernel's time and share, products a second and bytes.
 
-    `peak` is what the machine can do, in G products a second; without it there is no
-    column for the share of that.
+    With a `roof` also the least that each can take, and for what, and how much of its
+    time that is; those that take over twice as long are named.
     """
     total = sum(time.nanoseconds for time in times)
 
@@ -23,10 +27,6 @@ def profile_table(
 
     def share(time: KernelTime) -> float:
         return time.nanoseconds / max(total, 1.0)
-
-    def of_peak(time: KernelTime) -> float | None:
-        known = speed(time)
-        return known / peak if known is not None and peak is not None else None
 
     columns: list[Column[KernelTime]] = [
         Column("layer", "layer", lambda time: time.layer, right=False, least=12),
@@ -37,15 +37,52 @@ def profile_table(
         Column(
             "GMAC/s", "gmacs_per_second", speed, lambda t: _digits(speed(t), "{:.1f}")
         ),
-        Column("of peak", "of_peak", of_peak, lambda t: _digits(of_peak(t), "{:.0%}")),
         Column(None, "macs", lambda time: time.products),
         Column(None, "bytes", lambda time: time.bytes),
         Column("KB", None, lambda time: f"{time.bytes / 1e3:.1f}", rank=1),
     ]
-    if peak is None:
-        columns = [column for column in columns if column.key != "of_peak"]
     notes = [f"All together: {total / 1e3:.2f} us."]
+    if roof is not None:
+        columns += _roof_columns(roof)
+        notes += _roof_notes(times, roof)
     return Table("time of every kernel", times, columns, notes=notes)
+
+
+def _reached(time: KernelTime, roof: Roof) -> float:
+    """The share of a kernel's time that it needs at least."""
+    return roof.limit(time).nanoseconds / max(time.nanoseconds, 1.0)
+
+
+def _roof_columns(roof: Roof) -> list[Column[KernelTime]]:
+    def nanoseconds(time: KernelTime) -> float:
+        return roof.limit(time).nanoseconds
+
+    def reached(time: KernelTime) -> float:
+        return _reached(time, roof)
+
+    return [
+        Column(None, "limit_nanoseconds", nanoseconds),
+        Column("limit us", None, lambda time: f"{nanoseconds(time) / 1e3:.2f}"),
+        Column("by", "bound", lambda time: roof.limit(time).bound, right=False),
+        Column("reached", "reached", reached, lambda time: f"{reached(time):.0%}"),
+    ]
+
+
+def _roof_notes(times: Sequence[KernelTime], roof: Roof) -> list[str]:
+    """The limits together, and the kernels that are far from theirs, longest first."""
+    total = sum(time.nanoseconds for time in times)
+    limit = sum(roof.limit(time).nanoseconds for time in times)
+    notes = [f"Limits together: {limit / 1e3:.2f} us, {limit / max(total, 1.0):.0%}."]
+    far = [time for time in times if _reached(time, roof) < _FAR]
+    if far:
+        far.sort(key=lambda time: roof.limit(time).nanoseconds - time.nanoseconds)
+        each = ", ".join(
+            f"{time.layer} ({time.family}, {roof.limit(time).bound}, "
+            f"{(time.nanoseconds - roof.limit(time).nanoseconds) / 1e3:.2f} us)"
+            for time in far
+        )
+        notes.append(f"Below {_FAR:.0%} of the limit, with the time beyond: {each}.")
+    return notes
 
 
 def _digits(number: float | None, form: str) -> str:

@@ -12,12 +12,17 @@ from support.random_layers import LAYERS
 import qlower
 from qlower.bench.comparison import Comparison, Difference, Machine, Report
 from qlower.bench.measure import Spread, Timings, interleave
-from qlower.bench.peak import measured_peak
+from qlower.bench.peak import emit_tiles
 from qlower.bench.peers import PEERS, Unavailable, prepare_peer
 from qlower.bench.report import as_markdown, as_text, comparison_table
+from qlower.bench.roof import measured_roof
 from qlower.cli import main
-from qlower.codegen.targets.resolve import host_target
+from qlower.codegen.llvm.text import I32, POINTER, Function, Module, constant
+from qlower.codegen.program.compiled import Kernel
+from qlower.codegen.program.module import assembly_text
+from qlower.codegen.targets.resolve import host_target, resolve_target
 from qlower.model.random_inputs import random_input
+from qlower.runtime.roof import Roof
 
 Capture = pytest.CaptureFixture[str]
 
@@ -37,13 +42,13 @@ def test_alone_with_layers(model: str, capsys: Capture):
     absent = absent.replace("parent", Path.cwd().name)
     assert absent in out
     assert "GMAC/s are the measured peak of one" in out
-    assert out.splitlines()[-1].startswith("All together: ")
+    assert "Limits together: " in out
     data = json.loads(Path("out.json").read_text())
     assert [c["threads"] for c in data["comparisons"]] == [1, 2]
     assert all(c["times"]["qlower"]["median"] > 0 for c in data["comparisons"])
     ((layers),) = data["layers"].values()
     assert [time["products"] for time in layers] == [8, 24]
-    assert data["machine"]["peak"] > 0
+    assert data["machine"]["roof"]["peak"] > 0
 
 
 def test_beside_litert(layer: Path, capsys: Capture):
@@ -167,8 +172,35 @@ def test_means_of_several_models():
     assert f"- {mean}" in as_markdown(report)
 
 
-def test_the_peak_of_the_dot_product():
-    assert 0.1 < measured_peak(host_target()) < 10_000
+def test_what_the_machine_can_do():
+    roof = measured_roof(host_target())
+    assert 0.1 < roof.peak < 100_000
+    assert all(0.1 < speed < 10_000 for speed in roof.bandwidths.values())
+
+
+def test_the_peak_of_tile_registers_is_code():
+    target = resolve_target("x86_64-linux-gnu", "sapphirerapids")
+    assert target.tiles is not None
+    module = Module(target.triple, target.function_attributes)
+    f = Function(module, "f", [POINTER] * 3, [""] * 3, result=I32, internal=False)
+    emit_tiles(f, target.tiles)
+    f.finish(constant(I32, 0))
+    text = assembly_text(str(module), target)
+    assert text.count("tdpbusd") == 4
+    assert "tilerelease" in text
+
+
+@pytest.mark.parametrize(
+    ("products", "size", "limit"),
+    [
+        (4000, 10, (400.0, "products")),
+        (10, 400, (40.0, "bytes")),
+        (1, 9000, (9000.0, "bytes")),
+    ],
+)
+def test_the_limit_of_a_kernel(products: int, size: int, limit: tuple[float, str]):
+    roof = Roof(peak=10.0, bandwidths={100: 20.0, 1000: 10.0, 2000: 1.0})
+    assert roof.limit(Kernel("f", "l", ("l",), "loops", products, size)) == limit
 
 
 @pytest.mark.parametrize(

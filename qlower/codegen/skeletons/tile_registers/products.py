@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from qlower.codegen.llvm.text import I64, Module, Type, Value, constant
+from qlower.codegen.llvm.text import I64, Function, Module, Type, Value, constant
 from qlower.codegen.nests.point import PointCode, moved
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.packing import padded_i32
@@ -124,12 +124,7 @@ class TileProducts(PointCode):
 
     def instruction(self, name: str, *arguments: int | Value) -> None:
         """One of the target's; a number names a register."""
-        f = self.f
-        values = [
-            constant(Type("i8"), a) if isinstance(a, int) else a for a in arguments
-        ]
-        f.module.declare(name, Type("void"), (value.type for value in values))
-        f.call_function(name, values)
+        tile_instruction(self.f, name, *arguments)
 
     def configure(self) -> None:
         """Give all registers their shapes."""
@@ -244,3 +239,10 @@ class TileProducts(PointCode):
             return carried
 
         over_taps(f, self.contraction, repeat, [], pieces)
+
+
+def tile_instruction(f: Function, name: str, *arguments: int | Value) -> None:
+    """An instruction of `TileRegisters`; a number names a register."""
+    values = [constant(Type("i8"), a) if isinstance(a, int) else a for a in arguments]
+    f.module.declare(name, Type("void"), (value.type for value in values))
+    f.call_function(name, values)

@@ -1,0 +1,33 @@
+"""What a core can do at most, and so how soon a kernel can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from qlower.codegen.program.compiled import Kernel
+
+
+class Limit(NamedTuple):
+    """The nanoseconds that a kernel needs at least, and for what."""
+
+    nanoseconds: float
+    bound: str
+
+
+@dataclass(frozen=True)
+class Roof:
+    """`peak` is that of the dot products, in G multiply-accumulates a second;
+    `bandwidths` in GB/s by how many bytes are read again and again."""
+
+    peak: float
+    bandwidths: Mapping[int, float]
+
+    def limit(self, kernel: Kernel) -> Limit:
+        """Its products at the peak, or its bytes at the bandwidth of the level of the
+        cache that they fit in, whichever take longer."""
+        fitting = [size for size in self.bandwidths if size >= kernel.bytes]
+        size = min(fitting) if fitting else max(self.bandwidths)
+        products = Limit(kernel.products / self.peak, "products")
+        return max(products, Limit(kernel.bytes / self.bandwidths[size], "bytes"))
