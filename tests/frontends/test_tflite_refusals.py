@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 from support.tflite_builder import Option, TFLiteBuilder
+from support.tflite_general_cases import model
 from support.tflite_models import (
     binary,
     conv2d,
@@ -268,6 +270,20 @@ def test_tensors(data: bytes, message: str) -> None:
 )
 def test_operands(data: bytes, message: str) -> None:
     expect_refusal(data, f"operator 0 RELU: tensor 0 'x': {message}")
+
+
+@pytest.mark.parametrize(
+    ("operator", "operands"),
+    [
+        ("MAXIMUM", ["int8 4", "int8 4"]),
+        ("MINIMUM", ["int8 4", "int8 4"]),
+        ("SELECT", ["bool 4", "int8 4", "int8 4"]),
+        ("FILL", [[4], np.int8(3)]),
+    ],
+)
+def test_results_of_another_type(operator: str, operands: list[ArrayLike]) -> None:
+    data = model(operator, operands, "uint8 4")()
+    expect_refusal(data, "'y0': type UINT8 is not supported together with INT8")
 
 
 def constant(

@@ -92,6 +92,8 @@ def map_two(op: OperatorContext, compute: Binary, legal: tuple[str, ...]) -> Non
     value = compute(steps, x, y)
     if "fused_activation_function" in op.options:
         value = steps.clamp(value, *ACTIVATION_BOUNDS[op.activation()])
+    if value.type == x.type:
+        op.check_type(op.output(), op.input(0).type)
     finish_map(op, steps.nest, value)
 
 
@@ -132,6 +134,7 @@ def import_select(op: OperatorContext) -> None:
     if op.input(0).type != "BOOL":
         raise op.error(f"{op.input(0)}: a condition of type {op.input(0).type}")
     op.check_type(op.input(2), op.input(1).type)
+    op.check_type(op.output(), op.input(1).type)
     condition = op.shape(0)
     rows = op.operator.name == "SELECT" and len(condition) < len(op.shape(1))
     shape = op.shape(1) if rows else op.broadcast_shape(0, 1, 2)
@@ -143,6 +146,7 @@ def import_select(op: OperatorContext) -> None:
 
 def import_fill(op: OperatorContext) -> None:
     shape = op.integers(0, "dims")
+    op.check_type(op.output(), op.input(1).type)
     steps = scalars(op, tuple(shape), 1)
     finish_map(op, steps.nest, read(op, steps.nest, 1))
 
