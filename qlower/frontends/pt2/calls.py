@@ -233,28 +233,34 @@ def _layer_norm(site: CallSite) -> None:
 def _softmax(site: CallSite) -> None:
     site.expect("dtype", None, 7)
     attributes = {"axis": site.integer("dim")}
-    site.add("Softmax", [site.tensor("self")], attributes, domain=TORCH)
-
-
-def _gelu(site: CallSite) -> None:
-    site.expect("approximate", "none", "tanh")
-    kind = "GeluTanh" if site.argument("approximate") == "tanh" else "Gelu"
-    _unary(site, kind=kind, domain=TORCH)
+    site.add("Softmax", [site.tensor("self")], attributes)
 
 
 def _matmul(site: CallSite, *, other: str) -> None:
-    site.add("MatMul", [site.tensor("self"), site.tensor(other)], domain=TORCH)
+    site.add("MatMul", [site.tensor("self"), site.tensor(other)])
 
 
 def _attention(site: CallSite) -> None:
+    """`softmax(q k^T scale) v`"""
     site.expect("attn_mask", None)
     site.expect("dropout_p", 0.0)
     site.expect("is_causal", False)
     site.expect("enable_gqa", False)
-    operands = [site.tensor(name) for name in ("query", "key", "value")]
+    query, key, value = (site.tensor(name) for name in ("query", "key", "value"))
     scale = site.argument("scale")
     attributes = {} if scale is None else {"scale": site.real("scale")}
-    site.add("Attention", operands, attributes, domain=TORCH)
+    name = site.call.results[0]
+    turned, scores, scaled, shares = (
+        f"{name}/{step}" for step in ("turned", "scores", "scaled", "shares")
+    )
+    last = {"dim0": -2, "dim1": -1}
+    site.add("TransposeTwo", [key], last, domain=TORCH, results=[turned])
+    site.add("MatMul", [query, turned], results=[scores])
+    site.add(
+        "AttentionScale", [scores, query], attributes, domain=TORCH, results=[scaled]
+    )
+    site.add("Softmax", [scaled], {"axis": -1}, results=[shares])
+    site.add("MatMul", [shares, value])
 
 
 def _in_place(name: str, translate: Translate) -> dict[str, Translate]:
@@ -311,7 +317,6 @@ TABLE: Mapping[str, Translate] = {
     **_torch_unary("silu.default", "SiLU"),
     **_torch_unary("tanh.default", "Tanh"),
     **_torch_unary("sqrt.default", "Sqrt"),
-    "aten.gelu.default": _gelu,
     "aten.softmax.int": _softmax,
     "aten._softmax.default": _softmax,
     "aten.layer_norm.default": _layer_norm,

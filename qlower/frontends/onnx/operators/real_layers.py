@@ -269,7 +269,9 @@ def import_gemm(node: NodeContext) -> None:
     emit = node.builder.emitter(node.place(), "product")
     before = None
     if node.has(2):
-        before = _broadcast(node, _in_order(node, _tensor(node, 2)), (rows, columns))
+        before = _broadcast(
+            node, _in_order(node, real_tensor(node, 2)), (rows, columns)
+        )
     sums = _product(
         Product(
             emit,
@@ -303,14 +305,14 @@ def _in_order(node: NodeContext, value: Value) -> Value:
 
 
 def _matrix(node: NodeContext, number: int, lhs: Value) -> Value:
-    value = _in_order(node, _tensor(node, number))
+    value = _in_order(node, real_tensor(node, number))
     if len(value.shape) < 2:
         raise node.error(f"a factor of shape {list(value.shape)} is not supported")
     node.check_elements(math.prod((*lhs.shape[:-1], value.shape[-1])))
     return value
 
 
-def _tensor(node: NodeContext, number: int) -> Value:
+def real_tensor(node: NodeContext, number: int) -> Value:
     """An operand as float32, which may be a dequantized constant."""
     if not is_real_constant(node, number):
         return real_operand(node, number)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ...onnx.entry import Entry
 from ...onnx.operators import IMPORTERS as SHARED
-from . import contraction, layout, pooling, real
+from . import contraction, layout, pooling, real, real_layers
 
 IMPORTERS: Mapping[tuple[str, str], Entry] = {
     **SHARED,
@@ -14,5 +14,6 @@ IMPORTERS: Mapping[tuple[str, str], Entry] = {
     **layout.IMPORTERS,
     **pooling.IMPORTERS,
     **real.IMPORTERS,
+    **real_layers.IMPORTERS,
 }
 """Importer by the operator's domain and name."""

@@ -1,0 +1,143 @@
+"""Layers on float32: linear ones, the norms of rows, the scale of an attention.
+
+Their sums are in the order that the products of the ONNX front end have. PyTorch's
+depends on libraries and threads and isn't known, so that last bits differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import SSAValue
+
+from qlower.files.arrays import Array
+from qlower.model.nests import Emitter, Nest
+
+from ...onnx.context import NodeContext
+from ...onnx.entry import Entry
+from ...onnx.operators.products import DEPTH, Operand, Product
+from ...onnx.operators.real import elementwise, number, real_operand
+from ...onnx.operators.real_layers import PACKED_BLOCK, real_tensor
+from ...orders import identity
+from ...tflite.scalars import Scalars
+from ...values import Value
+from ..translating import TORCH
+
+
+def _rows(node: NodeContext, value: Value, size: int) -> SSAValue:
+    """The value as a matrix of rows of so many elements."""
+    whole = node.builder.in_order(value, identity(len(value.order)), node.place())
+    shape = (math.prod(value.shape) // size, size)
+    return node.builder.reshape(whole, shape, (0, 1), node.place()).ssa
+
+
+def _define_rows(node: NodeContext, matrix: SSAValue, shape: Sequence[int]) -> None:
+    """Make rows the node's result, of this shape."""
+    value = Value(matrix, (0, 1), is_real=True)
+    node.define(node.builder.reshape(value, shape, identity(len(shape)), node.place()))
+
+
+def import_linear(node: NodeContext) -> None:
+    """`x w^T + b`, the sums starting from b."""
+    input = real_operand(node, 0)
+    weights = real_tensor(node, 1)
+    if len(weights.shape) != 2 or input.shape[-1:] != weights.shape[1:]:
+        raise node.error(
+            f"an input of shape {list(input.shape)} with weights of shape"
+            f" {list(weights.shape)}"
+        )
+    units, depth = weights.shape
+    matrix = _rows(node, input, depth)
+    rows = math.prod(input.shape) // depth
+    node.check_elements(rows * units)
+    before = None
+    if node.has(2):
+        bias = real_tensor(node, 2)
+        if bias.shape != (units,):
+            raise node.error(f"a bias of shape {list(bias.shape)}; expected [{units}]")
+        before = Operand(bias.ssa, (2,))
+    sums = Product(
+        node.builder.emitter(node.place(), "product"),
+        (1, rows, units),
+        Operand(matrix, (1, DEPTH)),
+        Operand(weights.ssa, (2, DEPTH)),
+        depth,
+        before,
+    ).in_blocks(PACKED_BLOCK)
+    whole = Value(sums, identity(3), is_real=True)
+    shape = (*input.shape[:-1], units)
+    node.define(node.builder.reshape(whole, shape, identity(len(shape)), node.place()))
+
+
+def import_layer_norm(node: NodeContext) -> None:
+    """`F(F(F(x r) + F(-m r)) w) + b` with the mean m of a row and r, 1 over the root of
+    the mean square of what differs from it (layer_norm_kernel.cpp)."""
+    value = real_operand(node, 0)
+    sizes = node.integer_list("sizes", None, 1)
+    if not sizes or list(value.shape[-len(sizes) :]) != sizes:
+        raise node.error(
+            f"normalized_shape {sizes} of an input of shape {list(value.shape)}"
+        )
+    size = math.prod(sizes)
+    matrix = _rows(node, value, size)
+    rows = math.prod(value.shape) // size
+    emit = node.builder.emitter(node.place(), "norm")
+    means = _means(emit, matrix, None, (rows, size))
+    variances = _means(emit, matrix, means, (rows, size))
+    nest = Nest(emit, (rows, size))
+    steps = Scalars(nest)
+    epsilon = number(nest, node.number("epsilon", 1e-5))
+    root = steps.sqrt(steps.add(nest.input(variances, (0,)), epsilon))
+    factor = steps.divide(number(nest, 1.0), root)
+    offset = steps.negate(steps.multiply(nest.input(means, (0,)), factor))
+    result = steps.add(steps.multiply(nest.input(matrix, (0, 1)), factor), offset)
+    for operand, combine in ((1, steps.multiply), (2, steps.add)):
+        if node.has(operand):
+            parameter = nest.constant(_parameter(node, operand, size), f32, [1])
+            result = combine(result, parameter)
+    _define_rows(node, nest.build([result])[0], value.shape)
+
+
+def _parameter(node: NodeContext, operand: int, size: int) -> Array:
+    array = np.asarray(node.array(operand, "parameter"), np.float32)
+    if array.size != size:
+        raise node.error(f"{array.size} parameters for rows of {size}")
+    return array.reshape(size)
+
+
+def _means(
+    emit: Emitter, matrix: SSAValue, means: SSAValue | None, shape: tuple[int, int]
+) -> SSAValue:
+    """The mean of each row, or of the squares of what differs from `means`."""
+    rows, size = shape
+    nest = Nest(emit, shape, reductions=1)
+    steps = Scalars(nest)
+    element: SSAValue = nest.input(matrix, (0, 1))
+    if means is not None:
+        difference = steps.subtract(element, nest.input(means, (0,)))
+        element = steps.multiply(difference, difference)
+    (sums,) = nest.reduce([emit.filled((rows,), f32, 0.0)], nest.adding(element))
+    nest = Nest(emit, (rows,))
+    mean = Scalars(nest).divide(nest.input(sums, (0,)), number(nest, size))
+    return nest.build([mean])[0]
+
+
+def import_attention_scale(node: NodeContext) -> None:
+    """Scores times the given scale, or 1 over the root of the size of a query."""
+    depth = node.shape(1)[-1]
+    scale = node.number("scale", 1 / math.sqrt(depth))
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        return Scalars(nest).multiply(elements[0], number(nest, scale))
+
+    node.define(elementwise(node, [real_operand(node, 0)], body))
+
+
+IMPORTERS = {
+    (TORCH, "Linear"): Entry(import_linear, (2, 3)),
+    (TORCH, "LayerNorm"): Entry(import_layer_norm, (1, 3)),
+    (TORCH, "AttentionScale"): Entry(import_attention_scale, (2, 2)),
+}

@@ -1,0 +1,123 @@
+"""Models that PyTorch holds: exported programs, and modules that FX converted."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn.attributes import module_contract
+
+torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+ENGINES = (
+    "x86",
+    pytest.param("fbgemm", marks=pytest.mark.long),
+    pytest.param("onednn", marks=pytest.mark.long),
+    "qnnpack",
+)
+
+
+def network() -> Any:
+    """Layers with and without RELU, a residual, pools and a hard-swish."""
+    nn = torch.nn
+
+    class Network(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = nn.Conv2d(3, 16, 3, padding=1)
+            self.depthwise = nn.Conv2d(16, 16, 3, padding=1, groups=16)
+            self.pointwise = nn.Conv2d(16, 16, 1)
+            self.relu = nn.ReLU()
+            self.large = nn.MaxPool2d(2)
+            self.mean = nn.AvgPool2d(2)
+            self.layer = nn.Linear(16, 10)
+
+        def forward(self, x: Any) -> Any:
+            x = self.relu(self.first(x))
+            x = torch.relu(x + self.pointwise(self.depthwise(x)))
+            x = nn.functional.hardswish(self.mean(self.large(x)))
+            x = nn.functional.adaptive_avg_pool2d(x, 1)
+            return self.layer(x.view(x.size(0), -1))
+
+    torch.manual_seed(0)
+    return Network().eval()
+
+
+def example(seed: int = 0) -> Any:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(2, 3, 12, 12, generator=generator)
+
+
+@pytest.fixture
+def engine(request: pytest.FixtureRequest) -> Any:
+    """The quantized engine that is set during a test."""
+    before = torch.backends.quantized.engine
+    if not torch.cpu._is_vnni_supported() or torch.cpu._is_amx_tile_supported():
+        pytest.skip("the contracts are those of CPUs with VNNI and without AMX")
+    if request.param not in torch.backends.quantized.supported_engines:
+        pytest.skip(f"this PyTorch has no engine {request.param}")
+    torch.backends.quantized.engine = request.param
+    yield request.param
+    torch.backends.quantized.engine = before
+
+
+def converted(name: str) -> Any:
+    """The network, calibrated and quantized for an engine."""
+    fx: Any = import_module("torch.ao.quantization.quantize_fx")
+    mapping: Any = import_module("torch.ao.quantization").get_default_qconfig_mapping
+    prepared = fx.prepare_fx(network(), mapping(name), (example(),))
+    with torch.no_grad():
+        for seed in range(4):
+            prepared(example(seed))
+    return fx.convert_fx(prepared)
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+def test_modules_of_an_engine(engine: str) -> None:
+    module = converted(engine)
+    model = qlower.from_fx(module, example())
+    assert module_contract(model.module) == f"pytorch-{engine}"
+    assert engine in model.remarks[0]
+    run = qlower.jit(model)
+    for seed in range(3):
+        x = example(seed)
+        with torch.no_grad():
+            expected = module(x).numpy()
+        assert (np.asarray(run(x.numpy())) == expected).all()
+
+
+@pytest.mark.parametrize("engine", ["x86"], indirect=True)
+def test_a_module_that_is_not_supported(engine: str) -> None:
+    fx: Any = import_module("torch.fx")
+    module = fx.symbolic_trace(torch.nn.PReLU())
+    with pytest.raises(QlowerError, match=r"node 2 prelu: this operator is not"):
+        qlower.from_fx(module, example())
+
+
+def test_an_exported_program() -> None:
+    import_module("torch.ao.quantization.fx._decomposed")
+    convert: Any = torch.ops.quantized_decomposed
+
+    class Pair(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            stored = convert.quantize_per_tensor(x, 0.1, 128, 0, 255, torch.uint8)
+            real = convert.dequantize_per_tensor(stored, 0.1, 128, 0, 255, torch.uint8)
+            return torch.relu(real)
+
+    program = torch.export.export(Pair(), (example(),))
+    run = qlower.jit(qlower.from_torch(program))
+    with torch.no_grad():
+        expected = Pair()(example()).numpy()
+    assert (np.asarray(run(example().numpy())) == expected).all()
+
+
+def test_an_object_that_is_no_program() -> None:
+    with pytest.raises(QlowerError, match="takes an ExportedProgram, not Linear"):
+        qlower.from_torch(torch.nn.Linear(2, 2))
