@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import qlower
-from qlower.bench.llvm_tools import find_tool
 from qlower.cli.opt import main as qlower_opt
+from qlower.files.llvm_tools import find_tool
 
 DIGITS = Path(__file__).parents[1] / "digits"
 MODEL = DIGITS / "digits.mlir"

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from qlower.bench.llvm_tools import find_tool
 from qlower.codegen.targets.resolve import Target
 from qlower.diagnostics import QlowerError
 from qlower.extras import install_line
+from qlower.files.llvm_tools import find_tool
 
 _OLDEST_LLVM = 22
 """The release whose models of cores were looked at; older tools print other things."""

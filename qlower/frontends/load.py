@@ -18,7 +18,7 @@ from qlower.text.parsing import parse_file, parse_module
 from qlower.text.verification import verify_module
 
 from .import_options import INTEGER, ImportOptions, unknown_output
-from .model_files import check_model_path
+from .model_files import CONVERTED, check_model_path
 
 ModelOrPath: TypeAlias = Model | str | PathLike[str]
 
@@ -30,7 +30,8 @@ def load(
     outputs: Sequence[str] = (),
     qdq: str = INTEGER,
 ) -> Model:
-    """Read a model from an `.mlir`, `.tflite`, `.onnx` or `.pt2` file.
+    """Read a model from an `.mlir`, `.tflite`, `.onnx` or `.pt2` file, and by the tools
+    of LLVM and of TOSA from `.mlirbc` and `.tosa` files.
 
     `shapes` fixes inputs, by name, whose shapes the file leaves open; what isn't given
     is 1. `outputs` cuts the model: it then returns these tensors, by their names in the
@@ -58,6 +59,12 @@ def load(
         from qlower.frontends.pt2 import import_pt2
 
         return named(import_pt2(file, name=str(file), options=options), file)
+    if file.suffix in CONVERTED:
+        from qlower.frontends.converted import text_of
+
+        module = parse_module(text_of(file), str(file))
+        verify_module(module)
+        return _of_text(module, file, options)
     return _of_text(parse_file(file), file, options)
 
 

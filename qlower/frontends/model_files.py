@@ -7,11 +7,13 @@ from pathlib import Path
 
 from qlower.diagnostics import QlowerError
 
-SUFFIXES = (".mlir", ".tflite", ".onnx", ".pt2")
+CONVERTED = (".mlirbc", ".tosa")
+"""The kinds of models that a tool of another project turns into MLIR text."""
+
+SUFFIXES = (".mlir", ".tflite", ".onnx", ".pt2", *CONVERTED)
 """The kinds of models that are read."""
 
 KNOWN_UNSUPPORTED = {
-    ".mlirbc": "MLIR bytecode can't be read; print it as text with mlir-opt first",
     **dict.fromkeys(
         (".pt", ".pth"),
         "pickles, which can run any code, are not read; torch.export.save writes a"
@@ -32,6 +34,6 @@ def check_model_path(path: str | PathLike[str]) -> Path:
     if file.suffix not in SUFFIXES:
         raise QlowerError(
             f"{file}: unknown kind of model {file.suffix or '(no suffix)'!r}",
-            help="models are .mlir, .tflite, .onnx or .pt2 files",
+            help=f"models are {', '.join(SUFFIXES)} files",
         )
     return file

@@ -8,7 +8,7 @@ from subprocess import run
 
 import pytest
 
-from qlower.bench.llvm_tools import find_tool
+from qlower.files.llvm_tools import find_tool
 
 EXAMPLE = Path(__file__).parents[2] / "examples/upstream-mlir"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from qlower.bench.llvm_tools import find_tool
+from qlower.files.llvm_tools import find_tool
 
 OLDEST = 22
 """The first release of LLVM that reads all of our text."""
