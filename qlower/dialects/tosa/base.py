@@ -222,16 +222,22 @@ class TosaOp(IRDLOperation, ABC):
 
 def _parse_clauses(parser: Parser) -> dict[str, Attribute]:
     """Properties between operands and types, as LLVM 24 writes them."""
+
+    def parse_value(key: str) -> Attribute:
+        # A number's type would begin like the operation's.
+        if key == "axis":
+            return IntegerAttr(parser.parse_integer(allow_boolean=False), i32)
+        return _parse_value(parser, key)
+
     clauses: dict[str, Attribute] = {}
     while (key := parser.parse_optional_identifier()) is not None:
-        parser.parse_optional_punctuation(",")
         if parser.parse_optional_punctuation("=") is not None:
-            clauses[key] = _parse_value(parser, key)
+            clauses[key] = parse_value(key)
         elif parser.parse_optional_punctuation("(") is not None:
-            clauses[key] = _parse_value(parser, key)
+            clauses[key] = parse_value(key)
             parser.parse_punctuation(")")
         elif parser.parse_optional_punctuation("<") is not None:
-            clauses[key] = _parse_value(parser, key)
+            clauses[key] = parse_value(key)
             parser.parse_punctuation(">")
         else:
             clauses[key] = BoolAttr.from_bool(True)
@@ -274,8 +280,6 @@ def _parse_value(parser: Parser, key: str) -> Attribute:
     if isa(value, ArrayAttr[IntegerAttr]):
         element = i32 if key == "perms" else i64
         return DenseArrayBase.from_list(element, [item.value.data for item in value])
-    if key == "axis" and isa(value, IntegerAttr) and value.type == i64:
-        return IntegerAttr(value.value.data, i32)
     return value
 
 

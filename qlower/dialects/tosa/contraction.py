@@ -147,7 +147,8 @@ class MatMulOp(TosaOp):
         other_batch, other_depth, columns = check_rank("b", self.b, 3)
         if batch != other_batch:
             raise VerifyException(f"batches {batch} and {other_batch} differ")
-        check_depth(other_depth, depth)
+        if depth != other_depth:
+            raise VerifyException(f"a has {depth} columns, b has {other_depth} rows")
         return batch, rows, columns
 
     def check(self) -> None:

@@ -1,0 +1,369 @@
+// RUN: %qopt %s --split-input-file --verify-diagnostics | %filecheck %s
+
+// What the verifier says of operations of TOSA.
+
+func.func @f(%x: tensor<1x4x4x4xf32>, %w: tensor<8x1x1x4xi8>, %b: tensor<8xi32>) -> tensor<1x4x4x8xi32> {
+  %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  // CHECK: [[#]]:8: error: tosa.conv2d: element types f32 i8 i32 i8 i8 -> i32 are none of i8 i8 i32 i8 i8 -> i32, i8 i4 i32 i8 i4 -> i32, i16 i8 i48 i16 i8 -> i48
+  %y = tosa.conv2d %x, %w, %b, %z, %z {acc_type = i32, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xf32>, tensor<8x1x1x4xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x4x8xi32>
+  return %y : tensor<1x4x4x8xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x3xi8>, %b: tensor<8xi32>) -> tensor<1x4x4x8xi32> {
+  %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  // CHECK: error: tosa.conv2d: weights are for 3 channels, there are 4
+  %y = tosa.conv2d %x, %w, %b, %z, %z {acc_type = i32, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xi8>, tensor<8x1x1x3xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x4x8xi32>
+  return %y : tensor<1x4x4x8xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x4xi8>, %b: tensor<8xi32>) -> tensor<1x4x4x8xi32> {
+  %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  // CHECK: error: tosa.conv2d: stride 0 is less than 1
+  %y = tosa.conv2d %x, %w, %b, %z, %z {acc_type = i32, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 0, 1>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xi8>, tensor<8x1x1x4xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x4x8xi32>
+  return %y : tensor<1x4x4x8xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x4xi8>, %b: tensor<8xi32>) -> tensor<1x4x4x8xi32> {
+  %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  // CHECK: error: tosa.conv2d: 4 + 0 + 0 columns aren't a whole number of strides of 2 for a window of 1 with dilation 1
+  %y = tosa.conv2d %x, %w, %b, %z, %z {acc_type = i32, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 2>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xi8>, tensor<8x1x1x4xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x4x8xi32>
+  return %y : tensor<1x4x4x8xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x4xi8>, %b: tensor<8xi32>) -> tensor<1x4x4x8xi32> {
+  %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  // CHECK: error: tosa.conv2d: pad has 2 numbers, expected 4
+  %y = tosa.conv2d %x, %w, %b, %z, %z {acc_type = i32, pad = array<i64: 0, 0>, stride = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xi8>, tensor<8x1x1x4xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x4x8xi32>
+  return %y : tensor<1x4x4x8xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x4xi8>, %b: tensor<7xi32>) -> tensor<1x4x4x8xi32> {
+  %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  // CHECK: error: tosa.conv2d: bias has shape [7], expected [8]
+  %y = tosa.conv2d %x, %w, %b, %z, %z {acc_type = i32, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xi8>, tensor<8x1x1x4xi8>, tensor<7xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x4x8xi32>
+  return %y : tensor<1x4x4x8xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x4xi8>, %b: tensor<8xi32>) -> tensor<1x4x3x8xi32> {
+  %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  // CHECK: error: tosa.conv2d: result has shape [1, 4, 3, 8], the operands give [1, 4, 4, 8]
+  %y = tosa.conv2d %x, %w, %b, %z, %z {acc_type = i32, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xi8>, tensor<8x1x1x4xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x3x8xi32>
+  return %y : tensor<1x4x3x8xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x4xi8>, %b: tensor<8xi32>) -> tensor<1x4x4x8xi32> {
+  %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  // CHECK: error: tosa.conv2d: acc_type i48 differs from the sums' i32
+  %y = tosa.conv2d %x, %w, %b, %z, %z {acc_type = i48, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xi8>, tensor<8x1x1x4xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x4x8xi32>
+  return %y : tensor<1x4x4x8xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<1x1x3x2xi8>, %b: tensor<8xi32>) -> tensor<1x4x4x8xi32> {
+  %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  // CHECK: error: tosa.depthwise_conv2d: weights are for 3 channels, there are 4
+  %y = tosa.depthwise_conv2d %x, %w, %b, %z, %z {acc_type = i32, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xi8>, tensor<1x1x3x2xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x4x8xi32>
+  return %y : tensor<1x4x4x8xi32>
+}
+
+// -----
+
+func.func @f(%a: tensor<1x4x8xi8>, %b: tensor<1x7x3xi8>) -> tensor<1x4x3xi32> {
+  %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  // CHECK: error: tosa.matmul: a has 8 columns, b has 7 rows
+  %y = tosa.matmul %a, %b, %z, %z : (tensor<1x4x8xi8>, tensor<1x7x3xi8>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x3xi32>
+  return %y : tensor<1x4x3xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x4xi8>) -> tensor<1x3x2x4xi8> {
+  // CHECK: error: tosa.max_pool2d: pad 2 is outside [0, 2), the window's size
+  %y = tosa.max_pool2d %x {kernel = array<i64: 2, 2>, pad = array<i64: 2, 0, 0, 0>, stride = array<i64: 2, 2>} : (tensor<1x4x4x4xi8>) -> tensor<1x3x2x4xi8>
+  return %y : tensor<1x3x2x4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x4xi8>) -> tensor<1x2x2x4xi8> {
+  %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  // CHECK: error: tosa.avg_pool2d: acc_type i48 is not i32
+  %y = tosa.avg_pool2d %x, %z, %z {acc_type = i48, kernel = array<i64: 2, 2>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>} : (tensor<1x4x4x4xi8>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x2x2x4xi8>
+  return %y : tensor<1x2x2x4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi32>) -> tensor<4xi8> {
+  %m = arith.constant dense<1073741824> : tensor<1xi32>
+  %s = arith.constant dense<1> : tensor<1xi8>
+  %a = arith.constant dense<0> : tensor<1xi32>
+  %b = arith.constant dense<0> : tensor<1xi8>
+  // CHECK: error: tosa.rescale: shift 1 is outside [2, 62]
+  %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = true, rounding_mode = DOUBLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = false} : (tensor<4xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi8>) -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi32>) -> tensor<4xi8> {
+  %m = arith.constant dense<-1> : tensor<1xi32>
+  %s = arith.constant dense<38> : tensor<1xi8>
+  %a = arith.constant dense<0> : tensor<1xi32>
+  %b = arith.constant dense<0> : tensor<1xi8>
+  // CHECK: error: tosa.rescale: multiplier -1 is less than 0
+  %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = true, rounding_mode = DOUBLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = false} : (tensor<4xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi8>) -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi32>) -> tensor<4xi8> {
+  %m = arith.constant dense<1073741824> : tensor<1xi32>
+  %s = arith.constant dense<38> : tensor<1xi8>
+  %a = arith.constant dense<3> : tensor<1xi32>
+  %b = arith.constant dense<0> : tensor<1xi8>
+  // CHECK: error: tosa.rescale: input_zp 3 of i32 is not 0
+  %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = true, rounding_mode = DOUBLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = false} : (tensor<4xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi8>) -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi32>) -> tensor<4xi16> {
+  %m = arith.constant dense<1073741824> : tensor<1xi32>
+  %s = arith.constant dense<38> : tensor<1xi8>
+  %a = arith.constant dense<0> : tensor<1xi32>
+  %b = arith.constant dense<7> : tensor<1xi16>
+  // CHECK: error: tosa.rescale: output_zp 7 of i16 is not 0 or 32768
+  %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = true, rounding_mode = DOUBLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = true} : (tensor<4xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi16>) -> tensor<4xi16>
+  return %y : tensor<4xi16>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi32>) -> tensor<4xi8> {
+  %m = arith.constant dense<1073741824> : tensor<1xi32>
+  %s = arith.constant dense<38> : tensor<1xi8>
+  %a = arith.constant dense<0> : tensor<1xi32>
+  %b = arith.constant dense<0> : tensor<1xi8>
+  // CHECK: error: tosa.rescale: INEXACT_ROUND leaves open which result is right
+  %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = true, rounding_mode = INEXACT_ROUND, per_channel = false, input_unsigned = false, output_unsigned = false} : (tensor<4xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi8>) -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi32>) -> tensor<4xi8> {
+  %m = arith.constant dense<1> : tensor<1xi16>
+  %s = arith.constant dense<38> : tensor<1xi8>
+  %a = arith.constant dense<0> : tensor<1xi32>
+  %b = arith.constant dense<0> : tensor<1xi8>
+  // CHECK: error: tosa.rescale: DOUBLE_ROUND needs scale32 = true
+  %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = false, rounding_mode = DOUBLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = false} : (tensor<4xi32>, tensor<1xi16>, tensor<1xi8>, tensor<1xi32>, tensor<1xi8>) -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi32>) -> tensor<4xi8> {
+  %m = arith.constant dense<1073741824> : tensor<1xi32>
+  %s = arith.constant dense<38> : tensor<1xi8>
+  %a = arith.constant dense<0> : tensor<1xi32>
+  %b = arith.constant dense<0> : tensor<1xi8>
+  // CHECK: error: tosa.rescale: scale32 = false needs i16 multipliers
+  %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = false, rounding_mode = DOUBLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = false} : (tensor<4xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi8>) -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi48>) -> tensor<4xi8> {
+  %m = arith.constant dense<1073741824> : tensor<1xi32>
+  %s = arith.constant dense<38> : tensor<1xi8>
+  %a = arith.constant dense<0> : tensor<1xi48>
+  %b = arith.constant dense<0> : tensor<1xi8>
+  // CHECK: error: tosa.rescale: scale32 = true is not defined on i48
+  %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = true, rounding_mode = DOUBLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = false} : (tensor<4xi48>, tensor<1xi32>, tensor<1xi8>, tensor<1xi48>, tensor<1xi8>) -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi32>) -> tensor<4xi8> {
+  %m = arith.constant dense<1073741824> : tensor<1xi32>
+  %s = arith.constant dense<38> : tensor<1xi8>
+  %a = arith.constant dense<0> : tensor<1xi32>
+  %b = arith.constant dense<0> : tensor<1xi8>
+  // CHECK: error: tosa.rescale: i32 of input_zp can't be unsigned
+  %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = true, rounding_mode = DOUBLE_ROUND, per_channel = false, input_unsigned = true, output_unsigned = false} : (tensor<4xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi8>) -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi32>) -> tensor<4xi8> {
+  %m = arith.constant dense<1073741824> : tensor<1xi32>
+  %s = arith.constant dense<38> : tensor<1xi8>
+  %a = arith.constant dense<0> : tensor<1xi32>
+  %b = arith.constant dense<0> : tensor<1xi8>
+  // CHECK: error: tosa.rescale: multiplier has 1 numbers, expected 4
+  %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = true, rounding_mode = DOUBLE_ROUND, per_channel = true, input_unsigned = false, output_unsigned = false} : (tensor<4xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi8>) -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi32>, %m: tensor<1xi32>) -> tensor<4xi32> {
+  %s = arith.constant dense<30> : tensor<1xi8>
+  %z = arith.constant dense<0> : tensor<1xi32>
+  // CHECK: error: tosa.rescale: multiplier is computed, it must be a constant
+  %y = tosa.rescale %x, %m, %s, %z, %z {scale32 = true, rounding_mode = SINGLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = false} : (tensor<4xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi32>) -> tensor<4xi32>
+  return %y : tensor<4xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi8>) -> tensor<4xi8> {
+  // CHECK: error: tosa.clamp: min_val 5 exceeds max_val -5
+  %y = tosa.clamp %x {min_val = 5 : i8, max_val = -5 : i8} : (tensor<4xi8>) -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi8>, %t: tensor<255xi8>) -> tensor<4xi8> {
+  // CHECK: error: tosa.table: table has shape [255], expected [256]
+  %y = tosa.table %x, %t : (tensor<4xi8>, tensor<255xi8>) -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xi32>, %z: tensor<2x2xi32>) -> tensor<2x3xi32> {
+  // CHECK: error: tosa.add: shapes [2, 3] and [2, 2] don't broadcast
+  %y = tosa.add %x, %z : (tensor<2x3xi32>, tensor<2x2xi32>) -> tensor<2x3xi32>
+  return %y : tensor<2x3xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<3xi32>) -> tensor<3xi32> {
+  %n = arith.constant dense<32> : tensor<1xi32>
+  // CHECK: error: tosa.logical_left_shift: shift 32 is outside [0, 32)
+  %y = tosa.logical_left_shift %x, %n : (tensor<3xi32>, tensor<1xi32>) -> tensor<3xi32>
+  return %y : tensor<3xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<3xi32>) -> tensor<3xi32> {
+  %n = arith.constant dense<0> : tensor<1xi32>
+  // CHECK: error: tosa.intdiv: a division by 0, which TOSA calls unpredictable
+  %y = tosa.intdiv %x, %n : (tensor<3xi32>, tensor<1xi32>) -> tensor<3xi32>
+  return %y : tensor<3xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<3xi8>) -> tensor<3xi32> {
+  %n = arith.constant dense<1> : tensor<1xi8>
+  // CHECK: error: tosa.mul: shift 1 is outside [0, 0]
+  %y = tosa.mul %x, %x, %n : (tensor<3xi8>, tensor<3xi8>, tensor<1xi8>) -> tensor<3xi32>
+  return %y : tensor<3xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xi8>) -> tensor<4xi8> {
+  %s0 = tosa.const_shape {values = dense<[4]> : tensor<1xindex>} : () -> !tosa.shape<1>
+  // CHECK: error: tosa.reshape: 6 elements of [2, 3] don't have shape [4]
+  %y = tosa.reshape %x, %s0 : (tensor<2x3xi8>, !tosa.shape<1>) -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xi8>) -> tensor<6x1xi8> {
+  %s0 = tosa.const_shape {values = dense<[-1, -1]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  // CHECK: error: tosa.reshape: 6 elements of [2, 3] don't have shape [-1, -1]
+  %y = tosa.reshape %x, %s0 : (tensor<2x3xi8>, !tosa.shape<2>) -> tensor<6x1xi8>
+  return %y : tensor<6x1xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xi8>) -> tensor<2x2xi8> {
+  %s0 = tosa.const_shape {values = dense<[0, 2]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %s1 = tosa.const_shape {values = dense<[2, 2]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  // CHECK: error: tosa.slice: 2 elements from 2 on leave axis 1 of 3
+  %y = tosa.slice %x, %s0, %s1 : (tensor<2x3xi8>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<2x2xi8>
+  return %y : tensor<2x2xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xi8>) -> tensor<0x3xi8> {
+  %s0 = tosa.const_shape {values = dense<[0, 1]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  // CHECK: error: tosa.tile: multiples 0 is less than 1
+  %y = tosa.tile %x, %s0 : (tensor<2x3xi8>, !tosa.shape<2>) -> tensor<0x3xi8>
+  return %y : tensor<0x3xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xi8>) -> tensor<3x2xi8> {
+  // CHECK: error: tosa.transpose: perms [1, 1] is not an order of the axes of [2, 3]
+  %y = tosa.transpose %x {perms = array<i32: 1, 1>} : (tensor<2x3xi8>) -> tensor<3x2xi8>
+  return %y : tensor<3x2xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xi8>) -> tensor<2x3xi8> {
+  // CHECK: error: tosa.reverse: axis 2 is outside [0, 2)
+  %y = tosa.reverse %x {axis = 2 : i32} : (tensor<2x3xi8>) -> tensor<2x3xi8>
+  return %y : tensor<2x3xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xi8>) -> tensor<2x1xi8> {
+  // CHECK: error: tosa.reduce_max: axis -1 is outside [0, 2)
+  %y = tosa.reduce_max %x {axis = -1 : i32} : (tensor<2x3xi8>) -> tensor<2x1xi8>
+  return %y : tensor<2x1xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x2xi8>) -> tensor<1x8x8x2xi8> {
+  %s0 = tosa.const_shape {values = dense<[4, 0, 4, 2]> : tensor<4xindex>} : () -> !tosa.shape<4>
+  %s1 = tosa.const_shape {values = dense<[0, 0]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %s2 = tosa.const_shape {values = dense<[0, 0]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  // CHECK: error: tosa.resize: scale 0 is less than 1
+  %y = tosa.resize %x, %s0, %s1, %s2 {mode = BILINEAR} : (tensor<1x4x4x2xi8>, !tosa.shape<4>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<1x8x8x2xi8>
+  return %y : tensor<1x8x8x2xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xi8>, %z: tensor<3x3xi8>) -> tensor<2x6xi8> {
+  // CHECK: error: tosa.concat: shapes differ beside axis 1
+  %y = tosa.concat %x, %z {axis = 1 : i32} : (tensor<2x3xi8>, tensor<3x3xi8>) -> tensor<2x6xi8>
+  return %y : tensor<2x6xi8>
+}
