@@ -78,7 +78,7 @@ class Emitter:
 
     def constant(self, values: Array, element_type: Attribute) -> SSAValue:
         """A dense constant of `element_type`, in row-major order."""
-        data = np.ascontiguousarray(values, dtype_of(element_type))
+        data = np.asarray(values, dtype_of(element_type), order="C")
         type = TensorType(element_type, data.shape)
         assert isa(type, TensorType[AnyDenseElement])
         dense = DenseIntOrFPElementsAttr(type, BytesAttr(data.tobytes()))

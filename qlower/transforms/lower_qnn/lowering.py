@@ -50,7 +50,7 @@ def constant_of(value: SSAValue) -> Array | None:
         return None
     elements = np.frombuffer(dense.data.data, dtype_of(dense.get_element_type()))
     if dense.is_splat():
-        elements = np.broadcast_to(elements[:1], shape_of(value))
+        elements = np.broadcast_to(elements[0], shape_of(value))
     return elements.reshape(shape_of(value))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.dialects import tosa
 from qlower.dialects.tosa.base import sizes
@@ -69,7 +70,7 @@ def _convolve(
     w = _centred(nest, weight, weight_indices, weight_zero_point, sums)
     start = Nest(lowering.emit, nest.output_shape)
     if shape_of(op.bias) == (1,):
-        bias = lowering.read(start, op.bias, [0])
+        bias = lowering.read(start, op.bias, [AffineConstantExpr(0)])
     else:
         counts = [nest.bounds[loop] for loop in channel_loops]
         bias = start.input(

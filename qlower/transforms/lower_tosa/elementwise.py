@@ -121,19 +121,18 @@ def _shift(nest: Nest, op: tosa.ShiftOp, elements: list[SSAValue]) -> SSAValue:
 
 
 def _divide(nest: Nest, op: tosa.IntDivOp, elements: list[SSAValue]) -> SSAValue:
-    """The quotient cut toward zero. By 0, and where it has no place in the type, TOSA
-    calls it unpredictable: by -1 it is the negation, modulo 2^32, and by 0 by 1."""
-    x, y = elements
-    zero, one, minus_one = (
-        nest.add(scalar_constant(number, i32)).result for number in (0, 1, -1)
-    )
-    by_zero = nest.add(arith.CmpiOp(y, zero, "eq")).result
-    by_minus_one = nest.add(arith.CmpiOp(y, minus_one, "eq")).result
-    special = nest.add(arith.OrIOp(by_zero, by_minus_one)).result
-    divisor = nest.add(arith.SelectOp(special, one, y)).result
+    """The quotient cut toward zero, by the divisor's magnitude. What TOSA calls
+    unpredictable is a division by 1 in place of 0, and wraps around."""
+    x, y = (widen(nest, element, i64) for element in elements)
+    zero, one = (nest.add(scalar_constant(number, i64)).result for number in (0, 1))
+    opposite = nest.add(arith.SubiOp(zero, y)).result
+    magnitude = nest.add(arith.MaxSIOp(y, opposite)).result
+    divisor = nest.add(arith.MaxSIOp(magnitude, one)).result
     quotient = nest.add(arith.DivSIOp(x, divisor)).result
-    negation = nest.add(arith.SubiOp(zero, x)).result
-    return nest.add(arith.SelectOp(by_minus_one, negation, quotient)).result
+    negated = nest.add(arith.SubiOp(zero, quotient)).result
+    is_negative = nest.add(arith.CmpiOp(y, zero, "slt")).result
+    signed = nest.add(arith.SelectOp(is_negative, negated, quotient)).result
+    return nest.add(arith.TruncIOp(signed, i32)).result
 
 
 def _cast(nest: Nest, op: tosa.CastOp, elements: list[SSAValue]) -> SSAValue:

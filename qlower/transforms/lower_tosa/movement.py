@@ -7,6 +7,7 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import IndexType, IntegerType, TensorType, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.dialects import tosa
 from qlower.dialects.tosa.base import sizes
@@ -54,7 +55,7 @@ def lower_pad(lowering: Lowering, op: tosa.PadOp) -> SSAValue:
         number = around.reshape(-1)[0].item()
         return pad(lowering.emit, source, before, after, number)
     nest = Nest(lowering.emit, shape_of(op.output))
-    element = nest.input(lowering.value(op.pad_const), [0])
+    element = nest.input(lowering.value(op.pad_const), [AffineConstantExpr(0)])
     result = nest.build([element])[0]
     return lowering.emit.inserted(source, result, before)
 
