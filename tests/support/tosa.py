@@ -53,10 +53,10 @@ def convert_to_tosa(model: Path, text: Path) -> None:
 def serialize(text: Path, binary: Path) -> bytes:
     """A TOSA file of MLIR text."""
     command = [
-        str(_installed("bin/tosa-opt")),
+        str(installed("bin/tosa-opt")),
         "--tosa-serialize",
         f"--tosa-flatbuffer-filename={binary}",
-        f"--tosa-flatbuffer-schema={_installed('bin/tosa.fbs')}",
+        f"--tosa-flatbuffer-schema={installed('bin/tosa.fbs')}",
         str(text),
     ]
     subprocess.run(command, check=True, capture_output=True)
@@ -104,7 +104,7 @@ def run_tosa(
     return [None if answer is None else answer[0] for answer in answers]
 
 
-def _installed(name: str) -> Path:
+def installed(name: str) -> Path:
     """A file of tosa-tools by its name inside the package."""
     installed = files("tosa-tools") or []
     return next(Path(str(path.locate())) for path in installed if str(path) == name)

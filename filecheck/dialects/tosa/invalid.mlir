@@ -145,13 +145,13 @@ func.func @f(%x: tensor<4xi32>) -> tensor<4xi8> {
 
 // -----
 
-func.func @f(%x: tensor<4xi32>) -> tensor<4xi16> {
+func.func @f(%x: tensor<4xi8>) -> tensor<4xi16> {
   %m = arith.constant dense<1073741824> : tensor<1xi32>
   %s = arith.constant dense<38> : tensor<1xi8>
-  %a = arith.constant dense<0> : tensor<1xi32>
+  %a = arith.constant dense<0> : tensor<1xi8>
   %b = arith.constant dense<7> : tensor<1xi16>
   // CHECK: error: tosa.rescale: output_zp 7 of i16 is not 0 or 32768
-  %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = true, rounding_mode = DOUBLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = true} : (tensor<4xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi16>) -> tensor<4xi16>
+  %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = true, rounding_mode = DOUBLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = true} : (tensor<4xi8>, tensor<1xi32>, tensor<1xi8>, tensor<1xi8>, tensor<1xi16>) -> tensor<4xi16>
   return %y : tensor<4xi16>
 }
 
@@ -212,6 +212,30 @@ func.func @f(%x: tensor<4xi32>) -> tensor<4xi8> {
   %b = arith.constant dense<0> : tensor<1xi8>
   // CHECK: error: tosa.rescale: i32 of input_zp can't be unsigned
   %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = true, rounding_mode = DOUBLE_ROUND, per_channel = false, input_unsigned = true, output_unsigned = false} : (tensor<4xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi8>) -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi8>) -> tensor<4xi32> {
+  %m = arith.constant dense<1073741824> : tensor<1xi32>
+  %s = arith.constant dense<38> : tensor<1xi8>
+  %a = arith.constant dense<0> : tensor<1xi8>
+  %b = arith.constant dense<0> : tensor<1xi32>
+  // CHECK: error: tosa.rescale: an unsigned input can't be rescaled to i32
+  %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = true, rounding_mode = DOUBLE_ROUND, per_channel = false, input_unsigned = true, output_unsigned = false} : (tensor<4xi8>, tensor<1xi32>, tensor<1xi8>, tensor<1xi8>, tensor<1xi32>) -> tensor<4xi32>
+  return %y : tensor<4xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi32>) -> tensor<4xi8> {
+  %m = arith.constant dense<1073741824> : tensor<1xi32>
+  %s = arith.constant dense<38> : tensor<1xi8>
+  %a = arith.constant dense<0> : tensor<1xi32>
+  %b = arith.constant dense<0> : tensor<1xi8>
+  // CHECK: error: tosa.rescale: i32 can't be rescaled to an unsigned output
+  %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = true, rounding_mode = DOUBLE_ROUND, per_channel = false, input_unsigned = false, output_unsigned = true} : (tensor<4xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi8>) -> tensor<4xi8>
   return %y : tensor<4xi8>
 }
 

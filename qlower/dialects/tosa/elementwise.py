@@ -462,6 +462,10 @@ class RescaleOp(TosaOp):
             raise VerifyException("INEXACT_ROUND leaves open which result is right")
         if bool(self.input_unsigned) and bool(self.output_unsigned):
             raise VerifyException("input and output can't both be unsigned")
+        if bool(self.input_unsigned) and target == "i32":
+            raise VerifyException("an unsigned input can't be rescaled to i32")
+        if bool(self.output_unsigned) and source in ("i32", "i48"):
+            raise VerifyException(f"{source} can't be rescaled to an unsigned output")
         for name, unsigned, value, type in (
             ("input_zp", self.input_unsigned, self.input_zp, source),
             ("output_zp", self.output_unsigned, self.output_zp, target),
