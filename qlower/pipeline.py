@@ -65,19 +65,16 @@ def arith_passes(module: ModuleOp, contract: str | None) -> list[ModulePass]:
     from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
     from qlower.contracts import load_contract
+    from qlower.model.layer_contracts import check_takes_contract
     from qlower.transforms.lower_qnn import LowerQnnPass
 
     if contract is not None:
         load_contract(contract)  # refuse an unknown one here, not at the first layer
+        check_takes_contract(module, contract)
     above: list[ModulePass] = []
     if has_dialect(module, "tosa"):
         from qlower.transforms.lower_tosa import LowerTosaPass
 
-        if contract is not None:
-            raise QlowerError(
-                f"contract {contract} can't be applied: TOSA states its own arithmetic",
-                help="the rounding of every rescaling stands in the model itself",
-            )
         above.append(LowerTosaPass())
     if _is_quantized(module):
         above.append(LowerQnnPass(contract=contract))

@@ -19,14 +19,18 @@ from support.mutants import judge_all, mutate
 from support.native import guarded_runs
 from support.programs import read_program
 from support.small_model import SMALL_MODEL
+from support.tosa import TOSA_LAYER
 
 from qlower.codegen.program.module import compile_module
 from qlower.codegen.targets.resolve import host_target
 from qlower.diagnostics import QlowerError
+from qlower.frontends.import_options import ImportOptions
+from qlower.frontends.tosa import complete_tosa
 from qlower.interp import run_function
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import main_function
+from qlower.model.layers import has_dialect
 from qlower.model.printing import exact_module
 from qlower.model.signature import TensorSpec
 from qlower.pipeline import lower_to_arith, lower_to_kernel
@@ -41,6 +45,7 @@ LARGEST = 1 << 16
 """Elements of all inputs and outputs of a mutant that is run."""
 
 PROGRAMS = sorted((Path(__file__).parent / "transforms" / "arith").glob("*.mlir"))
+TOSA_MODULES = sorted((Path(__file__).parent / "frontends" / "tosa").glob("*.mlir"))
 
 CONTRACT = """module attributes {contract.base = "exact"} {
 func.func @requantize(
@@ -79,6 +84,8 @@ def seeds(kind: str) -> list[str]:
             return [SMALL_MODEL, REQUANTIZED]
         case "contract":
             return [CONTRACT, CONTRACT.replace('contract.base = "exact"', "")]
+        case "tosa":
+            return [path.read_text() for path in (TOSA_LAYER, *TOSA_MODULES)]
         case "arith":
             return [str(read_program(path)) for path in PROGRAMS]
         case _:
@@ -108,6 +115,8 @@ def judge(text: str, contract: Path | None = None) -> str:
             text = REQUANTIZED
         module = parse_module(text, "mutant.mlir")
         verify_module(module)
+        if has_dialect(module, "tosa"):
+            complete_tosa(module, ImportOptions())
         model = Model(module)
         ports = (*model.inputs, *model.outputs)
         if sum(math.prod(spec.shape) for spec in ports) > LARGEST:
@@ -131,7 +140,7 @@ def judge(text: str, contract: Path | None = None) -> str:
     return "alike"
 
 
-@pytest.mark.parametrize("kind", ["qnn", "arith", "kernel", "contract"])
+@pytest.mark.parametrize("kind", ["qnn", "tosa", "arith", "kernel", "contract"])
 def test_mutants(kind: str, tmp_path: Path) -> None:
     choice = random.Random(f"{kind} {SEED}")
     originals = seeds(kind)

@@ -8,9 +8,10 @@ from fnmatch import fnmatchcase
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
+from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn import QnnOp
 from qlower.model import Model
-from qlower.model.layers import layer_name, layers
+from qlower.model.layers import has_dialect, layer_name, layers
 from qlower.model.selection import select_layers
 
 
@@ -21,11 +22,22 @@ def with_layer_contracts(model: Model, contracts: Mapping[str, str]) -> Model:
     else what `select_layers` takes. The last holds that means a layer. Raises
     `QlowerError` for one that means none.
     """
+    for contract in contracts.values():
+        check_takes_contract(model.module, contract)
     module = model.module.clone()
     for pattern, contract in contracts.items():
         for op in _meant(module, pattern):
             op.contract_attr = StringAttr(contract)
     return replace(model, module=module)
+
+
+def check_takes_contract(module: ModuleOp, contract: str) -> None:
+    """Refuse a contract for a model that says itself how everything is rounded."""
+    if has_dialect(module, "tosa"):
+        raise QlowerError(
+            f"contract {contract} can't be applied: TOSA states its own arithmetic",
+            help="the rounding of every rescaling stands in the model itself",
+        )
 
 
 def _meant(module: ModuleOp, pattern: str) -> list[QnnOp]:

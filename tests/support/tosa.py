@@ -18,6 +18,9 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+TOSA_LAYER = Path(__file__).with_name("tosa_layer.mlir")
+"""A convolution between unsigned borders, whose batch and names are left open."""
+
 
 class _Status(Protocol):
     name: str
