@@ -19,6 +19,7 @@ from support.random_qdq import RandomGraph
 
 import qlower
 from qlower.diagnostics import QlowerError
+from qlower.frontends.import_options import QDQ_READINGS, ImportOptions
 from qlower.frontends.onnx import import_onnx
 from qlower.model.entry import name_tensors
 from qlower.model.layers import name_layers
@@ -45,10 +46,10 @@ def seed_file(name: str) -> bytes:
 SEEDS = (*CASES, *(f"random_{seed}" for seed in QDQ_SEEDS))
 
 
-def outcome(data: bytes) -> str:
+def outcome(data: bytes, options: ImportOptions) -> str:
     """What becomes of a file: "imported", or "refused" with a located message."""
     try:
-        module = import_onnx(data, name="model.onnx")
+        module = import_onnx(data, name="model.onnx", options=options)
     except QlowerError as error:
         place, _, message = str(error).splitlines()[0].partition(": error: ")
         file, *position = place.split(":")
@@ -68,7 +69,8 @@ def check(seed: str, damage: Damage, count: int) -> Counter[str]:
         data = damage(original, choice)
         with limited_time():
             try:
-                outcomes[outcome(data)] += 1
+                options = ImportOptions(qdq=choice.choice(QDQ_READINGS))
+                outcomes[outcome(data, options)] += 1
             except Exception as error:
                 error.add_note(f"file {number} of seed {seed}")
                 raise
@@ -100,7 +102,8 @@ def run_alike(count: int) -> int:
     for number in range(count):
         data = mutant(seed_file(choice.choice(SEEDS)), choice)
         try:
-            module = import_onnx(data, name="model.onnx")
+            options = ImportOptions(qdq=choice.choice(QDQ_READINGS))
+            module = import_onnx(data, name="model.onnx", options=options)
             name_layers(module)
             name_tensors(module)
             model = qlower.Model(module)

@@ -111,6 +111,8 @@ ROW = (5, 1, 9)
 UNARY = {
     "Abs": {},
     "Ceil": {},
+    "Erf": {},
+    "Exp": {},
     "Relu": {},
     "Floor": {},
     "HardSigmoid": {"alpha": 1 / 6, "beta": 0.5},
@@ -119,6 +121,7 @@ UNARY = {
     "Neg": {},
     "Sigmoid": {},
     "Round": {},
+    "Tanh": {},
 }
 
 

@@ -54,13 +54,19 @@ class Layers(OnnxBuilder):
             inputs.append(self.weights((filters,), "i4", 0))
         return self.node("Conv", inputs, kernel_shape=[size] * 2, **attributes)
 
-    def check(self, folder: Path, qdq: str = AS_WRITTEN) -> None:
+    def check(
+        self,
+        folder: Path,
+        qdq: str = AS_WRITTEN,
+        given: Mapping[str, Array] | None = None,
+    ) -> None:
         """ONNX Runtime and every executor give the same."""
         path = self.save(folder / "model.onnx")
-        feed = {
+        feed: dict[str, Array] = {
             name: self.random.normal(size=shape).astype(np.float32)
             for name, shape in self.shapes.items()
         }
+        feed |= given or {}
         expected = make_session(path, LEVELS[qdq], {}).run(None, feed)
         model = qlower.load(path, qdq=qdq)
         inputs = [feed[spec.name] for spec in model.inputs]
@@ -93,13 +99,12 @@ CONVOLUTIONS: Sequence[tuple[tuple[int, int, int], int, int, Mapping[str, Any]]]
 place of the result, one filter of a group."""
 
 
-@pytest.mark.parametrize("qdq", LEVELS)
-def test_convolutions(qdq: str, tmp_path: Path) -> None:
+def test_convolutions(tmp_path: Path) -> None:
     build = Layers()
     for image, filters, size, attributes in CONVOLUTIONS:
         x = build.value(2, *image)
         build.returned(build.convolution(x, filters, size, **attributes))
-    build.check(tmp_path, qdq)
+    build.check(tmp_path)
 
 
 @pytest.mark.parametrize("activation", ["Relu", "LeakyRelu"])
@@ -184,6 +189,44 @@ def test_softmax(opset: int, axis: int, tmp_path: Path) -> None:
     if "avx512f" not in Path("/proc/cpuinfo").read_text():
         pytest.skip("ONNX Runtime adds more than eight terms in another order")
     build.check(tmp_path)
+
+
+def test_functions(tmp_path: Path) -> None:
+    """At every size: zeros, denormal results, infinite ones."""
+    build = Layers()
+    random = build.random
+    numbers = [random.normal(0, size, 3000) for size in (1e-3, 1, 5)]
+    numbers.append(random.uniform(-110, 95, 3000))
+    edges = [0.0, -0.0, 1e-30, 1e30, -1e30, np.inf, -np.inf, 89.5, 3.925, 0.921875, -9]
+    values = np.concatenate([*numbers, edges]).astype(np.float32)
+    x = build.value(values.size)
+    names = [build.node(kind, [x]) for kind in ("Tanh", "Erf", "Exp")]
+    for name in names:
+        build.output(name)
+    path = build.save(tmp_path / "model.onnx")
+    expected = make_session(path, "DISABLE_ALL", {}).run(None, {x: values})
+    found = qlower.jit(qlower.load(path)).run([values], {})[0]
+    for array, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(array, wanted)
+
+
+def test_selections(tmp_path: Path) -> None:
+    build = Layers()
+    x, z = build.value(4, 5, 6), build.value(5, 1)
+    both = [build.node("Less", [x, z]), build.node("GreaterOrEqual", [x, z])]
+    condition = build.node("Not", [build.node("Or", both[:1] * 2)])
+    build.returned(build.node("Where", [build.node("And", [condition, both[1]]), x, z]))
+    reals = [build.pair(x, 0.02, 5), build.pair(z, 0.03, 7)]
+    chosen = build.node("Where", [both[1], *reals])
+    build.returned(build.pair(chosen, 0.025, 9))
+    places = build.constant(np.array([[2, 0], [4, -1]]))
+    build.returned(build.node("Gather", [x, places], axis=1))
+    table = build.random.integers(0, 256, (5, 7)).astype(np.uint8)
+    rows = build.dequantize(build.constant(table), 0.1, 5)
+    found = build.node("Gather", [rows, build.input("i", (3, 2), "i8")])
+    build.returned(build.pair(found, 0.1, 5))
+    for qdq in LEVELS:
+        build.check(tmp_path, qdq, {"i": build.random.integers(-5, 5, (3, 2))})
 
 
 def test_orders_that_are_not_known(tmp_path: Path) -> None:

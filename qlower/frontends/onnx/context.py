@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Protocol, cast
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, f16, f32, i32, i64
+from xdsl.dialects.builtin import TensorType, f16, f32, i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects.quant import QuantizedType
@@ -39,7 +39,12 @@ OTHER_STORED_TYPES: Mapping[str, QuantizedType] = {
 """Types of stored values that come from and go to real numbers only: as they are held,
 with the scale 1. Those of fewer bits are bytes of a smaller range."""
 
-PLAIN_TYPES: dict[str, Element] = {"INT32": i32, "INT64": i64, "FLOAT": f32}
+PLAIN_TYPES: dict[str, Element] = {
+    "INT32": i32,
+    "INT64": i64,
+    "FLOAT": f32,
+    "BOOL": i1,
+}
 
 LARGEST_AXIS = 1 << 30
 MAX_ELEMENTS = 1 << 30

@@ -11,6 +11,7 @@ from . import (
     contraction,
     dynamic,
     elementwise,
+    functions,
     joining,
     layout,
     pooling,
@@ -19,6 +20,7 @@ from . import (
     real_pools,
     real_softmax,
     resizing,
+    selection,
     slicing,
 )
 
@@ -28,6 +30,7 @@ IMPORTERS: Mapping[tuple[str, str], Entry] = {
     **contraction.IMPORTERS,
     **dynamic.IMPORTERS,
     **elementwise.IMPORTERS,
+    **functions.IMPORTERS,
     **joining.IMPORTERS,
     **layout.IMPORTERS,
     **pooling.IMPORTERS,
@@ -36,6 +39,7 @@ IMPORTERS: Mapping[tuple[str, str], Entry] = {
     **real_pools.IMPORTERS,
     **real_softmax.IMPORTERS,
     **resizing.IMPORTERS,
+    **selection.IMPORTERS,
     **slicing.IMPORTERS,
 }
 """Importer by the operator's domain and name."""

@@ -1,7 +1,7 @@
 """Softmax of real numbers as ONNX Runtime computes it on x86-64 with AVX-512.
 
 onnxruntime/core/mlas/lib/compute.cpp and x86_64/TransKernelAvx512F.S: a polynomial of
-the part between powers of 2, sums in sixteen lanes. With AVX2 alone there are eight
+what is between powers of 2, sums in sixteen lanes. With AVX2 alone there are eight
 lanes, so that rows of more than eight may differ.
 """
 
@@ -10,81 +10,23 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from xdsl.dialects.arith import (
-    AddfOp,
-    AddiOp,
-    BitcastOp,
-    DivfOp,
-    MaximumfOp,
-    MulfOp,
-    ShLIOp,
-    SubfOp,
-)
-from xdsl.dialects.builtin import f32, i32
-from xdsl.dialects.math import FmaOp
+from xdsl.dialects.arith import AddfOp, DivfOp, MaximumfOp, MulfOp, SubfOp
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
-from qlower.dialects.fixed import ConvertOp, RoundingMode
 from qlower.dialects.types import shape_of
-from qlower.model.nests import Emitter, Nest, scalar_constant
+from qlower.model.nests import Emitter, Nest
 
 from ...orders import identity
 from ...values import Value
 from ..context import NodeContext
 from ..entry import Entry
+from .functions import exponential
 from .real import number, real_operand
 from .sums import add_in_turn
 
 LANES = 16
-
-LOWEST = -103.9720840454
-LOG2_E, LN_2_HIGH, LN_2_LOW = 1.44269504088896341, -6.93145752e-1, -1.42860677e-6
-POLYNOMIAL = tuple(
-    map(
-        float.fromhex,
-        (
-            "0x1.694p-10",
-            "0x1.125edcp-7",
-            "0x1.555b5ap-5",
-            "0x1.55545p-3",
-            "0x1.fffff6p-2",
-            "0x1p+0",
-            "0x1p+0",
-        ),
-    )
-)
-"""Highest power first."""
-
-TO_WHOLE = 1.5 * 2**23
-"""Added and taken away again, it rounds to whole numbers."""
-
-RAISED, BIAS, MANTISSA_BITS = 64, 127, 23
-"""Powers of 2 are made in two steps, the second of which may round to a denormal."""
-
-
-def exponential(nest: Nest, x: SSAValue) -> SSAValue:
-    """MLAS's exp of an f32 up to 0."""
-
-    def add(one: SSAValue, other: SSAValue) -> SSAValue:
-        return nest.add(AddiOp(one, other)).result
-
-    def whole(value: int) -> SSAValue:
-        return nest.add(scalar_constant(value, i32)).result
-
-    x = nest.add(MaximumfOp(x, number(nest, LOWEST))).result
-    shifted = nest.add(FmaOp(x, number(nest, LOG2_E), number(nest, TO_WHOLE))).result
-    power = nest.add(SubfOp(shifted, number(nest, TO_WHOLE))).result
-    for part in (LN_2_HIGH, LN_2_LOW):
-        x = nest.add(FmaOp(power, number(nest, part), x)).result
-    first, *rest = (number(nest, factor) for factor in POLYNOMIAL)
-    for factor in rest:
-        first = nest.add(FmaOp(first, x, factor)).result
-    exponent = nest.add(ConvertOp(power, i32, RoundingMode.TOWARD_ZERO)).result
-    biased = add(exponent, whole(RAISED + BIAS))
-    bits = nest.add(ShLIOp(biased, whole(MANTISSA_BITS))).result
-    scaled = nest.add(MulfOp(first, nest.add(BitcastOp(bits, f32)).result)).result
-    return nest.add(MulfOp(scaled, number(nest, 2.0**-RAISED))).result
 
 
 def import_softmax(node: NodeContext) -> None:

@@ -1,4 +1,4 @@
-"""Parts of a tensor: Slice, Split and Gather."""
+"""Parts of a tensor: Slice and Split."""
 
 from __future__ import annotations
 
@@ -74,35 +74,6 @@ def split(node: NodeContext, axis: int, sizes: Sequence[int]) -> None:
         begin += size
 
 
-def import_gather(node: NodeContext) -> None:
-    """Constant indices that are evenly spaced: a slice; a single one drops its
-    dimension."""
-    value = node.value(0)
-    axis = node.axis(node.integer("axis", 0), len(value.shape))
-    indices = node.array(1, "indices")
-    given = [
-        node.axis(index, value.shape[axis], "index")
-        for index in node.integers(1, "indices")
-    ]
-    if indices.ndim > 1 or not given:
-        raise node.error(f"indices of shape {list(indices.shape)} are not supported")
-    step = given[1] - given[0] if len(given) > 1 else 1
-    found = range(given[0], given[0] + step * len(given), step or 1)
-    if step < 1 or list(found) != given:
-        raise node.error(
-            f"indices {given[:4]}... are not supported; expected evenly spaced ones"
-        )
-    ranges = [range(size) for size in value.shape]
-    ranges[axis] = range(given[0], given[-1] + 1, step)
-    if indices.ndim:
-        node.define(take(node, value, ranges, 0))
-        return
-    taken = take(node, value, ranges, 0, "slice")
-    shape = [size for d, size in enumerate(taken.shape) if d != axis]
-    order = tuple(d - (d > axis) for d in taken.order if d != axis)
-    node.define(node.builder.reshape(taken, shape, order, node.place()))
-
-
 def take(
     node: NodeContext,
     value: Value,
@@ -128,5 +99,4 @@ def take(
 IMPORTERS = {
     ("", "Slice"): Entry(import_slice, (1, 5)),
     ("", "Split"): Entry(import_split, (1, 2), (1, UNLIMITED)),
-    ("", "Gather"): Entry(import_gather, (2, 2)),
 }
