@@ -272,6 +272,12 @@ def test_operands(data: bytes, message: str) -> None:
     expect_refusal(data, f"operator 0 RELU: tensor 0 'x': {message}")
 
 
+@pytest.mark.parametrize("operator", ["EXP", "LOG", "RSQRT"])
+def test_functions_of_integers(operator: str) -> None:
+    data = model(operator, ["int64 4"], "int64 4")()
+    expect_refusal(data, f"'x0': type INT64 is not supported by {operator} here")
+
+
 @pytest.mark.parametrize(
     ("operator", "operands"),
     [

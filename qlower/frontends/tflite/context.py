@@ -204,7 +204,11 @@ class OperatorContext(Site):
         """A constant operand of plain numbers."""
         tensor = self.input(number)
         data = self.constant(number)
-        dtype = ARRAY_TYPES[tensor.type]
+        dtype = ARRAY_TYPES.get(tensor.type)
+        if dtype is None:
+            raise self.error(
+                f"{tensor}: a constant of type {tensor.type} is not supported here"
+            )
         shape = checked_shape(tensor, self)
         expected = math.prod(shape) * dtype.itemsize
         if len(data) != expected:

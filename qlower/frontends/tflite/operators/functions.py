@@ -15,7 +15,9 @@ from ..importer import Importer
 from ..scalars import Scalars
 from .plain import (
     NUMBERS,
+    REAL,
     Unary,
+    check_type,
     comparison,
     fold,
     is_plain,
@@ -28,15 +30,16 @@ from .plain import (
 
 
 def _function(
-    name: str, real: Unary, types: tuple[str, ...] = ("INT8",)
+    name: str, real: Unary, plain: tuple[str, ...] = REAL
 ) -> Callable[[OperatorContext], None]:
-    """A function of quantized values of some types, or of plain ones."""
+    """A function of quantized values, or of plain ones of some types."""
 
     def build(op: OperatorContext) -> None:
         if is_plain(op):
+            check_type(op, plain)
             map_one(op, real)
             return
-        _check_kernel(op, types)
+        _check_kernel(op, ("INT8",))
         type = op.quantized_result_type(op.shape(0))
         op.finish(qnn.FunctionOp(op.quantized(0), type, function=name))
 
@@ -120,7 +123,7 @@ def import_l2_normalization(op: OperatorContext) -> None:
 
 
 IMPORTERS = {
-    "ABS": Importer(_function("abs", Scalars.absolute), (1, 1)),
+    "ABS": Importer(_function("abs", Scalars.absolute, ("FLOAT32", "INT32")), (1, 1)),
     "RSQRT": Importer(_function("rsqrt", reciprocal_root), (1, 1)),
     "EXP": Importer(_function("exp", Scalars.exp), (1, 1)),
     "LOG": Importer(_function("log", Scalars.log), (1, 1)),
