@@ -166,8 +166,11 @@ class Replay:
             self._sums[key] = sums_of(op, product, stored, weight)
         return self._sums[key]
 
-    def run(self, number: int, known: Values) -> None:
-        """Take in one run, of which the inputs and some layers' results are known."""
+    def run(self, number: int, known: Values) -> list[dict[SSAValue, Array | str]]:
+        """Take in one run, of which the inputs and some layers' results are known.
+
+        What each contract makes of the layers is returned.
+        """
         function = main_function(self.model.module)
         values = _Values({}, [{} for _ in self.explanations])
         for argument in function.body.block.args:
@@ -185,6 +188,7 @@ class Replay:
                 recorded = known.get(self.names.get(result, ""))
                 if recorded is not None:
                     values.shared[result] = recorded
+        return list(values.own)
 
     def _by_each(
         self, number: int, op: Operation, values: _Values, known: Values

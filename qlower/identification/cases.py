@@ -1,0 +1,237 @@
+"""Layers whose elements show what a device does with a number that can be chosen.
+
+A 1x1 convolution whose input is at its zero point has its biases for accumulators, one
+an output channel, and by the scales of the weights a ratio of its own for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from qlower.dialects import qnn
+from qlower.interp.values import Array
+from qlower.model import build
+
+Integers = NDArray[np.int64]
+Reals = NDArray[np.float64]
+Type = TensorType[Attribute]
+
+SHIFTS = range(23)
+"""The powers of two by which accumulators are divided."""
+
+LARGEST_SUM = 1 << 29
+"""Accumulators that every system takes, whatever the ratio."""
+
+UGLY = (0.0431, 0.0173)
+"""Scales of which no quotient is a power of two."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of a probe: the types of its inputs, what these are given, and how its
+    result is made of them."""
+
+    types: Sequence[Type]
+    inputs: Sequence[Array]
+    result: Callable[..., SSAValue]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kind of layer, and the points that it may have, one an element of the result.
+
+    `layer` makes one that has some of the points, [point, ...].
+    """
+
+    name: str
+    points: Reals
+    layer: Callable[[Reals], Layer]
+
+
+class Cases:
+    """Cases with activations of one signedness, and numbers that are drawn."""
+
+    def __init__(self, *, signed: bool, seed: int = 0) -> None:
+        self.signed, self.random = signed, np.random.default_rng(seed)
+        self.middle = 0 if signed else 128
+        self.low = -128 if signed else 0
+
+    def all(self) -> Iterator[Case]:
+        """Every case."""
+        yield Case("conv_ties", self._ties(), self._convolution(1 / 16, 1 / 16))
+        yield Case("conv_near", self._near(), self._convolution(*UGLY))
+        for name, scale in (("linear_ties", 2.0**-9), ("linear_near", 0.00137)):
+            yield Case(name, self._sums(scale), self._linear(scale))
+        for name, op in (("add", qnn.AddOp), ("mul", qnn.MulOp)):
+            codes = self._codes(2)
+            yield Case(f"{name}_ties", codes, self._binary(op, (0.25, 0.125, 0.5)))
+            yield Case(f"{name}_near", codes, self._binary(op, (0.09, 0.05, 0.11)))
+        yield Case("avg_pool", self._codes(9), self._pool)
+
+    def type(self, shape: Sequence[int], scale: float, zero_point: int = 0) -> Type:
+        """A type of activations, its zero point told from the middle of the codes."""
+        scale = float(np.float32(scale))
+        found = build.quantized(
+            shape, scale, zero_point + self.middle, signed=self.signed
+        )
+        assert isinstance(found, TensorType)
+        return found
+
+    def stored(self, codes: Array, shape: Sequence[int]) -> Array:
+        """Codes, told from the middle, as an input."""
+        dtype = np.int8 if self.signed else np.uint8
+        return (codes + self.middle).astype(dtype).reshape(shape)
+
+    def _codes(self, count: int) -> Reals:
+        return self.random.integers(-128, 128, (1 << 12, count)).astype(np.float64)
+
+    def _ties(self) -> Reals:
+        """Ratios and sums: at ties of every shift, beside them, and beyond the range.
+
+        Each has both signs.
+        """
+        ratios = [2.0**-shift for shift in SHIFTS] + [2.0, 4.0]
+        halves = np.concatenate([np.arange(4), self.random.integers(4, 126, 12)]) + 0.5
+        halves = np.concatenate([halves, -halves, [300.0, -300.0]])
+        return _points(ratios, halves, [-1, 0, 1])
+
+    def _near(self) -> Reals:
+        """Ratios and sums whose quotients are all but ties."""
+        found: list[Reals] = []
+        for shift in SHIFTS:
+            scale, ratio = _weight_and_ratio(2.0**-shift * self.random.uniform(0.5, 1))
+            reach = int(min(126 / ratio, 1 << 24))
+            sums = np.unique(self.random.integers(-reach, reach + 1, 1 << 15))
+            real = sums * ratio
+            order = np.argsort(np.abs(real - np.floor(real) - 0.5))[:64]
+            points = np.stack([np.full(len(order), scale), sums[order]], axis=1)
+            found.append(points.astype(np.float64))
+        return np.concatenate(found)
+
+    def _sums(self, scale: float) -> Reals:
+        return _points([scale], np.arange(-126, 126) + 0.5, [-1, 0, 1, 2])[:, 1:]
+
+    def _convolution(self, input: float, output: float) -> Callable[[Reals], Layer]:
+        """A convolution with the ratios and sums of points; a weight's scale is the
+        ratio, divided by that of the other scales."""
+
+        def layer(points: Reals) -> Layer:
+            count = len(points)
+            x, y = self.type([1, 1, 1, 1], input, 3), self.type([1, 1, 1, count], output, -5)
+            scales = [float(scale) for scale in points[:, 0].astype(np.float32)]
+            weight = build.quantized_per_axis([count, 1, 1, 1], 0, scales)
+            ones = np.ones((count, 1, 1, 1), np.int8)
+            bias = points[:, 1].astype(np.int32)
+
+            def result(source: SSAValue) -> SSAValue:
+                operands = build.constant(ones, weight), build.constant(bias)
+                return qnn.Conv2DOp(source, *operands, y).result
+
+            return Layer([x], [self.stored(np.array(3), [1, 1, 1, 1])], result)
+
+        return layer
+
+    def _linear(self, scale: float) -> Callable[[Reals], Layer]:
+        """A linear layer with the sums of points."""
+
+        def layer(points: Reals) -> Layer:
+            count = len(points)
+            x, y = self.type([1, 4], 1 / 16, 3), self.type([1, count], 1 / 16, -5)
+            weight = build.quantized([count, 4], float(np.float32(scale)))
+            ones = np.ones((count, 4), np.int8)
+            bias = points[:, 0].astype(np.int32)
+
+            def result(source: SSAValue) -> SSAValue:
+                operands = build.constant(ones, weight), build.constant(bias)
+                return qnn.LinearOp(source, *operands, y).result
+
+            return Layer([x], [self.stored(np.full(4, 3), [1, 4])], result)
+
+        return layer
+
+    def _binary(
+        self, op: type[qnn.AddOp] | type[qnn.MulOp], scales: Sequence[float]
+    ) -> Callable[[Reals], Layer]:
+        """A sum or a product of the codes of points."""
+
+        def layer(points: Reals) -> Layer:
+            shape = [1, 1, 1, len(points)]
+            lhs, rhs, y = (
+                self.type(shape, scale, point)
+                for scale, point in zip(scales, (-7, 9, 3), strict=True)
+            )
+            inputs = [self.stored(points[:, side], shape) for side in (0, 1)]
+
+            def result(a: SSAValue, b: SSAValue) -> SSAValue:
+                return op(a, b, y).result
+
+            return Layer([lhs, rhs], inputs, result)
+
+        return layer
+
+    def _pool(self, points: Reals) -> Layer:
+        """An average of 3 x 3 codes for each channel."""
+        count = len(points)
+        x, y = self.type([1, 3, 3, count], 0.5, 3), self.type([1, 1, 1, count], 0.5, 3)
+
+        def result(source: SSAValue) -> SSAValue:
+            return qnn.AvgPool2DOp(source, y, kernel=(3, 3)).result
+
+        return Layer([x], [self.stored(points.T, [1, 3, 3, count])], result)
+
+    def products(self) -> Iterator[tuple[str, Layer]]:
+        """Layers with large products, pairs of which leave 16 bits, and biases."""
+        yield "conv_products", self._products([1, 3, 3, 3], [8, 3, 3, 3])
+        yield "depthwise_products", self._products([1, 3, 3, 8], [1, 3, 3, 8])
+        yield "wide_products", self._products([1, 1, 2, 104], [1, 3, 3, 104])
+
+    def _products(self, image: Sequence[int], kernel: Sequence[int]) -> Layer:
+        """A convolution, or a depthwise one, of the largest codes and weights."""
+        is_depthwise = kernel[0] == 1
+        channels = kernel[3] if is_depthwise else kernel[0]
+        sizes = kernel[1], kernel[2]
+        x = self.type(image, 1 / 64, -128)
+        weights = self.random.choice(np.array([127, 127, 100, -128], np.int8), kernel)
+        weight = build.quantized(kernel, 1 / 128)
+        bias = self.random.integers(-(1 << 12), 1 << 12, channels).astype(np.int32)
+        stride, pad = ((2, 2), (1, 1, 1, 1)) if is_depthwise else ((1, 1), (0,) * 4)
+        places = [
+            (size + 2 * pad[0] - extent) // stride[0] + 1
+            for size, extent in zip(image[1:3], sizes, strict=True)
+        ]
+        y = self.type([1, *places, channels], 8.0, -5)
+        op = qnn.DepthwiseConv2DOp if is_depthwise else qnn.Conv2DOp
+
+        def result(source: SSAValue) -> SSAValue:
+            operands = build.constant(weights, weight), build.constant(bias)
+            return op(source, *operands, y, stride=stride, pad=pad).result
+
+        high = self.random.choice(np.array([127, 127, 90]), image)
+        return Layer([x], [self.stored(high, image)], result)
+
+
+def _points(
+    ratios: Sequence[float], results: Reals, steps: Sequence[int]
+) -> Reals:
+    """Each ratio with the sums that give about these results, [point, (ratio, sum)]."""
+    found = {
+        (ratio, sum)
+        for ratio in ratios
+        for real in results
+        for step in steps
+        if abs(sum := int(np.floor(real / ratio)) + step) <= LARGEST_SUM
+    }
+    return np.array(sorted(found), np.float64)
+
+
+def _weight_and_ratio(about: float) -> tuple[float, float]:
+    """A float32 scale of weights, and the exact ratio with the ugly scales."""
+    x, y = (np.float64(np.float32(scale)) for scale in UGLY)
+    scale = float(np.float32(about * y / x))
+    return scale, float(x * scale / y)
