@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 from qlower.contracts import Contract, contract_names, load_contract
 from qlower.float_environment import default_floats
-from qlower.identification.cases import Case, Cases, Layer, Reals
+from qlower.identification.cases import Case, Cases, Layer
+from qlower.identification.evidence import Evidence
+from qlower.identification.family import Arithmetic
 from qlower.identification.replay import Replay
+from qlower.identification.search import first_members
 from qlower.interp.values import Array
 from qlower.model import Model, build
 
-Integers = NDArray[np.int64]
+_CODES = 1 << 10
+"""More than a stored integer has codes."""
 
 TIMES = 2
 """So many points of a layer tell each two contracts apart, if there are as many."""
@@ -67,19 +70,29 @@ def make_probe(layers: Mapping[str, Layer]) -> Probe:
 
 
 def _chosen(case: Case, contracts: Mapping[str, Contract]) -> Layer:
-    """The case's layer with the points that tell contracts apart."""
+    """The case's layer with the points that tell contracts apart, and for convolutions
+    and linear layers members of the family."""
     everything = make_probe({case.name: case.layer(case.points)})
-    (own,) = zip(*_results(everything, contracts), strict=True)
-    known = [array.reshape(-1) for array in own if not isinstance(array, str)]
-    return case.layer(case.points[separating(np.stack(known), TIMES)])
+    (output,) = everything.model.outputs
+    nothing = np.zeros(output.shape, output.numpy_dtype)
+    replay = Replay(everything.model, contracts)
+    own = replay.run(0, {**everything.inputs, output.name: nothing})
+    rows = [array for (array,) in map(dict.values, own) if not isinstance(array, str)]
+    if replay.observed:
+        places = np.arange(nothing.size)
+        evidence = Evidence(replay.observed, load_contract("exact"), places)
+        made = [evidence.results(one) for one in _members()]
+        rows += [array for array in made if array is not None]
+    values = np.stack([array.reshape(-1) for array in rows])
+    return case.layer(case.points[separating(values, TIMES)])
 
 
-def _results(
-    probe: Probe, contracts: Mapping[str, Contract]
-) -> list[list[Array | str]]:
-    """What each contract makes of the layers, or why it makes nothing."""
-    given = Replay(probe.model, contracts).run(0, probe.inputs)
-    return [list(values.values()) for values in given]
+def _members() -> Iterator[Arithmetic]:
+    """Members of the family, and all that differ in one choice from one of a few."""
+    yield from first_members()
+    plain = Arithmetic()
+    for one in (plain, replace(plain, scaling="multiply f32", rounding="half_even")):
+        yield from (other for _, other in one.neighbours())
 
 
 def separating(values: Array, times: int = 1) -> list[int]:
@@ -88,13 +101,14 @@ def separating(values: Array, times: int = 1) -> list[int]:
     `values` is [row, column]. Each column is the one that splits most classes of rows
     that were equal so far.
     """
+    values = np.unique(values, axis=0).astype(np.int64)
     left = np.unique(values, axis=1, return_index=True)[1]
     chosen: list[int] = []
     for _ in range(times):
         classes = np.zeros(len(values), np.int64)
         count = 1
-        while left.size:
-            split = classes[:, np.newaxis] * (1 << 20) + values[:, left]
+        while left.size and count < len(values):
+            split = classes[:, np.newaxis] * _CODES + values[:, left]
             ordered = np.sort(split, axis=0)
             counts = 1 + np.count_nonzero(np.diff(ordered, axis=0), axis=0)
             best = int(np.argmax(counts))

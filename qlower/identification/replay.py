@@ -15,8 +15,10 @@ from qlower.contracts import Contract
 from qlower.contracts.contractions import Contraction
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
+from qlower.explain.observe import CONTRACTIONS
 from qlower.explain.place import Index
 from qlower.explain.sides import Values
+from qlower.identification.evidence import Observed
 from qlower.interp.engine import NumpyInterpreter
 from qlower.interp.qnn import make_qnn_interpreter
 from qlower.interp.qnn.contraction import sums_of
@@ -133,13 +135,15 @@ class Replay:
 
     Each layer gets the recorded values of what it reads, or, where there are none, what
     the same contract made of it. Sums of products are computed once for all of them.
-    `computed` has the layers whose results contracts decide, in order.
+    `computed` has the layers whose results contracts decide, in order; `observed` the
+    convolutions and linear layers of which all that goes in and comes out is known.
     """
 
     def __init__(self, model: Model, contracts: Mapping[str, Contract]) -> None:
         self.model = model
         self.explanations = [Explanation(n, c) for n, c in contracts.items()]
         self.computed: dict[str, None] = {}
+        self.observed: list[Observed] = []
         self._sums: dict[tuple[str, int], Array] = {}
 
     @cached_property
@@ -195,6 +199,10 @@ class Replay:
     ) -> None:
         """Run an operation by each of the contracts."""
         self.computed[layer_name(op) or ""] = None
+        name = self.names.get(op.results[0], "")
+        if isinstance(op, CONTRACTIONS) and values.are_shared(op) and name in known:
+            operands = [values.shared[operand] for operand in op.operands]
+            self.observed.append(Observed(op, operands, known[name]))
         for place, explanation in enumerate(self.explanations):
             results = self._results(place, op, values)
             for result, given in zip(op.results, results, strict=True):

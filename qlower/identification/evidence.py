@@ -1,0 +1,164 @@
+"""Accumulators of a dump's convolutions and linear layers, and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qlower.contracts import Contract
+from qlower.contracts.contractions import Contraction
+from qlower.contracts.products import EXACT, PIXEL, TAPS
+from qlower.contracts.values import activation_values, operand_values
+from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn
+from qlower.identification.family import Arithmetic, Step, step
+from qlower.interp import evaluate_function
+from qlower.interp.qnn.contraction import sums_of
+from qlower.interp.values import Array
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A contraction in one run: what it took, and the recorded result."""
+
+    op: Contraction
+    operands: Sequence[Array]
+    recorded: Array
+
+
+class Evidence:
+    """Elements of contractions' results, [element], at `places` of all of them.
+
+    Bounds of activations are those of `contract`.
+    """
+
+    def __init__(
+        self, observed: Sequence[Observed], contract: Contract, places: Places
+    ) -> None:
+        self.observed, self.contract, self.places = observed, contract, places
+        self._columns: dict[str, Array] = {}
+        self._known: dict[object, tuple[Array, ...] | None] = {}
+
+    @property
+    def recorded(self) -> Array:
+        """What the device made of the elements."""
+        return self._column("recorded", lambda one: one.recorded)
+
+    def at(self, places: Places) -> Evidence:
+        """Some of the elements: `places` are among these here."""
+        return Evidence(self.observed, self.contract, self.places[places])
+
+    def explained(self, arithmetic: Arithmetic) -> int:
+        """How many elements an arithmetic explains; 0 if it refuses any."""
+        results = self.results(arithmetic)
+        return 0 if results is None else int(np.sum(results == self.recorded))
+
+    def results(self, arithmetic: Arithmetic) -> Array | None:
+        """What an arithmetic makes of the elements; None if it refuses any.
+
+        Steps that several arithmetics share are computed once.
+        """
+        sums = f"{arithmetic.products} {arithmetic.bias == 'integer'}"
+        keys: dict[str, object] = {"accumulator": sums}
+        made: tuple[Array, ...] | None = ()
+        for one in arithmetic.steps:
+            sources = tuple(keys.get(name, name) for name in one.arguments)
+            key = one.name, sources
+            if key not in self._known:
+                self._known[key] = self._run(one, sources)
+            made = self._known[key]
+            if made is None:
+                return None
+            for number, name in enumerate(one.results):
+                keys[name] = key, number
+        (stored,) = made
+        return stored
+
+    def _run(self, one: Step, sources: Sequence[object]) -> tuple[Array, ...] | None:
+        arguments = [self._value(source) for source in sources]
+        try:
+            return evaluate_function(one.function, arguments)
+        except QlowerError:
+            return None
+
+    def _value(self, source: object) -> Array:
+        match source:
+            case (key, int(number)):
+                found = self._known[key]
+                assert found is not None
+                return found[number]
+            case str(name) if name.split(" ")[0] in _PRODUCTS:
+                product, bias = name.split(" ")
+                return self._column(
+                    name, lambda one: _accumulator(one, product, bias == "True")
+                )
+            case "real_bias":
+                return self._column("real_bias", _real_bias)
+            case str(name):
+                return self._column(name, lambda one: self._constant(one, name))
+            case _:
+                raise AssertionError("a value is a column or the result of a step")
+
+    def _constant(self, one: Observed, name: str) -> Array:
+        op = one.op
+        values = {
+            **operand_values("input", op.input.type),
+            **operand_values("weight", op.weight.type),
+            **activation_values(self.contract, op.result.type, op.activation),
+        }
+        return values[name]
+
+    def _column(self, name: str, of: Callable[[Observed], Array]) -> Array:
+        """A value of every element."""
+        if name not in self._columns:
+            parts: list[Array] = []
+            first = 0
+            for one in self.observed:
+                size = one.recorded.size
+                own = self.places[(self.places >= first) & (self.places < first + size)]
+                whole = np.broadcast_to(of(one), one.recorded.shape)
+                parts.append(whole.reshape(-1)[own - first])
+                first += size
+            self._columns[name] = np.concatenate(parts)
+        return self._columns[name]
+
+
+_PRODUCTS = (EXACT, "saturating_pairs_flat", PIXEL)
+
+
+def _accumulator(one: Observed, product: str, with_bias: bool) -> Array:
+    if product == PIXEL and isinstance(one.op, qnn.DepthwiseConv2DOp):
+        product = TAPS
+    sums = sums_of(one.op, product, one.operands[0], one.operands[1]).astype(np.int64)
+    if with_bias and one.op.bias is not None:
+        bias = one.operands[2]
+        if bias.dtype.kind == "f":
+            bias = _other_bias(one, "quantize_bias", "real_bias")
+        sums = sums + bias
+    return sums.astype(np.int32)
+
+
+def _real_bias(one: Observed) -> Array:
+    if one.op.bias is None:
+        return np.zeros((), np.float32)
+    if one.operands[2].dtype.kind == "f":
+        return one.operands[2]
+    return _other_bias(one, "dequantize_bias", "bias")
+
+
+def _other_bias(one: Observed, name: str, value: str) -> Array:
+    """The bias in the form that the model doesn't have."""
+    scales = {
+        **operand_values("input", one.op.input.type),
+        **operand_values("weight", one.op.weight.type),
+        value: one.operands[2],
+    }
+    conversion = step(name)
+    arguments = [scales[argument] for argument in conversion.arguments]
+    (converted,) = evaluate_function(conversion.function, arguments)
+    return converted

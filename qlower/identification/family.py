@@ -1,0 +1,294 @@
+"""The arithmetic of convolutions and linear layers, put together of steps.
+
+`family.mlir` has the steps as functions of a contract. An `Arithmetic` chooses among
+them; `arithmetic_text` writes the contract that has the chosen ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from importlib.resources import files
+from string import Template
+
+from xdsl.dialects.func import FuncOp
+
+from qlower.contracts.calls import value_name
+from qlower.contracts.products import EXACT, FLAT, PIXEL, TAPS
+from qlower.dialects.fixed import RoundingMode
+from qlower.text.parsing import parse_module
+
+MODES = tuple(mode.value for mode in RoundingMode)
+FIXED = "fixed point"
+ONCE, INSIDE, AFTER, BYTE = "once", "inside", "after", "after, saturated before"
+
+CHOICES: Mapping[str, Sequence[str]] = {
+    "products": (EXACT, FLAT, PIXEL),
+    "accumulator": (
+        "32 bits",
+        *(f"{bits} bits, {how}" for how in ("wrap", "saturate") for bits in range(12, 32)),
+    ),
+    "bias": ("integer", "in steps", "real"),
+    "scaling": (
+        FIXED,
+        *("multiply f32", "divide f32", "reciprocal f32"),
+        *("multiply f64", "divide f64", "reciprocal f64"),
+    ),
+    "ratio": (
+        *("f32_product_first", "f32_weight_first", "f32_input_first"),
+        *("f32_reciprocal", "f64", "f64_of_f32_product"),
+    ),
+    "multiplier": tuple(
+        f"{width} bits, {mode}"
+        for mode in ("half_up", "half_even", "floor", "ceil")
+        for width in range(8, 33)
+    ),
+    "first": (ONCE, *MODES),
+    "rounding": MODES,
+    "zero_point": (AFTER, INSIDE, BYTE),
+}
+"""What each choice may be; the first is what it is where it makes no difference.
+
+products: of pairs (`products.py`). bias: an integer in the accumulator; real, and added
+to a float sum in its steps; or added to real numbers. scaling: by an integer and a
+shift; by a float ratio; or by the scales one after the other, divided by the output's
+or multiplied by its reciprocal. ratio: of the scales, in the order in which they
+combine. multiplier: of fixed point, and how it is rounded. first: the rounding to the
+high half of the product, if there is one before `rounding`. zero_point: of the output,
+added after rounding or before, or to what is saturated to 8 bits already.
+"""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A function of `family.mlir`, filled in, and the values that it makes."""
+
+    text: str
+    results: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The function's."""
+        return _name(self.text)
+
+    @property
+    def function(self) -> FuncOp:
+        """The function, which is in a module of its own."""
+        return _parsed(self.text)
+
+    @property
+    def arguments(self) -> list[str]:
+        """The values that it takes."""
+        function = self.function
+        count = len(function.function_type.inputs)
+        return [value_name(function, index) or "" for index in range(count)]
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """One member of the family: a choice of each of `CHOICES`."""
+
+    products: str = EXACT
+    accumulator: str = "32 bits"
+    bias: str = "integer"
+    scaling: str = FIXED
+    ratio: str = "f64"
+    multiplier: str = "32 bits, half_up"
+    first: str = ONCE
+    rounding: str = "half_up"
+    zero_point: str = AFTER
+
+    def choices(self) -> dict[str, str]:
+        """Each choice by its name."""
+        return {name: getattr(self, name) for name in CHOICES}
+
+    def normal(self) -> Arithmetic:
+        """The same, with the first of what makes no difference, or can't be."""
+        found = self
+        if self.scaling == FIXED:
+            found = replace(found, bias="integer")
+        else:
+            found = replace(found, multiplier=CHOICES["multiplier"][24], first=ONCE)
+        if self.scaling != FIXED and not self.scaling.startswith("multiply"):
+            found = replace(found, ratio=CHOICES["ratio"][0])
+        if found.first != ONCE and found.zero_point == INSIDE:
+            found = replace(found, zero_point=AFTER)
+        return found
+
+    def neighbours(self) -> Iterator[tuple[str, Arithmetic]]:
+        """Those that differ in one choice, which is named."""
+        for name, values in CHOICES.items():
+            for value in values:
+                other = replace(self, **{name: value}).normal()
+                if getattr(other, name) == value and other != self:
+                    yield name, other
+
+    @property
+    def float(self) -> str:
+        """The type that sums are scaled in; empty for fixed point."""
+        return "" if self.scaling == FIXED else self.scaling.split(" ")[1]
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """What is done to an accumulator, in order."""
+        found = [self._hold()]
+        found += self._fixed_point() if self.scaling == FIXED else self._floating_point()
+        store = {
+            INSIDE: "clamp_rounded",
+            AFTER: "add_zero_point_and_clamp",
+            BYTE: "saturate_and_add_zero_point",
+        }
+        return [*found, step(store[self.zero_point], "stored")]
+
+    def _hold(self) -> Step:
+        words = self.accumulator.replace(",", "").split(" ")
+        if len(words) == 2:
+            return step("hold_in_32_bits", "held")
+        bits, how = int(words[0]), words[2]
+        return step(
+            how + "_to_${bits}_bits",
+            "held",
+            bits=bits,
+            rest=32 - bits,
+            least=-(1 << bits - 1),
+            most=(1 << bits - 1) - 1,
+        )
+
+    def _fixed_point(self) -> list[Step]:
+        width, mode = int(self.multiplier.split(" ")[0]), self.multiplier.split(" ")[2]
+        words = {"width": width, "first": self.first, "rounding": self.rounding}
+        if self.first != ONCE:
+            shift = "shift_twice_${width}_bits_${first}_${rounding}"
+        elif self.zero_point == INSIDE:
+            shift = "shift_once_inside_${rounding}"
+        else:
+            shift = "shift_once_${rounding}"
+        return [
+            step(f"ratio_{self.ratio}", "ratio"),
+            step(
+                "multiplier_${width}_bits_${multiplier}",
+                *("multiplier", "shift"),
+                width=width,
+                multiplier=mode,
+                dropped=54 - width,
+                places=1021 + width,
+            ),
+            step(shift, "rounded", high=width - 1, **words),
+        ]
+
+    def _floating_point(self) -> list[Step]:
+        float, kind = self.float, self.scaling.split(" ")[0]
+        sum = "sum_and_bias" if self.bias == "in steps" else "sum"
+        found = [step(f"{sum}_{float}", "sum")]
+        real = step(f"add_bias_{float}", "dequantized")
+        if kind == "multiply":
+            found.append(step(f"ratio_{self.ratio}", "ratio"))
+            found.append(step(f"multiply_{float}", "real"))
+            if self.bias == "real":
+                found.append(step(f"add_quotient_{float}", "real"))
+        else:
+            found.append(step(f"dequantize_{float}", "dequantized"))
+            found += [real] if self.bias == "real" else []
+            found.append(step(f"{kind}_{float}", "real"))
+        if self.zero_point == INSIDE:
+            found.append(step(f"zero_point_inside_{float}", "real"))
+        rounding = f"round_{float}_" + "${rounding}"
+        return [*found, step(rounding, "rounded", rounding=self.rounding)]
+
+
+def step(name: str, *results: str, **words: str | int) -> Step:
+    """The function of that name in `family.mlir`, with words filled in."""
+    return Step(Template(_templates()[name]).substitute(words), results)
+
+
+@cache
+def _templates() -> dict[str, str]:
+    """The functions of `family.mlir` by name, each with the comment above it."""
+    text = (files("qlower.identification") / "family.mlir").read_text(encoding="utf-8")
+    parts = [part.strip() for part in text.split("\n\n")]
+    return {_name(part): part for part in parts if "func.func" in part}
+
+
+def _name(text: str) -> str:
+    found = re.search(r"@([\w${}]+)\(", text)
+    assert found is not None
+    return found[1]
+
+
+@cache
+def _parsed(text: str) -> FuncOp:
+    function = parse_module(text, "family.mlir").body.block.first_op
+    assert isinstance(function, FuncOp)
+    return function
+
+
+def arithmetic_text(
+    arithmetic: Arithmetic, base: str, *, summary: str, notes: Sequence[str] = ()
+) -> str:
+    """A contract that has the arithmetic in convolutions and linear layers, and that of
+    `base` everywhere else; `notes` are told at its beginning."""
+    real = arithmetic.bias != "integer"
+    bias = step("dequantize_bias" if real else "quantize_bias")
+    steps = [bias, *dict.fromkeys(arithmetic.steps)]
+    rules = ["conv2d", "linear"]
+    products = arithmetic.products
+    parts = [
+        "\n".join(f"// {note}".rstrip() for note in notes),
+        "module attributes {\n"
+        f'  contract.summary = "{summary}",\n'
+        f'  contract.base = "{base}"\n'
+        "} {",
+        *(one.text for one in steps),
+        _body(arithmetic),
+    ]
+    if products == PIXEL:
+        parts.append(_rule("device_depthwise", ["depthwise_conv2d"], TAPS))
+    else:
+        rules.append("depthwise_conv2d")
+    parts.append(_rule("device_contraction", rules, products))
+    if not real:
+        parts.append(_rule("device_matmul", ["matmul"], EXACT))
+    return "\n\n".join([*parts, "}"]) + "\n"
+
+
+def _body(arithmetic: Arithmetic) -> str:
+    """The steps one after the other; what they want of the layer is handed on by
+    name."""
+    lines: list[str] = []
+    types = {"accumulator": "i32"}
+    current = {"accumulator": "accumulator"}
+    for number, one in enumerate(arithmetic.steps):
+        type = one.function.function_type
+        given = [name for name in one.arguments if name in current]
+        made = [f"{name}_{number}" if name in types else name for name in one.results]
+        operands = ", ".join(f"%{current[name]}" for name in given)
+        arguments = ", ".join(types[current[name]] for name in given)
+        results = ", ".join(str(result) for result in type.outputs)
+        results = f"({results})" if len(one.results) > 1 else results
+        names = ", ".join(f"%{name}" for name in made)
+        lines.append(
+            f"  {names} = func.call @{one.name}({operands}) : ({arguments}) -> {results}"
+        )
+        for name, new, result in zip(one.results, made, type.outputs, strict=True):
+            current[name], types[new] = new, str(result)
+    return "\n".join(
+        [
+            "func.func private @device_arithmetic(%accumulator: i32) -> i32 {",
+            *lines,
+            f"  return %{current['stored']} : i32",
+            "}",
+        ]
+    )
+
+
+def _rule(name: str, rules: Sequence[str], product: str) -> str:
+    listed = ", ".join(f'"{rule}"' for rule in rules)
+    return (
+        f"func.func @{name}(%accumulator: i32) -> i32\n"
+        f'    attributes {{contract.rules = [{listed}], contract.product = "{product}"}} {{\n'
+        "  %result = func.call @device_arithmetic(%accumulator) : (i32) -> i32\n"
+        "  return %result : i32\n"
+        "}"
+    )
