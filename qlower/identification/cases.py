@@ -28,6 +28,14 @@ SHIFTS = range(23)
 LARGEST_SUM = 1 << 29
 """Accumulators that every system takes, whatever the ratio."""
 
+FACTORS = np.array([1, 16] + 62 * [255])
+"""What weights are multiplied by, where sums are of products."""
+
+LARGEST_WEIGHT = 64
+"""Two products of 255 and this fit 16 bits."""
+
+LARGEST_PRODUCT_SUM = 62 * 255 * LARGEST_WEIGHT
+
 UGLY = (0.0431, 0.0173)
 """Scales of which no quotient is a power of two."""
 
@@ -66,6 +74,9 @@ class Cases:
         """Every case."""
         yield Case("conv_ties", self._ties(), self._convolution(1 / 16, 1 / 16))
         yield Case("conv_near", self._near(), self._convolution(*UGLY))
+        sums = self._ties()
+        sums = sums[np.abs(sums[:, 1]) <= LARGEST_PRODUCT_SUM]
+        yield Case("conv_sums", sums, self._convolution(1 / 16, 1 / 16, by_products=True))
         for name, scale in (("linear_ties", 2.0**-9), ("linear_near", 0.00137)):
             yield Case(name, self._sums(scale), self._linear(scale))
         for name, op in (("add", qnn.AddOp), ("mul", qnn.MulOp)):
@@ -92,24 +103,22 @@ class Cases:
         return self.random.integers(-128, 128, (1 << 12, count)).astype(np.float64)
 
     def _ties(self) -> Reals:
-        """Ratios and sums: at ties of every shift, beside them, and beyond the range.
-
-        Each has both signs.
-        """
+        """Ratios and sums: at ties and whole numbers of every shift, beside them, and
+        beyond the range. Each has both signs."""
         ratios = [2.0**-shift for shift in SHIFTS] + [2.0, 4.0]
-        halves = np.concatenate([np.arange(4), self.random.integers(4, 126, 12)]) + 0.5
-        halves = np.concatenate([halves, -halves, [300.0, -300.0]])
-        return _points(ratios, halves, [-1, 0, 1])
+        results = np.concatenate([np.arange(8), self.random.integers(8, 252, 12)]) / 2
+        results = np.concatenate([results, -results, [300.0, -300.0]])
+        return _points(ratios, results, [-1, 0, 1])
 
     def _near(self) -> Reals:
-        """Ratios and sums whose quotients are all but ties."""
+        """Ratios and sums whose quotients are all but ties or whole numbers."""
         found: list[Reals] = []
         for shift in SHIFTS:
             scale, ratio = _weight_and_ratio(2.0**-shift * self.random.uniform(0.5, 1))
             reach = int(min(126 / ratio, 1 << 24))
             sums = np.unique(self.random.integers(-reach, reach + 1, 1 << 15))
-            real = sums * ratio
-            order = np.argsort(np.abs(real - np.floor(real) - 0.5))[:64]
+            twice = 2 * sums * ratio
+            order = np.argsort(np.abs(twice - np.rint(twice)), kind="stable")[:80]
             points = np.stack([np.full(len(order), scale), sums[order]], axis=1)
             found.append(points.astype(np.float64))
         return np.concatenate(found)
@@ -117,23 +126,33 @@ class Cases:
     def _sums(self, scale: float) -> Reals:
         return _points([scale], np.arange(-126, 126) + 0.5, [-1, 0, 1, 2])[:, 1:]
 
-    def _convolution(self, input: float, output: float) -> Callable[[Reals], Layer]:
+    def _convolution(
+        self, input: float, output: float, *, by_products: bool = False
+    ) -> Callable[[Reals], Layer]:
         """A convolution with the ratios and sums of points; a weight's scale is the
-        ratio, divided by that of the other scales."""
+        ratio, divided by that of the other scales. Sums are biases of an input at its
+        zero point, or `by_products` with weights."""
 
         def layer(points: Reals) -> Layer:
-            count = len(points)
-            x, y = self.type([1, 1, 1, 1], input, 3), self.type([1, 1, 1, count], output, -5)
+            count, depth = len(points), len(FACTORS) if by_products else 1
+            x = self.type([1, 1, 1, depth], input, -128 if by_products else 3)
+            y = self.type([1, 1, 1, count], output, -5)
             scales = [float(scale) for scale in points[:, 0].astype(np.float32)]
-            weight = build.quantized_per_axis([count, 1, 1, 1], 0, scales)
-            ones = np.ones((count, 1, 1, 1), np.int8)
-            bias = points[:, 1].astype(np.int32)
+            type = build.quantized_per_axis([count, 1, 1, depth], 0, scales)
+            sums = points[:, 1].astype(np.int32)
+            weights = np.ones((count, 1), np.int64)
+            codes = np.array([3])
+            if by_products:
+                weights, codes = weights_for(sums), FACTORS - 128
+            weights = weights.astype(np.int8).reshape(count, 1, 1, depth)
 
             def result(source: SSAValue) -> SSAValue:
-                operands = build.constant(ones, weight), build.constant(bias)
-                return qnn.Conv2DOp(source, *operands, y).result
+                bias = None if by_products else build.constant(sums)
+                return qnn.Conv2DOp(
+                    source, build.constant(weights, type), bias, y
+                ).result
 
-            return Layer([x], [self.stored(np.array(3), [1, 1, 1, 1])], result)
+            return Layer([x], [self.stored(codes, [1, 1, 1, depth])], result)
 
         return layer
 
@@ -197,7 +216,7 @@ class Cases:
         channels = kernel[3] if is_depthwise else kernel[0]
         sizes = kernel[1], kernel[2]
         x = self.type(image, 1 / 64, -128)
-        weights = self.random.choice(np.array([127, 127, 100, -128], np.int8), kernel)
+        weights = self.random.choice(np.array([127, 127, 100, -127], np.int8), kernel)
         weight = build.quantized(kernel, 1 / 128)
         bias = self.random.integers(-(1 << 12), 1 << 12, channels).astype(np.int32)
         stride, pad = ((2, 2), (1, 1, 1, 1)) if is_depthwise else ((1, 1), (0,) * 4)
@@ -214,6 +233,18 @@ class Cases:
 
         high = self.random.choice(np.array([127, 127, 90]), image)
         return Layer([x], [self.stored(high, image)], result)
+
+
+def weights_for(sums: Array) -> Integers:
+    """Weights whose products with `FACTORS` have the sums, [sum, factor]."""
+    rest = sums.astype(np.int64)
+    weights = np.zeros((len(sums), len(FACTORS)), np.int64)
+    for place in reversed(range(len(FACTORS))):
+        wanted = np.rint(rest / FACTORS[place]).astype(np.int64)
+        weights[:, place] = np.clip(wanted, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+        rest -= weights[:, place] * FACTORS[place]
+    assert not rest.any()
+    return weights
 
 
 def _points(

@@ -12,7 +12,7 @@ from qlower.contracts import Contract, contract_names, load_contract
 from qlower.float_environment import default_floats
 from qlower.identification.cases import Case, Cases, Layer
 from qlower.identification.evidence import Evidence
-from qlower.identification.family import Arithmetic
+from qlower.identification.family import FIXED, Arithmetic
 from qlower.identification.replay import Replay
 from qlower.identification.search import first_members
 from qlower.interp.values import Array
@@ -90,9 +90,10 @@ def _chosen(case: Case, contracts: Mapping[str, Contract]) -> Layer:
 def _members() -> Iterator[Arithmetic]:
     """Members of the family, and all that differ in one choice from one of a few."""
     yield from first_members()
-    plain = Arithmetic()
-    for one in (plain, replace(plain, scaling="multiply f32", rounding="half_even")):
-        yield from (other for _, other in one.neighbours())
+    for rounding in ("half_up", "half_even", "floor", "toward_zero"):
+        for scaling in (FIXED, "multiply f32"):
+            plain = Arithmetic(scaling=scaling, rounding=rounding).normal()
+            yield from (other for _, other in plain.neighbours())
 
 
 def separating(values: Array, times: int = 1) -> list[int]:
@@ -101,21 +102,21 @@ def separating(values: Array, times: int = 1) -> list[int]:
     `values` is [row, column]. Each column is the one that splits most classes of rows
     that were equal so far.
     """
-    values = np.unique(values, axis=0).astype(np.int64)
+    values = np.unique(values, axis=0).astype(np.int32)
     left = np.unique(values, axis=1, return_index=True)[1]
     chosen: list[int] = []
     for _ in range(times):
-        classes = np.zeros(len(values), np.int64)
-        count = 1
-        while left.size and count < len(values):
-            split = classes[:, np.newaxis] * _CODES + values[:, left]
-            ordered = np.sort(split, axis=0)
-            counts = 1 + np.count_nonzero(np.diff(ordered, axis=0), axis=0)
+        rows, classes = values, np.zeros(len(values), np.int32)
+        while left.size and len(rows):
+            split = np.sort(classes[:, np.newaxis] * _CODES + rows[:, left], axis=0)
+            counts = np.count_nonzero(np.diff(split, axis=0), axis=0)
             best = int(np.argmax(counts))
-            if counts[best] == count:
+            if counts[best] + 1 == len(np.unique(classes)):
                 break
-            count = int(counts[best])
-            classes = np.unique(split[:, best], return_inverse=True)[1]
+            own = classes * _CODES + rows[:, left[best]]
+            _, classes, sizes = np.unique(own, return_inverse=True, return_counts=True)
+            several = sizes[classes] > 1
+            rows, classes = rows[several], classes[several].astype(np.int32)
             chosen.append(int(left[best]))
             left = np.delete(left, best)
     return sorted(chosen)

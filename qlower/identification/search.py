@@ -104,6 +104,7 @@ def first_members() -> Iterator[Arithmetic]:
     for products in CHOICES["products"]:
         for accumulator in CHOICES["accumulator"]:
             yield Arithmetic(products, accumulator)
+            yield Arithmetic(products, accumulator, "in steps", "multiply f32")
 
 
 def _informative(observed: Sequence[Observed], contract: Contract) -> Evidence:
