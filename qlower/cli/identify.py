@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.options import add_command, add_inputs, add_model, given_model
@@ -11,7 +15,13 @@ from qlower.cli.output import terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 
+if TYPE_CHECKING:
+    from qlower.identification.result import Identification
+    from qlower.model import Model
+    from qlower.model.signature import Array
+
 EXAMPLE = """  qlower identify device.npz model.tflite --input images.npy
+  qlower identify device.npz model.tflite --input x.npy -o my_device.mlir
   qlower identify litert model.tflite --random
 
 A dump has outputs of the whole model, or of its layers: .npz (as of --save-layers),
@@ -39,6 +49,18 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         action="store_true",
         help="don't decide whether those that explain the same do so for all inputs",
     )
+    parser.add_argument(
+        "--family",
+        action="store_true",
+        help="search the arithmetics that are put together of steps even where a "
+        "contract explains everything",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write what was found as a contract's file",
+    )
     parser.add_argument("--json", action="store_true", help="write it all as JSON")
     parser.set_defaults(run=run)
 
@@ -46,26 +68,40 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare with all contracts, and tell which it is."""
     from qlower.cli.inputs import given_arrays
-    from qlower.explain.sides import UnknownSide
+    from qlower.files.replacing import replacing
     from qlower.frontends.load import as_model
-    from qlower.identification.identify import identify
 
     model = as_model(given_model(options))
     inputs = given_arrays(model.inputs, options).values()
-    try:
-        found = identify(
-            options.dump,
-            model,
-            *inputs,
-            contracts=[name for name in options.contract.split(",") if name] or None,
-            verify=not options.no_verify,
-            progress=progress,
-        )
-    except UnknownSide as error:
-        raise UsageError(error.message, help=error.help) from error
+    with ExitStack() as stack:
+        path = options.output
+        output = None if path is None else stack.enter_context(replacing(Path(path)))
+        found = _identified(model, inputs, options)
+        if output is not None:
+            output.write(found.text.encode())
     clear_status()
     if options.json:
         print(json.dumps(found.to_dict(), indent=1))
     else:
         print(found.render(terminal_width()))
     return 0 if found.is_found else ExitCode.FOUND
+
+
+def _identified(
+    model: Model, inputs: Iterable[Array], options: argparse.Namespace
+) -> Identification:
+    from qlower.explain.sides import UnknownSide
+    from qlower.identification.identify import identify
+
+    try:
+        return identify(
+            options.dump,
+            model,
+            *inputs,
+            contracts=[name for name in options.contract.split(",") if name] or None,
+            verify=not options.no_verify,
+            family=True if options.family else None,
+            progress=progress,
+        )
+    except UnknownSide as error:
+        raise UsageError(error.message, help=error.help) from error

@@ -76,7 +76,9 @@ class Cases:
         yield Case("conv_near", self._near(), self._convolution(*UGLY))
         sums = self._ties()
         sums = sums[np.abs(sums[:, 1]) <= LARGEST_PRODUCT_SUM]
-        yield Case("conv_sums", sums, self._convolution(1 / 16, 1 / 16, by_products=True))
+        yield Case(
+            "conv_sums", sums, self._convolution(1 / 16, 1 / 16, by_products=True)
+        )
         for name, scale in (("linear_ties", 2.0**-9), ("linear_near", 0.00137)):
             yield Case(name, self._sums(scale), self._linear(scale))
         for name, op in (("add", qnn.AddOp), ("mul", qnn.MulOp)):
@@ -247,9 +249,7 @@ def weights_for(sums: Array) -> Integers:
     return weights
 
 
-def _points(
-    ratios: Sequence[float], results: Reals, steps: Sequence[int]
-) -> Reals:
+def _points(ratios: Sequence[float], results: Reals, steps: Sequence[int]) -> Reals:
     """Each ratio with the sums that give about these results, [point, (ratio, sum)]."""
     found = {
         (ratio, sum)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from qlower.interp.values import Array
 
 Places = NDArray[np.int64]
 
+_TOGETHER = 1 << 20
+"""Elements whose results are held at a time."""
+
 
 @dataclass(frozen=True)
 class Observed:
@@ -29,6 +32,16 @@ class Observed:
     op: Contraction
     operands: Sequence[Array]
     recorded: Array
+    sums: dict[str, Array] = field(default_factory=dict[str, Array], repr=False)
+
+    def products(self, product: str) -> Array:
+        """The sums of products, computed once."""
+        if product == PIXEL and isinstance(self.op, qnn.DepthwiseConv2DOp):
+            product = TAPS
+        if product not in self.sums:
+            found = sums_of(self.op, product, self.operands[0], self.operands[1])
+            self.sums[product] = found.astype(np.int64)
+        return self.sums[product]
 
 
 class Evidence:
@@ -48,6 +61,16 @@ class Evidence:
     def recorded(self) -> Array:
         """What the device made of the elements."""
         return self._column("recorded", lambda one: one.recorded)
+
+    @classmethod
+    def parts(
+        cls, observed: Sequence[Observed], contract: Contract
+    ) -> Iterator[Evidence]:
+        """All elements, so many at a time as memory holds."""
+        size = sum(one.recorded.size for one in observed)
+        for first in range(0, size, _TOGETHER):
+            places = np.arange(first, min(first + _TOGETHER, size))
+            yield cls(observed, contract, places)
 
     def at(self, places: Places) -> Evidence:
         """Some of the elements: `places` are among these here."""
@@ -121,8 +144,10 @@ class Evidence:
             for one in self.observed:
                 size = one.recorded.size
                 own = self.places[(self.places >= first) & (self.places < first + size)]
-                whole = np.broadcast_to(of(one), one.recorded.shape)
-                parts.append(whole.reshape(-1)[own - first])
+                if own.size:
+                    index = np.unravel_index(own - first, one.recorded.shape)
+                    whole = np.broadcast_to(of(one), one.recorded.shape)
+                    parts.append(whole[index])
                 first += size
             self._columns[name] = np.concatenate(parts)
         return self._columns[name]
@@ -132,9 +157,7 @@ _PRODUCTS = (EXACT, "saturating_pairs_flat", PIXEL)
 
 
 def _accumulator(one: Observed, product: str, with_bias: bool) -> Array:
-    if product == PIXEL and isinstance(one.op, qnn.DepthwiseConv2DOp):
-        product = TAPS
-    sums = sums_of(one.op, product, one.operands[0], one.operands[1]).astype(np.int64)
+    sums = one.products(product)
     if with_bias and one.op.bias is not None:
         bias = one.operands[2]
         if bias.dtype.kind == "f":

@@ -28,7 +28,11 @@ CHOICES: Mapping[str, Sequence[str]] = {
     "products": (EXACT, FLAT, PIXEL),
     "accumulator": (
         "32 bits",
-        *(f"{bits} bits, {how}" for how in ("wrap", "saturate") for bits in range(12, 32)),
+        *(
+            f"{bits} bits, {how}"
+            for how in ("wrap", "saturate")
+            for bits in reversed(range(12, 32))
+        ),
     ),
     "bias": ("integer", "in steps", "real"),
     "scaling": (
@@ -43,7 +47,7 @@ CHOICES: Mapping[str, Sequence[str]] = {
     "multiplier": tuple(
         f"{width} bits, {mode}"
         for mode in ("half_up", "half_even", "floor", "ceil")
-        for width in range(8, 33)
+        for width in reversed(range(8, 33))
     ),
     "first": (ONCE, *MODES),
     "rounding": MODES,
@@ -59,6 +63,17 @@ combine. multiplier: of fixed point, and how it is rounded. first: the rounding 
 high half of the product, if there is one before `rounding`. zero_point: of the output,
 added after rounding or before, or to what is saturated to 8 bits already.
 """
+
+TOGETHER = (
+    ("accumulator", "bias"),
+    ("accumulator", "products"),
+    ("first", "rounding"),
+    ("rounding", "zero_point"),
+    ("scaling", "ratio"),
+    ("scaling", "bias"),
+    ("scaling", "rounding"),
+)
+"""Choices that have to be right together before either explains more."""
 
 
 @dataclass(frozen=True)
@@ -104,15 +119,22 @@ class Arithmetic:
         """Each choice by its name."""
         return {name: getattr(self, name) for name in CHOICES}
 
+    @property
+    def relevant(self) -> frozenset[str]:
+        """The choices that make a difference."""
+        names = set(CHOICES)
+        if self.scaling == FIXED:
+            names -= {"bias"}
+        else:
+            names -= {"multiplier", "first"}
+            names -= set() if self.scaling.startswith("multiply") else {"ratio"}
+        return frozenset(names)
+
     def normal(self) -> Arithmetic:
         """The same, with the first of what makes no difference, or can't be."""
-        found = self
-        if self.scaling == FIXED:
-            found = replace(found, bias="integer")
-        else:
-            found = replace(found, multiplier=CHOICES["multiplier"][24], first=ONCE)
-        if self.scaling != FIXED and not self.scaling.startswith("multiply"):
-            found = replace(found, ratio=CHOICES["ratio"][0])
+        plain = {name: values[0] for name, values in CHOICES.items()}
+        ignored = {name: plain[name] for name in CHOICES if name not in self.relevant}
+        found = replace(self, **ignored)
         if found.first != ONCE and found.zero_point == INSIDE:
             found = replace(found, zero_point=AFTER)
         return found
@@ -125,6 +147,13 @@ class Arithmetic:
                 if getattr(other, name) == value and other != self:
                     yield name, other
 
+    def second_neighbours(self) -> Iterator[Arithmetic]:
+        """Those that differ in two choices of which one hides what the other does."""
+        for one, other in TOGETHER:
+            for first in CHOICES[one]:
+                for second in CHOICES[other]:
+                    yield replace(self, **{one: first, other: second}).normal()
+
     @property
     def float(self) -> str:
         """The type that sums are scaled in; empty for fixed point."""
@@ -134,7 +163,9 @@ class Arithmetic:
     def steps(self) -> list[Step]:
         """What is done to an accumulator, in order."""
         found = [self._hold()]
-        found += self._fixed_point() if self.scaling == FIXED else self._floating_point()
+        found += (
+            self._fixed_point() if self.scaling == FIXED else self._floating_point()
+        )
         store = {
             INSIDE: "clamp_rounded",
             AFTER: "add_zero_point_and_clamp",
@@ -268,9 +299,8 @@ def _body(arithmetic: Arithmetic) -> str:
         results = ", ".join(str(result) for result in type.outputs)
         results = f"({results})" if len(one.results) > 1 else results
         names = ", ".join(f"%{name}" for name in made)
-        lines.append(
-            f"  {names} = func.call @{one.name}({operands}) : ({arguments}) -> {results}"
-        )
+        call = f"@{one.name}({operands}) : ({arguments}) -> {results}"
+        lines.append(f"  {names} = func.call {call}")
         for name, new, result in zip(one.results, made, type.outputs, strict=True):
             current[name], types[new] = new, str(result)
     return "\n".join(
@@ -285,9 +315,9 @@ def _body(arithmetic: Arithmetic) -> str:
 
 def _rule(name: str, rules: Sequence[str], product: str) -> str:
     listed = ", ".join(f'"{rule}"' for rule in rules)
+    served = f'contract.rules = [{listed}], contract.product = "{product}"'
     return (
-        f"func.func @{name}(%accumulator: i32) -> i32\n"
-        f'    attributes {{contract.rules = [{listed}], contract.product = "{product}"}} {{\n'
+        f"func.func @{name}(%accumulator: i32) -> i32\n    attributes {{{served}}} {{\n"
         "  %result = func.call @device_arithmetic(%accumulator) : (i32) -> i32\n"
         "  return %result : i32\n"
         "}"

@@ -7,17 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from qlower.contracts import contract_names, load_contract
+from qlower.contracts import contract_names, load_contract, parse_contract
 from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
-from qlower.explain.sides import SideLike, make_side
+from qlower.explain.sides import SideLike, Values, make_side
 from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath, as_model
-from qlower.identification.replay import Replay
+from qlower.identification.device import NAME, Device, device_text
+from qlower.identification.replay import Explanation, Replay
 from qlower.identification.result import Alike, Identification
+from qlower.identification.search import search
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.input_sets import input_set
+from qlower.model.layers import layer_name
 from qlower.model.random_inputs import random_input
 from qlower.model.signature import assign_inputs
 from qlower.verification.equal import equal
@@ -34,6 +37,7 @@ def identify(
     contracts: Sequence[str] | None = None,
     random: int | None = None,
     verify: bool = True,
+    family: bool | None = None,
     progress: Progress = no_progress,
     **named_inputs: Array,
 ) -> Identification:
@@ -44,6 +48,8 @@ def identify(
     `interpret`, one or a set; with `random` one is drawn by that seed. Each layer gets
     what the dump has of the layers before it. `contracts` are those that are tried, all
     by default; those that explain the same are compared for all inputs if `verify`.
+    The family of arithmetics that are put together of steps is searched if `family`, by
+    default where no contract explains everything.
 
     Raises `QlowerError` for a dump without anything that a contract computes.
     """
@@ -57,19 +63,48 @@ def identify(
     side = make_side(dump, loaded, None, len(examples.runs))
     names = contract_names() if contracts is None else contracts
     replay = Replay(loaded, {name: load_contract(name) for name in names})
-    for number in progress(range(len(examples.runs)), "identify"):
-        replay.run(number, side.values(number, examples.runs[number]))
+    known = [side.values(number, run) for number, run in enumerate(examples.runs)]
+    for number in progress(range(len(known)), "identify"):
+        replay.run(number, known[number])
     ranked = sorted(replay.explanations, key=lambda one: -one.explained)
     best = ranked[0]
     if not best.outputs:
         raise QlowerError(f"{side.title} has no result that a contract computes")
-    found = Identification(side.title, len(examples.runs), ranked, [], side.notes)
-    same = found.same if verify and len(found.same) <= MOST_VERIFIED else []
+    found = Identification(side.title, len(known), ranked, [], side.notes)
+    is_told = verify and found.is_found and len(found.same) <= MOST_VERIFIED
+    same = found.same if is_told else []
     alike = [
         compare(best.name, same[number], loaded, replay.computed)
         for number in progress(range(len(same)), "verify")
     ]
-    return replace(found, alike=alike)
+    device = None
+    if replay.observed and (not found.is_found if family is None else family):
+        device = _device(replay, ranked, known, side.title, progress)
+    return replace(found, alike=alike, device=device)
+
+
+def _device(
+    replay: Replay,
+    ranked: Sequence[Explanation],
+    known: Sequence[Values],
+    title: str,
+    progress: Progress,
+) -> Device:
+    """The best arithmetic for convolutions and linear layers; the contract that best
+    explains all other layers has the rest."""
+    searched = {layer_name(one.op) for one in replay.observed}
+
+    def elsewhere(one: Explanation) -> int:
+        rest = (layer for name, layer in one.layers.items() if name not in searched)
+        return sum(layer.explained for layer in rest)
+
+    base = max(ranked, key=elsewhere)
+    found = search(replay.observed, base.contract, progress)
+    text = device_text(found, base.name, title)
+    again = Replay(replay.model, {NAME: parse_contract(text, NAME, f"{NAME}.mlir")})
+    for number, values in enumerate(known):
+        again.run(number, values)
+    return Device(found, text, again.explanations[0])
 
 
 def compare(best: str, other: str, model: Model, layers: Collection[str]) -> Alike:

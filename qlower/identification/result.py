@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from qlower.explain.place import show
+from qlower.identification.device import Device
 from qlower.identification.replay import Explanation
 from qlower.report.table import Cell, Column, Table, counted
 
@@ -48,7 +49,7 @@ class Identification:
 
     `contracts` are ordered by the outputs that they explain; `alike` are those that
     give all that the first one gives, for everything recorded. `notes` say how the dump
-    was matched.
+    was matched. `device` is of the family of arithmetics that was searched, if it was.
     """
 
     title: str
@@ -56,6 +57,7 @@ class Identification:
     contracts: Sequence[Explanation]
     alike: Sequence[Alike]
     notes: Sequence[str] = ()
+    device: Device | None = None
 
     @property
     def best(self) -> Explanation:
@@ -64,8 +66,24 @@ class Identification:
 
     @property
     def is_found(self) -> bool:
-        """Whether it explains everything."""
-        return self.best.is_complete
+        """Whether it, or what was put together, explains everything."""
+        device = self.device
+        return self.best.is_complete or (
+            device is not None and device.explanation.is_complete
+        )
+
+    @property
+    def text(self) -> str:
+        """A contract's file, with all that was found: what was put together, if that
+        explains more than the best contract does."""
+        device, best = self.device, self.best
+        if device is not None and device.explanation.explained > best.explained:
+            return device.text
+        return (
+            f"// The arithmetic in {self.title}, as `qlower identify` found it.\n\n"
+            f'module attributes {{\n  contract.summary = "a device like {best.name}",\n'
+            f'  contract.base = "{best.name}"\n}} {{\n}}\n'
+        )
 
     @property
     def names(self) -> list[str]:
@@ -107,13 +125,20 @@ class Identification:
     def verdict(self) -> Iterator[str]:
         """Whose arithmetic it is, in a few lines."""
         best, many = self.best, counted(self.best.outputs, "output")
-        if not best.is_complete:
-            yield (
-                f"none explains all of the {many}; {best.name} explains the most, "
-                f"{_show_share(best)}"
-            )
-        else:
+        if best.is_complete:
             yield f"{best.name} explains all of the {many}"
+            yield from self._others()
+        else:
+            yield f"no contract explains all of the {many}"
+            yield f"{best.name} explains the most, {_show_share(best)}"
+        if self.device is not None:
+            one = self.device.explanation
+            how = "explains all" if one.is_complete else f"explains {_show_share(one)}"
+            rest = "" if (miss := _miss(one)) is None else f", but {miss}"
+            yield f"an arithmetic put together of these steps {how} of them{rest}"
+
+    def _others(self) -> Iterator[str]:
+        """What gives the same as the best contract does."""
         if self.same and not self.alike:
             yield f"these give the same, to the bit: {', '.join(self.same)}"
             yield "other inputs may tell them apart: qlower identify --probe has some"
@@ -125,8 +150,10 @@ class Identification:
 
     def render(self, width: int | None = None) -> str:
         """The text for a terminal that is so many characters wide."""
-        parts = [*self.notes, "", self.table.render("plain", width), "", *self.verdict]
-        return "\n".join(parts)
+        parts = [*self.notes, "", self.table.render("plain", width), ""]
+        if self.device is not None:
+            parts += [self.device.table.render("plain", width), ""]
+        return "\n".join([*parts, *self.verdict])
 
     def __str__(self) -> str:
         return self.render()
@@ -138,7 +165,10 @@ class Identification:
         from html import escape
 
         lines = [f"<p>{escape(line)}</p>" for line in self.verdict]
-        return "\n".join([self.table.render("html"), *lines])
+        tables = [self.table.render("html")]
+        if self.device is not None:
+            tables.append(self.device.table.render("html"))
+        return "\n".join([*tables, *lines])
 
     def to_dict(self) -> dict[str, object]:
         """Plain data."""
@@ -160,6 +190,7 @@ class Identification:
                 for one in self.alike
             ],
             "contracts": self.table.records(),
+            "device": None if self.device is None else _device_dict(self.device),
             "layers": {
                 one.name: {
                     name: {
@@ -172,6 +203,19 @@ class Identification:
                 for one in self.contracts
             },
         }
+
+
+def _device_dict(device: Device) -> dict[str, object]:
+    found = device.found
+    return {
+        "explained": device.explanation.explained,
+        "outputs": device.explanation.outputs,
+        "tried": found.tried,
+        "searched": found.elements,
+        "explained_of_searched": found.explained,
+        "steps": device.table.records(),
+        "contract": device.text,
+    }
 
 
 def _do(names: Sequence[str]) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 
 from qlower.contracts import Contract
 from qlower.explain.diff import Progress, no_progress
-from qlower.identification.evidence import Evidence, Observed
-from qlower.identification.family import CHOICES, Arithmetic
+from qlower.identification.evidence import Evidence, Observed, Places
+from qlower.identification.family import CHOICES, INSIDE, Arithmetic
 
 MOST = 1 << 13
 """Elements that the search looks at: of more, those where the first arithmetics part,
@@ -19,13 +20,19 @@ and others that are drawn."""
 DRAWN = 1 << 17
 """Of so many those are chosen."""
 
+ROUNDS = 4
+"""So often what the best doesn't explain is added, and searched again."""
+
+KEPT = 64
+"""The best arithmetics that such a search begins with."""
+
 WIDTH = 4
 """The best arithmetics whose neighbours are tried."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The arithmetic that explains the most of `elements` that were looked at.
+    """The arithmetic that explains the most, `explained` of all `elements`.
 
     `others` has, for each choice, what else explains as much, given the rest.
     """
@@ -42,43 +49,84 @@ def search(
 ) -> Found:
     """The member that explains the most; activations have the bounds of `contract`.
 
-    From a few that are far apart it goes on to those that differ in one choice from one
-    of the best, until none of these is better.
+    From some that are far apart it goes on to those that differ in one choice from one
+    of the best, then to those that differ in two, until none is better.
     """
-    evidence = _informative(observed, contract)
-    scores = {one: evidence.explained(one) for one in first_members()}
-    expanded: set[Arithmetic] = set()
-    elements = len(evidence.recorded)
-
-    def rounds() -> Iterator[int]:
-        number = 0
-        while _open(scores, expanded, elements):
-            yield number
-            number += 1
-
-    for _ in progress(rounds(), "family"):
-        best = _open(scores, expanded, elements)
-        assert best is not None
-        expanded.add(best)
-        for _, other in best.neighbours():
-            if other not in scores:
-                scores[other] = evidence.explained(other)
-    best = _ranked(scores)[0]
+    work = _Search(_informative(observed, contract), list(first_members()))
+    for _ in range(ROUNDS):
+        for _ in progress(work.rounds(), "family"):
+            pass
+        missed = _missed(work.best, observed, contract)
+        if not len(missed):
+            break
+        work = work.with_more(missed)
+    scores, elements = work.scores, sum(one.recorded.size for one in observed)
+    best = work.best
     others: dict[str, list[str]] = {name: [] for name in CHOICES}
     for name, other in best.neighbours():
-        if scores[other] == scores[best]:
+        if scores.get(other) == scores[best]:
             others[name].append(other.choices()[name])
-    return Found(best, scores[best], elements, len(scores), others)
+    return Found(best, elements - len(missed), elements, len(scores), others)
 
 
-def _open(
-    scores: Mapping[Arithmetic, int], expanded: set[Arithmetic], elements: int
-) -> Arithmetic | None:
-    """The next whose neighbours are to be tried: of what explains all, only one."""
-    ranked = _ranked(scores)[:WIDTH]
-    if scores[ranked[0]] == elements:
-        ranked = ranked[:1]
-    return next((one for one in ranked if one not in expanded), None)
+class _Search:
+    """What was tried so far, and how much it explains."""
+
+    def __init__(self, evidence: Evidence, first: Iterable[Arithmetic]) -> None:
+        self.evidence = evidence
+        self.scores: dict[Arithmetic, int] = {}
+        self._near: set[Arithmetic] = set()
+        self._far: set[Arithmetic] = set()
+        self._try(first)
+
+    @property
+    def best(self) -> Arithmetic:
+        """What explains the most."""
+        return _ranked(self.scores)[0]
+
+    def with_more(self, places: Places) -> _Search:
+        """The search with more elements, from the best of this one on."""
+        known = self.evidence
+        more = np.union1d(known.places, places[:MOST])
+        evidence = Evidence(known.observed, known.contract, more)
+        return _Search(evidence, _ranked(self.scores)[:KEPT])
+
+    def rounds(self) -> Iterator[int]:
+        """Numbers of rounds, until none of the best has anything left to try."""
+        elements = len(self.evidence.recorded)
+        for number in count():
+            ranked = _ranked(self.scores)[:WIDTH]
+            is_complete = self.scores[ranked[0]] == elements
+            if is_complete:
+                ranked = ranked[:1]
+            near = [one for one in ranked if one not in self._near]
+            far = [one for one in ranked if one not in self._far]
+            if near:
+                self._near.add(near[0])
+                self._try(other for _, other in near[0].neighbours())
+            elif far and not is_complete:
+                self._far.add(far[0])
+                self._try(far[0].second_neighbours())
+            else:
+                return
+            yield number
+
+    def _try(self, members: Iterable[Arithmetic]) -> None:
+        for one in members:
+            if one not in self.scores:
+                self.scores[one] = self.evidence.explained(one)
+
+
+def _missed(
+    best: Arithmetic, observed: Sequence[Observed], contract: Contract
+) -> Places:
+    """The elements that an arithmetic doesn't explain."""
+    found: list[Places] = []
+    for part in Evidence.parts(observed, contract):
+        results = part.results(best)
+        apart = True if results is None else results != part.recorded
+        found.append(part.places[apart].reshape(-1))
+    return np.concatenate(found)
 
 
 def _ranked(scores: Mapping[Arithmetic, int]) -> list[Arithmetic]:
@@ -87,9 +135,7 @@ def _ranked(scores: Mapping[Arithmetic, int]) -> list[Arithmetic]:
 
 
 def _unusual(one: Arithmetic) -> list[int]:
-    return [
-        CHOICES[name].index(value) for name, value in one.choices().items()
-    ]
+    return [CHOICES[name].index(value) for name, value in one.choices().items()]
 
 
 def first_members() -> Iterator[Arithmetic]:
@@ -103,17 +149,26 @@ def first_members() -> Iterator[Arithmetic]:
         yield replace(plain, first="half_up")
     for products in CHOICES["products"]:
         for accumulator in CHOICES["accumulator"]:
-            yield Arithmetic(products, accumulator)
-            yield Arithmetic(products, accumulator, "in steps", "multiply f32")
+            one = Arithmetic(products, accumulator)
+            yield from _stored(one)
+            yield from _stored(replace(one, bias="in steps", scaling="multiply f32"))
+
+
+def _stored(one: Arithmetic) -> Iterator[Arithmetic]:
+    """An arithmetic with roundings that are far apart."""
+    yield one
+    for rounding in ("toward_zero", "floor"):
+        yield replace(one, rounding=rounding)
+    yield replace(one, rounding="toward_zero", zero_point=INSIDE)
 
 
 def _informative(observed: Sequence[Observed], contract: Contract) -> Evidence:
     """Elements that tell members apart, as far as they are not too many."""
-    count = sum(one.recorded.size for one in observed)
+    size = sum(one.recorded.size for one in observed)
     random = np.random.default_rng(0)
-    drawn = np.arange(count)
-    if count > DRAWN:
-        drawn = np.sort(random.choice(count, DRAWN, replace=False))
+    drawn = np.arange(size)
+    if size > DRAWN:
+        drawn = np.sort(random.choice(size, DRAWN, replace=False))
     evidence = Evidence(observed, contract, drawn)
     if len(drawn) <= MOST:
         return evidence
