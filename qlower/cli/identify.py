@@ -51,9 +51,9 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--family",
-        action="store_true",
-        help="search the arithmetics that are put together of steps even where a "
-        "contract explains everything",
+        action=argparse.BooleanOptionalAction,
+        help="search the arithmetics that are put together of steps (default: where no "
+        "contract explains everything)",
     )
     parser.add_argument(
         "-o",
@@ -100,7 +100,7 @@ def _identified(
             *inputs,
             contracts=[name for name in options.contract.split(",") if name] or None,
             verify=not options.no_verify,
-            family=True if options.family else None,
+            family=options.family,
             progress=progress,
         )
     except UnknownSide as error:

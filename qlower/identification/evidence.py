@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qlower.contracts import Contract
 from qlower.contracts.contractions import Contraction
-from qlower.contracts.products import EXACT, PIXEL, TAPS
+from qlower.contracts.products import PIXEL, TAPS
 from qlower.contracts.values import activation_values, operand_values
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
-from qlower.identification.family import Arithmetic, Step, step
+from qlower.identification.family import CHOICES, Arithmetic, Step, step
 from qlower.interp import evaluate_function
 from qlower.interp.qnn.contraction import sums_of
 from qlower.interp.values import Array
@@ -44,6 +45,19 @@ class Observed:
         return self.sums[product]
 
 
+@dataclass(frozen=True)
+class _Made:
+    """A value that a step makes of what it takes: its place among the results."""
+
+    step: str
+    taken: tuple[Source, ...]
+    number: int
+
+
+Source: TypeAlias = "str | _Made"
+"""A value of each element: what the layer has by a name, or what a step makes."""
+
+
 class Evidence:
     """Elements of contractions' results, [element], at `places` of all of them.
 
@@ -55,7 +69,7 @@ class Evidence:
     ) -> None:
         self.observed, self.contract, self.places = observed, contract, places
         self._columns: dict[str, Array] = {}
-        self._known: dict[object, tuple[Array, ...] | None] = {}
+        self._known: dict[tuple[str, tuple[Source, ...]], tuple[Array, ...] | None] = {}
 
     @property
     def recorded(self) -> Array:
@@ -86,46 +100,38 @@ class Evidence:
 
         Steps that several arithmetics share are computed once.
         """
-        sums = f"{arithmetic.products} {arithmetic.bias == 'integer'}"
-        keys: dict[str, object] = {"accumulator": sums}
-        made: tuple[Array, ...] | None = ()
+        with_bias = " and bias" if arithmetic.bias == "integer" else ""
+        sources: dict[str, Source] = {"accumulator": arithmetic.products + with_bias}
         for one in arithmetic.steps:
-            sources = tuple(keys.get(name, name) for name in one.arguments)
-            key = one.name, sources
-            if key not in self._known:
-                self._known[key] = self._run(one, sources)
-            made = self._known[key]
-            if made is None:
+            taken = tuple(sources.get(name, name) for name in one.arguments)
+            if (one.name, taken) not in self._known:
+                self._known[one.name, taken] = self._run(one, taken)
+            if self._known[one.name, taken] is None:
                 return None
             for number, name in enumerate(one.results):
-                keys[name] = key, number
-        (stored,) = made
-        return stored
+                sources[name] = _Made(one.name, taken, number)
+        return self._value(sources["stored"])
 
-    def _run(self, one: Step, sources: Sequence[object]) -> tuple[Array, ...] | None:
-        arguments = [self._value(source) for source in sources]
+    def _run(self, one: Step, taken: Sequence[Source]) -> tuple[Array, ...] | None:
+        arguments = [self._value(source) for source in taken]
         try:
             return evaluate_function(one.function, arguments)
         except QlowerError:
             return None
 
-    def _value(self, source: object) -> Array:
-        match source:
-            case (key, int(number)):
-                found = self._known[key]
-                assert found is not None
-                return found[number]
-            case str(name) if name.split(" ")[0] in _PRODUCTS:
-                product, bias = name.split(" ")
-                return self._column(
-                    name, lambda one: _accumulator(one, product, bias == "True")
-                )
-            case "real_bias":
-                return self._column("real_bias", _real_bias)
-            case str(name):
-                return self._column(name, lambda one: self._constant(one, name))
-            case _:
-                raise AssertionError("a value is a column or the result of a step")
+    def _value(self, source: Source) -> Array:
+        if isinstance(source, _Made):
+            made = self._known[source.step, source.taken]
+            assert made is not None
+            return made[source.number]
+        if source == "real_bias":
+            return self._column(source, _real_bias)
+        product, with_bias, _ = source.partition(" and bias")
+        if product in CHOICES["products"]:
+            return self._column(
+                source, lambda one: _accumulator(one, product, bool(with_bias))
+            )
+        return self._column(source, lambda one: self._constant(one, source))
 
     def _constant(self, one: Observed, name: str) -> Array:
         op = one.op
@@ -151,9 +157,6 @@ class Evidence:
                 first += size
             self._columns[name] = np.concatenate(parts)
         return self._columns[name]
-
-
-_PRODUCTS = (EXACT, "saturating_pairs_flat", PIXEL)
 
 
 def _accumulator(one: Observed, product: str, with_bias: bool) -> Array:

@@ -77,12 +77,13 @@ def _chosen(case: Case, contracts: Mapping[str, Contract]) -> Layer:
     nothing = np.zeros(output.shape, output.numpy_dtype)
     replay = Replay(everything.model, contracts)
     own = replay.run(0, {**everything.inputs, output.name: nothing})
-    rows = [array for (array,) in map(dict.values, own) if not isinstance(array, str)]
+    made = (array for values in own for array in values.values())
+    rows: list[Array] = [array for array in made if not isinstance(array, str)]
     if replay.observed:
         places = np.arange(nothing.size)
         evidence = Evidence(replay.observed, load_contract("exact"), places)
-        made = [evidence.results(one) for one in _members()]
-        rows += [array for array in made if array is not None]
+        results = (evidence.results(one) for one in _members())
+        rows += [array for array in results if array is not None]
     values = np.stack([array.reshape(-1) for array in rows])
     return case.layer(case.points[separating(values, TIMES)])
 

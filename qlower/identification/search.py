@@ -20,7 +20,7 @@ and others that are drawn."""
 DRAWN = 1 << 17
 """Of so many those are chosen."""
 
-ROUNDS = 4
+ROUNDS = 3
 """So often what the best doesn't explain is added, and searched again."""
 
 KEPT = 64
@@ -53,13 +53,11 @@ def search(
     of the best, then to those that differ in two, until none is better.
     """
     work = _Search(_informative(observed, contract), list(first_members()))
+    missed = work.search(progress)
     for _ in range(ROUNDS):
-        for _ in progress(work.rounds(), "family"):
-            pass
-        missed = _missed(work.best, observed, contract)
-        if not len(missed):
-            break
-        work = work.with_more(missed)
+        if len(missed):
+            work = work.with_more(missed)
+            missed = work.search(progress)
     scores, elements = work.scores, sum(one.recorded.size for one in observed)
     best = work.best
     others: dict[str, list[str]] = {name: [] for name in CHOICES}
@@ -83,6 +81,12 @@ class _Search:
     def best(self) -> Arithmetic:
         """What explains the most."""
         return _ranked(self.scores)[0]
+
+    def search(self, progress: Progress) -> Places:
+        """Search to the end; the elements that the best leaves unexplained."""
+        for _ in progress(self.rounds(), "family"):
+            pass
+        return _missed(self.best, self.evidence)
 
     def with_more(self, places: Places) -> _Search:
         """The search with more elements, from the best of this one on."""
@@ -117,12 +121,10 @@ class _Search:
                 self.scores[one] = self.evidence.explained(one)
 
 
-def _missed(
-    best: Arithmetic, observed: Sequence[Observed], contract: Contract
-) -> Places:
-    """The elements that an arithmetic doesn't explain."""
+def _missed(best: Arithmetic, evidence: Evidence) -> Places:
+    """The elements, of all, that an arithmetic doesn't explain."""
     found: list[Places] = []
-    for part in Evidence.parts(observed, contract):
+    for part in Evidence.parts(evidence.observed, evidence.contract):
         results = part.results(best)
         apart = True if results is None else results != part.recorded
         found.append(part.places[apart].reshape(-1))
@@ -147,19 +149,19 @@ def first_members() -> Iterator[Arithmetic]:
         for width in (8, 16, 24):
             yield replace(plain, multiplier=f"{width} bits, half_up")
         yield replace(plain, first="half_up")
+    for accumulator in CHOICES["accumulator"]:
+        yield from _stored(Arithmetic(accumulator=accumulator))
     for products in CHOICES["products"]:
-        for accumulator in CHOICES["accumulator"]:
-            one = Arithmetic(products, accumulator)
-            yield from _stored(one)
-            yield from _stored(replace(one, bias="in steps", scaling="multiply f32"))
+        yield from _stored(Arithmetic(products))
 
 
 def _stored(one: Arithmetic) -> Iterator[Arithmetic]:
-    """An arithmetic with roundings that are far apart."""
-    yield one
-    for rounding in ("toward_zero", "floor"):
-        yield replace(one, rounding=rounding)
-    yield replace(one, rounding="toward_zero", zero_point=INSIDE)
+    """An arithmetic by integers and by floats, with roundings that are far apart."""
+    for start in (one, replace(one, bias="in steps", scaling="multiply f32")):
+        yield start
+        for rounding in ("toward_zero", "floor"):
+            yield replace(start, rounding=rounding)
+        yield replace(start, rounding="toward_zero", zero_point=INSIDE)
 
 
 def _informative(observed: Sequence[Observed], contract: Contract) -> Evidence:

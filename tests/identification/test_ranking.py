@@ -43,7 +43,7 @@ def test_layers_name_their_contract() -> None:
 def test_counts_are_those_of_diff() -> None:
     dump = layers_of(DIGITS, "pow2-shift")
     image = np.load(IMAGE)
-    found = qlower.identify(dump, DIGITS, image, contracts=["tflite"])
+    found = qlower.identify(dump, DIGITS, image, contracts=["tflite"], family=False)
     (row,) = found.contracts
     apart = qlower.diff(dump, "tflite", DIGITS, image)
     for layer in apart.layers:
@@ -82,12 +82,14 @@ def test_the_same_here_is_decided_for_all_inputs() -> None:
 
 def test_a_layer_without_a_rule_is_told() -> None:
     dump = layers_of(DIGITS, "tflite")
-    found = qlower.identify(dump, DIGITS, np.load(IMAGE), contracts=["pytorch-qnnpack"])
+    found = qlower.identify(
+        dump, DIGITS, np.load(IMAGE), contracts=["pytorch-qnnpack"], family=False
+    )
     assert not found.is_found
     refusal = found.best.layers["probabilities"].refusal
     assert refusal is not None
     assert "has no rule softmax_term" in refusal
-    assert "none explains all" in str(found)
+    assert "no contract explains all" in str(found)
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,7 +100,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found["found"] == "glow-cpu"
     assert [row["contract"] for row in found["contracts"]] == ["glow-cpu", "tflite"]
-    options[-1] = "--no-verify"
+    options[-1] = "--no-family"
     assert main(["identify", *options, "--contract", "tflite"]) == ExitCode.FOUND
     assert "tflite explains the most" in capsys.readouterr().out
     assert main(["identify", "nobody", *options[1:]]) == ExitCode.USAGE
