@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 EXAMPLE = """  qlower identify device.npz model.tflite --input images.npy
   qlower identify device.npz model.tflite --input x.npy -o my_device.mlir
   qlower identify litert model.tflite --random
+  qlower identify --probe tflite -o probe
 
 A dump has outputs of the whole model, or of its layers: .npz (as of --save-layers),
 .npy, a folder, Polygraphy's .json, ONNX Runtime's .tensorproto or .pb; or it is a live
 system, as for `qlower diff`. Each layer gets what the dump has of those before it.
+
+--probe writes a model and inputs that tell arithmetics apart best: run it on the
+device, and identify by it.
 
 Exits with 0 where a contract explains all outputs, with 1 where none does."""
 
@@ -35,9 +39,17 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command to the parser."""
     summary = "find whose arithmetic made given outputs"
     parser = add_command(commands, common, "identify", summary, EXAMPLE)
-    parser.add_argument("dump", metavar="DUMP", help="the outputs, or what gives them")
-    add_model(parser)
+    parser.add_argument(
+        "dump", metavar="DUMP", nargs="?", help="the outputs, or what gives them"
+    )
+    add_model(parser, optional=True)
     add_inputs(parser)
+    parser.add_argument(
+        "--probe",
+        metavar="FORMAT",
+        choices=("tflite", "onnx", "mlir"),
+        help="write a probe in this format (tflite, onnx, mlir) into the folder -o",
+    )
     parser.add_argument(
         "--contract",
         default="",
@@ -59,14 +71,18 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="write what was found as a contract's file",
+        help="write what was found as a contract's file; of --probe the folder",
     )
     parser.add_argument("--json", action="store_true", help="write it all as JSON")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare with all contracts, and tell which it is."""
+    """Compare with all contracts, and tell which it is; or write a probe."""
+    if options.probe is not None:
+        return _probe(options)
+    if options.dump is None or options.model is None:
+        raise UsageError("DUMP and MODEL are needed, or --probe FORMAT")
     from qlower.cli.inputs import given_arrays
     from qlower.files.replacing import replacing
     from qlower.frontends.load import as_model
@@ -85,6 +101,32 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(found.render(terminal_width()))
     return 0 if found.is_found else ExitCode.FOUND
+
+
+def _probe(options: argparse.Namespace) -> int:
+    from qlower.identification.probe import probe, write_probe
+
+    if options.dump is not None or options.output is None:
+        raise UsageError("--probe FORMAT takes -o FOLDER, and neither DUMP nor MODEL")
+    folder = Path(options.output)
+    made = probe(options.probe, progress)
+    path = write_probe(made, options.probe, folder)
+    clear_status()
+    found = {
+        "model": str(path),
+        "inputs": str(folder / "inputs.npz"),
+        "outputs": {spec.name: list(spec.shape) for spec in made.model.outputs},
+        "numbers": made.outputs,
+    }
+    if options.json:
+        print(json.dumps(found, indent=1))
+        return 0
+    count = len(made.model.outputs)
+    print(f"{path} has {count} outputs of {made.outputs} numbers altogether.")
+    print(f"Its inputs are in {folder / 'inputs.npz'}, by name: run it on the device,")
+    print("save the outputs by name as an .npz file, and then")
+    print(f"  qlower identify outputs.npz {path} --input {folder / 'inputs.npz'}")
+    return 0
 
 
 def _identified(

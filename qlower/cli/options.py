@@ -40,10 +40,11 @@ def add_command(
     )
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
+def add_model(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     parser.add_argument(
         "model",
         metavar="MODEL",
+        nargs="?" if optional else None,
         help="a .tflite, .onnx, .pt2 or .mlir file, or - for MLIR text from standard "
         "input",
     )

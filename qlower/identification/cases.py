@@ -149,7 +149,7 @@ class Cases:
             weights = weights.astype(np.int8).reshape(count, 1, 1, depth)
 
             def result(source: SSAValue) -> SSAValue:
-                bias = None if by_products else build.constant(sums)
+                bias = build.constant(np.zeros_like(sums) if by_products else sums)
                 return qnn.Conv2DOp(
                     source, build.constant(weights, type), bias, y
                 ).result
@@ -210,7 +210,7 @@ class Cases:
         """Layers with large products, pairs of which leave 16 bits, and biases."""
         yield "conv_products", self._products([1, 3, 3, 3], [8, 3, 3, 3])
         yield "depthwise_products", self._products([1, 3, 3, 8], [1, 3, 3, 8])
-        yield "wide_products", self._products([1, 1, 2, 104], [1, 3, 3, 104])
+        yield "wide_products", self._products([1, 1, 3, 104], [1, 3, 3, 104])
 
     def _products(self, image: Sequence[int], kernel: Sequence[int]) -> Layer:
         """A convolution, or a depthwise one, of the largest codes and weights."""

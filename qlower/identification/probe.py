@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from qlower.contracts import Contract, contract_names, load_contract
+from qlower.explain.diff import Progress, no_progress
+from qlower.files.replacing import replacing_files
 from qlower.float_environment import default_floats
 from qlower.identification.cases import Case, Cases, Layer
 from qlower.identification.evidence import Evidence
 from qlower.identification.family import FIXED, Arithmetic
+from qlower.identification.onnx_file import channels_first, onnx_file
 from qlower.identification.replay import Replay
 from qlower.identification.search import first_members
+from qlower.identification.tflite_file import tflite_file
 from qlower.interp.values import Array
 from qlower.model import Model, build
+from qlower.model.printing import exact_module
 
 _CODES = 1 << 10
 """More than a stored integer has codes."""
@@ -38,15 +45,52 @@ class Probe:
         return sum(int(np.prod(spec.shape)) for spec in self.model.outputs)
 
 
+Format: TypeAlias = Literal["tflite", "onnx", "mlir"]
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
 @default_floats()
-def probe(*, signed: bool = True, seed: int = 0) -> Probe:
-    """A model of a layer of each kind, whose elements are chosen so that all contracts
-    differ that can, and inputs for it; activations are int8 or uint8."""
-    cases = Cases(signed=signed, seed=seed)
+def probe(format: Format, progress: Progress = no_progress) -> Probe:
+    """A model of a layer of each kind, and inputs for it, whose elements are chosen so
+    that all contracts differ that can, and the family's members.
+
+    Activations are uint8 for ONNX, else int8. In MLIR, which has both, products that
+    leave 16 bits are there with both.
+    """
+    cases = Cases(signed=format != "onnx")
     contracts = {name: load_contract(name) for name in contract_names()}
-    layers = {case.name: _chosen(case, contracts) for case in cases.all()}
+    every = list(cases.all())
+    layers = {
+        every[number].name: chosen(every[number], contracts)
+        for number in progress(range(len(every)), "probe")
+    }
     layers.update(cases.products())
+    if format == "mlir":
+        unsigned = Cases(signed=False).products()
+        layers.update({f"{name}_unsigned": layer for name, layer in unsigned})
     return make_probe(layers)
+
+
+def write_probe(probe: Probe, format: Format, folder: Path) -> Path:
+    """Write the model, and `inputs.npz` with its inputs by name; where the model is.
+
+    The folder is made; both files are written, or none. Raises QlowerError for a format
+    whose package isn't there.
+    """
+    inputs = dict(probe.inputs)
+    match format:
+        case "tflite":
+            data = tflite_file(probe.model)
+        case "onnx":
+            data = onnx_file(probe.model)
+            inputs = {name: channels_first(array) for name, array in inputs.items()}
+        case "mlir":
+            data = exact_module(probe.model.module).encode()
+    with replacing_files(folder) as temporary:
+        (temporary / f"probe.{format}").write_bytes(data)
+        np.savez(temporary / "inputs.npz", **inputs)
+    return folder / f"probe.{format}"
 
 
 def make_probe(layers: Mapping[str, Layer]) -> Probe:
@@ -69,7 +113,7 @@ def make_probe(layers: Mapping[str, Layer]) -> Probe:
     return Probe(model, dict(zip(names, arrays, strict=True)))
 
 
-def _chosen(case: Case, contracts: Mapping[str, Contract]) -> Layer:
+def chosen(case: Case, contracts: Mapping[str, Contract]) -> Layer:
     """The case's layer with the points that tell contracts apart, and for convolutions
     and linear layers members of the family."""
     everything = make_probe({case.name: case.layer(case.points)})

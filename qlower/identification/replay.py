@@ -15,6 +15,7 @@ from qlower.contracts import Contract
 from qlower.contracts.contractions import Contraction
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
+from qlower.dialects.types import shape_of
 from qlower.explain.observe import CONTRACTIONS
 from qlower.explain.place import Index
 from qlower.explain.sides import Values
@@ -176,6 +177,7 @@ class Replay:
         What each contract makes of the layers is returned.
         """
         function = main_function(self.model.module)
+        known = self._with_sources(known)
         values = _Values({}, [{} for _ in self.explanations])
         for argument in function.body.block.args:
             values.shared[argument] = known[self.names[argument]]
@@ -193,6 +195,23 @@ class Replay:
                 if recorded is not None:
                     values.shared[result] = recorded
         return list(values.own)
+
+    def _with_sources(self, known: Values) -> Values:
+        """What is known, and what was only moved to become that."""
+        found = dict(known)
+        for op in reversed(list(main_function(self.model.module).body.block.ops)):
+            name = self.names.get(op.results[0], "") if op.results else ""
+            source = self.names.get(op.operands[0], "") if op.operands else ""
+            if name not in found or not source or source in found:
+                continue
+            match op:
+                case qnn.ReshapeOp():
+                    found[source] = found[name].reshape(shape_of(op.operands[0]))
+                case qnn.TransposeOp():
+                    found[source] = np.transpose(found[name], np.argsort(op.perm))
+                case _:
+                    pass
+        return found
 
     def _by_each(
         self, number: int, op: Operation, values: _Values, known: Values

@@ -12,13 +12,14 @@ Nothing is checked, so that wrong files can be written as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from qlower.files.flat_tables import TableWriter
 
 OPTIONS_KINDS = {
     "ADD": "AddOptions",
@@ -102,18 +103,6 @@ VERSIONS = {
 """The first version of each operator with 8-bit kernels, where that is not 1."""
 
 Option = bool | int | float | Sequence[int]
-
-
-class _FlatBuilder(Protocol):
-    """What is used of `flatbuffers.Builder`."""
-
-    def CreateString(self, s: str | bytes) -> int: ...
-    def CreateNumpyVector(self, x: NDArray[np.generic]) -> int: ...
-    def StartVector(self, elemSize: int, numElems: int, alignment: int) -> int: ...
-    def PrependUOffsetTRelative(self, off: int) -> None: ...
-    def EndVector(self) -> int: ...
-    def Finish(self, rootTable: int, file_identifier: bytes) -> int: ...
-    def Output(self) -> bytearray: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,15 +225,11 @@ def _to_bytes(
     return np.asarray(data, dtype.lower()).tobytes()
 
 
-class _Writer:
-    """Tables are written children first, as FlatBuffers requires."""
+class _Writer(TableWriter):
+    """The tables of a `.tflite` file."""
 
     def __init__(self) -> None:
-        make_builder = cast(
-            Callable[[int], _FlatBuilder], import_module("flatbuffers").Builder
-        )
-        self.builder = make_builder(1024)
-        self.package = import_module("tflite")
+        super().__init__(import_module("tflite"))
 
     def model(
         self,
@@ -264,25 +249,24 @@ class _Writer:
             operators=self.vector(
                 [self.operator(operator, names) for operator in operators]
             ),
-            name=self.builder.CreateString("main"),
+            name=self.text("main"),
         )
         root = self.table(
             "Model",
             version=3,
             operator_codes=self.vector([self.operator_code(name) for name in names]),
             subgraphs=self.vector([graph] * subgraphs),
-            description=self.builder.CreateString("test model"),
+            description=self.text("test model"),
             buffers=self.vector([self.buffer(buffer) for buffer in buffers]),
         )
-        self.builder.Finish(root, b"TFL3")
-        return bytes(self.builder.Output())
+        return self.file(root, b"TFL3")
 
     def tensor(self, tensor: _Tensor) -> int:
         fields: dict[str, bool | int | float] = {
             "shape": self.numbers(tensor.shape, np.int32),
             "type": self.constant("TensorType", tensor.type),
             "buffer": tensor.buffer,
-            "name": self.builder.CreateString(tensor.name),
+            "name": self.text(tensor.name),
             "is_variable": tensor.is_variable,
         }
         if tensor.scales:
@@ -326,7 +310,7 @@ class _Writer:
             "version": VERSIONS.get(name, 1),
         }
         if name == "CUSTOM":
-            fields["custom_code"] = self.builder.CreateString("MyOperator")
+            fields["custom_code"] = self.text("MyOperator")
         return self.table("OperatorCode", **fields)
 
     def buffer(self, buffer: _Buffer) -> int:
@@ -336,29 +320,3 @@ class _Writer:
             return self.table("Buffer")
         data = np.frombuffer(buffer.data, np.uint8)
         return self.table("Buffer", data=self.numbers(data, np.uint8))
-
-    def table(self, kind: str, **fields: bool | float) -> int:
-        """Write a table with fields by their schema names."""
-        self.call(f"{kind}Start")
-        for name, value in fields.items():
-            words = "".join(word.capitalize() for word in name.split("_"))
-            self.call(f"{kind}Add{words}", value)
-        return self.call(f"{kind}End")
-
-    def call(self, function: str, *arguments: bool | float) -> int:
-        generated = cast(Callable[..., int], getattr(self.package, function))
-        return generated(self.builder, *arguments)
-
-    def constant(self, enum: str, name: str) -> int:
-        return cast(int, getattr(getattr(self.package, enum), name))
-
-    def numbers(
-        self, values: Sequence[float] | NDArray[np.generic], dtype: type[np.generic]
-    ) -> int:
-        return self.builder.CreateNumpyVector(np.asarray(values, dtype))
-
-    def vector(self, tables: Sequence[int]) -> int:
-        self.builder.StartVector(4, len(tables), 4)
-        for table in reversed(tables):
-            self.builder.PrependUOffsetTRelative(table)
-        return self.builder.EndVector()
