@@ -299,7 +299,8 @@ RULES_OF_WORDS: Mapping[str, RuleSignature] = {
         *("conv2d", "depthwise_conv2d", "linear"),
         *("add", "sub", "mul", "clamp", "avg_pool2d", "mean"),
         *("quantize", "dequantize", "requantize", "bound"),
-        *("sigmoid", "tanh", "leaky_relu"),
+        *("sigmoid", "tanh", "leaky_relu", "exp"),
+        *("resize_nearest_position", "resize_bilinear_position", "resize_bilinear"),
         *("softmax_term", "softmax_addend", "softmax_output"),
     )
 }

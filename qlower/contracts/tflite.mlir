@@ -1251,7 +1251,8 @@ func.func private @rounding_half_sum(%a: i32, %b: i32) -> i32 {
 
 // internal/reference/resize_nearest_neighbor.h, GetNearestNeighbor: float32
 func.func @resize_nearest_position(
-    %output_index: i32, %align_corners: i1, %half_pixel_centers: i1) -> i32 {
+    %output_index: i32, %align_corners: i1, %half_pixel_centers: i1) -> i32
+    attributes {contract.rules = ["resize_nearest_position", "resize_nearest_position_i16"]} {
   %one = arith.constant 1 : i32
   %zero = arith.constant 0 : i32
   %numerator, %denominator, %input_less_1 = func.call @resizing_steps() : () -> (i32, i32, i32)
@@ -1275,7 +1276,8 @@ func.func @resize_nearest_position(
 // internal/reference/resize_bilinear.h: the neighbours, and the weight of the upper one. int8
 // has positions with 10 fractional bits (ComputeInterpolationValuesInteger); uint8 has float32
 // ones, whose weights are handed on by their bits.
-func.func @resize_bilinear_position(%input_unsigned: i1) -> (i32, i32, i32) {
+func.func @resize_bilinear_position(%input_unsigned: i1) -> (i32, i32, i32)
+    attributes {contract.rules = ["resize_bilinear_position", "resize_bilinear_position_i16"]} {
   %one = arith.constant 1 : i32
   %numerator, %denominator, %input_less_1 = func.call @resizing_steps() : () -> (i32, i32, i32)
   %lower, %upper, %weight = func.call @fixed_point_position(%numerator, %denominator, %input_less_1) : (i32, i32, i32) -> (i32, i32, i32)
@@ -1773,6 +1775,123 @@ func.func @softmax_output_i16(%term: i32, %sum: i32) -> i32 {
   %quotient = fixed.shift_right %product, %right64 {rounding = half_up} : i64
   %narrow = arith.trunci %quotient : i64 to i32
   %result = func.call @clamp_code(%narrow, %zero, %largest) : (i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// internal/common.h, LUTPopulate in float32: where a table of 512 steps is from a first to a last
+// input, halfway to the next entry, and at that.
+func.func private @float_places(%index: i32, %scale: f32, %first: f32, %last: f32) -> (f32, f32, f32) {
+  %low = arith.mulf %scale, %first : f32
+  %high = arith.mulf %scale, %last : f32
+  %range = arith.subf %high, %low : f32
+  %count = arith.constant 512.0 : f32
+  %step = arith.divf %range, %count : f32
+  %half = arith.constant 0.5 : f32
+  %half_step = arith.mulf %step, %half : f32
+  %one = arith.constant 1 : i32
+  %next_index = arith.addi %index, %one : i32
+  %real = arith.sitofp %index : i32 to f32
+  %next_real = arith.sitofp %next_index : i32 to f32
+  %distance = arith.mulf %real, %step : f32
+  %next_distance = arith.mulf %next_real, %step : f32
+  %x = arith.addf %low, %distance : f32
+  %half_x = arith.addf %x, %half_step : f32
+  %next_x = arith.addf %low, %next_distance : f32
+  return %x, %half_x, %next_x : f32, f32, f32
+}
+
+// How many of the output's steps the real number 1 is.
+func.func private @float_steps(%scale: f32) -> f32 {
+  %least = arith.constant -32768.0 : f32
+  %most = arith.constant 32767.0 : f32
+  %low = arith.mulf %scale, %least : f32
+  %high = arith.mulf %scale, %most : f32
+  %range = arith.subf %high, %low : f32
+  %all = arith.constant 65536.0 : f32
+  %result = arith.divf %all, %range : f32
+  return %result : f32
+}
+
+// As interpolated_entry, with all roundings those of float32.
+func.func private @float_entry(%value: f32, %halfway: f32, %next: f32, %scale: f32) -> i32 {
+  %unit = func.call @float_steps(%scale) : (f32) -> f32
+  %steps = arith.mulf %value, %unit : f32
+  %next_steps = arith.mulf %next, %unit : f32
+  %halfway_steps = arith.mulf %halfway, %unit : f32
+  %sample = math.round %steps : f32
+  %sum = arith.addf %next_steps, %sample : f32
+  %half = arith.constant 0.5 : f32
+  %mean = arith.mulf %sum, %half : f32
+  %found = math.round %mean : f32
+  %wanted = math.round %halfway_steps : f32
+  %error = arith.subf %found, %wanted : f32
+  %half_error = arith.mulf %error, %half : f32
+  %excess = math.round %half_error : f32
+  %corrected = arith.subf %sample, %excess : f32
+  %result = func.call @word(%corrected) : (f32) -> i32
+  return %result : i32
+}
+
+func.func private @word(%steps: f32) -> i32 {
+  %integer = fixed.convert %steps {rounding = half_away} : f32 to i32
+  %smallest = arith.constant -32768 : i32
+  %largest = arith.constant 32767 : i32
+  %result = func.call @clamp_code(%integer, %smallest, %largest) : (i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// exp.cc
+func.func private @exp_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+  %first = arith.constant -32768.0 : f32
+  %last = arith.constant 32767.0 : f32
+  %x, %half_x, %next_x = func.call @float_places(%index, %input_scale, %first, %last) : (i32, f32, f32, f32) -> (f32, f32, f32)
+  %value = math.exp %x : f32
+  %half_value = math.exp %half_x : f32
+  %next_value = math.exp %next_x : f32
+  %entry = func.call @float_entry(%value, %half_value, %next_value, %output_scale) : (f32, f32, f32, f32) -> i32
+  %end = arith.mulf %input_scale, %last : f32
+  %end_value = math.exp %end : f32
+  %unit = func.call @float_steps(%output_scale) : (f32) -> f32
+  %end_steps = arith.mulf %end_value, %unit : f32
+  %end_entry = func.call @word(%end_steps) : (f32) -> i32
+  %c512 = arith.constant 512 : i32
+  %ends = arith.cmpi eq, %index, %c512 : i32
+  %result = arith.select %ends, %end_entry, %entry : i32
+  return %result : i32
+}
+
+func.func @exp_i16(%input: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+  %first = arith.constant 32768 : i32
+  %place = arith.addi %input, %first : i32
+  %seven = arith.constant 7 : i32
+  %one = arith.constant 1 : i32
+  %index = arith.shrui %place, %seven : i32
+  %next = arith.addi %index, %one : i32
+  %low = func.call @exp_entry(%index, %input_scale, %output_scale) : (i32, f32, f32) -> i32
+  %high = func.call @exp_entry(%next, %input_scale, %output_scale) : (i32, f32, f32) -> i32
+  %result = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// internal/reference/resize_bilinear.h, ResizeBilinearInteger: as int8, in 64 bits.
+func.func @resize_bilinear_i16(
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
+    %x_weight: i32) -> i32 {
+  %one = arith.constant 1024 : i32
+  %y_rest = arith.subi %one, %y_weight : i32
+  %x_rest = arith.subi %one, %x_weight : i32
+  %top_left_y = arith.muli %top_left, %y_rest : i32
+  %top_right_y = arith.muli %top_right, %y_rest : i32
+  %bottom_left_y = arith.muli %bottom_left, %y_weight : i32
+  %bottom_right_y = arith.muli %bottom_right, %y_weight : i32
+  %left = arith.addi %top_left_y, %bottom_left_y : i32
+  %right = arith.addi %top_right_y, %bottom_right_y : i32
+  %left_x = func.call @wide_product(%left, %x_rest) : (i32, i32) -> i64
+  %right_x = func.call @wide_product(%right, %x_weight) : (i32, i32) -> i64
+  %sum = arith.addi %left_x, %right_x : i64
+  %c20 = arith.constant 20 : i64
+  %mean = fixed.shift_right %sum, %c20 {rounding = half_away} : i64
+  %result = arith.trunci %mean : i64 to i32
   return %result : i32
 }
 

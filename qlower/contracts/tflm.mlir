@@ -197,57 +197,7 @@ func.func @linear_i16(%accumulator: i64) -> i32 {
   return %result : i32
 }
 
-// kernels/internal/common.h, LUTPopulate in float32, where LiteRT's is in float64: the values at
-// an index, halfway to the next and there, in steps that are rounded like all of it.
-func.func private @float_entry(%value: f32, %halfway: f32, %next: f32) -> i32 {
-  %scale = arith.constant 3.05180438E-05 : f32
-  %least = arith.constant -32768.0 : f32
-  %most = arith.constant 32767.0 : f32
-  %low = arith.mulf %scale, %least : f32
-  %high = arith.mulf %scale, %most : f32
-  %range = arith.subf %high, %low : f32
-  %all = arith.constant 65536.0 : f32
-  %inverse = arith.divf %all, %range : f32
-  %steps = arith.mulf %value, %inverse : f32
-  %next_steps = arith.mulf %next, %inverse : f32
-  %halfway_steps = arith.mulf %halfway, %inverse : f32
-  %sample = math.round %steps : f32
-  %sum = arith.addf %next_steps, %sample : f32
-  %half = arith.constant 0.5 : f32
-  %mean = arith.mulf %sum, %half : f32
-  %found = math.round %mean : f32
-  %wanted = math.round %halfway_steps : f32
-  %error = arith.subf %found, %wanted : f32
-  %half_error = arith.mulf %error, %half : f32
-  %excess = math.round %half_error : f32
-  %corrected = arith.subf %sample, %excess : f32
-  %entry = fixed.convert %corrected {rounding = half_away} : f32 to i32
-  %smallest = arith.constant -32768 : i32
-  %largest = arith.constant 32767 : i32
-  %result = func.call @clamp_code(%entry, %smallest, %largest) : (i32, i32, i32) -> i32
-  return %result : i32
-}
-
-func.func private @float_places(%index: i32, %scale: f32, %first: f32, %last: f32) -> (f32, f32, f32) {
-  %low = arith.mulf %scale, %first : f32
-  %high = arith.mulf %scale, %last : f32
-  %range = arith.subf %high, %low : f32
-  %count = arith.constant 512.0 : f32
-  %step = arith.divf %range, %count : f32
-  %half = arith.constant 0.5 : f32
-  %half_step = arith.mulf %step, %half : f32
-  %one = arith.constant 1 : i32
-  %next_index = arith.addi %index, %one : i32
-  %real = arith.sitofp %index : i32 to f32
-  %next_real = arith.sitofp %next_index : i32 to f32
-  %distance = arith.mulf %real, %step : f32
-  %next_distance = arith.mulf %next_real, %step : f32
-  %x = arith.addf %low, %distance : f32
-  %half_x = arith.addf %x, %half_step : f32
-  %next_x = arith.addf %low, %next_distance : f32
-  return %x, %half_x, %next_x : f32, f32, f32
-}
-
+// kernels/internal/common.h, LUTPopulate: in float32, where LiteRT's is in float64.
 // e^x from -10 to 0
 func.func private @exponential_entry(%index: i32) -> i32 {
   %scale = arith.constant 1.52590219E-04 : f32
@@ -257,7 +207,8 @@ func.func private @exponential_entry(%index: i32) -> i32 {
   %value = math.exp %x : f32
   %half_value = math.exp %half_x : f32
   %next_value = math.exp %next_x : f32
-  %entry = func.call @float_entry(%value, %half_value, %next_value) : (f32, f32, f32) -> i32
+  %step = arith.constant 3.05180438E-05 : f32
+  %entry = func.call @float_entry(%value, %half_value, %next_value, %step) : (f32, f32, f32, f32) -> i32
   %c512 = arith.constant 512 : i32
   %ends = arith.cmpi eq, %index, %c512 : i32
   %largest = arith.constant 32767 : i32
@@ -278,7 +229,8 @@ func.func private @reciprocal_entry(%index: i32) -> i32 {
   %value = func.call @inverse(%sum) : (f32) -> f32
   %half_value = func.call @inverse(%half_sum) : (f32) -> f32
   %next_value = func.call @inverse(%next_sum) : (f32) -> f32
-  %entry = func.call @float_entry(%value, %half_value, %next_value) : (f32, f32, f32) -> i32
+  %step = arith.constant 3.05180438E-05 : f32
+  %entry = func.call @float_entry(%value, %half_value, %next_value, %step) : (f32, f32, f32, f32) -> i32
   %c512 = arith.constant 512 : i32
   %ends = arith.cmpi eq, %index, %c512 : i32
   %smallest = arith.constant 16384 : i32

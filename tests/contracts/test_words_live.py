@@ -28,6 +28,7 @@ SYSTEMS = [
     )
     for contract, package in (("tflite", "ai_edge_litert"), ("tflm", "tflite_micro"))
 ]
+NOT_IN_TFLM = {"exp", "resize_bilinear"}
 RUN = {"tflite": run_litert, "tflm": run_tflm}
 SEEDS = 6
 
@@ -48,6 +49,8 @@ def drawn(spec: qlower.TensorSpec, seed: int) -> NDArray[np.generic]:
 @pytest.mark.parametrize("contract", SYSTEMS)
 @pytest.mark.parametrize("turn", range(len(WORDS)), ids=list(WORDS))
 def test_bits(turn: int, contract: str, tmp_path: Path) -> None:
+    if contract == "tflm" and list(WORDS)[turn] in NOT_IN_TFLM:
+        pytest.skip("TFLite Micro has no such kernel")
     path = tmp_path / "layer.tflite"
     for seed in range(SEEDS):
         path.write_bytes(list(WORDS.values())[turn](seed))

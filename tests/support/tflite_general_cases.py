@@ -384,6 +384,41 @@ REAL: dict[str, Callable[[], bytes]] = {
             "dilation_w_factor": 1,
         },
     ),
+    "batch_matmul_float": model(
+        "BATCH_MATMUL",
+        ["float32 2x1x3x7", "float32 4x7x5"],
+        "float32 2x4x3x5",
+    ),
+    "batch_matmul_float_adjoint": model(
+        "BATCH_MATMUL",
+        ["float32 2x7x3", "float32 2x5x7"],
+        "float32 2x3x5",
+        options={"adj_x": True, "adj_y": True},
+    ),
+    "transpose_conv_float": model(
+        "TRANSPOSE_CONV",
+        [[2, 6, 8, 3], _weights(3, 3, 3, 2), "float32 2x3x4x2", _weights(3)],
+        "float32 2x6x8x3",
+        options={
+            "padding": 0,
+            "stride_h": 2,
+            "stride_w": 2,
+            "fused_activation_function": 1,
+        },
+    ),
+    **{
+        f"resize_bilinear_float{name}": model(
+            "RESIZE_BILINEAR",
+            ["float32 2x3x5x2", [7, 4]],
+            "float32 2x7x4x2",
+            options=options,
+        )
+        for name, options in {
+            "": {},
+            "_half": {"half_pixel_centers": True},
+            "_corners": {"align_corners": True},
+        }.items()
+    },
     "softmax_float": model(
         "SOFTMAX", ["float32 64x40"], "float32 64x40", options={"beta": 0.9}
     ),

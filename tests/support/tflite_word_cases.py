@@ -189,6 +189,21 @@ def _pad(seed: int) -> bytes:
     return layer.finish("PAD", (3, 5), scale)
 
 
+def _exp(seed: int) -> bytes:
+    layer = _Layer(seed)
+    layer.input((4, 200), layer.scale(-10, -8.5))
+    return layer.finish("EXP", (4, 200), layer.scale(-10, -5))
+
+
+def _resize(seed: int) -> bytes:
+    layer = _Layer(seed)
+    scale = layer.scale()
+    layer.input((2, 3, 5, 2), scale)
+    layer.constant(np.array([7, 4], np.int32))
+    options: Options = {"half_pixel_centers": seed % 2 == 0, "align_corners": False}
+    return layer.finish("RESIZE_BILINEAR", (2, 7, 4, 2), scale, options)
+
+
 def _transpose_conv(seed: int) -> bytes:
     layer = _Layer(seed)
     layer.constant(np.array([1, 6, 8, 3], np.int32))
@@ -248,6 +263,8 @@ WORDS: dict[str, Callable[[int], bytes]] = {
     "average_pool": _pool("AVERAGE_POOL_2D"),
     "max_pool": _pool("MAX_POOL_2D"),
     "mean": _mean,
+    "exp": _exp,
+    "resize_bilinear": _resize,
     "concatenation": _concatenation,
     "pad": _pad,
 }

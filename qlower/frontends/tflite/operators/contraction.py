@@ -25,6 +25,7 @@ from .real import (
     import_real_conv3d,
     import_real_depthwise,
     import_real_fully_connected,
+    import_real_matmul,
     is_real,
 )
 
@@ -121,8 +122,12 @@ def import_fully_connected(op: OperatorContext) -> None:
 
 def import_batch_matmul(op: OperatorContext) -> None:
     """Adjoint operands are transposed first."""
+    op.check_type(op.input(1), op.input(0).type)
     lhs = _transposed_if(op, op.flag("adj_x"), 0, "transpose_x")
     rhs = _transposed_if(op, op.flag("adj_y"), 1, "transpose_y")
+    if op.is_float(0):
+        import_real_matmul(op, lhs, rhs)
+        return
     shape = (*shape_of(lhs)[:-1], shape_of(rhs)[-1])
     op.finish(qnn.MatMulOp(lhs, rhs, op.quantized_result_type(shape)))
 
@@ -130,7 +135,7 @@ def import_batch_matmul(op: OperatorContext) -> None:
 def _transposed_if(
     op: OperatorContext, adjoint: bool, number: int, suffix: str
 ) -> SSAValue:
-    value = op.quantized(number)
+    value = op.value(number) if op.is_float(number) else op.quantized(number)
     shape = op.shape(number)
     if len(shape) < 2:
         raise op.error(f"{op.input(number)}: rank {len(shape)}, expected at least 2")

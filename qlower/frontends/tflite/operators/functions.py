@@ -54,6 +54,8 @@ def _check_kernel(op: OperatorContext, types: tuple[str, ...]) -> None:
 
 
 def import_gelu(op: OperatorContext) -> None:
+    if is_plain(op):
+        raise op.error(f"{op.input(0)}: GELU of {op.input(0).type} is not supported")
     _check_kernel(op, ("INT8", "UINT8"))
     name = "gelu_tanh" if op.flag("approximate") else "gelu"
     type = op.quantized_result_type(op.shape(0))
@@ -125,7 +127,7 @@ def import_l2_normalization(op: OperatorContext) -> None:
 IMPORTERS = {
     "ABS": Importer(_function("abs", Scalars.absolute, ("FLOAT32", "INT32")), (1, 1)),
     "RSQRT": Importer(_function("rsqrt", reciprocal_root), (1, 1)),
-    "EXP": Importer(_function("exp", Scalars.exp), (1, 1)),
+    "EXP": Importer(_function("exp", Scalars.exp, ("INT8", "INT16")), (1, 1)),
     "LOG": Importer(_function("log", Scalars.log), (1, 1)),
     "GELU": Importer(import_gelu, (1, 1), "GeluOptions"),
     "SQUARED_DIFFERENCE": Importer(import_squared_difference, (2, 2)),

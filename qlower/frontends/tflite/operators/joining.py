@@ -10,7 +10,8 @@ from qlower.dialects.types import element_type
 
 from ..context import OperatorContext
 from ..importer import UNLIMITED, Importer
-from ..types import MAX_RANK
+from ..types import MAX_ELEMENTS, MAX_RANK
+from .real_images import import_real_resize_bilinear
 
 MAX_PADDING = 1 << 16
 
@@ -100,10 +101,15 @@ def import_resize_bilinear(op: OperatorContext) -> None:
 def _import_resize(op: OperatorContext, mode: str) -> None:
     batch, _, _, channels = op.shape(0, rank=4)
     height, width = op.integers(1, "size", count=2)
+    for size in (height, width):
+        op.check_range("size", size, 1, MAX_ELEMENTS)
     align_corners = op.flag("align_corners")
     half_pixel_centers = op.flag("half_pixel_centers")
     if align_corners and half_pixel_centers:
         raise op.error("align_corners and half_pixel_centers exclude each other")
+    if mode == "bilinear" and op.is_float(0):
+        import_real_resize_bilinear(op, (height, width))
+        return
     op.finish(
         qnn.ResizeOp(
             op.moved(0),

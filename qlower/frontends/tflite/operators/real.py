@@ -18,7 +18,7 @@ from xdsl.ir.affine import AffineDimExpr
 from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
 from qlower.files.arrays import Array
-from qlower.model.nests import Index, Nest
+from qlower.model.nests import Index, Nest, broadcast_indices
 
 from ..context import OperatorContext
 from ..nests import finish, start
@@ -65,7 +65,7 @@ def import_real_conv2d(op: OperatorContext) -> None:
     )
     weights = reshaped(op, op.value(1), (groups, share, *kernel, depth))
     w = nest.input(weights, [3, 4, 5, 6, 7])
-    sums = _sum_products(nest, x, w)
+    sums = sum_products(nest, x, w)
     _finish(op, reshaped(op, sums, (batch, *window.size, filters)))
 
 
@@ -81,7 +81,7 @@ def import_real_depthwise(op: OperatorContext) -> None:
     nest = start(op, bounds, reductions=2)
     x = nest.input(padded(op, window), [0, *_taps(window, 5, 6), 3])
     weights = reshaped(op, op.value(1), (*kernel, channels, multiplier))
-    sums = _sum_products(nest, x, nest.input(weights, [5, 6, 3, 4]))
+    sums = sum_products(nest, x, nest.input(weights, [5, 6, 3, 4]))
     _finish(op, reshaped(op, sums, (batch, *window.size, filters)))
 
 
@@ -91,8 +91,29 @@ def import_real_fully_connected(op: OperatorContext, shape: Sequence[int]) -> No
     rows = math.prod(op.shape(0)) // depth
     nest = start(op, (rows, units, depth), reductions=1)
     x = nest.input(reshaped(op, op.value(0), (rows, depth)), [0, 2])
-    sums = _sum_products(nest, x, nest.input(op.value(1), [1, 2]))
+    sums = sum_products(nest, x, nest.input(op.value(1), [1, 2]))
     _finish(op, reshaped(op, sums, shape))
+
+
+def import_real_matmul(op: OperatorContext, lhs: SSAValue, rhs: SSAValue) -> None:
+    """Loops (batch..., row, column | depth)."""
+    *outer, rows, depth = shape_of(lhs)
+    *other, other_depth, columns = shape_of(rhs)
+    try:
+        batch = np.broadcast_shapes(tuple(outer), tuple(other))
+    except ValueError:
+        batch = None
+    if batch is None or depth != other_depth:
+        raise op.error(
+            f"no product of matrices {list(shape_of(lhs))} and {list(shape_of(rhs))}"
+        )
+    nest = start(op, (*batch, rows, columns, depth), reductions=1)
+    *_, row, column, inner = range(len(nest.bounds))
+    x, y = (
+        nest.input(side, [*broadcast_indices(shape_of(side)[:-2], batch), *loops])
+        for side, loops in ((lhs, (row, inner)), (rhs, (inner, column)))
+    )
+    finish(op, sum_products(nest, x, y))
 
 
 def import_real_pool(op: OperatorContext) -> None:
@@ -207,7 +228,7 @@ def import_real_conv3d(op: OperatorContext) -> None:
         for side in range(3)
     ]
     x = nest.input(source, [0, *taps, 8])
-    _finish(op, _sum_products(nest, x, nest.input(op.value(1), [5, 6, 7, 8, 4])))
+    _finish(op, sum_products(nest, x, nest.input(op.value(1), [5, 6, 7, 8, 4])))
 
 
 def either(
@@ -218,7 +239,7 @@ def either(
     return lambda op: (real if is_real(op) else quantized)(op)
 
 
-def _sum_products(nest: Nest, x: SSAValue, w: SSAValue) -> SSAValue:
+def sum_products(nest: Nest, x: SSAValue, w: SSAValue) -> SSAValue:
     """Products added to 0 one after the other."""
     steps = Scalars(nest)
     init = nest.emitter.filled(nest.output_shape, f32, 0.0)
@@ -255,20 +276,26 @@ def _taps(window: Window, row: int, column: int) -> list[Index]:
 
 def padded(op: OperatorContext, window: Window, value: float = 0.0) -> SSAValue:
     """The image with its padding."""
-    source = op.value(0)
-    top, bottom, left, right = window.pad
-    if not any(window.pad):
+    return pad_image(op, op.value(0), window.pad, value)
+
+
+def pad_image(
+    op: OperatorContext, source: SSAValue, pad: Sequence[int], value: float = 0.0
+) -> SSAValue:
+    """An image with padding (top, bottom, left, right)."""
+    top, bottom, left, right = pad
+    if not any(pad):
         return source
     batch, height, width, channels = shape_of(source)
     shape = (batch, top + height + bottom, left + width + right, channels)
     if value == 0.0:
-        pad = qnn.PadOp(
+        operation = qnn.PadOp(
             source,
             TensorType(f32, shape),
             low=(0, top, left, 0),
             high=(0, bottom, right, 0),
         )
-        return op.emit(pad, "pad")
+        return op.emit(operation, "pad")
     emitter = start(op, shape).emitter
     return emitter.inserted(
         source, emitter.filled(shape, f32, value), (0, top, left, 0)

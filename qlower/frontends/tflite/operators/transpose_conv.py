@@ -28,6 +28,7 @@ from ..importer import Importer
 from ..types import PLAIN_TYPES
 from ..weights import check_bias, check_weights
 from ..window import MAX_STRIDE, SAME, VALID, same_padding
+from .real_images import convolve_blocks
 
 
 def import_transpose_conv(op: OperatorContext) -> None:
@@ -51,31 +52,9 @@ def import_transpose_conv(op: OperatorContext) -> None:
             (height, width), kernel, strides, pads, result[1:3], strict=True
         )
     )
-    element = check_weights(op, 1, 0, op.input(2).type)
-    check_bias(op, 3, filters)
-    phases = rows.stride * columns.stride
-    weight = _constant(op, _phase_weights(op, element, rows, columns), element, phases)
-    bias = _repeated_bias(op, phases) if op.has_input(3) else None
-
-    type = op.quantized_result_type(result)
-    channels = phases * filters
-    blocks = TensorType(
-        type.element_type, (batch, rows.positions, columns.positions, channels)
-    )
-    op.check_type(op.input(2), op.output().type)
-    op.per_tensor(op.input(2))
-    convolution = qnn.Conv2DOp(
-        op.value(2),
-        weight,
-        bias,
-        blocks,
-        stride=(1, 1),
-        pad=(rows.before, rows.after, columns.before, columns.after),
-        dilation=(1, 1),
-        transposed=True,
-        activation=op.activation(),
-    )
-    value = op.emit(convolution, "blocks")
+    blocks = _real_blocks if op.is_float(2) else _quantized_blocks
+    value = blocks(op, rows, columns)
+    type = op.result_type(result)
     whole = (batch, rows.size, columns.size, filters)
     image = _blocks_to_image(op, value, rows, columns, filters)
     if list(whole) == result:
@@ -86,6 +65,43 @@ def import_transpose_conv(op: OperatorContext) -> None:
     )
     offsets = [0, rows.offset, columns.offset, 0]
     op.finish(qnn.SliceOp(image, type, offsets=offsets, sizes=result, strides=[1] * 4))
+
+
+def _quantized_blocks(op: OperatorContext, rows: _Axis, columns: _Axis) -> SSAValue:
+    filters = op.shape(1)[0]
+    element = check_weights(op, 1, 0, op.input(2).type)
+    check_bias(op, 3, filters)
+    phases = rows.stride * columns.stride
+    dtype = np.int8 if element.signed else np.uint8
+    stored = np.frombuffer(op.constant(1), dtype).reshape(op.shape(1))
+    missing = 0 if element.is_per_axis else element.zero_point
+    weights = _phase_weights(stored, missing, rows, columns)
+    op.check_type(op.input(2), op.output().type)
+    op.per_tensor(op.input(2))
+    shape = (op.shape(2)[0], rows.positions, columns.positions, phases * filters)
+    convolution = qnn.Conv2DOp(
+        op.value(2),
+        _constant(op, weights, element, phases),
+        _repeated_bias(op, phases) if op.has_input(3) else None,
+        TensorType(op.per_tensor(op.output()), shape),
+        stride=(1, 1),
+        pad=(rows.before, rows.after, columns.before, columns.after),
+        dilation=(1, 1),
+        transposed=True,
+        activation=op.activation(),
+    )
+    return op.emit(convolution, "blocks")
+
+
+def _real_blocks(op: OperatorContext, rows: _Axis, columns: _Axis) -> SSAValue:
+    for number in (1, 3):
+        if op.has_input(number):
+            op.check_type(op.input(number), "FLOAT32")
+    weights = _phase_weights(op.array(1), 0, rows, columns)
+    phases = rows.stride * columns.stride
+    bias = np.tile(op.array(3).reshape(-1), phases) if op.has_input(3) else None
+    pad = (rows.before, rows.after, columns.before, columns.after)
+    return convolve_blocks(op, _filters(weights), bias, pad)
 
 
 class _Axis:
@@ -106,24 +122,26 @@ class _Axis:
         self.size = self.positions * stride
 
 
-def _phase_weights(
-    op: OperatorContext, element: QuantizedType, rows: _Axis, columns: _Axis
-) -> Array:
-    """The weights of all phases, [phase row, phase column, filter, tap, tap, depth]."""
-    filters, *_, depth = op.shape(1)
-    dtype = np.int8 if element.signed else np.uint8
-    stored = np.frombuffer(op.constant(1), dtype).reshape(op.shape(1))
+def _phase_weights(weights: Array, missing: int, rows: _Axis, columns: _Axis) -> Array:
+    """The weights of all phases, [phase row, phase column, filter, tap, tap, depth], of
+    which some are `missing`."""
+    filters, *_, depth = weights.shape
     padded = np.full(
         (filters, rows.taps * rows.stride, columns.taps * columns.stride, depth),
-        0 if element.is_per_axis else element.zero_point,
-        dtype,
+        missing,
+        weights.dtype,
     )
-    padded[:, : rows.kernel, : columns.kernel] = stored
+    padded[:, : rows.kernel, : columns.kernel] = weights
     split = padded.reshape(
         filters, rows.taps, rows.stride, columns.taps, columns.stride, depth
     )
     # the last tap meets the first input
     return split.transpose(2, 4, 0, 1, 3, 5)[:, :, :, ::-1, ::-1]
+
+
+def _filters(weights: Array) -> Array:
+    """All phases' filters, one after the other."""
+    return weights.reshape(-1, *weights.shape[3:])
 
 
 def _constant(
@@ -133,7 +151,7 @@ def _constant(
     if element.is_per_axis:
         scales, zero_points = element.scales * phases, element.zero_points * phases
         element = QuantizedType.per_axis(8, True, 0, scales, zero_points)
-    stored = weights.reshape(-1, *weights.shape[3:])
+    stored = _filters(weights)
     data = DenseIntOrFPElementsAttr(
         TensorType(element.storage_type, stored.shape), BytesAttr(stored.tobytes())
     )

@@ -1,0 +1,90 @@
+"""RESIZE_BILINEAR, and the convolution inside of TRANSPOSE_CONV, in float32."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from qlower.dialects.types import shape_of
+from qlower.files.arrays import Array
+
+from ..context import OperatorContext
+from ..nests import finish, start, take
+from ..scalars import Scalars
+from .plain import ACTIVATION_BOUNDS
+from .real import pad_image, sum_products
+
+
+def import_real_resize_bilinear(op: OperatorContext, size: Sequence[int]) -> None:
+    """Four neighbours by their distances, as internal/reference/resize_bilinear.h."""
+    batch, *image, channels = op.shape(0, rank=4)
+    rows, columns = (_positions(op, *sizes) for sizes in zip(image, size, strict=True))
+    shape = (batch, *size, channels)
+    source, whole = op.value(0), (range(batch), range(channels))
+    steps = Scalars(start(op, shape))
+    one = steps.constant(1.0, f32)
+    total: SSAValue | None = None
+    # the order of the kernel: the upper row and the lower one, left, then right
+    for right in (0, 1):
+        for lower in (0, 1):
+            places = [whole[0], rows[lower], columns[right], whole[1]]
+            weighted: SSAValue = steps.nest.input(take(op, source, places), range(4))
+            for axis, beyond, loop in ((rows, lower, 1), (columns, right, 2)):
+                share = steps.nest.constant(axis[2], f32, (loop,))
+                if not beyond:
+                    share = steps.subtract(one, share)
+                weighted = steps.multiply(weighted, share)
+            total = weighted if total is None else steps.add(total, weighted)
+    assert total is not None
+    # the kernel adds a rounding offset, which is 0 here and makes -0 into 0
+    total = steps.add(total, steps.constant(0.0, f32))
+    finish(op, steps.nest.build([total])[0])
+
+
+def _positions(
+    op: OperatorContext, size: int, wanted: int
+) -> tuple[list[int], list[int], Array]:
+    """The neighbours of each place along an axis, and how far it is from the first."""
+    places = np.arange(wanted, dtype=np.float32)
+    if op.flag("align_corners") and wanted > 1:
+        scale = np.float32(size - 1) / np.float32(wanted - 1)
+    else:
+        scale = np.float32(size) / np.float32(wanted)
+    if op.flag("half_pixel_centers"):
+        half = np.float32(0.5)
+        places = (places + half) * scale - half
+    else:
+        places = places * scale
+    lower = np.maximum(np.floor(places), 0).astype(np.int64)
+    upper = np.minimum(np.ceil(places), size - 1).astype(np.int64)
+    return lower.tolist(), upper.tolist(), places - lower.astype(np.float32)
+
+
+def convolve_blocks(
+    op: OperatorContext, weights: Array, bias: Array | None, pad: Sequence[int]
+) -> SSAValue:
+    """The image that is operand 2, by weights [filter, row, column, channel].
+
+    An element of TRANSPOSE_CONV's result gets its terms in the order of pixels, then
+    channels, and so it does here.
+    """
+    image = pad_image(op, op.value(2), pad)
+    batch, height, width, channels = shape_of(image)
+    filters, *kernel, _ = weights.shape
+    rows, columns = height - kernel[0] + 1, width - kernel[1] + 1
+    bounds = (batch, rows, columns, filters, *kernel, channels)
+    nest = start(op, bounds, reductions=3)
+    row, column = (AffineDimExpr(n) + AffineDimExpr(n + 3) for n in (1, 2))
+    x = nest.input(image, [0, row, column, 6])
+    w = nest.input(nest.emitter.constant(weights, f32), [3, 4, 5, 6])
+    sums = sum_products(nest, x, w)
+    steps = Scalars(start(op, shape_of(sums)))
+    value: SSAValue = steps.nest.input(sums, range(4))
+    if bias is not None:
+        value = steps.add(value, steps.nest.constant(bias, f32))
+    value = steps.clamp(value, *ACTIVATION_BOUNDS[op.activation()])
+    return steps.nest.build([value])[0]
