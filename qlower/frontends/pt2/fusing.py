@@ -31,12 +31,14 @@ class Executor:
 
     `fuses_bounds` says whether bounds belong to the group of the operator before them.
     Where they don't, a bound of [0, 6] may be taken for one if the zero point is 0:
-    then it makes no difference. `fused` are the other operators on integers.
+    then it makes no difference. With `fuses_residuals` a sum belongs to the convolution
+    before it. `fused` are the other operators on integers.
     """
 
     contract: str
     reason: str
     fuses_bounds: bool
+    fuses_residuals: bool
     fused: Mapping[str, tuple[str, str]]
 
 
@@ -44,12 +46,14 @@ INDUCTOR = Executor(
     "pytorch-inductor",
     "activations are uint8, as X86InductorQuantizer has them",
     fuses_bounds=False,
+    fuses_residuals=True,
     fused={},
 )
 XNNPACK = Executor(
     "xnnpack",
     "activations are int8, as XNNPACKQuantizer has them",
     fuses_bounds=True,
+    fuses_residuals=False,
     fused={
         "Add": (MICROSOFT, "QLinearAdd"),
         "Mul": (MICROSOFT, "QLinearMul"),
@@ -117,6 +121,8 @@ def _fuse_contraction(graph: Graph, node: Node, executor: Executor) -> str | Non
         *_operand(group.dequantizers[1]),
         node.inputs[2],
     ]
+    if executor.fuses_residuals and _fuse_residual(graph, node, operands):
+        return None
     attributes = dict(node.attributes)
     activation = _activation(graph, group, executor)
     outputs = node.outputs
@@ -133,6 +139,40 @@ def _fuse_contraction(graph: Graph, node: Node, executor: Executor) -> str | Non
     made.attributes, made.spelled = attributes, node.spelled
     graph.add(made)
     return None
+
+
+def _fuse_residual(graph: Graph, node: Node, operands: list[str]) -> bool:
+    """Whether a convolution becomes one with the sum after it, whose other operand is
+    dequantized, and whose result is quantized."""
+    (value,) = node.outputs
+    users = graph.users(value)
+    if node.kind != "Conv" or len(users) != 1 or graph.is_returned(value):
+        return False
+    (addition,) = users
+    if addition.kind != "Add" or addition.domain:
+        return False
+    sums = find_group(graph, addition)
+    if len(sums.dequantizers) != 1 or open_result(graph, sums) is not None:
+        return False
+    if sums.activation is not None and sums.activation.kind != "Relu":
+        return False
+    (other,) = sums.dequantizers.values()
+    (stored,) = sums.quantizers
+    if {graph.stored_type(one) for one in (other, stored)} != {"UINT8"}:
+        return False
+    if graph.step(other) is None or graph.step(stored) is None:
+        return False
+    attributes = dict(node.attributes)
+    if sums.activation is not None:
+        attributes["activation"] = "relu"
+    outputs = list(stored.outputs)
+    operands = [*operands, *_operand(stored)[1:], *_operand(other)]
+    _remove(graph, sums)
+    graph.remove(node)
+    made = Node(node.index, TORCH, "ResidualConv", node.name, operands, outputs)
+    made.attributes, made.spelled = attributes, node.spelled
+    graph.add(made)
+    return True
 
 
 def _fuse_closed(graph: Graph, node: Node, executor: Executor) -> str | None:

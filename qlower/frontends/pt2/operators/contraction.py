@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType, f32, i8, i32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
+from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
 from qlower.model.nests import Nest
@@ -26,8 +29,9 @@ from ..translating import TORCH
 CONTRACT = "pytorch-inductor"
 """Whose function says what a layer gives whose result stays real."""
 
-INPUT, WEIGHTS, BIAS, RESULT = 0, 3, 6, 7
-"""Operands: each but the bias has its scale and zero point behind it."""
+INPUT, WEIGHTS, BIAS, RESULT, OTHER = 0, 3, 6, 7, 9
+"""Operands: each but the bias has its scale and zero point behind it, and the result is
+nothing but these."""
 
 
 def import_conv(node: NodeContext) -> None:
@@ -56,6 +60,52 @@ def import_conv(node: NodeContext) -> None:
     operation, _ = convolution(node, image, weights, quantization, None, i32)
     real = _real(node, node.emit(operation, "sums"), bias, filters)
     define_image(node, real, replace(image, is_real=True), False)
+
+
+def import_residual_conv(node: NodeContext) -> None:
+    """The sum of what a convolution gives and a stored value, stored as uint8."""
+    image = as_image(node, node.stored(INPUT, INPUT + 1, INPUT + 2), False)
+    filters = filter_count(node, WEIGHTS)
+
+    def quantization(axis: int) -> QuantizedType:
+        return node.axis_quantization(WEIGHTS + 1, WEIGHTS + 2, axis, filters)
+
+    stored = node.stored_array(WEIGHTS, quantization(0))
+    weights = (WEIGHTS, filters_of(node, stored))
+    operation, _ = convolution(node, image, weights, quantization, None, i32)
+    sums = node.emit(operation, "sums")
+    shape = shape_of(sums)
+    other = as_image(node, node.stored(OTHER, OTHER + 1, OTHER + 2), False)
+    if other.type.get_shape() != shape:
+        raise node.error(
+            f"a sum of shapes {list(other.type.get_shape())} and {list(shape)} is not"
+            " supported"
+        )
+    given, result = other.element, node.quantization(RESULT, RESULT + 1)
+    assert isinstance(given, QuantizedType)
+    plain = node.emit(StorageCastOp(other.ssa, TensorType(i8, shape)), "other")
+    nest = Nest(node.builder.emitter(node.place(), "codes"), shape)
+    code = nest.add(arith.ExtUIOp(nest.input(plain, range(4)), i32)).result
+    elements = _elements(node, nest, sums, _bias(node, filters), filters)
+    floor = 0.0 if node.text("activation", "") == "relu" else -math.inf
+    found = inlined(
+        nest,
+        CONTRACT,
+        "store_residual",
+        [
+            elements[0],
+            code,
+            *elements[1:],
+            number(nest, given.scale),
+            nest.constant(np.array(given.zero_point), i32),
+            number(nest, floor),
+            number(nest, result.scale),
+            number(nest, result.zero_point),
+        ],
+    )
+    (codes,) = nest.build([nest.add(arith.TruncIOp(found, i8)).result])
+    cast = StorageCastOp(codes, TensorType(result, shape))
+    define_image(node, node.emit(cast), image, False)
 
 
 def import_linear(node: NodeContext) -> None:
@@ -111,20 +161,27 @@ def _real(
     node: NodeContext, sums: SSAValue, bias: Array | None, channels: int
 ) -> SSAValue:
     """What accumulators along the last dimension mean, with the bias."""
-    scales = np.asarray(node.array(WEIGHTS + 1, "scale"), np.float32).reshape(-1)
-    shape = shape_of(sums)
-    last = [len(shape) - 1]
-    nest = Nest(node.builder.emitter(node.place()), shape)
-    elements = [
-        nest.input(sums, range(len(shape))),
-        number(nest, float(node.array(INPUT + 1, "scale").item())),
-        nest.constant(np.broadcast_to(scales, (channels,)), f32, last),
-        nest.constant(np.zeros(1) if bias is None else bias, f32, last),
-    ]
+    nest = Nest(node.builder.emitter(node.place()), shape_of(sums))
+    elements = _elements(node, nest, sums, bias, channels)
     return nest.build([inlined(nest, CONTRACT, "real_contraction", elements)])[0]
+
+
+def _elements(
+    node: NodeContext, nest: Nest, sums: SSAValue, bias: Array | None, channels: int
+) -> list[SSAValue]:
+    """Accumulator, scales of input and weights, and the bias, of one element."""
+    scales = np.asarray(node.array(WEIGHTS + 1, "scale"), np.float32).reshape(-1)
+    rank = len(shape_of(sums))
+    return [
+        nest.input(sums, range(rank)),
+        number(nest, float(node.array(INPUT + 1, "scale").item())),
+        nest.constant(np.broadcast_to(scales, (channels,)), f32, [rank - 1]),
+        nest.constant(np.zeros(1) if bias is None else bias, f32, [rank - 1]),
+    ]
 
 
 IMPORTERS = {
     (TORCH, "QuantizedConv"): Entry(import_conv, (7, 9)),
+    (TORCH, "ResidualConv"): Entry(import_residual_conv, (12, 12)),
     (TORCH, "QuantizedLinear"): Entry(import_linear, (7, 9)),
 }
