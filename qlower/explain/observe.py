@@ -16,6 +16,7 @@ from qlower.contracts.contractions import product_of
 from qlower.contracts.products import EXACT
 from qlower.contracts.rules import RULES
 from qlower.contracts.values import LoadContract, contract_of
+from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.explain.chain import Chain, rule_chain
@@ -25,7 +26,7 @@ from qlower.interp.qnn.contraction import exact_sums
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import main_function
-from qlower.model.layers import detach_layers, layer_name, layers
+from qlower.model.layers import detach_layers, has_dialect, layer_name, layers
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,11 @@ def run_layer(
     `values` has the model's inputs and layers' results by name, as `Executor.run` gives
     them. `contract` is that of operations that name none themselves; `load` finds it.
     """
+    if has_dialect(model.module, "tosa"):
+        raise QlowerError(
+            f"layer {layer!r} follows no contract: TOSA states its own arithmetic",
+            help=f"every step stands in `inspect --at arith --layer {layer}`",
+        )
     module, sources, _ = detach_layers(model.module, [layer])
     (op,) = layers(module)
     seen: list[Evaluation] = []

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp
+from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation
 
 from qlower.contracts.accumulator_range import (
@@ -137,8 +137,23 @@ def multiply_accumulates(op: Operation) -> int:
         case qnn.MatMulOp():
             taps = tensor_shape(op.lhs.type)[-1]
         case _:
+            taps = _taps_of_tosa(op) if op.dialect_name() == "tosa" else 0
+    return math.prod(tensor_shape(op.results[0].type)) * taps
+
+
+def _taps_of_tosa(op: Operation) -> int:
+    """The products of one sum."""
+    from qlower.dialects import tosa
+
+    match op:
+        case tosa.Conv2DOp():
+            return math.prod(tensor_shape(op.weight.type)[1:])
+        case tosa.DepthwiseConv2DOp():
+            return math.prod(op.kernel)
+        case tosa.MatMulOp():
+            return tensor_shape(op.a.type)[-1]
+        case _:
             return 0
-    return math.prod(tensor_shape(op.result.type)) * taps
 
 
 def layer_table(
@@ -169,8 +184,9 @@ def layer_table(
 
 
 def _layer(number: int, op: Operation, epilogue: Proof | None) -> LayerStatistics:
-    constants = [value for value in op.operands if is_constant(value.owner)]
-    computed = [value for value in op.operands if value not in constants]
+    tensors = [value for value in op.operands if isinstance(value.type, TensorType)]
+    constants = [value for value in tensors if is_constant(value.owner)]
+    computed = [value for value in tensors if value not in constants]
     return LayerStatistics(
         number,
         layer_name(op) or "",

@@ -64,6 +64,8 @@ _INTEGER_TYPE = re.compile(r"[su]?i([0-9]+)")
 TypeT = TypeVar("TypeT", bound=Attribute)
 ElementT = TypeVar("ElementT")
 
+_LOCATION_ALIAS = re.compile(r"^#loc[0-9]* = loc\(", re.MULTILINE)
+
 _NUMBER_LIST = re.compile(r"\s*(\[[-+0-9.eE,\s\[\]]{1024,}\])\s*>")
 """A decimal list long enough to be worth reading in one go."""
 
@@ -119,6 +121,7 @@ class LocatingParser(Parser):
         self._line_offset = line_offset
         self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self._operation_starts: list[int] = []
+        self._early_aliases: set[str] = set()
         self._first_uses: dict[str, Span] = {}
         # Parser's own constructor would make xDSL's lexer.
         lexer = _Lexer(Input(text, filename))
@@ -134,6 +137,7 @@ class LocatingParser(Parser):
         return line + self._line_offset, position - self._line_starts[line - 1] + 1
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        self._parse_locations()
         try:
             module = super().parse_module(allow_implicit_module)
         except ParseError:
@@ -148,6 +152,21 @@ class LocatingParser(Parser):
         if isinstance(module.location, UnknownLoc):
             module.location = make_file_location(self._filename, 1, 1)
         return module
+
+    def _parse_locations(self) -> None:
+        """Read the aliases of locations, which upstream MLIR writes behind their use."""
+        for match in _LOCATION_ALIAS.finditer(self.lexer.input.content):
+            self._resume_from(match.start())
+            self._early_aliases.add(self._current_token.text)
+            super()._parse_alias_def()
+        self._resume_from(0)
+
+    def _parse_alias_def(self) -> None:
+        name = self._current_token.text
+        if name in self._early_aliases:
+            self._early_aliases.remove(name)
+            del self.attribute_aliases[name]
+        super()._parse_alias_def()
 
     def parse_operation(self) -> Operation:
         op = super().parse_operation()

@@ -21,6 +21,7 @@ from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array
 from qlower.model import Model
 from qlower.model.entry import signature_of
+from qlower.model.layer_contracts import check_takes_contract
 from qlower.model.layers import detach_layers, layer_name, layers
 from qlower.model.random_inputs import random_input
 from qlower.model.signature import TensorSpec
@@ -58,6 +59,7 @@ def equal(
         load_contract(name)  # an unknown one is an error, no verdict
     chosen = dict(layer_contracts or {})
     first = Compilation(model, a, layer_contracts=chosen).model
+    check_takes_contract(first.module, a)
     second = Compilation(first, b, layer_contracts=dict(b_layer_contracts or {})).model
     sides = Computed(a, first, a), Computed(b, second, b)
     work = _Equality(sides, first)

@@ -91,6 +91,15 @@ def test_refusals(text: str):
         load(text)
 
 
+def test_names_of_operations():
+    """Locations as mlir-opt prints them, behind their use, name the layers."""
+    text = replaced("-> tensor<?x16xi8>\n", "-> tensor<?x16xi8> loc(#loc1)\n")
+    named = load(f'{text}#loc = loc(unknown)\n#loc1 = loc("flat/Reshape"(#loc))\n')
+    assert "flat/Reshape" in named.full_names.values()
+    with pytest.raises(QlowerError, match="re-declaration of alias '#loc'"):
+        load(f"{text}#loc = loc(unknown)\n#loc = loc(unknown)\n")
+
+
 def test_an_unknown_size_that_does_not_fit(file: Path):
     with pytest.raises(QlowerError, match=r"shape \[1, 5, 4, 4\] doesn't fit"):
         qlower.load(file, shapes={"image": (1, 5, 4, 4)})
