@@ -154,7 +154,7 @@ class LocatingParser(Parser):
         return module
 
     def _parse_locations(self) -> None:
-        """Read the aliases of locations, which upstream MLIR writes behind their use."""
+        """Read the aliases of locations, which upstream writes behind their use."""
         for match in _LOCATION_ALIAS.finditer(self.lexer.input.content):
             self._resume_from(match.start())
             self._early_aliases.add(self._current_token.text)
