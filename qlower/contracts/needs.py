@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -56,10 +57,17 @@ def unmet_needs(
 ) -> Iterator[Need]:
     """The operations that can't be computed for want of a rule; `default` and `load` as
     in `contract_of`."""
-    for op in ops:
-        if not (op.rules if isinstance(op, qnn.QnnOp) else isinstance(op, _CASTS)):
-            continue
-        contract = contract_of(op, default, load)
+    asking = [
+        (op, contract_of(op, default, load))
+        for op in ops
+        if (op.rules if isinstance(op, qnn.QnnOp) else isinstance(op, _CASTS))
+    ]
+    rules: defaultdict[Contract, set[str]] = defaultdict(set)
+    for op, contract in asking:
+        rules[contract].update(op.rules if isinstance(op, qnn.QnnOp) else ())
+    for contract, wanted in rules.items():
+        contract.definition.read(wanted)
+    for op, contract in asking:
         missing = [r for r in rules_of(op, contract) if r not in contract.rules]
         if missing:
             yield Need(op, contract, tuple(missing))

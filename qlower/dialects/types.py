@@ -22,7 +22,8 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 
 def element_type(type: Attribute) -> Attribute:
     """The element type of a tensor, or the scalar type itself."""
-    if isinstance(type, TensorType):  # `isa` takes longer
+    # `isa` and `isinstance` take longer: attributes are of abstract classes
+    if type.__class__ is TensorType:
         return cast(AnyTensor, type).element_type
     return type
 

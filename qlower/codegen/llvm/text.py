@@ -51,6 +51,9 @@ I1, I8, I16, I32, I64 = (Type(f"i{bits}") for bits in (1, 8, 16, 32, 64))
 POINTER = Type("ptr")
 
 
+_INTEGER = re.compile(r"(?:splat \(i\d+ )?(-?\d+)\)?")
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """An SSA name or a constant of a type."""
@@ -64,7 +67,9 @@ class Value:
     @property
     def constant(self) -> int | None:
         """The value of an integer constant (the same in all lanes), else None."""
-        match = re.fullmatch(r"(?:splat \(i\d+ )?(-?\d+)\)?", self.text)
+        if self.text.startswith("%"):
+            return None
+        match = _INTEGER.fullmatch(self.text)
         return int(match[1]) if match else None
 
 

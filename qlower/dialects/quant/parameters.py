@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
@@ -37,9 +38,14 @@ def to_float32(value: float) -> float:
     return rounded
 
 
-def in_expressed_precision(scale: float, expressed: AnyFloat) -> float:
-    """The number that a written scale stands for: a float32, or a double for f64."""
-    return scale if isinstance(expressed, Float64Type) else to_float32(scale)
+def in_expressed_precision(
+    scales: Sequence[float], expressed: AnyFloat
+) -> tuple[float, ...]:
+    """The numbers that written scales stand for: float32, or doubles for f64."""
+    if isinstance(expressed, Float64Type):
+        return tuple(scales)
+    form = f"<{len(scales)}f"
+    return struct.unpack(form, struct.pack(form, *scales))
 
 
 def check_scale(scale: float, expressed: AnyFloat) -> float:

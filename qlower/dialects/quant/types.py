@@ -180,10 +180,7 @@ class QuantizedType(Data[Quantization], TypeAttribute):
         All scales; one when per tensor, one per index of `axis` when per axis. They
         are float32 numbers (doubles for an f64 expressed type).
         """
-        expressed = self.expressed_type
-        return tuple(
-            in_expressed_precision(scale, expressed) for scale in self.data.scales
-        )
+        return in_expressed_precision(self.data.scales, self.expressed_type)
 
     @property
     def zero_points(self) -> tuple[int, ...]:
