@@ -4,7 +4,8 @@
 
 Weights and calibration data are random, from seeds. Each line of standard output is a
 file's name, or a name and why the converter refused it. Networks are written with a
-dynamic batch (`.dynamic`), a fixed one (`.int8`) and with float32 borders (`.float`).
+dynamic batch (`.dynamic`), a fixed one (`.int8`), with float32 borders (`.float`), with
+activations of 16 bits (`.int16`), and with 8-bit weights alone (`.range`).
 """
 
 from __future__ import annotations
@@ -267,18 +268,24 @@ def samples(shapes: Sequence[tuple[int, ...]]) -> Callable[[], Iterator[list[Any
     return draw
 
 
-def converted(converter: Any, shapes: Sequence[tuple[int, ...]], real: bool) -> bytes:
-    """The file, in int8 as far as the converter goes."""
+def converted(
+    converter: Any, shapes: Sequence[tuple[int, ...]], variant: str = "int8"
+) -> bytes:
+    """The file, quantized as far as the converter goes."""
     converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    if variant == "range":
+        return converter.convert()
     converter.representative_dataset = samples(shapes)
     sets = tf.lite.OpsSet
+    words = sets.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8
     converter.target_spec.supported_ops = [
-        sets.TFLITE_BUILTINS_INT8,
+        words if variant == "int16" else sets.TFLITE_BUILTINS_INT8,
         sets.TFLITE_BUILTINS,
     ]
-    if not real:
-        converter.inference_input_type = tf.int8
-        converter.inference_output_type = tf.int8
+    if variant != "float":
+        border = tf.int16 if variant == "int16" else tf.int8
+        converter.inference_input_type = border
+        converter.inference_output_type = border
     return converter.convert()
 
 
@@ -295,10 +302,10 @@ def files() -> Iterator[tuple[str, Callable[[], bytes]]]:
             shapes = [SHAPE] * count
             yield (
                 f"function_{name}.int8",
-                lambda f=function, s=shapes: converted(of_function(f, s), s, False),
+                lambda f=function, s=shapes: converted(of_function(f, s), s),
             )
     for name, make in NETWORKS.items():
-        for variant in ("dynamic", "int8", "float"):
+        for variant in ("dynamic", "int8", "float", "int16", "range"):
             yield f"{name}.{variant}", lambda m=make, v=variant: network(m, v)
 
 
@@ -312,7 +319,7 @@ def network(make: Callable[[], Any], variant: str) -> bytes:
         converter = tf.lite.TFLiteConverter.from_keras_model(model)
     else:
         converter = of_function(lambda x: model(x, training=False), shapes)
-    return converted(converter, shapes, variant == "float")
+    return converted(converter, shapes, variant)
 
 
 def main(folder: Path, wanted: Sequence[str]) -> None:

@@ -411,7 +411,7 @@ REAL: dict[str, Callable[[], bytes]] = {
             "RESIZE_BILINEAR",
             ["float32 2x3x5x2", [7, 4]],
             "float32 2x7x4x2",
-            options=options,
+            options={**options},
         )
         for name, options in {
             "": {},

@@ -17,7 +17,9 @@ from qlower.files.journal import read_file
 
 from ..import_options import ImportOptions
 from .graph import build_module, find_problems
+from .nibbles import unpack_weights
 from .reader import read_model
+from .schema import Model
 
 __all__ = ["check_tflite", "import_tflite"]
 
@@ -35,13 +37,17 @@ def import_tflite(
     file can't be read, is damaged, or has something that is not supported; the message
     names operator, tensor, value and the legal range.
     """
-    model = read_model(_bytes_of(path_or_bytes), name)
+    model = _read(path_or_bytes, name)
     return build_module(model, options or ImportOptions())
 
 
 def check_tflite(path: Path, options: ImportOptions) -> list[QlowerError]:
     """Everything that keeps `import_tflite` from reading a file."""
-    return find_problems(read_model(_bytes_of(path), str(path)), options)
+    return find_problems(_read(path, str(path)), options)
+
+
+def _read(path_or_bytes: str | Path | bytes, name: str) -> Model:
+    return unpack_weights(read_model(_bytes_of(path_or_bytes), name))
 
 
 def _bytes_of(path_or_bytes: str | Path | bytes) -> bytes:

@@ -1,0 +1,95 @@
+"""Weights of 4 bits, beside LiteRT's reference kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from support.litert import run_litert
+from support.tflite_builder import Option, TFLiteBuilder
+from support.tflite_cases import random_inputs
+
+import qlower
+from qlower.diagnostics import QlowerError
+
+WINDOW: dict[str, Option] = {
+    "padding": 0,
+    "stride_h": 1,
+    "stride_w": 1,
+    "dilation_h_factor": 1,
+    "dilation_w_factor": 1,
+}
+BIAS = {"int8": "int32", "int16": "int64", "float32": "float32"}
+SHAPES = {
+    "CONV_2D": ((1, 4, 5, 3), (5, 3, 3, 3), (1, 4, 5, 5)),
+    "DEPTHWISE_CONV_2D": ((1, 4, 5, 3), (1, 3, 3, 3), (1, 4, 5, 3)),
+    "FULLY_CONNECTED": ((2, 9), (5, 9), (2, 5)),
+}
+
+
+def packed(weights: NDArray[np.int8]) -> bytes:
+    """Two weights a byte, the first in the lower bits."""
+    flat = np.append(weights, np.zeros(weights.size % 2, np.int8))
+    return ((flat[::2] & 15) | (flat[1::2] << 4)).astype(np.int8).tobytes()
+
+
+def layer(operator: str, dtype: str) -> bytes:
+    random = np.random.default_rng(3)
+    given, shape, result = SHAPES[operator]
+    axis = 3 if operator == "DEPTHWISE_CONV_2D" else 0
+    weights = random.integers(-8, 8, shape).astype(np.int8)
+    builder = TFLiteBuilder()
+
+    def activation(name: str, sizes: Sequence[int], scale: float) -> int:
+        if dtype == "float32":
+            return builder.tensor(name, sizes, dtype)
+        zero_point = 3 if dtype == "int8" else 0
+        return builder.tensor(name, sizes, dtype, scale=scale, zero_point=zero_point)
+
+    x = activation("x", given, 0.05)
+    scales = [0.05 + 0.01 * n for n in range(shape[axis])]
+    w = builder.tensor(
+        "w", shape, "int4", scale=scales, axis=axis, data=packed(weights)
+    )
+    bias = random.integers(-500, 500, result[-1]).astype(BIAS[dtype])
+    b = builder.tensor("b", bias.shape, BIAS[dtype], data=bias)
+    y = activation("y", result, 0.3)
+    options = {} if operator == "FULLY_CONNECTED" else WINDOW
+    builder.operator(operator, [x, w, b], [y], options)
+    return builder.build([x], [y])
+
+
+@pytest.mark.skipif(
+    find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
+)
+@pytest.mark.parametrize(
+    ("operator", "dtype"),
+    [
+        *(("CONV_2D", dtype) for dtype in BIAS),
+        *(("FULLY_CONNECTED", dtype) for dtype in BIAS),
+        ("DEPTHWISE_CONV_2D", "int8"),
+    ],
+)
+def test_bits(operator: str, dtype: str, tmp_path: Path) -> None:
+    path = tmp_path / "layer.tflite"
+    path.write_bytes(layer(operator, dtype))
+    model = qlower.load(path)
+    function = qlower.jit(model)
+    for seed in range(3):
+        (x,) = random_inputs([(model.inputs[0].shape, dtype)], seed)
+        (expected,) = run_litert(path.read_bytes(), [x])
+        for found in (function(x), qlower.interpret(model, x, at="qnn")):
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32"])
+def test_refusals(dtype: str, tmp_path: Path) -> None:
+    """LiteRT refuses float32, and reads the packed bytes for int16."""
+    path = tmp_path / "layer.tflite"
+    path.write_bytes(layer("DEPTHWISE_CONV_2D", dtype))
+    with pytest.raises(QlowerError, match="tensor 1 'w': type INT4 is not supported"):
+        qlower.load(path)
