@@ -1,10 +1,11 @@
-"""Rebuild the model of the question and write it to asked.mlir. Needs PyTorch.
+"""Rebuild the model of the question: asked.onnx, as PyTorch exports it, and asked.mlir.
 
     python examples/fbgemm-overflow/record.py
 
 The question's script has a seed, so that its weights, calibration and outputs are
 reproducible: a linear layer of 10 by 10 without bias, observers `MinMaxObserver` for
-activations (quint8) and weights (qint8), engine fbgemm.
+activations (quint8) and weights (qint8), engine fbgemm. Needs PyTorch and the package
+onnx.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from qlower.model.build import constant, make_module, quantized
 from qlower.model.printing import exact_module
 
 MODEL = Path(__file__).with_name("asked.mlir")
+EXPORTED = Path(__file__).with_name("asked.onnx")
+OPSET = 13
 SEED = 100
 SIZE = 10
 ROWS = 800
@@ -69,5 +72,21 @@ def record() -> qlower.Model:
     return qlower.Model(make_module([TensorType(f32, shape)], body))
 
 
+def export() -> None:
+    """The model as a file that other systems read."""
+    torch: Any = import_module("torch")
+    inputs = torch.zeros((ROWS, SIZE))
+    names = {"input_names": ["x"], "output_names": ["y"]}
+    torch.onnx.export(
+        quantize_with_torch(),
+        inputs,
+        str(EXPORTED),
+        opset_version=OPSET,
+        dynamo=False,
+        **names,
+    )
+
+
 if __name__ == "__main__":
+    export()
     MODEL.write_text(exact_module(record().module))

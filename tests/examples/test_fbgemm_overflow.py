@@ -57,6 +57,17 @@ def test_the_model_of_the_question(overflow: Any):
     np.testing.assert_array_equal(run(overflow.asked_inputs()), saturating)
 
 
+def test_the_exported_model_is_the_same(overflow: Any):
+    """PyTorch's file has casts, and zero points that nodes compute."""
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    exported = qlower.load(
+        FOLDER / "asked.onnx", outputs=["/1/QuantizeLinear_output_0"]
+    )
+    for contract in (overflow.EXACT, overflow.SATURATING):
+        found = qlower.jit(exported, contract=contract)(overflow.asked_inputs())
+        np.testing.assert_array_equal(found, overflow.asked_outputs(contract))
+
+
 def test_native_code_and_interpreter_agree(overflow: Any):
     model, rows = overflow.ramp(255)
     native = qlower.jit(model, contract=overflow.SATURATING)(rows)

@@ -252,3 +252,12 @@ def test_orders_that_are_not_known(tmp_path: Path) -> None:
     build.returned(build.node("AveragePool", [build.value(1, 1, 5, 5)], **window))
     with pytest.raises(QlowerError, match="ceil_mode with count_include_pad"):
         qlower.load(build.save(tmp_path / "model.onnx"), qdq=AS_WRITTEN)
+    build = Layers()
+    x = build.value(4)
+    whole = build.node("Erf", [build.node("Div", [x, build.constant(1.4142135)])])
+    whole = build.node("Add", [whole, build.constant(1.0)])
+    build.returned(build.node("Mul", [x, whole]))
+    path = build.save(tmp_path / "model.onnx")
+    with pytest.raises(QlowerError, match="may make a Gelu of it"):
+        qlower.load(path)
+    build.check(tmp_path)

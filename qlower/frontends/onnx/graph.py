@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,23 @@ TYPE_NAMES: Mapping[str, str] = {
     "bool": "BOOL",
 }
 
+
+DTYPES_BY_NAME: Mapping[str, str] = {name: dtype for dtype, name in TYPE_NAMES.items()}
+
+TYPES_BY_NUMBER: Mapping[int, str] = {
+    1: "FLOAT",
+    2: "UINT8",
+    3: "INT8",
+    4: "UINT16",
+    5: "INT16",
+    6: "INT32",
+    7: "INT64",
+    9: "BOOL",
+}
+"""Types by the numbers of ONNX."""
+
+MOST_FOLDED = 1 << 12
+"""Elements of a constant that is computed."""
 
 STORED_BY_NUMBER: Mapping[int, str] = {
     0: "UINT8",
@@ -271,17 +289,32 @@ class Graph:
 
 
 def hoist_constants(graph: Graph, nodes: Iterable[Node]) -> None:
-    """Make constants of Constant nodes, which have their value as an attribute."""
+    """Make constants of Constant nodes, which have their value as an attribute, and of
+    what fills or casts constants, as exporters write zero points."""
     for node in nodes:
-        if node.kind != "Constant" or node.domain or len(node.outputs) != 1:
+        if node.domain or len(node.outputs) != 1:
             continue
-        constant = _constant_of(node)
+        constant = _constant_of(graph, node)
         if constant is not None:
             graph.remove(node)
             graph.constants.setdefault(node.outputs[0], constant)
 
 
-def _constant_of(node: Node) -> Constant | None:
+def _constant_of(graph: Graph, node: Node) -> Constant | None:
+    match node.kind:
+        case "Constant":
+            return _given(node)
+        case "ConstantOfShape" | "Cast":
+            source = graph.array(node.inputs[0]) if len(node.inputs) == 1 else None
+            if source is None or source.size > MOST_FOLDED:
+                return None
+            make = _cast if node.kind == "Cast" else _filled
+            return make(node, source)
+        case _:
+            return None
+
+
+def _given(node: Node) -> Constant | None:
     for name, value in node.attributes.items():
         match name, value:
             case "value", Constant():
@@ -294,3 +327,30 @@ def _constant_of(node: Node) -> Constant | None:
                 continue
         return Constant(TYPE_NAMES[array.dtype.name], array.shape, array)
     return None
+
+
+def _filled(node: Node, shape: Array) -> Constant | None:
+    value = node.attributes.get("value")
+    filler = value.array if isinstance(value, Constant) else np.zeros(1, np.float32)
+    if filler is None or filler.size != 1 or shape.dtype.kind != "i":
+        return None
+    sizes = [int(size) for size in shape.reshape(-1)]
+    count = math.prod(sizes)
+    if min(sizes, default=1) < 0 or len(sizes) > MOST_FOLDED or count > MOST_FOLDED:
+        return None
+    array = np.full(sizes, filler.reshape(-1)[0], filler.dtype)
+    name = TYPE_NAMES.get(array.dtype.name)
+    return None if name is None else Constant(name, array.shape, array)
+
+
+def _cast(node: Node, source: Array) -> Constant | None:
+    """Of integers, or of whole numbers that the other type has."""
+    number = node.attributes.get("to")
+    name = TYPES_BY_NUMBER.get(number) if isinstance(number, int) else None
+    if name is None or source.dtype.kind not in "iufb":
+        return None
+    with np.errstate(all="ignore"):
+        array = source.astype(DTYPES_BY_NAME[name])
+    if not np.array_equal(array, source):
+        return None
+    return Constant(name, array.shape, array)

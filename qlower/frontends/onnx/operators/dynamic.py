@@ -28,7 +28,7 @@ from ...orders import identity
 from ...values import Value
 from ..context import STORED_TYPES, NodeContext
 from ..entry import Entry
-from ..graph import MICROSOFT
+from ..graph import MICROSOFT, TYPES_BY_NUMBER
 from ..window import Window, as_image, define_image, from_image, image_step
 from .contraction import convolution, filter_count, filters_of
 from .real import elementwise, number, real_operand
@@ -116,9 +116,15 @@ def _codes_of(emit: Emitter, value: Value, step: tuple[Value, Value]) -> Value:
 
 
 def import_cast(node: NodeContext) -> None:
-    """Of INT32 to the nearest FLOAT, of FLOAT to UINT8 toward zero."""
+    """Of INT32 to the nearest FLOAT, of FLOAT to UINT8 toward zero; of stored values to
+    their own type."""
     value = node.value(0)
     element, target = value.element, node.integer("to", None)
+    if isinstance(element, QuantizedType) and not value.is_real:
+        name = TYPES_BY_NUMBER.get(target)
+        if name in STORED_TYPES and STORED_TYPES[name] == element.signed:
+            node.define(value)
+            return
     if target == FLOAT and element == i32:
         node.define(elementwise(node, [value], _from_integer))
     elif target == FLOAT and value.is_real:

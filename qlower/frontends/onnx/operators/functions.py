@@ -30,6 +30,7 @@ from xdsl.ir import SSAValue
 from qlower.dialects.fixed import ConvertOp, RoundingMode
 from qlower.model.nests import Nest, scalar_constant
 
+from ...import_options import AS_WRITTEN
 from ..context import NodeContext
 from ..entry import Entry
 from .real import elementwise, number, real_operand
@@ -169,7 +170,21 @@ def _import(node: NodeContext, function: Callable[[Nest, SSAValue], SSAValue]) -
     node.define(elementwise(node, [real_operand(node, 0)], body))
 
 
+def import_erf(node: NodeContext) -> None:
+    """Not as a part of what ONNX Runtime fuses to one operator (gelu_fusion.cc)."""
+    source = node.graph.producer(node.name(0))
+    users = [user.kind for user in node.graph.users(node.result())]
+    is_fused = source is not None and source.kind == "Div" and users == ["Add"]
+    if is_fused and node.importer.qdq != AS_WRITTEN:
+        raise node.error(
+            "ONNX Runtime may make a Gelu of it, which rounds in another order",
+            help="--qdq as-written reads the model so, or quantize what it gives",
+        )
+    _import(node, erf)
+
+
 IMPORTERS = {
-    ("", kind): Entry(partial(_import, function=function), (1, 1))
-    for kind, function in (("Erf", erf), ("Exp", exponential), ("Tanh", tanh))
+    ("", "Erf"): Entry(import_erf, (1, 1)),
+    ("", "Exp"): Entry(partial(_import, function=exponential), (1, 1)),
+    ("", "Tanh"): Entry(partial(_import, function=tanh), (1, 1)),
 }
