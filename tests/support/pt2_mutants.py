@@ -53,7 +53,7 @@ def _changed(text: bytes, choice: random.Random) -> bytes:
     holder = choice.choice(holders)
     if isinstance(holder, list):
         _change_list(holder, choice)
-    elif isinstance(holder, dict):
+    else:
         key = choice.choice([*holder])
         turn = choice.random()
         if turn < 0.15:

@@ -18,7 +18,7 @@ from ..onnx.graph import Graph
 from ..onnx.importer import Framework, Reading, build_module
 from ..onnx.simplifying import remove_identities
 from ..pt2.translating import Translator
-from .calls import TABLE
+from .calls import TABLE, real_mean
 from .modules import GraphModule, TorchTensor, read_module
 from .operators import IMPORTERS
 
@@ -53,7 +53,8 @@ def import_fx(
     framework = Framework(
         IMPORTERS, read, "the module isn't quantized: torch.ao's convert_fx does that"
     )
-    model = Translator(read_module(module, examples), TABLE).model()
+    table = TABLE if engine == "qnnpack" else {**TABLE, "quantized.mean": real_mean}
+    model = Translator(read_module(module, examples), table).model()
     return build_module(model, options, framework)
 
 

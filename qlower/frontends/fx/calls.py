@@ -124,6 +124,19 @@ def _mean(site: CallSite) -> None:
     site.add("Mean", operands, attributes, domain=TORCH)
 
 
+def real_mean(site: CallSite) -> None:
+    """All engines but qnnpack dequantize, and quantize the mean."""
+    name = site.call.results[0]
+    real, mean = f"{name}/real", f"{name}/mean"
+    attributes = {
+        "axes": site.integers("dim", ()),
+        "keepdims": site.integer("keepdim", 0),
+    }
+    site.add(DEQUANTIZE, _operand(site, "self"), results=[real])
+    site.add("Mean", [real], attributes, domain=TORCH, results=[mean])
+    site.add(QUANTIZE, [mean, *_step(site)])
+
+
 TABLE: Mapping[str, Translate] = {
     **ATEN,
     "quantized.quantize_per_tensor": _quantize,

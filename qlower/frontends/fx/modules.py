@@ -213,11 +213,16 @@ class _Reader:
 
     def is_computed(self, node: FxNode) -> bool:
         """Whether the node gives tensors of the model, and no number or parameter."""
-        value = self.values[node.name]
-        return node.op != "get_attr" and (
-            hasattr(value, "is_quantized")
-            or (isinstance(value, tuple | list) and hasattr(value[0], "is_quantized"))
+        return node.op != "get_attr" and all(
+            hasattr(value, "is_quantized") for value in self.parts(node)
         )
+
+    def parts(self, node: FxNode) -> Sequence[object]:
+        """What a node gives, of several values each."""
+        value = self.values[node.name]
+        if isinstance(value, tuple | list):
+            return cast(Sequence[object], value)
+        return [value]
 
     def call(self, node: FxNode) -> Call:
         if node.op == "call_module":
@@ -293,7 +298,7 @@ class _Reader:
         is_stored = any(getattr(one, "is_quantized", False) for one in (value, *taken))
         results = (node.name,)
         if isinstance(value, tuple | list):
-            results = tuple(f"{node.name}.{at}" for at in range(len(value)))
+            results = tuple(f"{node.name}.{at}" for at in range(len(self.parts(node))))
         target = TARGETS.get(name, f"aten.{name}.default")
         if is_stored and (name in STORED or "weight" in arguments):
             target = f"quantized.{name}"
@@ -364,15 +369,16 @@ def _array(tensor: TorchTensor) -> Array:
 
 def _run(module: GraphModule, examples: Sequence[TorchTensor]) -> dict[str, object]:
     """The value of each node of the graph for these examples."""
-    interpreter = import_module("torch.fx").Interpreter
-    no_grad = import_module("torch").no_grad
+    torch = import_module("torch")
+    interpreter = import_module("torch.fx").Interpreter(module)
     values: dict[str, object] = {}
+    run_node: Callable[[FxNode], object] = interpreter.run_node
 
-    class Recorder(interpreter):  # type: ignore[misc]
-        def run_node(self, n: FxNode) -> object:
-            values[n.name] = super().run_node(n)
-            return values[n.name]
+    def record(node: FxNode) -> object:
+        values[node.name] = run_node(node)
+        return values[node.name]
 
-    with no_grad():
-        Recorder(module).run(*examples)
+    interpreter.run_node = record
+    with torch.no_grad():
+        interpreter.run(*examples)
     return values

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..onnx.context import STORED_TYPES
 from ..onnx.graph import DEQUANTIZE, QUANTIZE
+from ..onnx.schema import AttributeValue
 from .reader import TYPES
 from .translating import TORCH, CallSite, Translate
 
@@ -30,7 +31,7 @@ def _conversion(site: CallSite, *, kind: str, per_channel: bool) -> None:
             f"values in [{low}, {high}] are not supported; expected all of"
             f" [{limits.min}, {limits.max}] (reduce_range=False)"
         )
-    attributes = {}
+    attributes: dict[str, AttributeValue] = {}
     if per_channel:
         scales, given = site.given_array("scales"), site.given_array("zero_points")
         points = given.astype(np.int64)
@@ -83,7 +84,9 @@ def _bounded(
     names: tuple[str, str] | None = None,
     default: tuple[float, float] | None = None,
 ) -> None:
-    limits = dict(zip(("min", "max"), default or (), strict=False))
+    limits: dict[str, AttributeValue] = {}
+    if default is not None:
+        limits = {"min": default[0], "max": default[1]}
     for key, name in zip(("min", "max"), names or (), strict=False):
         if site.argument(name) is not None:
             limits[key] = site.real(name)
@@ -151,7 +154,7 @@ def _concat(site: CallSite) -> None:
 
 def _split(site: CallSite, *, name: str) -> None:
     """Into parts of equal size, the last one smaller, or of the given sizes."""
-    attributes = {"axis": site.integer("dim", 0)}
+    attributes: dict[str, AttributeValue] = {"axis": site.integer("dim", 0)}
     value = site.tensor("self")
     if name == "split_sizes":
         attributes["split"] = site.integers(name)

@@ -58,12 +58,12 @@ class CallSite(Site):
         value = self.argument(name)
         if not isinstance(value, tuple):
             raise self._bad(name, "a list of tensors")
-        return [self.translator.current(item.name) for item in value if self._is(item)]
-
-    def _is(self, item: object) -> bool:
-        if not isinstance(item, Tensor):
-            raise self.error("a list with something that is no tensor")
-        return True
+        found: list[str] = []
+        for item in value:
+            if not isinstance(item, Tensor):
+                raise self._bad(name, "a list of tensors")
+            found.append(self.translator.current(item.name))
+        return found
 
     def integer(self, name: str, default: int | None = None) -> int:
         value = self.call.arguments.get(name, default)
