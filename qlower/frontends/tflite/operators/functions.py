@@ -30,16 +30,19 @@ from .plain import (
 
 
 def _function(
-    name: str, real: Unary, plain: tuple[str, ...] = REAL
+    name: str,
+    real: Unary,
+    plain: tuple[str, ...] = REAL,
+    stored: tuple[str, ...] = ("INT8",),
 ) -> Callable[[OperatorContext], None]:
-    """A function of quantized values, or of plain ones of some types."""
+    """A function of quantized values, or of plain ones, of some types each."""
 
     def build(op: OperatorContext) -> None:
         if is_plain(op):
             check_type(op, plain)
             map_one(op, real)
             return
-        _check_kernel(op, ("INT8",))
+        _check_kernel(op, stored)
         type = op.quantized_result_type(op.shape(0))
         op.finish(qnn.FunctionOp(op.quantized(0), type, function=name))
 
@@ -127,7 +130,7 @@ def import_l2_normalization(op: OperatorContext) -> None:
 IMPORTERS = {
     "ABS": Importer(_function("abs", Scalars.absolute, ("FLOAT32", "INT32")), (1, 1)),
     "RSQRT": Importer(_function("rsqrt", reciprocal_root), (1, 1)),
-    "EXP": Importer(_function("exp", Scalars.exp, ("INT8", "INT16")), (1, 1)),
+    "EXP": Importer(_function("exp", Scalars.exp, stored=("INT8", "INT16")), (1, 1)),
     "LOG": Importer(_function("log", Scalars.log), (1, 1)),
     "GELU": Importer(import_gelu, (1, 1), "GeluOptions"),
     "SQUARED_DIFFERENCE": Importer(import_squared_difference, (2, 2)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import f32
@@ -31,10 +32,15 @@ def import_real_resize_bilinear(op: OperatorContext, size: Sequence[int]) -> Non
     # the order of the kernel: the upper row and the lower one, left, then right
     for right in (0, 1):
         for lower in (0, 1):
-            places = [whole[0], rows[lower], columns[right], whole[1]]
+            places = [
+                whole[0],
+                rows.neighbours[lower],
+                columns.neighbours[right],
+                whole[1],
+            ]
             weighted: SSAValue = steps.nest.input(take(op, source, places), range(4))
             for axis, beyond, loop in ((rows, lower, 1), (columns, right, 2)):
-                share = steps.nest.constant(axis[2], f32, (loop,))
+                share = steps.nest.constant(axis.fractions, f32, (loop,))
                 if not beyond:
                     share = steps.subtract(one, share)
                 weighted = steps.multiply(weighted, share)
@@ -45,10 +51,16 @@ def import_real_resize_bilinear(op: OperatorContext, size: Sequence[int]) -> Non
     finish(op, steps.nest.build([total])[0])
 
 
-def _positions(
-    op: OperatorContext, size: int, wanted: int
-) -> tuple[list[int], list[int], Array]:
-    """The neighbours of each place along an axis, and how far it is from the first."""
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """The first and second neighbours of each place along an axis, and how far it is
+    from the first."""
+
+    neighbours: tuple[list[int], list[int]]
+    fractions: Array
+
+
+def _positions(op: OperatorContext, size: int, wanted: int) -> _Axis:
     places = np.arange(wanted, dtype=np.float32)
     if op.flag("align_corners") and wanted > 1:
         scale = np.float32(size - 1) / np.float32(wanted - 1)
@@ -61,7 +73,8 @@ def _positions(
         places = places * scale
     lower = np.maximum(np.floor(places), 0).astype(np.int64)
     upper = np.minimum(np.ceil(places), size - 1).astype(np.int64)
-    return lower.tolist(), upper.tolist(), places - lower.astype(np.float32)
+    fractions = places - lower.astype(np.float32)
+    return _Axis((lower.tolist(), upper.tolist()), fractions)
 
 
 def convolve_blocks(
