@@ -105,7 +105,9 @@ def name_ports(function: FuncOp) -> None:
     """Give arguments and results the names that the file has for them."""
     types = function.function_type
     entry = function.attributes.get(ENTRY)
-    given = entry.data if isinstance(entry, DictionaryAttr) else {}
+    given: Mapping[str, Attribute] = {}
+    if isinstance(entry, DictionaryAttr):
+        given = entry.data
     function.arg_attrs = _named(
         function.arg_attrs, _listed(given, "inputs"), len(types.inputs)
     )

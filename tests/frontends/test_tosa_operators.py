@@ -48,6 +48,7 @@ def draw(
         return choice.integers(0, 2, shape).astype(np.bool_)
     if name in ("places", "rows"):
         return choice.integers(0, 32 if name == "places" else 5, shape).astype(np.int32)
-    size = choice.integers(1, np.iinfo(dtype).bits - 1)
+    # Sums of three have to fit.
+    size = choice.integers(1, np.iinfo(dtype).bits - 2)
     drawn = choice.integers(-(1 << size), 1 << size, shape).astype(dtype)
     return np.where(drawn == 0, 1, drawn) if name == "divisor" else drawn

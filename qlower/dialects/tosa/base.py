@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     TensorType,
     UnitAttr,
@@ -342,7 +343,9 @@ def known_integers(name: str, value: SSAValue) -> tuple[int, ...]:
 
 def sizes(array: DenseArrayBase) -> tuple[int, ...]:
     """The integers of a property."""
-    return tuple(cast(Sequence[int], array.get_values()))
+    if not isa(array, DenseArrayBase[IntegerType]):
+        raise VerifyException(f"{array} is not a list of integers")
+    return array.get_values()
 
 
 def check_rank(name: str, value: SSAValue, rank: int) -> Shape:

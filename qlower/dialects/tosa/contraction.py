@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, TensorType, TypeAttribute
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, TensorType
+from xdsl.ir import TypeAttribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType, TypeAttribute
+from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.dialects.tosa import NanMode, NanModeAttr
+from xdsl.ir import TypeAttribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.dialects import tosa
 from qlower.dialects.tosa.base import sizes
-from qlower.dialects.types import element_type, shape_of
+from qlower.dialects.types import shape_of
 from qlower.model.nests import Index, Nest, scalar_constant
 from qlower.transforms.lower_qnn.contraction import multiply_accumulate
 from qlower.transforms.lower_qnn.window import tap_indices
-from qlower.transforms.lower_tosa.lowering import Lowering, known_number
+from qlower.transforms.lower_tosa.lowering import Lowering, integer_type, known_number
 from qlower.transforms.tensors import pad
 
 
@@ -64,7 +65,7 @@ def _convolve(
         zero_point,
     )
     row, column = tap_indices(sizes(op.stride), sizes(op.dilation), taps[0], taps[1])
-    sums = op.acc_type
+    sums = integer_type(op.acc_type)
     x = _centred(nest, image, (0, row, column, channel), zero_point, sums)
     weight_zero_point = known_number("weight_zp", op.weight_zp)
     w = _centred(nest, weight, weight_indices, weight_zero_point, sums)
@@ -85,7 +86,7 @@ def lower_matmul(lowering: Lowering, op: tosa.MatMulOp) -> SSAValue:
     """Loops (batch, m, n | k)."""
     depth = shape_of(op.a)[2]
     nest = Nest(lowering.emit, (*shape_of(op.output), depth), reductions=1)
-    sums = element_type(op.output.type)
+    sums = integer_type(op.output.type)
     a_zp, b_zp = known_number("a_zp", op.a_zp), known_number("b_zp", op.b_zp)
     a = _centred(nest, lowering.value(op.a), (0, 1, 3), a_zp, sums)
     b = _centred(nest, lowering.value(op.b), (0, 3, 2), b_zp, sums)
@@ -99,7 +100,7 @@ def _centred(
     tensor: SSAValue,
     indices: Sequence[Index],
     zero_point: int,
-    type: Attribute,
+    type: IntegerType,
 ) -> SSAValue:
     """An element as a number of the sums' type, less its zero point."""
     wide = nest.add(arith.ExtSIOp(nest.input(tensor, indices), type)).result

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import AnyFloat, IntegerType, i1, i32, i64
+from xdsl.dialects.builtin import AnyFloat, i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects import fixed, tosa
@@ -14,7 +14,7 @@ from qlower.dialects.fixed import RoundingMode
 from qlower.dialects.tosa.base import constant_integers
 from qlower.dialects.types import element_type, shape_of
 from qlower.model.nests import Nest, broadcast_indices, scalar_constant
-from qlower.transforms.lower_tosa.lowering import Lowering, known_number
+from qlower.transforms.lower_tosa.lowering import Lowering, integer_type, known_number
 from qlower.transforms.lower_tosa.rescale import narrow, widen
 
 Compute: TypeAlias = Callable[[Nest, Any, list[SSAValue]], SSAValue]
@@ -103,10 +103,10 @@ def _shift(nest: Nest, op: tosa.ShiftOp, elements: list[SSAValue]) -> SSAValue:
     """A shift by a number of places that there are; others, which TOSA calls
     unpredictable, are brought into the range."""
     x, places = elements
-    assert isinstance(x.type, IntegerType)
+    type = integer_type(x.type)
     if constant_integers(op.input2) is None:
-        none = nest.add(scalar_constant(0, x.type)).result
-        most = nest.add(scalar_constant(x.type.bitwidth - 1, x.type)).result
+        none = nest.add(scalar_constant(0, type)).result
+        most = nest.add(scalar_constant(type.bitwidth - 1, type)).result
         places = nest.add(arith.MaxSIOp(places, none)).result
         places = nest.add(arith.MinSIOp(places, most)).result
     match op:
@@ -138,13 +138,12 @@ def _divide(nest: Nest, op: tosa.IntDivOp, elements: list[SSAValue]) -> SSAValue
 def _cast(nest: Nest, op: tosa.CastOp, elements: list[SSAValue]) -> SSAValue:
     """Low bits, or the sign repeated; floats half to even, saturated."""
     (x,) = elements
-    source, target = x.type, element_type(op.output.type)
-    if isinstance(source, AnyFloat):
-        return nest.add(fixed.ConvertOp(x, target, RoundingMode.HALF_EVEN)).result
-    if isinstance(target, AnyFloat):
-        return nest.add(arith.SIToFPOp(x, target)).result
-    assert isinstance(source, IntegerType)
-    assert isinstance(target, IntegerType)
+    result = element_type(op.output.type)
+    if isinstance(x.type, AnyFloat):
+        return nest.add(fixed.ConvertOp(x, result, RoundingMode.HALF_EVEN)).result
+    if isinstance(result, AnyFloat):
+        return nest.add(arith.SIToFPOp(x, result)).result
+    source, target = integer_type(x.type), integer_type(result)
     if target == i1:
         zero = nest.add(scalar_constant(0, source)).result
         return nest.add(arith.CmpiOp(x, zero, "ne")).result

@@ -29,6 +29,13 @@ def signless(type: Attribute) -> Attribute:
     return type
 
 
+def integer_type(type: Attribute) -> IntegerType:
+    """A tensor's element type, or a scalar type, that is known to be of integers."""
+    element = element_type(type)
+    assert isa(element, IntegerType)
+    return element
+
+
 def is_unsigned(value: SSAValue) -> bool:
     """Whether a tensor's type says that its integers have no sign."""
     return str(element_type(value.type)).startswith("u")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IndexType, IntegerType, TensorType, i32
+from xdsl.dialects.builtin import IndexType, TensorType, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
@@ -14,7 +14,7 @@ from qlower.dialects.tosa.base import sizes
 from qlower.dialects.types import element_type, shape_of
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, scalar_constant, to_index
-from qlower.transforms.lower_tosa.lowering import Lowering
+from qlower.transforms.lower_tosa.lowering import Lowering, integer_type
 from qlower.transforms.lower_tosa.rescale import widen
 from qlower.transforms.tensors import pad
 
@@ -96,7 +96,8 @@ def lower_reverse(lowering: Lowering, op: tosa.ReverseOp) -> SSAValue:
     """Element i of the axis is the one that is as far from its end."""
     shape, axis = shape_of(op.output), op.axis.value.data
     nest = Nest(lowering.emit, shape)
-    indices = [nest.add(IndexOp(loop)).result for loop in range(len(shape))]
+    indices: list[SSAValue] = []
+    indices += [nest.add(IndexOp(loop)).result for loop in range(len(shape))]
     last = nest.add(scalar_constant(shape[axis] - 1, IndexType())).result
     indices[axis] = nest.add(arith.SubiOp(last, indices[axis])).result
     return nest.build([extract(nest, lowering.value(op.input1), indices)])[0]
@@ -137,8 +138,7 @@ def lower_resize(lowering: Lowering, op: tosa.ResizeOp) -> SSAValue:
             for below, above, rest, numerator in (rows, columns)
         ]
         return nest.build([pixel(nearest[0], nearest[1])])[0]
-    result_type = element_type(op.output.type)
-    assert isinstance(result_type, IntegerType)
+    result_type = integer_type(op.output.type)
     total: SSAValue | None = None
     for row, row_weight in ((rows[0], rows[3] - rows[2]), (rows[1], rows[2])):
         for column, column_weight in (

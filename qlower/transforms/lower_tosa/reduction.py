@@ -17,7 +17,7 @@ from qlower.transforms.lower_tosa.lowering import Lowering
 
 COMBINE: Mapping[
     type[tosa.ReductionOp],
-    tuple[type[Operation], Callable[[Attribute], int]],
+    tuple[Callable[[SSAValue, SSAValue], Operation], Callable[[Attribute], int]],
 ] = {
     tosa.ReduceSumOp: (arith.AddiOp, lambda type: 0),
     tosa.ReduceMaxOp: (
@@ -37,10 +37,10 @@ COMBINE: Mapping[
 def lower_reduction(lowering: Lowering, op: tosa.ReductionOp) -> SSAValue:
     """Loops (kept... | axis)."""
     combine, neutral = COMBINE[type(op)]
-    type_ = element_type(op.output.type)
+    element = element_type(op.output.type)
     nest, indices, kept = _loops(lowering, op)
     value = nest.input(lowering.value(op.input), indices)
-    init = lowering.emit.filled(kept, type_, neutral(type_))
+    init = lowering.emit.filled(kept, element, neutral(element))
 
     def step(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
         return nest.add(combine(accumulators[0], value)).results

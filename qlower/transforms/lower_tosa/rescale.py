@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, IndexType, i8, i32, i64
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, i8, i32, i64
 from xdsl.dialects.tosa import RoundingMode
 from xdsl.ir import Attribute, SSAValue
 
@@ -120,7 +120,7 @@ def _entry(nest: Nest, table: SSAValue, index: SSAValue, offset: int) -> SSAValu
 
 
 def widen(
-    nest: Nest, value: SSAValue, type: Attribute, *, unsigned: bool = False
+    nest: Nest, value: SSAValue, type: IntegerType, *, unsigned: bool = False
 ) -> SSAValue:
     """An integer as one of a wider type, by the sign that it has."""
     if value.type == type:
