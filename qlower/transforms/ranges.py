@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    Signedness,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -87,8 +88,12 @@ def _constant_range(
     element = attribute.type.element_type
     if not isinstance(element, IntegerType | IndexType) or len(attribute) == 0:
         return None
-    values = element.unpack(attribute.data.data, len(attribute))
-    return _within(min(values), max(values), element)
+    width = element.bitwidth if isinstance(element, IntegerType) else 0
+    if width in (8, 16, 32, 64) and element != IntegerType(width, Signedness.UNSIGNED):
+        values = np.frombuffer(attribute.data.data, f"<i{width // 8}")
+        return _within(int(values.min()), int(values.max()), element)
+    numbers = element.unpack(attribute.data.data, len(attribute))
+    return _within(min(numbers), max(numbers), element)
 
 
 def _number(attribute: IntegerAttr) -> Range | None:
