@@ -24,6 +24,7 @@ from qlower.cli.progress import clear_status, progress
 
 if TYPE_CHECKING:
     from qlower.verification.fits import Fits
+    from qlower.verification.group_table import Groups
     from qlower.verification.native.verdict import Native
     from qlower.verification.verdict import Equality
 
@@ -32,6 +33,7 @@ EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
   qlower verify model.tflite --native
   qlower verify model.tflite --native --cpu x86-64-v3,x86-64-v4 -o verdict.json
   qlower verify model.tflite --native --target aarch64-linux-gnu
+  qlower verify model.tflite --groups
   qlower verify model.tflite --accumulator-bits 24 --contract pytorch-fbgemm-avx2
   qlower verify model.tflite --check verdict.json
 
@@ -43,6 +45,8 @@ EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
 --native runs the machine code of each layer on every sum of every channel, or every
 byte or pair of bytes, and compares with the contract. By default it does so for all
 levels of this machine; code for another one runs under emulation.
+
+--groups does what --equal does for all pairs of contracts, and tells which are equal.
 
 --accumulator-bits tells of each contraction the width that its sums need.
 
@@ -67,6 +71,11 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         action="store_true",
         help="machine code and contract, for the levels of --cpu (default: all that "
         "this machine has, and itself)",
+    )
+    parser.add_argument(
+        "--groups",
+        action="store_true",
+        help="all contracts, by which are the same in each layer",
     )
     parser.add_argument(
         "--accumulator-bits",
@@ -122,9 +131,9 @@ def run(options: argparse.Namespace) -> int:
 
     bits = options.accumulator_bits
     asked = [one is not None for one in (options.equal, bits, options.check)]
-    if sum([*asked, options.native]) != 1:
+    if sum([*asked, options.native, options.groups]) != 1:
         raise UsageError(
-            "say one thing that is to be verified: --equal A B, --native, "
+            "say one thing that is to be verified: --equal A B, --native, --groups, "
             "--accumulator-bits N or --check FILE"
         )
     if bits is not None and not 2 <= bits <= 63:
@@ -165,10 +174,12 @@ def _check(options: argparse.Namespace) -> int:
     return ExitCode.FOUND if found.faults else 0
 
 
-def _decide(options: argparse.Namespace) -> Equality | Fits | Native:
+def _decide(options: argparse.Namespace) -> Equality | Fits | Groups | Native:
     from qlower.verification.verify import verify
 
     layers = layer_contracts(options.layer_contract)
+    if options.groups:
+        return verify(given_model(options), groups=True, progress=progress)
     if options.native:
         return verify(
             given_model(options),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -19,6 +19,7 @@ from qlower.frontends.load import ModelOrPath, as_model
 from qlower.report.table import counted
 from qlower.verification.equal import equal
 from qlower.verification.fits import Order, fits
+from qlower.verification.groups import groups
 from qlower.verification.native.verdict import Level
 from qlower.verification.native.verify import native
 from qlower.verification.verdict import unpack
@@ -60,6 +61,8 @@ def check(
         loaded = as_model(model)
         if record["question"] == "fits":
             return _check_fits(record, loaded)
+        if record["question"] == "groups":
+            return _check_groups(record, loaded, sample, progress)
         if record["question"] == "native":
             return _check_native(record, loaded, sample, progress)
         return _check_equal(record, loaded, sample, progress)
@@ -75,9 +78,7 @@ def _check_equal(
     a, b = str(record["a"]), str(record["b"])
     both, second = cast(Sequence[Mapping[str, str]], record["layer_contracts"])
     rows = {str(row["layer"]): row for row in cast(Sequence[Record], record["layers"])}
-    names = list(rows)
-    if sample is not None and sample < len(names):
-        names = np.random.default_rng().choice(names, sample, replace=False).tolist()
+    names = _some(list(rows), sample)
     found = equal(
         a,
         b,
@@ -114,14 +115,37 @@ def _check_equal(
     return Check(len(found.layers), examples, faults)
 
 
+def _check_groups(
+    record: Record, model: ModelOrPath, sample: int | None, progress: Progress
+) -> Check:
+    """All pairs of contracts are decided anew."""
+    rows = {str(row["layer"]): row for row in cast(Sequence[Record], record["layers"])}
+    names = _some(list(rows), sample)
+    contracts = cast(Sequence[str], record["contracts"])
+    found = groups(model, contracts, only=names, progress=progress)
+    faults = list(_other_hashes(record, found.hashes))
+    again = {row.layer: json.loads(json.dumps(asdict(row))) for row in found.layers}
+    faults += [
+        f"{name}: not the groups that the file says"
+        for name in names
+        if again.get(name) != rows[name]
+    ]
+    return Check(len(found.layers), 0, faults)
+
+
+def _some(names: Sequence[str], sample: int | None) -> list[str]:
+    """All names, or so many, drawn."""
+    if sample is None or sample >= len(names):
+        return list(names)
+    return np.random.default_rng().choice(names, sample, replace=False).tolist()
+
+
 def _check_native(
     record: Record, model: ModelOrPath, sample: int | None, progress: Progress
 ) -> Check:
     """Machine code is made and looked at anew, for the levels of the file."""
     rows = cast(Sequence[Record], record["layers"])
-    names = list(dict.fromkeys(str(row["layer"]) for row in rows))
-    if sample is not None and sample < len(names):
-        names = np.random.default_rng().choice(names, sample, replace=False).tolist()
+    names = _some(list(dict.fromkeys(str(row["layer"]) for row in rows)), sample)
     targets = cast(Mapping[str, Mapping[str, str]], record["levels"])
     levels = {level: Level(**target).resolved for level, target in targets.items()}
     found = native(

@@ -62,7 +62,7 @@ def equal(
     check_takes_contract(first.module, a)
     second = Compilation(first, b, layer_contracts=dict(b_layer_contracts or {})).model
     sides = Computed(a, first, a), Computed(b, second, b)
-    work = _Equality(sides, first)
+    work = LayerEquality(sides, first)
     operations = [
         op for op in layers(first.module) if only is None or layer_name(op) in only
     ]
@@ -76,23 +76,24 @@ def equal(
     return Equality(a, b, verdicts, hashes_of(first, second, a, b), by_layer)
 
 
+def layer_inputs(model: Model, layer: str) -> dict[str, TensorSpec]:
+    """What a layer reads, inputs and other layers, in its order."""
+    module, sources, _ = detach_layers(model.module, [layer])
+    return dict(zip(sources, signature_of(module).inputs, strict=True))
+
+
 @dataclass(frozen=True)
-class _Equality:
+class LayerEquality:
     """The work on two sides of a model."""
 
     sides: tuple[Computed, Computed]
     model: Model
 
-    def _specs(self, layer: str) -> dict[str, TensorSpec]:
-        """What a layer reads, inputs and other layers, in its order."""
-        module, sources, _ = detach_layers(self.model.module, [layer])
-        return dict(zip(sources, signature_of(module).inputs, strict=True))
-
     def layer(self, name: str) -> LayerVerdict:
         """The verdict of one layer."""
         values: dict[str, Array] = {
             source: np.zeros(spec.shape, spec.numpy_dtype)
-            for source, spec in self._specs(name).items()
+            for source, spec in layer_inputs(self.model, name).items()
         }
         (op,) = (op for op in layers(self.model.module) if layer_name(op) == name)
         verdict = LayerVerdict(name, op.name.removeprefix("qnn."), "equal", "")
@@ -173,7 +174,7 @@ class _Equality:
         """Operands by the names of what the layer reads."""
         name = layer_name(run.op)
         assert name is not None
-        specs = list(self._specs(name).items())
+        specs = list(layer_inputs(self.model, name).items())
         found: dict[str, Array] = {}
         for value, array in operands.items():
             if isinstance(value, BlockArgument):
@@ -198,7 +199,7 @@ class _Equality:
 
     def _drawn(self, verdict: LayerVerdict, values: Values, why: str) -> LayerVerdict:
         """Look for a counterexample among drawn inputs; undecided without one."""
-        specs = self._specs(verdict.layer)
+        specs = layer_inputs(self.model, verdict.layer)
         elements = sum(array.size for array in values.values())
         for seed in range(max(_FEWEST, min(_MOST, _ELEMENTS // max(elements, 1)))):
             draw = np.random.default_rng(seed)

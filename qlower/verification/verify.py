@@ -10,6 +10,8 @@ from qlower.explain.diff import Progress, no_progress
 from qlower.frontends.load import ModelOrPath
 from qlower.verification.equal import equal as decide_equal
 from qlower.verification.fits import Fits, Order, fits
+from qlower.verification.group_table import Groups
+from qlower.verification.groups import groups as find_groups
 from qlower.verification.native.verdict import Native
 from qlower.verification.native.verify import native as verify_native
 from qlower.verification.verdict import Equality
@@ -41,6 +43,15 @@ def verify(
 def verify(
     model: ModelOrPath,
     *,
+    groups: Literal[True],
+    progress: Progress = no_progress,
+) -> Groups: ...
+
+
+@overload
+def verify(
+    model: ModelOrPath,
+    *,
     native: Literal[True],
     contract: str | None = None,
     target: str | None = None,
@@ -57,6 +68,7 @@ def verify(
     equal: tuple[str, str] | None = None,
     accumulator_bits: int = 32,
     native: bool = False,
+    groups: bool = False,
     contract: str | None = None,
     order: Order = "any",
     target: str | None = None,
@@ -65,16 +77,19 @@ def verify(
     layer_contracts: Mapping[str, str] | None = None,
     b_layer_contracts: Mapping[str, str] | None = None,
     progress: Progress = no_progress,
-) -> Equality | Fits | Native:
+) -> Equality | Fits | Groups | Native:
     """What holds for all inputs of a model's layers, or an input for which it doesn't.
 
     Whether the two contracts `equal` are the same in each layer; or, if `native`,
     whether machine code is the same as the contract, for all levels of this machine, or
-    those of `target`, `cpu` and `features`, as in `compile`; or whether no sum on the
-    way to an accumulator leaves `accumulator_bits`, with products added in `any` order
-    or in that of `memory`. `layer_contracts` is as in `lower`; `b_layer_contracts` are
-    for the second contract only.
+    those of `target`, `cpu` and `features`, as in `compile`; or which `groups` of all
+    contracts are the same; or whether no sum on the way to an accumulator leaves
+    `accumulator_bits`, with products added in `any` order or in that of `memory`.
+    `layer_contracts` is as in `lower`; `b_layer_contracts` are for the second contract
+    only.
     """
+    if groups:
+        return find_groups(model, progress=progress)
     if native:
         named = cpu or features
         return verify_native(

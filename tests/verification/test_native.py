@@ -20,9 +20,9 @@ from qlower.transforms.prove_epilogues.exceptions import Exceptions
 from qlower.transforms.prove_epilogues.lines import Lines
 from qlower.transforms.prove_epilogues.steps import Function, Steps
 from qlower.transforms.prove_epilogues.substitutes import Substitute, look_up
-from qlower.verification.native.pieces import Pieces
 from qlower.verification.native.verdict import Native
 from qlower.verification.native.verify import native
+from qlower.verification.pieces import Pieces
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DIGITS = EXAMPLES / "digits" / "digits.mlir"

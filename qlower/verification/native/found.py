@@ -22,10 +22,6 @@ SIGN = 128
 """The bit of a byte that may be stored flipped between functions (`match-signs`)."""
 
 
-class Unfit(Exception):
-    """Why a function of machine code can't be decided."""
-
-
 @dataclass(frozen=True)
 class Found:
     """What was decided: `numbers` looked at in `channels`, and the first difference."""

@@ -11,9 +11,10 @@ from qlower.codegen.targets.resolve import Target
 from qlower.dialects.kernel import NestOp
 from qlower.model.layers import layer_names
 from qlower.runtime.alone import alone
-from qlower.verification.native.found import PAIRS, Found, Given, Unfit, Wrong, flips
+from qlower.verification.native.found import PAIRS, Found, Given, Wrong, flips
 from qlower.verification.native.reference import References, Trial
 from qlower.verification.native.sweep import Bind
+from qlower.verification.sum_rule import Unfit
 
 
 def decide_bytes(

@@ -17,12 +17,14 @@ from qlower.dialects.kernel import NestOp
 from qlower.model.layers import layer_names
 from qlower.transforms.prove_epilogues.channels import accumulator_bounds
 from qlower.transforms.prove_epilogues.steps import Integers
-from qlower.verification.native.found import PAIRS, Found, Given, Unfit, Wrong, flips
-from qlower.verification.native.pieces import Pieces
-from qlower.verification.native.reference import CODES, References, SumRule
+from qlower.verification.native.found import PAIRS, Found, Given, Wrong, flips
+from qlower.verification.native.reference import CODES, References
 from qlower.verification.native.sums import by_channel, given_sums
 from qlower.verification.native.sweep import Bind, Code
 from qlower.verification.native.verdict import Difference
+from qlower.verification.pieces import Pieces
+from qlower.verification.questions import POOLS
+from qlower.verification.sum_rule import SumRule, Unfit
 
 _ELEMENTS = 1 << 17
 """Sums that a call is given: caches hold so many."""
@@ -41,7 +43,9 @@ def decide_sums(
     table = None if len(names) == 1 else references.table(names)
     if len(given.others) != (0 if table is None else table.ndim - 1):
         raise Unfit("it reads what the layers don't")
-    pieces, low, high = _own_sums(nest, rule, np.array(given.channels))
+    is_known = not isinstance(references.operations[names[0]], POOLS)
+    channels = np.array(given.channels)
+    pieces, low, high = _own_sums(nest, rule, channels, is_known=is_known)
     code = Code.of(given, target, bind)
     work = _Work(code, pieces, low, high, flips(nest.res[0]))
     if table is None:
@@ -52,25 +56,29 @@ def decide_sums(
 
 
 def _own_sums(
-    nest: NestOp, rule: SumRule, channels: Integers
+    nest: NestOp, rule: SumRule, channels: Integers, *, is_known: bool
 ) -> tuple[Pieces, Integers, Integers]:
-    """The rule for the nest's own sums, and their least and greatest, by column."""
-    pieces, low, high = rule.pieces.spread(channels), rule.low, rule.high
-    low, high = low[channels], high[channels]
+    """The rule for the nest's own sums, and their least and greatest, by column.
+
+    They are the rule's accumulators, if that `is_known`; else they may be more than its
+    sums, all by the same number.
+    """
+    columns = (rule.low, rule.high, rule.offset)
+    low, high, offset = (column[channels] for column in columns)
+    pieces = rule.pieces.spread(channels)
     bounds = accumulator_bounds(nest)
     if bounds is None:
-        if not rule.known:
+        if not is_known:
             raise Unfit("its sum isn't one of bytes")
-        return pieces, low, high
+        return pieces.moved(offset), low + offset, high + offset
     least, most = (by_channel(nest, bound) for bound in bounds)
-    if rule.known:
-        if np.any(least > low) or np.any(most < high):
+    if not is_known:
+        offset = least - low
+        if np.any(offset != offset[0]) or np.any(most - high != offset[0]):
             raise Unfit("its sum isn't that of the layer")
-        return pieces, low, high
-    offset = np.unique(np.concatenate([least - low, most - high]))
-    if len(offset) != 1:
+    elif np.any(least > low + offset) or np.any(most < high + offset):
         raise Unfit("its sum isn't that of the layer")
-    return pieces.moved(np.broadcast_to(offset, low.shape)), least, most
+    return pieces.moved(offset), low + offset, high + offset
 
 
 @dataclass(frozen=True)

@@ -11,38 +11,19 @@ import numpy as np
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from qlower.contracts.rules import RULES
-from qlower.dialects import qnn
-from qlower.explain.observe import CONTRACTIONS, LayerRun
+from qlower.explain.observe import LayerRun
 from qlower.explain.sides import Computed
 from qlower.interp import Array, InterpretationError
-from qlower.model.entry import signature_of
-from qlower.model.layers import detach_layers, layer_name, layer_names, layers
+from qlower.model.layers import layer_name, layer_names, layers
 from qlower.model.signature import TensorSpec
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.decide import AFFORDABLE
-from qlower.verification.native.found import Unfit, without_reshapes
-from qlower.verification.native.pieces import Pieces, pieces_of
-from qlower.verification.questions import POOLS, questions
+from qlower.verification.equal import layer_inputs
+from qlower.verification.native.found import without_reshapes
+from qlower.verification.sum_rule import SumRule, Unfit, sum_rule
 
 CODES = 256
 """The values of a byte."""
-
-SUMMING = (*CONTRACTIONS, qnn.MatMulOp, *POOLS)
-"""Layers whose results are made of sums."""
-
-
-@dataclass(frozen=True)
-class SumRule:
-    """A layer's result as a function of its sum: a piece's channel is the model's.
-
-    Sums of each channel lie in low ... high. Machine code's sums are these if they are
-    `known` to be; else they may be more, all by the same number.
-    """
-
-    pieces: Pieces
-    low: Integers
-    high: Integers
-    known: bool
 
 
 @dataclass(frozen=True)
@@ -69,8 +50,7 @@ class References:
 
     def reads(self, name: str) -> dict[str, TensorSpec]:
         """What a layer reads, inputs and other layers, in its order."""
-        module, sources, _ = detach_layers(self.side.model.module, [name])
-        return dict(zip(sources, signature_of(module).inputs, strict=True))
+        return layer_inputs(self.side.model, name)
 
     def _sum_rule(self, name: str) -> SumRule:
         """The rule of a layer that sums. Raises Unfit."""
@@ -78,27 +58,7 @@ class References:
             source: np.zeros(spec.shape, spec.numpy_dtype)
             for source, spec in self.reads(name).items()
         }
-        run = self.side.layer(name, values)
-        asked = questions((run, run))
-        if isinstance(asked, str):
-            raise Unfit(asked)
-        (question,) = asked
-        lanes, domain = question.lanes, question.domain
-        if lanes.of.ndim and lanes.of.size != lanes.of.shape[-1]:
-            raise Unfit("constants differ from pixel to pixel")
-        bits = 8 * run.result.itemsize
-        try:
-            pieces = pieces_of(question.functions[0], domain, bits)
-        except InterpretationError as error:
-            raise Unfit(f"some sum has no result: {error.message}") from error
-        if isinstance(pieces, str):
-            raise Unfit(pieces)
-        of = np.broadcast_to(lanes.of.reshape(-1), run.result.shape[-1:])
-        offset = lanes.columns.get((0, "offset"), np.zeros((), np.int64))
-        offsets = np.broadcast_to(offset, domain.low.shape)
-        low, high = ((end + offsets)[of] for end in (domain.low, domain.high))
-        known = not isinstance(run.op, POOLS)
-        return SumRule(pieces.moved(offsets).spread(of), low, high, known)
+        return sum_rule(self.side.layer(name, values))
 
     def others(self, names: tuple[str, ...]) -> list[str]:
         """What layers read that none of them gives, each once."""

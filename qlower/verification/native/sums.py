@@ -37,7 +37,7 @@ from qlower.transforms.form_kernels.regions import (
     uses_index,
 )
 from qlower.transforms.prove_epilogues.steps import Integers
-from qlower.verification.native.found import Unfit
+from qlower.verification.sum_rule import Unfit
 
 _DEPTH = 8
 """Products of a sum: the least that all instructions for products take."""

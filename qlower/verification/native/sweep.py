@@ -16,8 +16,8 @@ from qlower.emulation.emulator import EmulatedExecutable
 from qlower.interp import Array
 from qlower.runtime.executable import Executable
 from qlower.transforms.prove_epilogues.steps import Integers
-from qlower.verification.native.pieces import Pieces
 from qlower.verification.native.sums import Sums
+from qlower.verification.pieces import Pieces
 
 Bind: TypeAlias = Callable[
     [CompiledObject, Sequence[Array], Sequence[Array]], Callable[[], object]

@@ -22,12 +22,13 @@ from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array
 from qlower.model.layers import layer_names, layer_title
 from qlower.verification.hashes import hashes_of
-from qlower.verification.native.found import Found, Unfit
+from qlower.verification.native.found import Found
 from qlower.verification.native.on_bytes import decide_bytes
 from qlower.verification.native.on_sums import decide_sums
-from qlower.verification.native.reference import SUMMING, References
+from qlower.verification.native.reference import References
 from qlower.verification.native.sweep import Bind, bind_code
 from qlower.verification.native.verdict import Level, Native, NativeVerdict
+from qlower.verification.sum_rule import SUMMING, Unfit
 
 
 @default_floats()

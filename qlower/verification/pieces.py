@@ -77,6 +77,22 @@ class Pieces:
         first, second = (int(value[apart[0]]) for value in values)
         return channel, place - (channel << 40), first, second
 
+    def apart(self, other: Pieces, high: Integers) -> Integers:
+        """Where functions on the same domain differ: channel, first and last x of each
+        interval, [interval, 3], the widest first. `high` ends each channel."""
+        keys = [(one.channel << 40) + one.x for one in (self, other)]
+        at = np.unique(np.concatenate(keys))
+        values = [
+            one.value[np.searchsorted(key, at, side="right") - 1]
+            for one, key in zip((self, other), keys, strict=True)
+        ]
+        channel = (at + (1 << 39)) >> 40
+        first = at - (channel << 40)
+        is_last = np.append(np.diff(channel) > 0, True)
+        last = np.where(is_last, high[channel], np.append(first[1:] - 1, 0))
+        found = np.stack([channel, first, last], axis=1)[values[0] != values[1]]
+        return found[np.argsort(found[:, 1] - found[:, 2], kind="stable")]
+
     def ends(self, high: Integers) -> tuple[Integers, Integers, Integers]:
         """Both ends of each piece: channels, x and values. `high` is the greatest x of
         each channel."""
@@ -95,30 +111,33 @@ def _differs(a: Integers, b: Integers, *, after: bool) -> Array:
     return np.concatenate([changes, edge] if after else [edge, changes])
 
 
-def pieces_of(function: RuleFunction, domain: Domain, bits: int) -> Pieces | str:
+def pieces_of(
+    function: RuleFunction, domain: Domain, bits: int, *, is_ordered: bool
+) -> Pieces | str:
     """The pieces of a rule on a domain that has each lane once; or why they aren't
-    found. Results have so many bits."""
-    mask = (1 << bits) - 1
-    fault = prove(function, domain)
-    if fault is None:
-        steps = steps_of(function, domain)
-        own, index = np.nonzero(steps.valid)
-        pieces = (
-            np.concatenate([domain.lanes, domain.lanes[own]]),
-            np.concatenate([domain.low, steps.places[own, index]]),
-            np.concatenate([steps.bottom, steps.levels[own, index]]),
-        )
-    elif domain.count <= AFFORDABLE:
-        pieces = _seen(function, domain)
-    else:
+    found. Results have so many bits, and `is_ordered` is as in `decide`."""
+    fault: object = "the accumulator may wrap"
+    for candidate in (domain, domain.cut()) if is_ordered else ():
+        fault = prove(function, candidate)
+        if fault is None:
+            return _by_steps(function, candidate, bits)
+    if domain.count > AFFORDABLE:
         return f"{fault}; {domain.count:,} numbers are too many"
-    channel, x, value = pieces
-    return Pieces.of(channel, x, value & mask)
+    return _seen(function, domain, bits)
 
 
-def _seen(
-    function: RuleFunction, domain: Domain
-) -> tuple[Integers, Integers, Integers]:
+def _by_steps(function: RuleFunction, domain: Domain, bits: int) -> Pieces:
+    """The pieces of a rule that is non-decreasing on each interval."""
+    steps = steps_of(function, domain)
+    own, index = np.nonzero(steps.valid)
+    return Pieces.of(
+        np.concatenate([domain.lanes, domain.lanes[own]]),
+        np.concatenate([domain.low, steps.places[own, index]]),
+        np.concatenate([steps.bottom, steps.levels[own, index]]) & ((1 << bits) - 1),
+    )
+
+
+def _seen(function: RuleFunction, domain: Domain, bits: int) -> Pieces:
     """The pieces by looking at every number."""
     found: list[tuple[Integers, Integers, Integers]] = []
     for lane, low, high in zip(domain.lanes, domain.low, domain.high, strict=True):
@@ -129,4 +148,4 @@ def _seen(
             begins = np.append(True, np.diff(value) != 0)
             found.append((lanes[begins], x[begins], value[begins]))
     channel, x, value = (np.concatenate(column) for column in zip(*found, strict=True))
-    return channel, x, value
+    return Pieces.of(channel, x, value & ((1 << bits) - 1))

@@ -1,0 +1,63 @@
+"""All pairs of contracts: as `equal` decides them one by one."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from support import models_directory
+
+import qlower
+from qlower.contracts import contract_names
+from qlower.diagnostics import QlowerError
+from qlower.verification.equal import equal
+from qlower.verification.group_table import Groups
+from qlower.verification.groups import groups
+
+DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.mlir"
+SOME, LAYERS = ("tflite", "tflm", "tflite-single"), ("conv1", "logits")
+MODELS = ("ic_resnet8_int8", "kws_dscnn_int8", "mobilenet_v2_1.0_224_int8")
+
+
+def check_pair(found: Groups, a: str, b: str) -> None:
+    """Two contracts are in a group exactly where they are decided to be equal."""
+    one_by_one = equal(a, b, DIGITS, only=LAYERS, native=False)
+    for row, other in zip(found.layers, one_by_one.layers, strict=True):
+        assert row.layer == other.layer
+        assert row.verdict(a, b) == other.verdict
+
+
+def test_pairs_are_decided_as_one_by_one() -> None:
+    found = groups(DIGITS, SOME, only=LAYERS)
+    for a, b in combinations(SOME, 2):
+        check_pair(found, a, b)
+    assert ["tflite", "tflm"] in found.layers[0].groups
+    assert "contracts; the same in every layer" in str(found)
+    assert "tflite = tflm" in str(found)
+
+
+def test_a_contract_without_a_rule_says_so() -> None:
+    found = groups(DIGITS, ("tflite", "onnx-reference"), only=["pool"])
+    (row,) = found.layers
+    assert row.verdict("tflite", "onnx-reference") in (None, "equal")
+    assert found.to_dict()["question"] == "groups"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", MODELS)
+def test_agreement_with_drawn_inputs(name: str) -> None:
+    """What `diff` shows to differ is in no group together, for all pairs."""
+    path = models_directory() / name / "model.tflite"
+    if not path.exists():
+        pytest.skip(f"{path} isn't there")
+    found = groups(path)
+    verdicts = {row.layer: row for row in found.layers}
+    for a, b in combinations(contract_names(), 2):
+        try:
+            shown = qlower.diff(a, b, path, random=3)
+        except QlowerError:
+            continue  # a contract without a rule for some layer
+        for row in shown.layers:
+            if row.alone is not None and row.alone.differing:
+                assert verdicts[row.name].verdict(a, b) == "differs", (a, b, row.name)
