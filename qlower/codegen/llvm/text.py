@@ -191,12 +191,9 @@ class Module:
         )
 
 
-_ESCAPES = [f"\\{byte:02X}" for byte in range(256)]
-
-
 def escape_bytes(data: bytes) -> str:
     """`data` as the inside of an LLVM string constant."""
-    return "".join([_ESCAPES[byte] for byte in data])
+    return "\\" + data.hex("\\").upper() if data else ""
 
 
 class Function:

@@ -108,7 +108,7 @@ def _quantized_type(
         raise site.error(f"{tensor}: custom or blockwise quantization is not supported")
     low, high = STORAGE_RANGES[tensor.type]
     scales, zero_points = quantization.scales, quantization.zero_points
-    for scale in scales:
+    for scale in dict.fromkeys(scales):
         if not (math.isfinite(scale) and scale > 0):
             raise site.error(
                 f"{tensor}: scale {scale} is out of range: finite and above 0"
@@ -120,7 +120,7 @@ def _quantized_type(
         )
     if tensor.type == "INT16":
         low = high = 0  # no kernel takes another zero point
-    for zero_point in zero_points:
+    for zero_point in dict.fromkeys(zero_points):
         site.check_range(f"{tensor}: zero point", zero_point, low, high)
     signed, width = tensor.type != "UINT8", 16 if tensor.type == "INT16" else 8
     if len(scales) == 1:
