@@ -22,7 +22,7 @@ from xdsl.utils.hints import isa
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import NAME
 from qlower.dialects.tosa import TosaOp
-from qlower.dialects.tosa.base import is_tensor
+from qlower.dialects.tosa.base import is_dynamic, is_tensor
 from qlower.dialects.types import shape_of
 from qlower.frontends.import_options import ImportOptions
 from qlower.model.entry import main_function
@@ -42,8 +42,8 @@ def complete_tosa(module: ModuleOp, options: ImportOptions) -> None:
     operation to operation.
     """
     function = main_function(module)
-    name_ports(function)
-    if not any(_is_open(value) for value in _values(function)):
+    _name_ports(function)
+    if not any(is_dynamic(value) for value in _values(function)):
         return
     _fix_arguments(function, options)
     for op in function.body.block.ops:
@@ -52,7 +52,7 @@ def complete_tosa(module: ModuleOp, options: ImportOptions) -> None:
                 _fix(op.results[0], op.result_shape())
             except VerifyException as error:
                 raise QlowerError(f"{op.name}: {error}", op.location) from error
-        elif any(map(_is_open, op.results)):
+        elif any(map(is_dynamic, op.results)):
             raise QlowerError(f"{op.name} has a result of open shape", op.location)
     returned = function.body.block.last_op
     assert isinstance(returned, ReturnOp)
@@ -66,7 +66,7 @@ def complete_tosa(module: ModuleOp, options: ImportOptions) -> None:
 def _fix_arguments(function: FuncOp, options: ImportOptions) -> None:
     names = _names(function.arg_attrs, len(function.body.block.args))
     for argument, name in zip(list(function.body.block.args), names, strict=True):
-        if not _is_open(argument):
+        if not is_dynamic(argument):
             continue
         declared = shape_of(argument)
         shape = options.shapes.get(name or argument.name_hint or "")
@@ -86,14 +86,10 @@ def _fix_arguments(function: FuncOp, options: ImportOptions) -> None:
 def _fix(value: SSAValue, shape: Sequence[int]) -> None:
     """Give a tensor its shape, where the text leaves sizes open."""
     type = value.type
-    if _is_open(value) and isa(type, TensorType[Attribute]):
+    if is_dynamic(value) and isa(type, TensorType[Attribute]):
         Rewriter.replace_value_with_new_type(
             value, TensorType(type.element_type, shape)
         )
-
-
-def _is_open(value: SSAValue) -> bool:
-    return is_tensor(value) and DYNAMIC_INDEX in shape_of(value)
 
 
 def _values(function: FuncOp) -> list[SSAValue]:
@@ -101,7 +97,7 @@ def _values(function: FuncOp) -> list[SSAValue]:
     return [*block.args, *(result for op in block.ops for result in op.results)]
 
 
-def name_ports(function: FuncOp) -> None:
+def _name_ports(function: FuncOp) -> None:
     """Give arguments and results the names that the file has for them."""
     types = function.function_type
     entry = function.attributes.get(ENTRY)

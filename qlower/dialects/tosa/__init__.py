@@ -9,8 +9,7 @@ from __future__ import annotations
 from xdsl.dialects.tosa import NanModeAttr, RoundingModeAttr
 from xdsl.ir import Dialect
 
-from .base import ResizeMode as ResizeMode
-from .base import ResizeModeAttr, ShapeType
+from .base import ShapeType
 from .base import TosaOp as TosaOp
 from .constants import ConstOp, ConstShapeOp, IdentityOp
 from .contraction import Conv2DOp, DepthwiseConv2DOp, MatMulOp
@@ -24,7 +23,6 @@ from .elementwise import (
     BitwiseOrOp,
     BitwiseXorOp,
     CastOp,
-    ClampOp,
     ClzOp,
     EqualOp,
     GreaterEqualOp,
@@ -40,10 +38,8 @@ from .elementwise import (
     MinimumOp,
     MulOp,
     NegateOp,
-    RescaleOp,
     SelectOp,
     SubOp,
-    TableOp,
 )
 from .elementwise import ElementwiseOp as ElementwiseOp
 from .elementwise import ShiftOp as ShiftOp
@@ -69,6 +65,9 @@ from .reduction import (
     ReduceSumOp,
 )
 from .reduction import ReductionOp as ReductionOp
+from .rescale import ClampOp, RescaleOp, TableOp
+from .text import ResizeMode as ResizeMode
+from .text import ResizeModeAttr
 
 TOSA = Dialect(
     "tosa",

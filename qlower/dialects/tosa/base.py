@@ -8,27 +8,17 @@ keyword outside of `rescale`, and know no shapes.
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Self, TypeAlias, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ArrayAttr,
-    BoolAttr,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IntAttr,
-    IntegerAttr,
-    IntegerType,
-    StringAttr,
     TensorType,
     UnitAttr,
-    i32,
-    i64,
 )
-from xdsl.dialects.tosa import NanMode, NanModeAttr, RoundingMode, RoundingModeAttr
-from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
     Attribute,
     Operation,
@@ -46,9 +36,9 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
-from xdsl.utils.str_enum import StrEnum
 
 from ..types import element_type, shape_of
+from .text import Keyword, parse_clauses, parse_dictionary
 
 Shape: TypeAlias = tuple[int, ...]
 """The sizes of a tensor's axes."""
@@ -70,43 +60,6 @@ class ShapeType(ParametrizedAttribute, TypeAttribute):
     def print_parameters(self, printer: Printer) -> None:
         printer.print_string(f"<{self.rank.data}>")
 
-
-class ResizeMode(StrEnum):
-    """How `tosa.resize` makes an element of those around its position."""
-
-    NEAREST_NEIGHBOR = "NEAREST_NEIGHBOR"
-    BILINEAR = "BILINEAR"
-
-
-@irdl_attr_definition
-class ResizeModeAttr(EnumAttribute[ResizeMode]):
-    """The mode of `tosa.resize`."""
-
-    name = "tosa.resize_mode"
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data}>")
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> ResizeMode:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(ResizeMode)
-
-
-Keyword: TypeAlias = RoundingModeAttr | NanModeAttr | ResizeModeAttr
-
-KEYWORDS: Mapping[str, type[Keyword]] = {
-    "rounding_mode": RoundingModeAttr,
-    "nan_mode": NanModeAttr,
-    "mode": ResizeModeAttr,
-}
-"""Properties that are written as a bare word, and what each is."""
-
-WORDS: Mapping[type[Keyword], type[StrEnum]] = {
-    RoundingModeAttr: RoundingMode,
-    NanModeAttr: NanMode,
-    ResizeModeAttr: ResizeMode,
-}
 
 UNSUPPORTED_TYPES = "16 and 8-bit floats and 64-bit integers aren't supported"
 
@@ -176,7 +129,7 @@ class TosaOp(IRDLOperation, ABC):
         operands = parser.parse_optional_undelimited_comma_separated_list(
             parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
         )
-        given = _parse_clauses(parser) | _parse_dictionary(parser)
+        given = parse_clauses(parser) | parse_dictionary(parser)
         parser.parse_punctuation(":")
         types = parser.parse_function_type()
         properties = cls.get_irdl_definition().properties
@@ -208,7 +161,7 @@ class TosaOp(IRDLOperation, ABC):
             if isinstance(value, UnitAttr):
                 return
             printer.print_string(" = ")
-            if isinstance(value, RoundingModeAttr | NanModeAttr | ResizeModeAttr):
+            if isinstance(value, Keyword):
                 printer.print_string(value.data)
             else:
                 printer.print_attribute(value)
@@ -219,69 +172,6 @@ class TosaOp(IRDLOperation, ABC):
                 printer.print_list(entries, print_entry)
         printer.print_string(" : ")
         printer.print_function_type(self.operand_types, self.result_types)
-
-
-def _parse_clauses(parser: Parser) -> dict[str, Attribute]:
-    """Properties between operands and types, as LLVM 24 writes them."""
-
-    def parse_value(key: str) -> Attribute:
-        # A number's type would begin like the operation's.
-        if key == "axis":
-            return IntegerAttr(parser.parse_integer(allow_boolean=False), i32)
-        return _parse_value(parser, key)
-
-    clauses: dict[str, Attribute] = {}
-    while (key := parser.parse_optional_identifier()) is not None:
-        if parser.parse_optional_punctuation("=") is not None:
-            clauses[key] = parse_value(key)
-        elif parser.parse_optional_punctuation("(") is not None:
-            clauses[key] = parse_value(key)
-            parser.parse_punctuation(")")
-        elif parser.parse_optional_punctuation("<") is not None:
-            clauses[key] = parse_value(key)
-            parser.parse_punctuation(">")
-        else:
-            clauses[key] = BoolAttr.from_bool(True)
-        parser.parse_optional_punctuation(",")
-    return clauses
-
-
-def _parse_dictionary(parser: Parser) -> dict[str, Attribute]:
-    def parse_entry() -> tuple[str, Attribute]:
-        start = parser.pos
-        key = parser.parse_optional_str_literal() or parser.parse_identifier()
-        if key in entries:
-            parser.raise_error(f"{key} is given twice", start)
-        entries[key] = UnitAttr()
-        if parser.parse_optional_punctuation("=") is not None:
-            entries[key] = _parse_value(parser, key)
-        return key, entries[key]
-
-    entries: dict[str, Attribute] = {}
-    parser.parse_optional_comma_separated_list(parser.Delimiter.BRACES, parse_entry)
-    return entries
-
-
-def _parse_value(parser: Parser, key: str) -> Attribute:
-    """One property; numbers and lists may come without their types."""
-    keyword = KEYWORDS.get(key)
-    start = parser.pos
-    if keyword is not None:
-        word = parser.parse_optional_identifier()
-        if word is None:
-            value = parser.parse_attribute()
-            if not isinstance(value, StringAttr):
-                return value
-            word = value.data
-        words = WORDS[keyword]
-        if word not in list(words):
-            parser.raise_error(f"{key} {word} is not one of {', '.join(words)}", start)
-        return cast(type[EnumAttribute[StrEnum]], keyword)(words(word))
-    value = parser.parse_attribute()
-    if isa(value, ArrayAttr[IntegerAttr]):
-        element = i32 if key == "perms" else i64
-        return DenseArrayBase.from_list(element, [item.value.data for item in value])
-    return value
 
 
 def is_tensor(value: SSAValue) -> bool:
@@ -331,68 +221,3 @@ def constant_integers(value: SSAValue) -> tuple[int, ...] | None:
     if not isa(dense, DenseIntOrFPElementsAttr):
         return None
     return tuple(cast(Sequence[int], dense.get_values()))
-
-
-def known_integers(name: str, value: SSAValue) -> tuple[int, ...]:
-    """The elements of an operand that has to be a constant."""
-    integers = constant_integers(value)
-    if integers is None:
-        raise VerifyException(f"{name} is computed, it must be a constant")
-    return integers
-
-
-def sizes(array: DenseArrayBase) -> tuple[int, ...]:
-    """The integers of a property."""
-    if not isa(array, DenseArrayBase[IntegerType]):
-        raise VerifyException(f"{array} is not a list of integers")
-    return array.get_values()
-
-
-def check_rank(name: str, value: SSAValue, rank: int) -> Shape:
-    """The shape of an operand of so many axes."""
-    shape = shape_of(value)
-    if len(shape) != rank:
-        raise VerifyException(f"{name} has rank {len(shape)}, expected {rank}")
-    return shape
-
-
-def check_axis(axis: int, rank: int) -> None:
-    if not 0 <= axis < rank:
-        raise VerifyException(f"axis {axis} is outside [0, {rank})")
-
-
-def check_count(name: str, given: Sequence[int], expected: int) -> None:
-    if len(given) != expected:
-        raise VerifyException(f"{name} has {len(given)} numbers, expected {expected}")
-
-
-def check_least(name: str, given: Sequence[int], least: int) -> None:
-    """Refuses a number below the least one that is legal."""
-    for number in given:
-        if number < least:
-            raise VerifyException(f"{name} {number} is less than {least}")
-
-
-def check_zero_point(name: str, value: SSAValue) -> None:
-    """Refuses a zero point that isn't one known number, and one other than 0 for types
-    other than i8."""
-    (zero_point, *others) = known_integers(name, value)
-    if others:
-        raise VerifyException(f"{name} has {len(others) + 1} elements, expected 1")
-    element = element_type(value.type)
-    if zero_point and str(element) != "i8":
-        raise VerifyException(f"{name} {zero_point} of {element} is not 0")
-
-
-def broadcast(*shapes: Shape) -> Shape:
-    """The shape of operands of one rank, whose axes of one element repeat it."""
-    ranks = {len(shape) for shape in shapes}
-    result = tuple(max(axis) for axis in zip(*shapes, strict=False))
-    if len(ranks) > 1 or any(
-        size not in (1, wanted)
-        for shape in shapes
-        for size, wanted in zip(shape, result, strict=True)
-    ):
-        given = " and ".join(str(list(shape)) for shape in shapes)
-        raise VerifyException(f"shapes {given} don't broadcast")
-    return result

@@ -17,15 +17,8 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..types import element_type, shape_of
-from .base import (
-    Shape,
-    TosaOp,
-    check_count,
-    check_least,
-    check_rank,
-    check_zero_point,
-    sizes,
-)
+from .base import Shape, TosaOp
+from .checks import check_count, check_least, check_rank, check_zero_point, sizes
 
 CONVOLUTIONS = (
     "i8 i8 i32 i8 i8 -> i32",

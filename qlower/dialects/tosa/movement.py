@@ -17,11 +17,8 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..types import shape_of
-from .base import (
-    ResizeModeAttr,
-    Shape,
-    ShapeType,
-    TosaOp,
+from .base import Shape, ShapeType, TosaOp
+from .checks import (
     check_axis,
     check_count,
     check_least,
@@ -29,6 +26,7 @@ from .base import (
     known_integers,
     sizes,
 )
+from .text import ResizeModeAttr
 
 MOVED = ("i1", "i8", "i16", "i32", "f32")
 """Element types that are moved."""

@@ -17,7 +17,8 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .base import Shape, TosaOp, check_rank, check_zero_point, sizes
+from .base import Shape, TosaOp
+from .checks import check_rank, check_zero_point, sizes
 from .contraction import window_shape
 
 

@@ -16,7 +16,8 @@ from xdsl.irdl import (
 )
 
 from ..types import shape_of
-from .base import Shape, TosaOp, check_axis
+from .base import Shape, TosaOp
+from .checks import check_axis
 
 
 class ReductionOp(TosaOp, ABC):

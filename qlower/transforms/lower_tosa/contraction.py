@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.dialects import tosa
-from qlower.dialects.tosa.base import sizes
+from qlower.dialects.tosa.checks import sizes
 from qlower.dialects.types import shape_of
 from qlower.model.nests import Index, Nest, scalar_constant
 from qlower.transforms.lower_qnn.contraction import multiply_accumulate

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from qlower.contracts import Rule, load_contract
-from qlower.dialects.tosa.base import known_integers
+from qlower.dialects.tosa.checks import known_integers
 from qlower.dialects.types import element_type
 from qlower.interp.values import Array
 from qlower.model.nests import Emitter, Index, Nest

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.dialects import tosa
-from qlower.dialects.tosa.base import sizes
+from qlower.dialects.tosa.checks import sizes
 from qlower.dialects.types import element_type, shape_of
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, scalar_constant, to_index

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import BlockArgument, SSAValue
 
 from qlower.dialects import tosa
-from qlower.dialects.tosa.base import sizes
+from qlower.dialects.tosa.checks import sizes
 from qlower.dialects.types import element_type, integer_range, shape_of
 from qlower.interp.values import integer_width
 from qlower.model.nests import Nest
