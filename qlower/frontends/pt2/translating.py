@@ -158,6 +158,10 @@ VIEWS = frozenset(
 """Operators whose results may lie in the memory of their first operand."""
 
 
+SPLITTING = ("aten.chunk.default", "aten.split.Tensor", "aten.split_with_sizes.default")
+MOST_PARTS = 1 << 16
+
+
 class Translator:
     """The nodes and constants so far."""
 
@@ -183,6 +187,8 @@ class Translator:
             site = CallSite(self, call)
             translate = self.table.get(call.target)
             if translate is not None:
+                most = MOST_PARTS if call.target in SPLITTING else 1
+                site.check_range("number of results", len(call.results), 1, most)
                 translate(site)
             else:
                 operands = [self.current(tensor.name) for tensor in _tensors(call)]
