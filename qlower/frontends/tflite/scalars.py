@@ -119,6 +119,7 @@ class Scalars:
         return self.step(math.CosOp(x))
 
     def tanh(self, x: SSAValue) -> SSAValue:
+        """The function itself, of what is tabulated."""
         return self.step(math.TanhOp(x))
 
     def power(self, x: SSAValue, y: SSAValue) -> SSAValue:

@@ -12,6 +12,7 @@ from qlower.dialects import qnn
 from qlower.dialects.qnn import QnnOp
 
 from ..context import OperatorContext
+from ..hyperbolic import hyperbolic_tangent
 from ..importer import Importer
 from ..nests import read
 from ..scalars import Scalars
@@ -150,7 +151,9 @@ IMPORTERS = {
         (1, 1),
     ),
     "TANH": Importer(
-        _activation(lambda op, x, type: qnn.TanhOp(x, type), lambda op: Scalars.tanh),
+        _activation(
+            lambda op, x, type: qnn.TanhOp(x, type), lambda op: hyperbolic_tangent
+        ),
         (1, 1),
     ),
     "HARD_SWISH": Importer(
