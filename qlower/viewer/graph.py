@@ -39,7 +39,9 @@ def graph_of(model: Model) -> list[Node]:
     makers: dict[SSAValue, int] = {}
     nodes: list[Node] = []
 
-    def add(role: Role, name: str, full: str, value: SSAValue, op: Operation | None):
+    def add(
+        role: Role, name: str, full: str, value: SSAValue, op: Operation | None
+    ) -> None:
         read = [value] if role == "output" else op.operands if op is not None else ()
         sources = dict.fromkeys(makers[one] for one in read if one in makers)
         kind = role if op is None else op.name.removeprefix("qnn.")
