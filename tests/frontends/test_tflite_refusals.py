@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 from support.tflite_builder import Option, TFLiteBuilder
-from support.tflite_general_cases import model
+from support.tflite_general_cases import model, transpose_conv
 from support.tflite_models import (
     binary,
     conv2d,
@@ -270,6 +270,11 @@ def test_tensors(data: bytes, message: str) -> None:
 )
 def test_operands(data: bytes, message: str) -> None:
     expect_refusal(data, f"operator 0 RELU: tensor 0 'x': {message}")
+
+
+def test_a_stride_beyond_the_result() -> None:
+    data = transpose_conv((4, 2, 5, 3), (2, 8, 17, 4), 1, (2, 65536))()
+    expect_refusal(data, "TRANSPOSE_CONV: a stride of 65536 for a result of 17")
 
 
 @pytest.mark.parametrize("operator", ["EXP", "LOG", "RSQRT"])

@@ -209,6 +209,17 @@ class OperatorContext(Site):
             raise self.error(
                 f"{tensor}: a constant of type {tensor.type} is not supported here"
             )
+        return self._as_array(tensor, data, dtype)
+
+    def stored_array(self, number: int) -> Array:
+        """The stored integers of a constant operand of 8 bits."""
+        tensor = self.input(number)
+        dtype = np.dtype(np.uint8 if tensor.type == "UINT8" else np.int8)
+        return self._as_array(tensor, self.constant(number), dtype)
+
+    def _as_array(
+        self, tensor: Tensor, data: bytes, dtype: np.dtype[np.generic]
+    ) -> Array:
         shape = checked_shape(tensor, self)
         expected = math.prod(shape) * dtype.itemsize
         if len(data) != expected:

@@ -115,8 +115,7 @@ def _weight_scales(op: OperatorContext, axis: int) -> Array:
 
 
 def _weights(op: OperatorContext) -> Array:
-    stored = np.frombuffer(op.constant(1), np.int8).reshape(op.shape(1))
-    return stored.astype(np.int32)
+    return op.stored_array(1).astype(np.int32)
 
 
 def _stored_weights(op: OperatorContext) -> SSAValue:

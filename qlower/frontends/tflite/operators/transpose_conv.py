@@ -40,6 +40,9 @@ def import_transpose_conv(op: OperatorContext) -> None:
     if result[0] != batch or result[3] != filters:
         raise op.error(f"output shape {result}, expected [{batch}, .., {filters}]")
     strides = [op.option(f"stride_{side}", 1, MAX_STRIDE) for side in "hw"]
+    for stride, taps, size in zip(strides, kernel, result[1:3], strict=True):
+        if stride > taps + size:
+            raise op.error(f"a stride of {stride} for a result of {size}")
     pads = [0, 0]
     if op.option("padding", SAME, VALID) == SAME:
         pads = [
@@ -72,10 +75,8 @@ def _quantized_blocks(op: OperatorContext, rows: _Axis, columns: _Axis) -> SSAVa
     element = check_weights(op, 1, 0, op.input(2).type)
     check_bias(op, 3, filters)
     phases = rows.stride * columns.stride
-    dtype = np.int8 if element.signed else np.uint8
-    stored = np.frombuffer(op.constant(1), dtype).reshape(op.shape(1))
     missing = 0 if element.is_per_axis else element.zero_point
-    weights = _phase_weights(stored, missing, rows, columns)
+    weights = _phase_weights(op.stored_array(1), missing, rows, columns)
     op.check_type(op.input(2), op.output().type)
     op.per_tensor(op.input(2))
     shape = (op.shape(2)[0], rows.positions, columns.positions, phases * filters)
