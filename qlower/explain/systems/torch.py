@@ -221,12 +221,14 @@ def _weights(torch: Torch, op: Contraction) -> Torch:
 
 
 def _bias(torch: Torch, op: Contraction) -> Torch:
+    """The bias; one of integers as the contracts' rule dequantize_bias makes it
+    real."""
     if op.bias is None:
         return None
     bias = constant_of(op.bias)
     assert bias is not None
     if bias.dtype.kind == "i":
-        weight = quantized_element(op.weight.type)
-        step = np.array(weight.scales) * quantized_element(op.input.type).scale
-        bias = (bias * step).astype(np.float32)
+        scales = np.array(quantized_element(op.weight.type).scales, np.float32)
+        step = scales * np.float32(quantized_element(op.input.type).scale)
+        bias = bias.astype(np.float32) * step
     return torch.from_numpy(bias.copy())
