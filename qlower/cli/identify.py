@@ -104,13 +104,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _probe(options: argparse.Namespace) -> int:
-    from qlower.identification.probe import probe, write_probe
+    from qlower.files.replacing import replacing_files
+    from qlower.identification.probe import check_format, probe, write_probe
 
     if options.dump is not None or options.output is None:
         raise UsageError("--probe FORMAT takes -o FOLDER, and neither DUMP nor MODEL")
+    check_format(options.probe)
     folder = Path(options.output)
-    made = probe(options.probe, progress)
-    path = write_probe(made, options.probe, folder)
+    with replacing_files(folder) as temporary:
+        made = probe(options.probe, progress)
+        path = folder / write_probe(made, options.probe, temporary).name
     clear_status()
     found = {
         "model": str(path),

@@ -186,6 +186,7 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
         {"Bring your model": "bring-your-model.md"},
         {"My model is off by one": "off-by-one.md"},
         {"Where do two systems part": "where-systems-part.md"},
+        {"Whose arithmetic is it": "whose-arithmetic.md"},
         {"For all inputs": "verifying.md"},
         {"A model to look at": "report.md"},
         {"Accuracy over a data set": "data-sets.md"},

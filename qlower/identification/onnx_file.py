@@ -10,12 +10,10 @@ import numpy as np
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 
-from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, shape_of
 from qlower.explain.observe import CONTRACTIONS
-from qlower.extras import install_line
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import main_function
@@ -33,13 +31,7 @@ def onnx_file(model: Model) -> bytes:
     """The file of a model of convolutions, linear layers, sums, products and averages:
     float operators between QuantizeLinear and DequantizeLinear. Images have their
     channels first."""
-    try:
-        return _Writer(model).file()
-    except ImportError as error:
-        raise QlowerError(
-            f"writing .onnx files needs a package that isn't there: {error}",
-            help=install_line("onnx"),
-        ) from error
+    return _Writer(model).file()
 
 
 def channels_first(array: Array) -> Array:

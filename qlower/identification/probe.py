@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from qlower.contracts import Contract, contract_names, load_contract
+from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
-from qlower.files.replacing import replacing_files
+from qlower.extras import install_line
 from qlower.float_environment import default_floats
 from qlower.identification.cases import Case, Cases, Layer
 from qlower.identification.evidence import Evidence
@@ -47,7 +49,12 @@ class Probe:
 
 Format: TypeAlias = Literal["tflite", "onnx", "mlir"]
 
-FORMATS: tuple[Format, ...] = get_args(Format)
+PACKAGES: Mapping[Format, Sequence[str]] = {
+    "tflite": ("tflite", "flatbuffers"),
+    "onnx": ("onnx",),
+    "mlir": (),
+}
+"""What writing a format needs; the extra is called like the format."""
 
 
 @default_floats()
@@ -72,12 +79,21 @@ def probe(format: Format, progress: Progress = no_progress) -> Probe:
     return make_probe(layers)
 
 
-def write_probe(probe: Probe, format: Format, folder: Path) -> Path:
-    """Write the model, and `inputs.npz` with its inputs by name; where the model is.
+def check_format(format: Format) -> None:
+    """Raises QlowerError for a format that needs a package which isn't there."""
+    for package in PACKAGES[format]:
+        try:
+            import_module(package)
+        except ImportError as error:
+            raise QlowerError(
+                f"writing .{format} files needs the package {package!r}: {error}",
+                help=install_line(format),
+            ) from error
 
-    The folder is made; both files are written, or none. Raises QlowerError for a format
-    whose package isn't there.
-    """
+
+def write_probe(probe: Probe, format: Format, folder: Path) -> Path:
+    """Write the model into an existing folder, and its inputs by name as `inputs.npz`;
+    the model's path."""
     inputs = dict(probe.inputs)
     match format:
         case "tflite":
@@ -87,10 +103,10 @@ def write_probe(probe: Probe, format: Format, folder: Path) -> Path:
             inputs = {name: channels_first(array) for name, array in inputs.items()}
         case "mlir":
             data = exact_module(probe.model.module).encode()
-    with replacing_files(folder) as temporary:
-        (temporary / f"probe.{format}").write_bytes(data)
-        np.savez(temporary / "inputs.npz", **inputs)
-    return folder / f"probe.{format}"
+    path = folder / f"probe.{format}"
+    path.write_bytes(data)
+    np.savez(folder / "inputs.npz", **inputs)
+    return path
 
 
 def make_probe(layers: Mapping[str, Layer]) -> Probe:

@@ -9,13 +9,11 @@ import numpy as np
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 
-from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.qnn.window import WindowOp
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, shape_of
 from qlower.explain.observe import CONTRACTIONS
-from qlower.extras import install_line
 from qlower.files.flat_tables import TableWriter
 from qlower.interp.values import Array
 from qlower.model import Model
@@ -40,14 +38,7 @@ SAME, VALID = 0, 1
 def tflite_file(model: Model) -> bytes:
     """The file of a model of int8 activations and the ops of `OPERATORS`; windows are
     padded as SAME has it, or not at all."""
-    try:
-        writer = _Writer()
-    except ImportError as error:
-        raise QlowerError(
-            f"writing .tflite files needs a package that isn't there: {error}",
-            help=install_line("tflite"),
-        ) from error
-    return writer.model(model)
+    return _Writer().model(model)
 
 
 class _Writer(TableWriter):
