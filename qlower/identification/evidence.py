@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from qlower.contracts import Contract
 from qlower.contracts.contractions import Contraction
-from qlower.contracts.products import PIXEL, TAPS
+from qlower.contracts.products import EXACT, PIXEL, TAPS
 from qlower.contracts.values import activation_values, operand_values
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
+from qlower.dialects.quant import quantized_element
 from qlower.identification.family import CHOICES, Arithmetic, Step, step
 from qlower.interp import evaluate_function
 from qlower.interp.qnn.contraction import sums_of
@@ -36,7 +37,9 @@ class Observed:
     sums: dict[str, Array] = field(default_factory=dict[str, Array], repr=False)
 
     def products(self, product: str) -> Array:
-        """The sums of products, computed once."""
+        """The sums of products, computed once; QlowerError for pairs of uint8."""
+        if product != EXACT and not quantized_element(self.op.weight.type).signed:
+            raise QlowerError("pairs of products saturate with int8 weights only")
         if product == PIXEL and isinstance(self.op, qnn.DepthwiseConv2DOp):
             product = TAPS
         if product not in self.sums:
@@ -102,7 +105,8 @@ class Evidence:
         """
         with_bias = " and bias" if arithmetic.bias == "integer" else ""
         sources: dict[str, Source] = {"accumulator": arithmetic.products + with_bias}
-        for one in arithmetic.steps:
+        *steps, last = arithmetic.steps
+        for one in steps:
             taken = tuple(sources.get(name, name) for name in one.arguments)
             if (one.name, taken) not in self._known:
                 self._known[one.name, taken] = self._run(one, taken)
@@ -110,11 +114,12 @@ class Evidence:
                 return None
             for number, name in enumerate(one.results):
                 sources[name] = _Made(one.name, taken, number)
-        return self._value(sources["stored"])
+        stored = self._run(last, [sources.get(name, name) for name in last.arguments])
+        return None if stored is None else stored[0]
 
     def _run(self, one: Step, taken: Sequence[Source]) -> tuple[Array, ...] | None:
-        arguments = [self._value(source) for source in taken]
         try:
+            arguments = [self._value(source) for source in taken]
             return evaluate_function(one.function, arguments)
         except QlowerError:
             return None

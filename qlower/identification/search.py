@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, islice
 
 import numpy as np
 
@@ -13,12 +13,15 @@ from qlower.explain.diff import Progress, no_progress
 from qlower.identification.evidence import Evidence, Observed, Places
 from qlower.identification.family import CHOICES, INSIDE, Arithmetic
 
-MOST = 1 << 13
+MOST = 1 << 12
 """Elements that the search looks at: of more, those where the first arithmetics part,
 and others that are drawn."""
 
-DRAWN = 1 << 17
+DRAWN = 1 << 16
 """Of so many those are chosen."""
+
+FEW = 55
+"""The first arithmetics by which they are chosen."""
 
 ROUNDS = 3
 """So often what the best doesn't explain is added, and searched again."""
@@ -174,7 +177,7 @@ def _informative(observed: Sequence[Observed], contract: Contract) -> Evidence:
     evidence = Evidence(observed, contract, drawn)
     if len(drawn) <= MOST:
         return evidence
-    results = [evidence.results(one) for one in first_members()]
+    results = [evidence.results(one) for one in islice(first_members(), FEW)]
     known = np.stack([one for one in results if one is not None])
     tells = np.ptp(known, axis=0) > 0
     order = np.lexsort((random.random(len(drawn)), ~tells))
