@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from support import models_directory
 
 import qlower
 from qlower.cli import main
@@ -13,11 +15,14 @@ from qlower.cli.exit_codes import ExitCode
 from qlower.contracts.accumulator_range import constant_integers, product_terms
 from qlower.dialects import qnn
 from qlower.explain.observe import run_layer
+from qlower.explain.sides import Computed
+from qlower.interp import Array
 from qlower.model.layers import layer_name, layers
 from qlower.verification.fits import fits
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DIGITS = EXAMPLES / "digits" / "digits.mlir"
+KEYWORDS = models_directory() / "micro_kws_m_fp32_onnx" / "model.onnx"
 ASKED = EXAMPLES / "fbgemm-overflow" / "asked.mlir"
 
 
@@ -93,3 +98,50 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert len(np.load(saved)) > 0
     assert main([*words, "64"]) == ExitCode.USAGE
     assert main([*words, "24", "--equal", "tflite", "tvm"]) == ExitCode.USAGE
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not KEYWORDS.exists(), reason=f"{KEYWORDS} isn't there")
+@pytest.mark.parametrize("contract", ["onnxruntime-avx2", "pytorch-fbgemm-avx2"])
+def test_pairs_of_a_real_model_saturate_in_machine_code(
+    contract: str, tmp_path: Path
+) -> None:
+    """The worst inputs are found without running the model, and do saturate."""
+    model = qlower.load(quantized_by_onnxruntime(KEYWORDS, tmp_path / "model.onnx"))
+    found = fits(model, 32, contract=contract)
+    pairs = [row for row in found.layers if row.what == "pairs" and not row.fits]
+    assert pairs
+    side = Computed(contract, model, contract, "jit")
+    for row in pairs:
+        worst = row.worst
+        assert worst is not None
+        assert row.needed == 17
+        assert row.largest_weight is not None
+        run = side.layer(row.layer, {worst.source: worst.input})
+        assert run.exact_accumulators is not None
+        assert run.exact_accumulators[worst.index] == worst.sum != worst.held
+        native = side.alone({worst.source: worst.input})[row.layer]
+        assert np.array_equal(native, run.result)
+
+
+def quantized_by_onnxruntime(real: Path, path: Path) -> Path:
+    """A model with uint8 activations and int8 weights, from one with real numbers."""
+    quantization: Any = pytest.importorskip("onnxruntime.quantization")
+    examples = np.load(real.with_name("inputs.npz"))["x"][:, np.newaxis]
+
+    class Reader(quantization.CalibrationDataReader):
+        def __init__(self) -> None:
+            self.examples = iter(examples)
+
+        def get_next(self) -> dict[str, Array] | None:
+            example = next(self.examples, None)
+            return None if example is None else {"serving_default_input:0": example}
+
+    quantization.quantize_static(
+        str(real),
+        str(path),
+        Reader(),
+        activation_type=quantization.QuantType.QUInt8,
+        weight_type=quantization.QuantType.QInt8,
+    )
+    return path
