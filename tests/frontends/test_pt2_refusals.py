@@ -151,3 +151,20 @@ def test_a_change_in_place_is_read_later(tmp_path: Path) -> None:
     model = qlower.load(build.save(tmp_path / "model.pt2"))
     found = qlower.jit(model)(np.full(SHAPE, -1, np.float32))
     assert not np.asarray(found).any()
+
+
+def test_tensors_may_share_their_data(tmp_path: Path) -> None:
+    """As tied weights do."""
+    build = Pt2Builder()
+    one, other = (build.constant(np.arange(144, dtype=np.float32)) for _ in range(2))
+    build.weights[other] = build.weights[one]
+    value = build.pair(build.input("x", (1, 144)), 0.1, 3)
+    for tensor in (one, other):
+        value = build.call("aten.add.Tensor", self=value, other=tensor)
+    build.output(value)
+    entries = build.entries()
+    del entries["data/weights/weight_1"]
+    path = tmp_path / "model.pt2"
+    path.write_bytes(archive(entries))
+    found = qlower.jit(qlower.load(path))(np.zeros((1, 144), np.float32))
+    assert (np.asarray(found) == 2 * np.arange(144)).all()

@@ -37,6 +37,7 @@ class Archive:
                 f"{len(entries)} entries are out of range [1, {MOST_ENTRIES}]"
             )
         self._entries: dict[str, zipfile.ZipInfo] = {}
+        self._data: dict[str, bytes] = {}
         for entry in entries:
             if entry.filename in self._entries:
                 raise self.error(f"damaged file: two entries {entry.filename!r}")
@@ -84,8 +85,10 @@ class Archive:
         )
 
     def read(self, path: str) -> bytes:
-        """The bytes of an entry."""
-        return self._read(self._root + path)
+        """The bytes of an entry, which several tensors may share."""
+        if path not in self._data:
+            self._data[path] = self._read(self._root + path)
+        return self._data[path]
 
     def json(self, path: str) -> object:
         """What an entry of JSON says."""

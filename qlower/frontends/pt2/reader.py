@@ -74,7 +74,11 @@ class _Reader:
         return _printable(value)
 
     def number(self, value: object, what: str, low: int, high: int) -> int:
-        if not isinstance(value, int) or not low <= value <= high:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int)
+            or not low <= value <= high
+        ):
             shown = value if isinstance(value, int) else type(value).__name__
             raise self.error(
                 f"damaged file: {what} {_short(shown)} is out of range [{low}, {high}]"
