@@ -98,7 +98,8 @@ func.func @matmul(%accumulator: i32, %output_unsigned: i1) -> i32
 }
 
 // op_quantize_linear.py; what no int32 holds is the lowest of them, and the sum wraps.
-func.func @quantize(%input: f32, %output_scale: f32) -> i32 {
+func.func @quantize(%input: f32, %output_scale: f32) -> i32
+    attributes {contract.rules = ["quantize", "quantize_i16"]} {
   %steps = arith.divf %input, %output_scale : f32
   %rounded = fixed.convert %steps {rounding = half_even} : f32 to i32
   %beyond = arith.constant 2147483648.0 : f32
@@ -110,7 +111,8 @@ func.func @quantize(%input: f32, %output_scale: f32) -> i32 {
 }
 
 // op_dequantize_linear.py.
-func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
+func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32
+    attributes {contract.rules = ["dequantize", "dequantize_i16"]} {
   %result = func.call @dequantize_exactly(%input) : (i32) -> f32
   return %result : f32
 }

@@ -64,7 +64,8 @@ module attributes {
 
 // ---------------------------------------------------------------- steps
 
-func.func @dequantize(%input: i32) -> f32 {
+func.func @dequantize(%input: i32) -> f32
+    attributes {contract.rules = ["dequantize", "dequantize_i16"]} {
   %result = func.call @dequantize_exactly(%input) : (i32) -> f32
   return %result : f32
 }
@@ -221,7 +222,8 @@ func.func @bound(%real: f32) -> i32 {
 // ---------------------------------------------------------------- borders, rescaling
 
 // NaN gives the smallest code.
-func.func @quantize(%input: f32) -> i32 {
+func.func @quantize(%input: f32) -> i32
+    attributes {contract.rules = ["quantize", "quantize_i16"]} {
   %infinity = arith.constant 0xFF800000 : f32
   %above = arith.cmpf ogt, %input, %infinity : f32
   %number = arith.select %above, %input, %infinity : f32

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from support.onnx_models import compare
 
+from qlower.frontends.import_options import AS_WRITTEN, X86
 from qlower.interp.values import Array
 
 NETWORKS = (
@@ -102,3 +103,13 @@ def test_network(name: str, format: str, tmp_path: Path) -> None:
     found = compare(path, tmp_path, list(examples())[:1], interpreted=False)
     assert found.is_equal, found.differing
     assert found.values > 100_000
+
+
+@pytest.mark.parametrize("qdq", [X86, AS_WRITTEN])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_network_on_float32(name: str, qdq: str, tmp_path: Path) -> None:
+    """Of int8 activations, which stay real by default."""
+    path = quantize(export(name, tmp_path), "s8s8", tmp_path)
+    inputs = list(examples())[:1]
+    found = compare(path, tmp_path, inputs, interpreted=False, qdq=qdq)
+    assert found.is_equal, found.differing

@@ -34,7 +34,8 @@ def sum_rows(emit: Emitter, matrix: SSAValue) -> SSAValue:
     """
     rows, size = shape_of(matrix)
     period = LANES if size % LANES else 1
-    sums = emit.empty((rows,), f32)
+    # What is returned as a layer on the way has no element that isn't written.
+    sums = emit.filled((rows,), f32, 0)
     for first in range(min(period, rows)):
         group = range(first, rows, period)
         part = _sum_group(emit, matrix, group, -first * size % LANES)
