@@ -50,7 +50,8 @@ levels of this machine; code for another one runs under emulation.
 
 --accumulator-bits tells of each contraction the width that its sums need.
 
-Exits with 0 where all is equal or fits, with 1 where anything isn't or doesn't."""
+Exits with 0 where all is equal or fits, or every pair is decided, with 1 where anything
+isn't or doesn't."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import runpy
 from itertools import combinations
 from pathlib import Path
 
@@ -12,10 +14,11 @@ import qlower
 from qlower.contracts import contract_names
 from qlower.diagnostics import QlowerError
 from qlower.verification.equal import equal
-from qlower.verification.group_table import Groups
+from qlower.verification.group_table import Groups, LayerGroups
 from qlower.verification.groups import groups
 
-DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.mlir"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DIGITS = EXAMPLES / "digits" / "digits.mlir"
 SOME, LAYERS = ("tflite", "tflm", "tflite-single"), ("conv1", "logits")
 MODELS = ("ic_resnet8_int8", "kws_dscnn_int8", "mobilenet_v2_1.0_224_int8")
 
@@ -41,7 +44,20 @@ def test_a_contract_without_a_rule_says_so() -> None:
     found = groups(DIGITS, ("tflite", "onnx-reference"), only=["pool"])
     (row,) = found.layers
     assert row.verdict("tflite", "onnx-reference") in (None, "equal")
-    assert found.to_dict()["question"] == "groups"
+
+
+def test_the_table_of_all_pairs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = LayerGroups("conv", "conv2d", [["a", "b"], ["c"]], [("a", "c")], {"d": "no"})
+    path = tmp_path / "small.json"
+    path.write_text(json.dumps(Groups(["a", "b", "c", "d"], [row], {}).to_dict()))
+    script = EXAMPLES / "benchmark" / "equal_contracts.py"
+    runpy.run_path(str(script))["main"]([str(path)])
+    lines = capsys.readouterr().out.splitlines()
+    (first,) = (line for line in lines if "| a " in line)
+    cells = [cell.strip() for cell in first.split("|")[1:-1]]
+    assert cells == ["1", "a", "", "=", "0+1", "-"]
 
 
 @pytest.mark.long
