@@ -15,7 +15,8 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.model.build import make_module, quantized
 from qlower.model.entry import name_tensors
-from qlower.model.layers import detach_layers, layers, name_layers
+from qlower.model.extract import detach_layers
+from qlower.model.layers import layers, name_layers
 from qlower.report.contract_differences import (
     Subject,
     compare,

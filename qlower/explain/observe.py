@@ -26,7 +26,8 @@ from qlower.interp.qnn.contraction import exact_sums
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import main_function
-from qlower.model.layers import detach_layers, has_dialect, layer_name, layers
+from qlower.model.extract import detach_layers
+from qlower.model.layers import has_dialect, layer_name, layers
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from qlower.files.dumps import read_dump
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import signature_of
-from qlower.model.layers import detach_layers, expose_layers, layer_name, layers
+from qlower.model.extract import detach_layers
+from qlower.model.layers import expose_layers, layer_name, layers
 from qlower.model.signature import TensorSpec
 
 Executor: TypeAlias = Literal["interp", "jit"]

@@ -29,7 +29,8 @@ from qlower.interp.qnn.rules import centred
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import signature_of
-from qlower.model.layers import detach_layers, layer_name, layers
+from qlower.model.extract import detach_layers
+from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_input
 from qlower.model.selection import select_layers
 from qlower.model.signature import TensorSpec

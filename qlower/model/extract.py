@@ -2,71 +2,142 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    FunctionType,
-    ModuleOp,
-    StringAttr,
-)
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from qlower.dialects.qnn.attributes import NAME
 from qlower.model.entry import main_function
-from qlower.model.layers import is_layer, layer_names, value_names
+from qlower.model.layers import is_layer, layer_name, layer_names, layers, value_names
 
 
 def extract_layers(module: ModuleOp, chosen: Collection[str]) -> ModuleOp:
-    """A copy of `module`, at any level with tensors, that has the layers of these names
+    """A copy of `module`, at the qnn or arith level, that has the layers of these names
     alone, and the constants and the memory that they take.
 
     Its inputs are what else they read; its results are theirs that are read elsewhere,
     or nowhere.
     """
-    copy = module.clone()
-    function = main_function(copy)
-    names = value_names(copy)
-    block = function.body.block
-    terminator = block.last_op
-    assert terminator is not None
-    kept = {op for op in block.ops if not set(chosen).isdisjoint(layer_names(op))}
+    body = main_function(module).body.block
+    kept = {op for op in body.ops if not set(chosen).isdisjoint(layer_names(op))}
     results = [
         result
-        for op in block.ops
+        for op in body.ops
         if op in kept and is_layer(op)
         for result in op.results
         if not result.uses or any(use.operation not in kept for use in result.uses)
     ]
-    read = [operand for op in block.ops if op in kept for operand in op.operands]
-    kept |= {
-        value.owner
-        for value in read
-        if isinstance(value.owner, Operation) and not is_layer(value.owner)
-    }
-    inputs: dict[SSAValue, str] = {}
-    for value in dict.fromkeys(read):
-        if value.owner not in kept:
-            argument = block.insert_arg(value.type, len(block.args))
-            argument.name_hint = value.name_hint
-            value.replace_uses_with_if(argument, lambda use: use.operation in kept)
-            inputs[argument] = names.get(value, f"input{len(inputs)}")
-    terminator.operands = results
-    for op in reversed(list(block.ops)):
-        if op is not terminator and op not in kept:
-            block.erase_op(op)
-    for argument in list(block.args):
-        if argument not in inputs:
-            block.erase_arg(argument)
-    function.function_type = FunctionType.from_lists(
-        [argument.type for argument in inputs], [value.type for value in results]
+    for value in [operand for op in kept for operand in op.operands]:
+        if isinstance(value.owner, Operation) and not is_layer(value.owner):
+            kept.add(value.owner)
+    part = _Part.of(module, kept, lambda value: value.owner not in kept)
+    names = value_names(module)
+    return part.module(
+        results,
+        [names.get(value, f"input{n}") for n, value in enumerate(part.inputs)],
+        [names.get(value, f"output{n}") for n, value in enumerate(results)],
     )
-    function.arg_attrs = _names(inputs.values())
-    function.res_attrs = _names(
-        names.get(value, f"output{number}") for number, value in enumerate(results)
+
+
+def detach_layers(
+    module: ModuleOp, names: Collection[str]
+) -> tuple[ModuleOp, list[str], list[str]]:
+    """A copy of `module` with the named layers alone: each takes arguments only, and
+    its results are returned.
+
+    The second value names, for each argument, the input or the layer of `module` whose
+    value it stands for; the third names the results. Layers with several results are as
+    in `expose_layers`.
+    """
+    values = value_names(module)
+    chosen = [op for op in layers(module) if layer_name(op) in names]
+    kept = set(chosen)
+    waiting = list(chosen)
+    while waiting:
+        for value in waiting.pop().operands:
+            owner = value.owner
+            if value not in values and isinstance(owner, Operation):
+                if owner not in kept:
+                    waiting.append(owner)
+                kept.add(owner)
+    part = _Part.of(module, kept, values.__contains__)
+    results = [value for op in chosen for value in op.results if value in values]
+    sources = [values[value] for value in part.inputs]
+    returned = [values[value] for value in results]
+    return (
+        part.module(results, _numbered(sources), _numbered(returned)),
+        sources,
+        returned,
     )
-    return copy
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Copies of some operations of a model's function.
+
+    `copies` has what stands for each value of the model, `inputs` the values that are
+    arguments in the order of these.
+    """
+
+    source: ModuleOp
+    block: Block
+    copies: dict[SSAValue, SSAValue]
+    inputs: Sequence[SSAValue]
+
+    @staticmethod
+    def of(
+        module: ModuleOp,
+        kept: Collection[Operation],
+        is_input: Callable[[SSAValue], bool],
+    ) -> _Part:
+        """Copies of the operations `kept`, for which what `is_input` is given."""
+        block = Block()
+        copies: dict[SSAValue, SSAValue] = {}
+        arguments: dict[SSAValue, SSAValue] = {}
+        for op in main_function(module).body.block.ops:
+            if op not in kept:
+                continue
+            copy = op.clone(copies)
+            for index, operand in enumerate(op.operands):
+                if not is_input(operand):
+                    continue
+                if operand not in arguments:
+                    argument = block.insert_arg(operand.type, len(block.args))
+                    argument.name_hint = operand.name_hint
+                    arguments[operand] = argument
+                copy.operands[index] = arguments[operand]
+            block.add_op(copy)
+        return _Part(module, block, copies, list(arguments))
+
+    def module(
+        self, results: Sequence[SSAValue], inputs: Iterable[str], outputs: Iterable[str]
+    ) -> ModuleOp:
+        """The model that returns the copies of `results`; inputs and outputs named."""
+        returned = [self.copies[value] for value in results]
+        self.block.add_op(ReturnOp(*returned))
+        whole = main_function(self.source)
+        function = FuncOp(
+            whole.sym_name.data,
+            (self.block.arg_types, [value.type for value in returned]),
+            Region(self.block),
+            whole.sym_visibility,
+            arg_attrs=_names(inputs),
+            res_attrs=_names(outputs),
+        )
+        function.attributes.update(whole.attributes)
+        function.location = whole.location
+        others = [
+            function if op is whole else op.clone() for op in self.source.body.block.ops
+        ]
+        return ModuleOp(others, dict(self.source.attributes))
+
+
+def _numbered(names: Iterable[str]) -> list[str]:
+    """Names with their numbers, which keep them different."""
+    return [f"{index}:{name}" for index, name in enumerate(names)]
 
 
 def _names(names: Iterable[str]) -> ArrayAttr[DictionaryAttr]:

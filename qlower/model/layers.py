@@ -7,7 +7,7 @@ has for it the innermost; everything that is lowered from the operation keeps bo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -142,51 +142,6 @@ def expose_layers(module: ModuleOp) -> tuple[ModuleOp, dict[str, int]]:
     return exposed, names
 
 
-def detach_layers(
-    module: ModuleOp, names: Collection[str]
-) -> tuple[ModuleOp, list[str], list[str]]:
-    """A copy of `module` with the named layers alone: each takes arguments only, and
-    its results are returned.
-
-    The second value names, for each argument, the input or the layer of `module` whose
-    value it stands for; the third names the results. Layers with several results are as
-    in `expose_layers`.
-    """
-    detached = module.clone()
-    function = main_function(detached)
-    block = function.body.block
-    values = value_names(detached)
-    arguments: dict[SSAValue, SSAValue] = {}
-    sources: list[str] = []
-    results: list[SSAValue] = []
-    inputs = list(block.args)
-    for op in layers(detached):
-        if layer_name(op) not in names:
-            continue
-        for index, operand in enumerate(op.operands):
-            if operand not in values:
-                continue
-            if operand not in arguments:
-                arguments[operand] = block.insert_arg(operand.type, len(block.args))
-                sources.append(values[operand])
-            op.operands[index] = arguments[operand]
-        results += [value for value in op.results if value in values]
-    terminator = block.last_op
-    assert terminator is not None
-    terminator.operands = results
-    for op in reversed(list(block.ops)):
-        if op is not terminator and not any(value.uses for value in op.results):
-            block.erase_op(op)
-    for argument in inputs:
-        block.erase_arg(argument)
-    function.function_type = FunctionType.from_lists(
-        [argument.type for argument in block.args], [value.type for value in results]
-    )
-    function.arg_attrs = _named(sources)
-    function.res_attrs = _named([values[value] for value in results])
-    return detached, sources, [values[value] for value in results]
-
-
 def value_names(module: ModuleOp) -> dict[SSAValue, str]:
     """The inputs and the layers' results, by the names that `Executor.run` has."""
     specs = signature_of(module).inputs
@@ -201,14 +156,6 @@ def value_names(module: ModuleOp) -> dict[SSAValue, str]:
             if of_result is not None and isinstance(result.type, TensorType):
                 names[result] = of_result
     return names
-
-
-def _named(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
-    """Attributes that name arguments or results; a number keeps them different."""
-    return ArrayAttr(
-        DictionaryAttr({NAME: StringAttr(f"{index}:{name}")})
-        for index, name in enumerate(names)
-    )
 
 
 def is_layer(op: Operation) -> bool:

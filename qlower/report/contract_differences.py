@@ -19,8 +19,9 @@ from qlower.diagnostics import LOGGER, QlowerError
 from qlower.dialects.qnn import QnnOp
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.model import Model
+from qlower.model.extract import detach_layers
 from qlower.model.input_sets import input_set
-from qlower.model.layers import detach_layers, layer_name, layers
+from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_input
 from qlower.model.signature import Array, TensorSpec
 from qlower.report.refusals import layer_refusals

@@ -22,7 +22,8 @@ from qlower.dialects.types import element_type, integer_range
 from qlower.interp.qnn.contraction import exact_sums
 from qlower.interp.qnn.pairs import pair_sums
 from qlower.model import Model
-from qlower.model.layers import detach_layers, layer_name, layers
+from qlower.model.extract import detach_layers
+from qlower.model.layers import layer_name, layers
 from qlower.model.signature import Array
 from qlower.report.table import Column, Table, counted
 

@@ -8,7 +8,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qlower.codegen.targets.resolve import Target
 from qlower.diagnostics import QlowerError
-from qlower.model.layers import detach_layers, layer_name, layers
+from qlower.model.extract import detach_layers
+from qlower.model.layers import layer_name, layers
 from qlower.pipeline import epilogue_proofs, lower_to_arith
 from qlower.transforms.prove_epilogues import Proof
 

@@ -21,8 +21,9 @@ from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array
 from qlower.model import Model
 from qlower.model.entry import signature_of
+from qlower.model.extract import detach_layers
 from qlower.model.layer_contracts import check_takes_contract
-from qlower.model.layers import detach_layers, layer_name, layers
+from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_input
 from qlower.model.signature import TensorSpec
 from qlower.verification.decide import Decision, decide, same

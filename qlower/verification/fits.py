@@ -28,7 +28,8 @@ from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array
 from qlower.model import Model
-from qlower.model.layers import detach_layers, layer_name, layers
+from qlower.model.extract import detach_layers
+from qlower.model.layers import layer_name, layers
 from qlower.report.table import Column, Table
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.hashes import hashes_of

@@ -16,7 +16,7 @@ from qlower.cli.exit_codes import ExitCode
 from qlower.dialects import qnn
 from qlower.explain.reach import inputs_for
 from qlower.model.build import make_model, quantized
-from qlower.model.layers import detach_layers
+from qlower.model.extract import detach_layers
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.mlir"
 
