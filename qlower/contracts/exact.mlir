@@ -283,7 +283,8 @@ func.func @bound(%real: f32) -> i32 {
 }
 
 // NaN is taken for 0.
-func.func @quantize(%input: f32) -> i32 {
+func.func @quantize(%input: f32) -> i32
+    attributes {contract.rules = ["quantize", "quantize_i16"]} {
   %is_number = arith.cmpf ord, %input, %input : f32
   %of_nan = arith.constant 0.0 : f32
   %number = arith.select %is_number, %input, %of_nan : f32
@@ -292,7 +293,8 @@ func.func @quantize(%input: f32) -> i32 {
   return %result : i32
 }
 
-func.func @dequantize(%input: i32) -> f32 {
+func.func @dequantize(%input: i32) -> f32
+    attributes {contract.rules = ["dequantize", "dequantize_i16"]} {
   %real = func.call @dequantize_widely(%input) : (i32) -> f64
   %result = arith.truncf %real : f64 to f32
   return %result : f32
