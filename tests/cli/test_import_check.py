@@ -20,11 +20,11 @@ def folder(model: str) -> Path:
     Path(model).rename(folder / "good.mlir")
     builder = TFLiteBuilder()
     x, y, z = (builder.tensor(name, (1, 4), scale=0.1) for name in "xyz")
-    wide = builder.tensor("wide", (1, 4), "int16", scale=0.1)
+    wide = builder.tensor("wide", (1, 4), "float64")
     last, further = (builder.tensor(name, (1, 4), scale=0.1) for name in ("u", "v"))
     builder.operator("CUSTOM", [x], [y])
     builder.operator("TANH", [y], [z])
-    builder.operator("QUANTIZE", [z], [wide])
+    builder.operator("DEQUANTIZE", [z], [wide])
     builder.operator("TANH", [wide], [last])
     builder.operator("LSTM", [last], [further])
     Path("zoo/bad.tflite").write_bytes(builder.build([x], [further]))
@@ -43,7 +43,7 @@ def test_all_reasons_at_once(folder: Path, capsys: Capture) -> None:
     assert [line["imports"] for line in lines] == [False, False, False, True]
     custom, wide, lstm, good = (line["reason"] for line in lines)
     assert "CUSTOM 'MyOperator': this operator is not supported" in custom
-    assert "tensor 3 'wide': type INT16 is not supported" in wide
+    assert "tensor 3 'wide': type FLOAT64 is not supported" in wide
     assert "LSTM: this operator is not supported" in lstm
     assert good is None
     assert lines[2]["help"] == "--outputs u cuts the model before it"
