@@ -272,6 +272,13 @@ def test_operands(data: bytes, message: str) -> None:
     expect_refusal(data, f"operator 0 RELU: tensor 0 'x': {message}")
 
 
+def test_results_of_a_type_that_the_operator_does_not_give() -> None:
+    mean = model("MEAN", ["float32 2x5x3", [1]], "int64 2x3", options={})()
+    expect_refusal(mean, "'y0': type INT64, MEAN gives f32 here")
+    shape = model("SHAPE", ["float32 2x5x3"], "uint32 3")()
+    expect_refusal(shape, "'y0': type UINT32 is not supported")
+
+
 def test_a_stride_beyond_the_result() -> None:
     data = transpose_conv((4, 2, 5, 3), (2, 8, 17, 4), 1, (2, 65536))()
     expect_refusal(data, "TRANSPOSE_CONV: a stride of 65536 for a result of 17")

@@ -17,6 +17,7 @@ from qlower.files.arrays import Array
 
 from .context import ARRAY_TYPES, OperatorContext
 from .importer import UNLIMITED
+from .schema import Tensor
 from .slices import read_slice, read_strided_slice
 
 Evaluate: TypeAlias = Callable[[OperatorContext], Array | Sequence[Array]]
@@ -64,9 +65,17 @@ class Evaluator:
         found = self.evaluate(op)
         arrays = [found] if isinstance(found, np.ndarray) else list(found)
         return [
-            array.astype(ARRAY_TYPES[op.output(number).type])
+            array.astype(_dtype(op, op.output(number)))
             for number, array in enumerate(arrays)
         ]
+
+
+def _dtype(op: OperatorContext, tensor: Tensor) -> np.dtype[np.generic]:
+    """The type of a result that is computed now."""
+    dtype = ARRAY_TYPES.get(tensor.type)
+    if dtype is None:
+        raise op.error(f"{tensor}: type {tensor.type} is not supported")
+    return dtype
 
 
 def _arrays(op: OperatorContext) -> list[Array]:

@@ -11,7 +11,6 @@ from pathlib import PurePath
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DictionaryAttr,
     ModuleOp,
     NameLoc,
     StringAttr,
@@ -21,7 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from qlower.diagnostics import QlowerError, printable_path, warn
 from qlower.dialects import qnn
-from qlower.dialects.qnn.attributes import CONTRACT, NAME, REMARKS
+from qlower.dialects.qnn.attributes import CONTRACT, REMARKS
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.files.arrays import Array
@@ -30,7 +29,13 @@ from ..import_options import ImportOptions
 from ..site import Site
 from .context import OperatorContext
 from .evaluation import EVALUATORS
-from .names import distinct, find_tensor, short_tensor_names, unique_names
+from .names import (
+    find_tensor,
+    hinted,
+    name_attributes,
+    short_tensor_names,
+    unique_names,
+)
 from .operators import IMPORTERS
 from .schema import Model, Operator, Tensor, default_options
 from .types import Element, constant_value, tensor_type
@@ -50,9 +55,6 @@ NOTHING_QUANTIZED = (
     "nothing in this model is quantized: every contract gives the bits of LiteRT's"
     " reference kernels"
 )
-
-LONGEST_HINT = 24
-"""A longer tensor name makes the text harder to read, not easier."""
 
 
 def build_module(model: Model, options: ImportOptions) -> ModuleOp:
@@ -130,8 +132,8 @@ class _GraphImporter:
                 [value.type for value in returned],
             ),
             Region(self.block),
-            arg_attrs=_name_attributes([self.name(tensor) for tensor in inputs]),
-            res_attrs=_name_attributes([self.name(tensor) for tensor in outputs]),
+            arg_attrs=name_attributes([self.name(tensor) for tensor in inputs]),
+            res_attrs=name_attributes([self.name(tensor) for tensor in outputs]),
         )
         main.location = self.site.location
         attributes: dict[str, Attribute] = {
@@ -359,7 +361,7 @@ class _GraphImporter:
                 operation = arith.ConstantOp(value)
             operation.location = self.named_location(tensor, site)
             self.append(operation)
-            self.constants[key] = _hinted(operation.results[0], self.name(tensor))
+            self.constants[key] = hinted(operation.results[0], self.name(tensor))
         return self.constants[key]
 
     def append(self, operation: Operation) -> None:
@@ -368,7 +370,7 @@ class _GraphImporter:
 
     def define(self, tensor: Tensor, value: SSAValue, site: Site) -> None:
         self.check_undefined(tensor, site)
-        self.computed[tensor.index] = _hinted(value, self.name(tensor))
+        self.computed[tensor.index] = hinted(value, self.name(tensor))
 
     def check_undefined(self, tensor: Tensor, site: Site) -> None:
         if tensor.index in self.computed or tensor.index in self.known:
@@ -389,20 +391,3 @@ def _is_quantized(function: func.FuncOp) -> bool:
 def is_known(operator: Operator) -> bool:
     """Whether the operator is supported, for some operands at least."""
     return operator.name in IMPORTERS or operator.name in EVALUATORS
-
-
-def _hinted(value: SSAValue, name: str) -> SSAValue:
-    """`value`, named like its tensor in the printed module if that is a short word."""
-    if len(name) <= LONGEST_HINT and name.isascii() and name.isidentifier():
-        value.name_hint = name
-    return value
-
-
-def _name_attributes(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
-    seen: set[str] = set()
-    attributes: list[DictionaryAttr] = []
-    for position, name in enumerate(names):
-        # One tensor can be several results, which still need names of their own.
-        unique = distinct(name, f"#result{position}", seen)
-        attributes.append(DictionaryAttr({NAME: StringAttr(unique)}))
-    return ArrayAttr(attributes)

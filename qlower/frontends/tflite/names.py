@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.ir import SSAValue
+
+from qlower.dialects.qnn.attributes import NAME
 from qlower.model.names import short_names
 
 from ..import_options import unknown_output
 from .schema import Model
+
+LONGEST_HINT = 24
+"""A longer tensor name makes the text harder to read, not easier."""
 
 
 def unique_names(model: Model) -> dict[int, str]:
@@ -57,3 +64,21 @@ def find_tensor(wanted: str, names: dict[int, str], short: dict[int, str]) -> in
             if name == wanted:
                 return index
     raise unknown_output(wanted, [*short.values()])
+
+
+def hinted(value: SSAValue, name: str) -> SSAValue:
+    """`value`, named like its tensor in the printed module if that is a short word."""
+    if len(name) <= LONGEST_HINT and name.isascii() and name.isidentifier():
+        value.name_hint = name
+    return value
+
+
+def name_attributes(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
+    """The names of arguments or results as a function has them, each its own."""
+    seen: set[str] = set()
+    attributes: list[DictionaryAttr] = []
+    for position, name in enumerate(names):
+        # One tensor can be several results, which still need names of their own.
+        unique = distinct(name, f"#result{position}", seen)
+        attributes.append(DictionaryAttr({NAME: StringAttr(unique)}))
+    return ArrayAttr(attributes)

@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from qlower.dialects.quant import QuantizedType, StorageCastOp
-from qlower.dialects.types import shape_of
+from qlower.dialects.types import element_type, shape_of
 from qlower.model.nests import (
     Emitter,
     Index,
@@ -69,11 +69,17 @@ def read(
 def finish(op: OperatorContext, value: SSAValue, number: int = 0) -> None:
     """Make a tensor of stored elements the operator's result."""
     type = op.result_type(shape_of(value), number)
+    tensor = op.output(number)
     if isinstance(type.element_type, QuantizedType):
-        op.per_tensor(op.output(number))
+        op.per_tensor(tensor)
         op.finish_part(number, StorageCastOp(value, type))
+    elif element_type(value.type) != type.element_type:
+        raise op.error(
+            f"{tensor}: type {tensor.type}, {op.operator.name} gives"
+            f" {element_type(value.type)} here"
+        )
     else:
-        op.graph.define(op.output(number), value, op)
+        op.graph.define(tensor, value, op)
 
 
 def finish_map(op: OperatorContext, nest: Nest, element: SSAValue) -> None:
