@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import qlower
-from qlower.model.layers import detach_layers, layer_name, layers
+from qlower.model.extract import detach_layers, layer_name, layers
 from qlower.model.signature import TensorSpec
 from qlower.report.plots import BLUE, RED, new_figure, save
 

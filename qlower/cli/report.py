@@ -77,10 +77,11 @@ def run(options: argparse.Namespace) -> int:
 
     with ExitStack() as stack:  # what can't be written is refused before the work
         page = folder = None
+        explorer = Path(options.model_explorer or "")
         if options.output is not None:
             page = stack.enter_context(replacing(Path(options.output)))
         if options.model_explorer is not None:
-            folder = stack.enter_context(replacing_files(Path(options.model_explorer)))
+            folder = stack.enter_context(replacing_files(explorer))
         report = _report(options)
         clear_status()
         if page is not None:
@@ -89,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
         if folder is not None:
             for name, text in report.explorer_files().items():
                 (folder / name).write_text(text)
-                print(Path(options.model_explorer, name))
+                print(explorer / name)
     return 0
 
 

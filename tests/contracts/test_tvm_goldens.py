@@ -16,7 +16,6 @@ from support.rescaling import (
     rescale_by_quotient,
 )
 from support.tflite_cases import CASES
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 import qlower
@@ -74,12 +73,8 @@ def q_multiply_shift(
     contract: str, x: Array, multiplier: Array, shift: Array, *, per_channel: bool
 ) -> Array:
     """The private function of the contract, on arrays."""
-    function = next(
-        op
-        for op in load_contract(contract).module.walk()
-        if isinstance(op, FuncOp) and op.sym_name.data == "q_multiply_shift"
-    )
-    (result,) = evaluate_function(function, [x, multiplier, shift, per_channel])
+    rule = load_contract(contract).definition.function("q_multiply_shift")
+    (result,) = evaluate_function(rule.function, [x, multiplier, shift, per_channel])
     return result
 
 

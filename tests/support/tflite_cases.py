@@ -170,10 +170,16 @@ OTHER_SUMS = frozenset(
     {
         "conv2d_float",
         "conv3d_float",
+        "conv2d_hybrid",
         "depthwise_conv2d_float",
+        "depthwise_conv2d_hybrid",
         "hard_swish_float",
         "logistic_float",
+        "resize_bilinear_float",
+        "resize_bilinear_float_corners",
+        "resize_bilinear_float_half",
         "softmax_float",
+        "transpose_conv_float",
     }
 )
 """Cases in float that LiteRT's optimized kernels and XNNPACK compute otherwise than its
@@ -182,10 +188,17 @@ the reference kernels' bits there."""
 
 OTHER_SUMS_OF_XNNPACK = OTHER_SUMS | {
     "avg_pool2d_float",
+    "batch_matmul_float",
+    "batch_matmul_float_adjoint",
     "conv2d_float_grouped",
+    "conv2d_hybrid_grouped",
+    "conv2d_hybrid_per_tensor",
     "exp_float",
     "fully_connected_float",
     "fully_connected_half",
+    "fully_connected_hybrid",
+    "fully_connected_hybrid_asymmetric",
+    "fully_connected_hybrid_rank3",
     "mean_float",
     "sum_float",
 }

@@ -259,6 +259,12 @@ def finish_layer(
     """The bias along the last dimension of the nest, and the activation."""
     nest = steps.nest
     if op.has_input(2):
+        op.check_type(op.input(2), "FLOAT32")
+        if op.shape(2) != (shape[-1],):
+            raise op.error(
+                f"{op.input(2)}: a bias of shape {list(op.shape(2))}, expected"
+                f" [{shape[-1]}]"
+            )
         value = steps.add(value, nest.input(op.value(2), [nest.parallel - 1]))
     value = steps.clamp(value, *ACTIVATION_BOUNDS[op.activation()])
     finish(op, reshaped(op, nest.build([value])[0], shape))
