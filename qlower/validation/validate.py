@@ -167,7 +167,7 @@ def validate(
     *,
     contracts: Sequence[str] | str = (),
     against: str | None = None,
-    labels: Path | None = None,
+    labels: str | Path | None = None,
     label_offset: int = 0,
     class_names: Sequence[str] | None = None,
     preprocessing: Preprocessing = PLAIN,
@@ -178,7 +178,7 @@ def validate(
     jobs: int | None = None,
     executor: Executor | None = None,
     client: Any = None,
-    resume: Path | None = None,
+    resume: str | Path | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Validation:
     """Run a set of examples under one or more contracts, and count what comes of it.
@@ -204,7 +204,7 @@ def validate(
         data,
         contracts=names,
         against=against,
-        labels=labels,
+        labels=None if labels is None else Path(labels),
         label_offset=label_offset,
         class_names=class_names,
         preprocessing=preprocessing,
@@ -218,7 +218,7 @@ def validate(
         jobs=jobs,
         executor=executor,
         client=client,
-        resume=resume,
+        resume=None if resume is None else Path(resume),
         on_progress=on_progress,
     )
 

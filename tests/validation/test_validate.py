@@ -224,7 +224,7 @@ def test_litert_is_a_reference(images: Array, tmp_path: Path):
     found = qlower.validate(
         path,
         folder / "inputs.npz",
-        labels=folder / "inputs.json",
+        labels=str(folder / "inputs.json"),
         against="litert",
     )
     assert found.counts["tflite"].output.differing == 0
