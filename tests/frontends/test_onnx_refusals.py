@@ -173,7 +173,12 @@ def externalize(model: Any, location: str, **entries: str) -> bytes:
     return data
 
 
+def needs_onnxruntime() -> None:
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+
+
 def test_external_data(tmp_path: Path) -> None:
+    needs_onnxruntime()
     model = parsed()
     data = externalize(model, "weights.bin", offset="16", length="108")
     (tmp_path / "weights.bin").write_bytes(bytes(16) + data)
@@ -222,7 +227,7 @@ def test_outputs(tmp_path: Path) -> None:
 
 def test_files_that_the_runtime_saved(tmp_path: Path) -> None:
     """As they stand: their operators are those of com.microsoft."""
-    pytest.importorskip("onnxruntime")
+    needs_onnxruntime()
     for name in ("average_pool", "gemm", "clip_between"):
         path = CASES[name]().save(tmp_path / "model.onnx")
         saved = save(optimized_graph(path, tmp_path), tmp_path)
@@ -249,6 +254,7 @@ def test_remarks(tmp_path: Path) -> None:
 
 def test_other_scales_than_before(tmp_path: Path) -> None:
     """Integers may be given another meaning on the way."""
+    needs_onnxruntime()
     build = OnnxBuilder()
     build.input("x", (1, 2, 3, 4), "u1")
     inputs = ["x", *build.parameters(0.1, 3, "u1"), *build.parameters(0.2, 5, "u1")]

@@ -87,7 +87,8 @@ class Code:
             if left.min() >= rows - 1:
                 np.add(steps, start.astype(np.int32), out=self.sums)
             else:
-                np.minimum(steps, np.minimum(left, rows).astype(np.int32), self.sums)
+                ends = np.minimum(left, rows).astype(np.int32)
+                np.minimum(steps, ends, out=self.sums)
                 np.add(self.sums, start.astype(np.int32), out=self.sums)
             self.call()
             np.not_equal(self.results[1:], self.results[:-1], out=changed[1:])
