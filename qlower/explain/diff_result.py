@@ -13,7 +13,7 @@ from qlower.explain.rows import Row, ratio, rows_of, show_exact, show_value
 from qlower.explain.steps import StepDifference
 from qlower.explain.trace import Trace
 from qlower.interp.values import Array
-from qlower.report.table import Cell, Column, Table, counted
+from qlower.report.table import Cell, Column, Table, Tabled, counted
 
 
 @dataclass
@@ -55,7 +55,7 @@ class ChainPair:
 
 
 @dataclass(frozen=True, repr=False)
-class Diff:
+class Diff(Tabled[LayerDifference]):
     """What is told of two sides, `a` and `b`.
 
     `reference` is the side whose values both get where layers run alone, None where
@@ -102,12 +102,6 @@ class Diff:
     def table(self) -> Table[LayerDifference]:
         """A line for each layer."""
         return _table(self)
-
-    def __str__(self) -> str:
-        return self.render()
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def render(self, width: int | None = None) -> str:
         """The text for a terminal that is so many characters wide."""

@@ -34,7 +34,7 @@ from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_input
 from qlower.model.selection import select_layers
 from qlower.model.signature import TensorSpec
-from qlower.report.table import Column, Table
+from qlower.report.table import Column, Table, Tabled
 
 Integers = NDArray[np.int64]
 
@@ -88,7 +88,7 @@ class LayerVectors:
 
 
 @dataclass(frozen=True, repr=False)
-class Vectors:
+class Vectors(Tabled[LayerVectors]):
     """The vectors of a model's layers, by one contract."""
 
     contract: str
@@ -127,15 +127,6 @@ class Vectors:
         ]
         title = f"test vectors by {self.contract}"
         return Table(title, self.layers, columns, "all", notes=notes, whole="--json")
-
-    def __str__(self) -> str:
-        return self.table.render()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return self.table.render("html")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what is covered, without the vectors."""

@@ -9,7 +9,7 @@ from typing import Literal
 from qlower.explain.place import show
 from qlower.identification.device import Device
 from qlower.identification.replay import Explanation
-from qlower.report.table import Cell, Column, Table, counted
+from qlower.report.table import Cell, Column, Table, Tabled, counted
 
 FEW = 4
 """So many names are told in a line."""
@@ -44,7 +44,7 @@ class Alike:
 
 
 @dataclass(frozen=True, repr=False)
-class Identification:
+class Identification(Tabled[Explanation]):
     """What explains the outputs that `title` has for so many inputs.
 
     `contracts` are ordered by the outputs that they explain; `alike` are those that
@@ -154,12 +154,6 @@ class Identification:
         if self.device is not None:
             parts += [self.device.table.render("plain", width), ""]
         return "\n".join([*parts, *self.verdict])
-
-    def __str__(self) -> str:
-        return self.render()
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -11,6 +11,7 @@ is written by `table_formats.py`:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeAlias, TypeVar, get_args
@@ -90,6 +91,28 @@ class Table(Generic[Row]):
 
     def _repr_html_(self) -> str:
         return self.render("html")
+
+
+class Tabled(ABC, Generic[Row]):
+    """A result that people read as a table: its text and HTML are the table's."""
+
+    @property
+    @abstractmethod
+    def table(self) -> Table[Row]:
+        """The result's rows."""
+
+    def render(self, width: int | None = None) -> str:
+        """The text for a terminal that is so many characters wide."""
+        return self.table.render("plain", width)
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return self.table.render("html")
 
 
 def show_cell(cell: Cell) -> str:

@@ -30,7 +30,7 @@ from qlower.interp import Array
 from qlower.model import Model
 from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers
-from qlower.report.table import Column, Table
+from qlower.report.table import Column, Table, Tabled
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.hashes import hashes_of
 from qlower.verification.reach import filled, is_inside
@@ -118,7 +118,7 @@ class Fit:
 
 
 @dataclass(frozen=True, repr=False)
-class Fits:
+class Fits(Tabled[Fit]):
     """The sums of all contractions with constant weights; `others` are layers' names.
 
     `hashes` is as in `Equality`, `bits` the accumulators' width.
@@ -169,16 +169,6 @@ class Fits:
         notes += [f"{name}: weights or bias aren't constant." for name in self.others]
         return Table("sums", self.layers, columns, notes=notes, whole="--json")
 
-    def render(self, width: int | None = None) -> str:
-        """The text for a terminal that is so many characters wide."""
-        return self.table.render("plain", width)
-
-    def __str__(self) -> str:
-        return self.render()
-
-    def __repr__(self) -> str:
-        return str(self)
-
     def to_dict(self) -> dict[str, object]:
         """Plain data, the verdict's file."""
         return {
@@ -200,9 +190,6 @@ class Fits:
             for row in self.layers
             if row.worst is not None
         }
-
-    def _repr_html_(self) -> str:
-        return self.table.render("html")
 
 
 def _given(row: Fit) -> str:

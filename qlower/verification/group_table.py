@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from qlower.interp import Array
-from qlower.report.table import Column, Table, counted
+from qlower.report.table import Column, Table, Tabled, counted
 from qlower.verification.verdict import Kind
 
 
@@ -40,7 +40,7 @@ class LayerGroups:
 
 
 @dataclass(frozen=True, repr=False)
-class Groups:
+class Groups(Tabled[LayerGroups]):
     """The groups of all layers. `hashes` is as in `Equality`."""
 
     contracts: Sequence[str]
@@ -85,16 +85,6 @@ class Groups:
         title = "contracts that are the same for all inputs"
         return Table(title, self.layers, columns, notes=notes, whole="--json")
 
-    def render(self, width: int | None = None) -> str:
-        """The text for a terminal that is so many characters wide."""
-        return self.table.render("plain", width)
-
-    def __str__(self) -> str:
-        return self.render()
-
-    def __repr__(self) -> str:
-        return str(self)
-
     def to_dict(self) -> dict[str, object]:
         """Plain data, the verdict's file."""
         return {
@@ -107,9 +97,6 @@ class Groups:
     def inputs(self) -> dict[str, Array]:
         """No arrays: `Equality` has them for two contracts."""
         return {}
-
-    def _repr_html_(self) -> str:
-        return self.table.render("html")
 
 
 def _same(row: LayerGroups) -> str:

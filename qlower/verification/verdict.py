@@ -12,7 +12,7 @@ import numpy as np
 
 from qlower.explain.place import Index, show
 from qlower.interp import Array
-from qlower.report.table import Cell, Column, Table, counted
+from qlower.report.table import Cell, Column, Table, Tabled, counted
 
 Kind: TypeAlias = Literal["equal", "differs", "undecided"]
 
@@ -103,7 +103,7 @@ class LayerVerdict:
 
 
 @dataclass(frozen=True, repr=False)
-class Equality:
+class Equality(Tabled[LayerVerdict]):
     """The verdicts of all layers of a model, under contracts `a` and `b`.
 
     `hashes` has the SHA-256 of the model, of the contracts and of the compiler;
@@ -149,16 +149,6 @@ class Equality:
         title = f"{self.a} and {self.b} for all inputs"
         return Table(title, self.layers, columns, notes=notes, whole="--json")
 
-    def render(self, width: int | None = None) -> str:
-        """The text for a terminal that is so many characters wide."""
-        return self.table.render("plain", width)
-
-    def __str__(self) -> str:
-        return self.render()
-
-    def __repr__(self) -> str:
-        return str(self)
-
     def to_dict(self) -> dict[str, object]:
         """Plain data, the verdict's file."""
         return {
@@ -179,9 +169,6 @@ class Equality:
             if row.counterexample is not None
             for source, array in row.counterexample.inputs.items()
         }
-
-    def _repr_html_(self) -> str:
-        return self.table.render("html")
 
 
 def _channels(row: LayerVerdict) -> Cell:

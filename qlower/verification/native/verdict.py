@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 
 from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.interp import Array
-from qlower.report.table import Cell, Column, Table, counted
+from qlower.report.table import Cell, Column, Table, Tabled, counted
 from qlower.verification.verdict import Kind
 
 
@@ -88,7 +88,7 @@ class NativeVerdict:
 
 
 @dataclass(frozen=True, repr=False)
-class Native:
+class Native(Tabled[list[NativeVerdict]]):
     """The verdicts of all layers for all levels.
 
     `hashes` is as in `Equality`, with the machine code of each level; `seconds` is the
@@ -148,16 +148,6 @@ class Native:
         own = [row.level for row in rows]
         return "all" if own == list(self.levels) else own
 
-    def render(self, width: int | None = None) -> str:
-        """The text for a terminal that is so many characters wide."""
-        return self.table.render("plain", width)
-
-    def __str__(self) -> str:
-        return self.render()
-
-    def __repr__(self) -> str:
-        return str(self)
-
     def to_dict(self) -> dict[str, object]:
         """Plain data, the verdict's file."""
         return {
@@ -174,9 +164,6 @@ class Native:
     def inputs(self) -> dict[str, Array]:
         """No arrays: a difference is a sum, or bytes."""
         return {}
-
-    def _repr_html_(self) -> str:
-        return self.table.render("html")
 
 
 def _reason(rows: list[NativeVerdict]) -> str:
