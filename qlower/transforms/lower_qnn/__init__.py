@@ -13,14 +13,9 @@ from typing import Any, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    FunctionType,
-    ModuleOp,
-)
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from qlower.contracts import load_contract
@@ -28,7 +23,7 @@ from qlower.contracts.needs import check_needs
 from qlower.contracts.values import contract_of
 from qlower.diagnostics import QlowerError, file_location, format_location
 from qlower.dialects import qnn, quant
-from qlower.dialects.qnn.attributes import CONTRACT, TYPE, module_contract
+from qlower.dialects.qnn.attributes import CONTRACT, module_contract
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.tally import timed_layer
@@ -41,7 +36,7 @@ from qlower.transforms.lower_qnn import (
     softmax,
     table,
 )
-from qlower.transforms.lower_qnn.lowering import Lowering, storage_type
+from qlower.transforms.lower_qnn.lowering import Lowering
 
 Lower: TypeAlias = Callable[[Lowering, Any], Sequence[SSAValue]]
 
@@ -126,13 +121,9 @@ class LowerQnnPass(ModulePass):
 def _lower_function(function: func.FuncOp, default: str | None) -> None:
     """Replace a function's body and signature by their lowered forms."""
     source = function.body.block
-    block = Block(arg_types=[storage_type(arg.type) for arg in source.args])
     load = cache(load_contract)
     check_needs(source.ops, default, load)
-    lowering = Lowering(block, lambda op: contract_of(op, default, load))
-    for argument, lowered in zip(source.args, block.args, strict=True):
-        lowered.location = argument.location
-        lowering.bind(argument, lowered)
+    lowering = Lowering(function, lambda op: contract_of(op, default, load))
     for op in source.ops:
         lowering.begin(op)
         if isinstance(op, func.ReturnOp):
@@ -151,15 +142,7 @@ def _lower_function(function: func.FuncOp, default: str | None) -> None:
             raise _at_operation(error, op) from error
         for result, value in zip(op.results, lowered, strict=True):
             lowering.bind(result, value)
-    _keep_quantization(function)
-    types = function.function_type
-    function.function_type = FunctionType.from_lists(
-        [storage_type(type) for type in types.inputs],
-        [storage_type(type) for type in types.outputs],
-    )
-    function.body.detach_block(source)
-    source.erase(safe_erase=False)
-    function.body.add_block(block)
+    lowering.finish(_quantized)
 
 
 def _at_operation(error: QlowerError, op: Operation) -> QlowerError:
@@ -176,22 +159,7 @@ def _at_operation(error: QlowerError, op: Operation) -> QlowerError:
     )
 
 
-def _keep_quantization(function: func.FuncOp) -> None:
-    """Note the quantized type of each argument and result beside it."""
-    types = function.function_type
-    function.arg_attrs = _with_types(function.arg_attrs, types.inputs.data)
-    function.res_attrs = _with_types(function.res_attrs, types.outputs.data)
-
-
-def _with_types(
-    attributes: ArrayAttr[DictionaryAttr] | None, types: Sequence[Attribute]
-) -> ArrayAttr[DictionaryAttr]:
-    given = attributes or [DictionaryAttr({})] * len(types)
-    noted: list[DictionaryAttr] = []
-    for dictionary, type in zip(given, types, strict=True):
-        entries = dict(dictionary.data)
-        element = element_type(type)
-        if isinstance(element, QuantizedType):
-            entries[TYPE] = element
-        noted.append(DictionaryAttr(entries))
-    return ArrayAttr(noted)
+def _quantized(type: Attribute) -> Attribute | None:
+    """A tensor's element type if it is quantized, which lowered types don't say."""
+    element = element_type(type)
+    return element if isinstance(element, QuantizedType) else None

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects import arith
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     TensorType,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from qlower.contracts import Contract
@@ -28,6 +28,7 @@ from qlower.model.nests import (
     row_major_index,
 )
 from qlower.transforms.lower_qnn.inline_rule import inline_rule
+from qlower.transforms.lowered_function import LoweredFunction
 from qlower.transforms.tensors import pad, reshape
 
 ContractOf: TypeAlias = Callable[[Operation], Contract]
@@ -54,35 +55,20 @@ def constant_of(value: SSAValue) -> Array | None:
     return elements.reshape(shape_of(value))
 
 
-class Lowering:
+class Lowering(LoweredFunction):
     """Lowers the operations of one function, in order, into one block.
 
     `emit` appends operations at the location of the operation at hand, `op`.
     """
 
-    def __init__(self, block: Block, contract_of: ContractOf) -> None:
-        self._block = block
+    def __init__(self, function: func.FuncOp, contract_of: ContractOf) -> None:
+        super().__init__(function, storage_type)
         self._contract_of = contract_of
-        self._values: dict[SSAValue, SSAValue] = {}
 
     def begin(self, op: Operation) -> None:
         """Turn to the next operation."""
         self.op = op
-        self.emit = Emitter(self._block, op.location)
-
-    def bind(self, source: SSAValue, lowered: SSAValue) -> None:
-        """Record the lowered form of a value."""
-        if lowered.name_hint is None:
-            lowered.name_hint = source.name_hint
-        self._values[source] = lowered
-
-    def __contains__(self, source: SSAValue) -> bool:
-        """Whether a value is one of the function's own, so that it has been lowered."""
-        return source in self._values
-
-    def value(self, source: SSAValue) -> SSAValue:
-        """The lowered form of a value."""
-        return self._values[source]
+        self.emit = Emitter(self.block, op.location)
 
     @property
     def contract(self) -> Contract:

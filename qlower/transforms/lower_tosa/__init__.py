@@ -7,27 +7,19 @@ has a say: the model names its multipliers, shifts and roundings itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    FunctionType,
-    IntegerType,
-    ModuleOp,
-    Signedness,
-)
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects import tosa
-from qlower.dialects.qnn.attributes import TYPE
 from qlower.dialects.types import element_type
 from qlower.tally import timed_layer
 from qlower.transforms.lower_tosa import (
@@ -38,7 +30,7 @@ from qlower.transforms.lower_tosa import (
     reduction,
     rescale,
 )
-from qlower.transforms.lower_tosa.lowering import Lowering, keep, signless
+from qlower.transforms.lower_tosa.lowering import Lowering, keep
 from qlower.transforms.lower_tosa.parts import locations_by_layer
 
 Lower: TypeAlias = Callable[[Lowering, Any], SSAValue]
@@ -85,11 +77,7 @@ class LowerTosaPass(ModulePass):
 def _lower_function(function: func.FuncOp) -> None:
     """Replace a function's body and signature by their lowered forms."""
     source = function.body.block
-    block = Block(arg_types=[signless(arg.type) for arg in source.args])
-    lowering = Lowering(block)
-    for argument, lowered in zip(source.args, block.args, strict=True):
-        lowered.location = argument.location
-        lowering.bind(argument, lowered)
+    lowering = Lowering(function)
     locations = locations_by_layer(source)
     for op in source.ops:
         lowering.begin(op, locations.get(op, op.location))
@@ -103,29 +91,13 @@ def _lower_function(function: func.FuncOp) -> None:
         else:
             for result, value in zip(op.results, keep(lowering, op), strict=True):
                 lowering.bind(result, value)
-    types = function.function_type
-    function.arg_attrs = _with_types(function.arg_attrs, types.inputs.data)
-    function.res_attrs = _with_types(function.res_attrs, types.outputs.data)
-    function.function_type = FunctionType.from_lists(
-        [signless(type) for type in types.inputs],
-        [signless(type) for type in types.outputs],
+    lowering.finish(_unsigned)
+
+
+def _unsigned(type: Attribute) -> Attribute | None:
+    """A tensor's element type if it is unsigned, which lowered types don't say."""
+    element = element_type(type)
+    is_unsigned = (
+        isa(element, IntegerType) and element.signedness.data is Signedness.UNSIGNED
     )
-    function.body.detach_block(source)
-    source.erase(safe_erase=False)
-    function.body.add_block(block)
-
-
-def _with_types(
-    attributes: ArrayAttr[DictionaryAttr] | None, types: Sequence[Attribute]
-) -> ArrayAttr[DictionaryAttr]:
-    """Note the types of arguments or results that are unsigned beside them."""
-    given = attributes or [DictionaryAttr({})] * len(types)
-    noted: list[DictionaryAttr] = []
-    for dictionary, type in zip(given, types, strict=True):
-        element = element_type(type)
-        unsigned = (
-            isa(element, IntegerType) and element.signedness.data is Signedness.UNSIGNED
-        )
-        entries = {TYPE: element} if unsigned else {}
-        noted.append(DictionaryAttr({**dictionary.data, **entries}))
-    return ArrayAttr(noted)
+    return element if is_unsigned else None

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 import numpy as np
+from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerType, LocationAttr, TensorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from qlower.contracts import Rule, load_contract
@@ -17,6 +18,7 @@ from qlower.interp.values import Array
 from qlower.model.nests import Emitter, Index, Nest
 from qlower.transforms.lower_qnn.inline_rule import inline_rule
 from qlower.transforms.lower_qnn.lowering import constant_of
+from qlower.transforms.lowered_function import LoweredFunction
 from qlower.transforms.tensors import reshape
 
 
@@ -47,34 +49,19 @@ def tosa_function(name: str) -> Rule:
     return load_contract("tosa").definition.function(name)
 
 
-class Lowering:
+class Lowering(LoweredFunction):
     """Lowers the operations of one function, in order, into one block.
 
     `emit` appends operations at the location of the layer at hand.
     """
 
-    def __init__(self, block: Block) -> None:
-        self._block = block
-        self._values: dict[SSAValue, SSAValue] = {}
+    def __init__(self, function: func.FuncOp) -> None:
+        super().__init__(function, signless)
 
     def begin(self, op: Operation, location: LocationAttr) -> None:
         """Turn to the next operation."""
         self.op = op
-        self.emit = Emitter(self._block, location)
-
-    def bind(self, source: SSAValue, lowered: SSAValue) -> None:
-        """Record the lowered form of a value."""
-        if lowered.name_hint is None:
-            lowered.name_hint = source.name_hint
-        self._values[source] = lowered
-
-    def __contains__(self, source: SSAValue) -> bool:
-        """Whether a value is one of the function's own, so that it has been lowered."""
-        return source in self._values
-
-    def value(self, source: SSAValue) -> SSAValue:
-        """The lowered form of a value."""
-        return self._values[source]
+        self.emit = Emitter(self.block, location)
 
     def constant(self, source: SSAValue) -> Array | None:
         """The elements of a constant operand; None if it is computed."""
