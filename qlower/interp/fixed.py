@@ -27,6 +27,7 @@ from qlower.dialects.types import integer_range
 from .values import (
     Array,
     as_signed,
+    dtype_of,
     integer_width,
     require,
     wrap,
@@ -126,11 +127,8 @@ class FixedFunctions(InterpreterFunctions):
         result_type = op.result.type
         number = round_float(args[0], op.rounding.data)
         low, high = integer_range(integer_width(result_type))
-        fits = np.logical_and(
-            np.greater_equal(number, low), np.less(number, -float(low))
-        )
-        if np.all(fits):
-            return (wrap(np.asarray(number).astype(np.int64), result_type)[()],)
+        if np.min(number, initial=0) >= low and np.max(number, initial=0) < -float(low):
+            return (number.astype(dtype_of(result_type)),)
         number = np.where(np.isnan(number), number.dtype.type(0), number)
         # -2^(width-1) and 2^(width-1) are exact in any float; `high` may not be.
         is_low, is_high = np.less(number, low), np.greater_equal(number, -float(low))

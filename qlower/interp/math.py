@@ -109,11 +109,15 @@ def fma(a: Array, b: Array, c: Array) -> Array:
     wide = np.asarray(c, np.float64)
     total = np.asarray(np.add(product, wide))
     result = total.astype(np.float32)
-    is_halfway = np.equal(np.bitwise_and(total.view(np.int64), _BELOW_FLOAT32), _HALF)
-    is_subnormal = np.less(np.abs(total), np.finfo(np.float32).tiny)
-    is_subnormal &= np.not_equal(total, 0)
-    if np.any(np.logical_or(is_halfway, is_subnormal)):
-        result = np.asarray(_add_to_odd(product, wide)).astype(np.float32)
+    # A sum of zero is exact, and comes to no harm among the subnormal numbers.
+    is_close = np.equal(np.bitwise_and(total.view(np.int64), _BELOW_FLOAT32), _HALF)
+    is_close |= np.less(np.abs(total), np.finfo(np.float32).tiny)
+    if np.any(is_close):
+        parts = (
+            np.broadcast_to(part, total.shape)[is_close] for part in (product, wide)
+        )
+        result = np.asarray(result)
+        result[is_close] = _add_to_odd(*parts).astype(np.float32)
     return result[()]
 
 

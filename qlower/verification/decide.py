@@ -138,7 +138,7 @@ def steps_of(function: RuleFunction, part: Domain) -> Steps:
     """The steps of a function that is proved to be non-decreasing on some intervals."""
 
     def of_part(intervals: Integers, x: Integers) -> Integers:
-        return function(part.lanes[intervals], x)
+        return function(np.broadcast_to(part.lanes[intervals], x.shape), x)
 
     steps = find_steps(of_part, part.low, part.high)
     return steps or _search_all(of_part, part)
@@ -150,7 +150,7 @@ def _search_all(function: Function, part: Domain) -> Steps:
     bottom, top = function(own, part.low), function(own, part.high)
     count = np.arange(1, int((top - bottom).max(initial=0)) + 1, dtype=np.int64)
     levels = bottom[:, np.newaxis] + count
-    places = search_steps(function, part.low, part.high, levels.T).T
+    places = search_steps(function, part.low, part.high, levels)
     return Steps(part.low, part.high, bottom, top, places)
 
 

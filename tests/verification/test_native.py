@@ -18,7 +18,7 @@ from qlower.transforms import prove_epilogues
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
 from qlower.transforms.prove_epilogues.exceptions import Exceptions
 from qlower.transforms.prove_epilogues.lines import Lines
-from qlower.transforms.prove_epilogues.steps import Function, Steps
+from qlower.transforms.prove_epilogues.steps import Function, SeenSteps
 from qlower.transforms.prove_epilogues.substitutes import Substitute, look_up
 from qlower.verification.native.verdict import Native
 from qlower.verification.native.verify import native
@@ -64,7 +64,7 @@ def test_a_wrong_step_of_one_channel(monkeypatch: pytest.MonkeyPatch) -> None:
     planted: list[int] = []
 
     def believe(
-        function: Function, lines: Lines, steps: Steps, most: int
+        function: Function, lines: Lines, steps: SeenSteps, most: int
     ) -> Exceptions | None:
         found = find(function, lines, steps, most)
         if found is None or found.slots or planted:

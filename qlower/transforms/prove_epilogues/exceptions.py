@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qlower.transforms.prove_epilogues.lines import Lines
-from qlower.transforms.prove_epilogues.steps import Function, Integers, Steps
+from qlower.transforms.prove_epilogues.steps import Function, Integers, SeenSteps
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Exceptions:
 
 
 def find_exceptions(
-    function: Function, lines: Lines, steps: Steps, most: int
+    function: Function, lines: Lines, steps: SeenSteps, most: int
 ) -> Exceptions | None:
     """The exceptions of the lines, None if some channel has more than `most`.
 

@@ -26,7 +26,7 @@ from qlower.dialects.fixed import ConvertOp, RoundingMode
 from qlower.transforms.operations import Operations
 from qlower.transforms.prove_epilogues.costs import cost
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
-from qlower.transforms.prove_epilogues.steps import Integers, Steps
+from qlower.transforms.prove_epilogues.steps import Integers, SeenSteps, Steps
 
 Singles: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
@@ -146,7 +146,7 @@ class Lines:
         return replace(self, form=replace(self.form, least=-(1 << 31), most=_MOST_I32))
 
 
-def fit_lines(form: Form, steps: Steps) -> Lines | None:
+def fit_lines(form: Form, steps: SeenSteps) -> Lines | None:
     """Lines that are wrong at few of the points around the steps; None if at many.
 
     None of their operations wraps or saturates: the lines are non-decreasing.

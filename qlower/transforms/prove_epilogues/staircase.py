@@ -50,18 +50,19 @@ class Staircase:
     high: Integers
 
     def __call__(self, channels: Integers, x: Integers) -> Integers:
-        """The results for some accumulators of some channels."""
-        flat, results = channels.reshape(-1), np.empty(x.size, np.int64)
-        for first in range(0, x.size, _BLOCK):
-            block = slice(first, first + _BLOCK)
+        """The results for some accumulators of some channels (see `Function`)."""
+        results = np.empty(x.shape, np.int64)
+        rows = max(1, _BLOCK * len(x) // max(x.size, 1))
+        for first in range(0, len(x), rows):
+            block = slice(first, first + rows)
             values: Values = {
-                value: lanes[flat[block]] if lanes.ndim else lanes
+                value: lanes[channels[block]] if lanes.ndim else lanes
                 for value, lanes in self.constants.items()
             }
-            values[self.accumulator] = x.reshape(-1)[block].astype(np.int32)
+            values[self.accumulator] = x[block].astype(np.int32)
             run_scalars(self.ops, values)
             results[block] = values[self.value]
-        return results.reshape(x.shape)
+        return results
 
 
 def find_staircase(nest: NestOp) -> Staircase | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -12,7 +11,10 @@ from numpy.typing import NDArray
 
 Integers: TypeAlias = NDArray[np.int64]
 Function: TypeAlias = Callable[[Integers, Integers], Integers]
-"""`f(channels, x)`: the function of each channel at x, element by element."""
+"""`f(channels, x)`: the function of each channel at x, element by element.
+
+The channels are an array of x's length, and of its shape or of extents of 1.
+"""
 
 _ROUNDS = 12
 """Rounds of looking at neighbours, before a function counts as no staircase of ours."""
@@ -43,43 +45,39 @@ class Steps:
         """Which places there are."""
         return self.levels <= self.top[:, np.newaxis]
 
-    @cached_property
-    def points(self) -> tuple[Integers, Integers]:
-        """x and f(x) at both ends and on both sides of each step: [channel, point].
 
-        Between neighbours of these points the function is constant. Rows are filled up
-        with repetitions of the lower end.
-        """
-        valid, levels, places = self.valid, self.levels, self.places
-        low, high, bottom, top = (
-            column[:, np.newaxis]
-            for column in (self.low, self.high, self.bottom, self.top)
-        )
-        # several levels may be reached at one place: the last counts at the place, the
-        # first just before it
-        beyond = np.where(valid, places, high + 1)
-        last = valid & (np.diff(beyond, append=high + 2) > 0)
-        first = valid & (np.diff(places, prepend=low) > 0)
-        x = [low, high, np.where(last, places, low), np.where(first, places - 1, low)]
-        value = [bottom, top]
-        value.append(np.where(last, levels, bottom))
-        value.append(np.where(first, levels - 1, bottom))
-        return np.hstack(x), np.hstack(value)
+@dataclass(frozen=True)
+class SeenSteps(Steps):
+    """Steps with what was looked at to find them.
+
+    `points` are x and f(x) at both ends and on both sides of each step:
+    [channel, point]. Between neighbours of these points the function is constant. Where
+    a channel has fewer steps than another, there are other x of its interval.
+    """
+
+    points: tuple[Integers, Integers]
 
 
-def find_steps(function: Function, low: Integers, high: Integers) -> Steps | None:
+def find_steps(function: Function, low: Integers, high: Integers) -> SeenSteps | None:
     """The steps of non-decreasing functions on low ... high, if they are near a line.
 
     None if they are not found soon. Each place was found by evaluating the function
     there, and just before it.
     """
-    channels = np.arange(len(low))
-    bottom, top = function(channels, low), function(channels, high)
-    first, last = search_steps(function, low, high, np.stack([bottom + 1, top]))
+    channels = np.arange(len(low))[:, np.newaxis]
+    bottom, top = function(channels, np.stack([low, high], axis=1)).T
+    ends = np.stack([bottom + 1, top], axis=1)
+    first, last = search_steps(function, low, high, ends).T
     slope = (last - first) / np.maximum(top - bottom - 1, 1)
-    count = np.arange(int((top - bottom).max(initial=0)))
-    guess = np.rint(first[:, np.newaxis] + slope[:, np.newaxis] * count)
-    steps = Steps(low, high, bottom, top, guess.astype(np.int64))
+    width = int((top - bottom).max(initial=0))
+    x = np.empty((len(low), 2 + 2 * width), np.int64)
+    x[:, 0], x[:, 1] = low, high
+    places, before = x[:, 2 : 2 + width], x[:, 2 + width :]
+    guess = first[:, np.newaxis] + slope[:, np.newaxis] * np.arange(width)
+    np.clip(np.rint(guess), *_columns(low + 1, high), out=places, casting="unsafe")
+    np.maximum(places - 1, low[:, np.newaxis], out=before)
+    points = x, function(channels, x)
+    steps = SeenSteps(low, high, bottom, top, places, points)
     return steps if _settle(function, steps) else None
 
 
@@ -88,32 +86,47 @@ def search_steps(
 ) -> Integers:
     """The first x in low + 1 ... high with f(x) >= level, high if there is none.
 
-    `levels` and the result: [level, channel].
+    `levels` and the result: [channel, level].
     """
-    below, above = (np.array(np.broadcast_to(end, levels.shape)) for end in (low, high))
-    channels = np.arange(len(low))
-    parts = np.arange(1, 16)[:, np.newaxis, np.newaxis]
+    below, above = (
+        np.array(np.broadcast_to(end, levels.shape)) for end in _columns(low, high)
+    )
+    channels = np.arange(len(low))[:, np.newaxis, np.newaxis]
+    parts = np.arange(1, 16)
     while np.any(above - below > 1):
-        x = below + (above - below) * parts // 16
-        reached = function(np.broadcast_to(channels, x.shape), x) >= levels
-        reached &= x > below
-        above = np.where(reached, x, above).min(axis=0)
-        below = np.where(reached, below, x).max(axis=0)
+        left, right = below[..., np.newaxis], above[..., np.newaxis]
+        x = left + (right - left) * parts // 16
+        reached = function(channels, x) >= levels[..., np.newaxis]
+        reached &= x > left
+        above = np.where(reached, x, right).min(axis=-1)
+        below = np.where(reached, left, x).max(axis=-1)
     return above
 
 
-def _settle(function: Function, steps: Steps) -> bool:
+def _columns(*ends: Integers) -> list[Integers]:
+    return [end[:, np.newaxis] for end in ends]
+
+
+def _settle(function: Function, steps: SeenSteps) -> bool:
     """Moves guessed places to the true ones, by steps of one; False if they are far."""
-    channel, index = np.nonzero(steps.valid)
-    level = steps.levels[channel, index]
-    low, high = steps.low[channel], steps.high[channel]
-    place = np.clip(steps.places[channel, index], low + 1, high)
+    width = steps.places.shape[1]
+    x, value = steps.points
+    levels = steps.levels
+    is_off = (value[:, 2 : 2 + width] < levels) | (value[:, 2 + width :] >= levels)
+    channel, index = np.nonzero(is_off & steps.valid)
+    level = levels[channel, index]
     for _ in range(_ROUNDS):
-        at, before = (function(channel, x) >= level for x in (place, place - 1))
-        steps.places[channel, index] = place
-        moving = np.flatnonzero(before | ~at)
-        if not len(moving):
+        if not len(channel):
             return True
+        here, before = (channel, 2 + index), (channel, 2 + width + index)
+        goes_back = value[before] >= level
+        place = x[here] + np.where(goes_back, -1, 1)
+        seen = function(channel, place - goes_back)
+        x[here], x[before] = place, place - 1
+        value[here], value[before] = (
+            np.where(goes_back, value[before], seen),
+            np.where(goes_back, seen, value[here]),
+        )
+        moving = (value[here] < level) | (value[before] >= level)
         channel, index, level = channel[moving], index[moving], level[moving]
-        place = place[moving] + np.where(before[moving], -1, 1)
     return False
