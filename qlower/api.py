@@ -34,6 +34,7 @@ from qlower.model.entry import main_function
 from qlower.model.fingerprint import fingerprint
 from qlower.model.printing import exact_module
 from qlower.model.signature import Array
+from qlower.model.state import State
 from qlower.pipeline import generate_package
 from qlower.report.table import counted
 from qlower.runtime.executors import JitFunction, Level, Outputs, unpack
@@ -77,6 +78,7 @@ def interpret(
     at: Level = "arith",
     layers: dict[str, Array] | None = None,
     layer_contracts: Mapping[str, str] | None = None,
+    state: State | None = None,
     **named_inputs: Array,
 ) -> Outputs:
     """Run the model in the reference interpreter.
@@ -86,6 +88,8 @@ def interpret(
     `at` chooses the level to run: the contract's definition of each layer ("qnn"), the
     lowered arithmetic ("arith"), or the fused loop nests ("kernel"). The result of
     every layer is added to `layers` by name. `layer_contracts` is as in `lower`.
+    `state`, from the model's `new_state`, is what the model keeps, as for a
+    `JitFunction`.
 
     Returns one array, or a tuple when the model has several outputs.
     """
@@ -95,7 +99,7 @@ def interpret(
         with_layers=layers is not None,
         layer_contracts=layer_contracts or {},
     )
-    outputs, recorded = compilation.interpreter(at).run(inputs, named_inputs)
+    outputs, recorded = compilation.interpreter(at).run(inputs, named_inputs, state)
     if layers is not None:
         layers.update(recorded)
     return unpack(outputs)

@@ -144,10 +144,10 @@ class EmulatedExecutable:
 
     def __call__(self, inputs: Sequence[Array], *, at_end: bool = True) -> list[Array]:
         """The outputs; every array ends at such a page, or else starts there."""
-        ports = self.signature.inputs
+        ports = self.signature.arguments
         given = [p.check(x) for p, x in zip(ports, inputs, strict=True)]
         outputs: list[Array] = [
-            np.empty(port.shape, port.numpy_dtype) for port in self.signature.outputs
+            np.empty(port.shape, port.numpy_dtype) for port in self.signature.results
         ]
         call, mapped = self._placed(given, outputs, at_end)
         try:
@@ -195,7 +195,7 @@ class EmulatedExecutable:
         for position, length in enumerate(lengths):
             size = self.emulator.map(start, length)
             mapped.append((start, size))
-            is_array = position < len(self.signature.inputs + self.signature.outputs)
+            is_array = position < len(self.signature.arguments + self.signature.results)
             addresses.append(start + (size - length if at_end and is_array else 0))
             start += size + _PAGE
         return addresses, mapped

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from qlower.model.signature import Signature, TensorSpec
+    from qlower.model.state import State
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,6 +42,12 @@ class Model:
         """What the model gives: name, shape, dtype, scale and zero point of each."""
         return self.signature.outputs
 
+    def new_state(self) -> State:
+        """What the model keeps between calls, as it is before the first."""
+        from qlower.model.state import State
+
+        return State(self.signature.states)
+
     @cached_property
     def full_names(self) -> dict[str, str]:
         """The names that the file has for layers' results, by their short names."""
@@ -66,6 +73,7 @@ class Model:
         lines = [f"model {self.path or ''}".rstrip()]
         lines += [f"  input {spec}" for spec in self.inputs]
         lines += [f"  output {spec}" for spec in self.outputs]
+        lines += [f"  state {spec}" for spec in self.signature.states]
         lines.append(f"  {self._layers}")
         return "\n".join(lines)
 
@@ -76,9 +84,7 @@ class Model:
         from qlower.model.tables import port_table
 
         title = str(self.path or "model")
-        return port_table(title, self.inputs, self.outputs, [self._layers]).render(
-            "html"
-        )
+        return port_table(title, self.signature, [self._layers]).render("html")
 
     @property
     def _layers(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import (
@@ -20,18 +21,24 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from qlower.diagnostics import QlowerError, location_name
-from qlower.dialects.qnn.attributes import NAME, TYPE
+from qlower.dialects.qnn.attributes import NAME, TYPE, InitialValue, states_of
 from qlower.dialects.quant import QuantizedType
-from qlower.model.signature import Signature, TensorSpec
+from qlower.model.signature import Signature, StateSpec, TensorSpec
 
 
 def signature_of(module: ModuleOp) -> Signature:
     """The signature of the module's entry function, at any level."""
     function = main_function(module)
     returned = _return_op(function).operands
+    taken = _specs(function.body.block.args, function.arg_attrs, "input")
+    given = _specs(returned, function.res_attrs, "output")
+    initial = states_of(function)
+    inputs, outputs = len(taken) - len(initial), len(given) - len(initial)
+    states = zip(taken[inputs:], initial, strict=True)
     return Signature(
-        _specs(function.body.block.args, function.arg_attrs, "input"),
-        _specs(returned, function.res_attrs, "output"),
+        taken[:inputs],
+        given[:outputs],
+        tuple(StateSpec(**vars(spec), initial=_bytes(dense)) for spec, dense in states),
     )
 
 
@@ -42,8 +49,8 @@ def name_tensors(module: ModuleOp) -> None:
     """
     function = main_function(module)
     signature = signature_of(module)
-    function.arg_attrs = _with_names(function.arg_attrs, signature.inputs)
-    function.res_attrs = _with_names(function.res_attrs, signature.outputs)
+    function.arg_attrs = _with_names(function.arg_attrs, signature.arguments)
+    function.res_attrs = _with_names(function.res_attrs, signature.results)
 
 
 def _with_names(
@@ -69,6 +76,13 @@ def main_function(module: ModuleOp) -> FuncOp:
     if len(found[0].body.blocks) != 1:
         raise QlowerError("the model's function must have one block", found[0].location)
     return found[0]
+
+
+def _bytes(dense: InitialValue) -> bytes:
+    """All stored elements of a constant, which may have one for all of them."""
+    data = dense.data.data
+    size = math.prod(dense.get_shape()) * dense.get_element_type().compile_time_size
+    return data * (size // len(data))
 
 
 def _return_op(function: FuncOp) -> ReturnOp:

@@ -25,7 +25,7 @@ from xdsl.traits import ConstantLike, IsTerminator
 from xdsl.utils.hints import isa
 
 from qlower.diagnostics import location_full_name, location_name
-from qlower.dialects.qnn.attributes import NAME
+from qlower.dialects.qnn.attributes import NAME, states_of
 from qlower.model.entry import main_function, signature_of
 from qlower.model.names import short_names
 
@@ -50,7 +50,7 @@ def name_layers(module: ModuleOp) -> None:
     the full one; where there are two names already, the outer one stays. No layer is
     called like an input: both are told apart by their names alone.
     """
-    taken = {spec.name for spec in signature_of(module).inputs}
+    taken = {spec.name for spec in signature_of(module).arguments}
     long: dict[str, Operation] = {}
     for index, op in enumerate(main_function(module).body.block.ops):
         if op.has_trait(IsTerminator) or not op.results:
@@ -106,14 +106,17 @@ def _result_name(layer: str | None, index: int) -> str | None:
 def expose_layers(module: ModuleOp) -> tuple[ModuleOp, dict[str, int]]:
     """A copy of `module` that also returns the result of every layer.
 
-    The second value tells, for each layer by name, which result of the copy it is. A
-    layer with several results has `name`, `name:1`, `name:2` ...
+    These follow the outputs, before what becomes of states. The second value tells, for
+    each layer by name, which result of the copy it is. A layer with several results has
+    `name`, `name:1`, `name:2` ...
     """
     exposed = module.clone()
     function = main_function(exposed)
     terminator = function.body.block.last_op
     assert terminator is not None
-    returned: list[SSAValue] = list(terminator.operands)
+    count = len(terminator.operands) - len(states_of(function))
+    returned: list[SSAValue] = list(terminator.operands[:count])
+    states = terminator.operands[count:]
     names: dict[str, int] = {}
     new: list[str] = []
     for op in layers(exposed):
@@ -127,24 +130,24 @@ def expose_layers(module: ModuleOp) -> tuple[ModuleOp, dict[str, int]]:
                 returned.append(result)
                 new.append(name)
             names[name] = returned.index(result)
-    terminator.operands = returned
+    terminator.operands = [*returned, *states]
     function.function_type = FunctionType.from_lists(
-        list(function.function_type.inputs), [value.type for value in returned]
+        list(function.function_type.inputs),
+        [value.type for value in terminator.operands],
     )
-    old = len(returned) - len(new)
     attributes = (
         list(function.res_attrs)
         if function.res_attrs is not None
-        else [DictionaryAttr({})] * old
+        else [DictionaryAttr({})] * (count + len(states))
     )
-    attributes += [DictionaryAttr({NAME: StringAttr(name)}) for name in new]
+    attributes[count:count] = [DictionaryAttr({NAME: StringAttr(n)}) for n in new]
     function.res_attrs = ArrayAttr(attributes)
     return exposed, names
 
 
 def value_names(module: ModuleOp) -> dict[SSAValue, str]:
     """The inputs and the layers' results, by the names that `Executor.run` has."""
-    specs = signature_of(module).inputs
+    specs = signature_of(module).arguments
     arguments = main_function(module).body.block.args
     names: dict[SSAValue, str] = {
         argument: spec.name for argument, spec in zip(arguments, specs, strict=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -106,33 +108,67 @@ def layout_hint(given: Sequence[int], wanted: Sequence[int]) -> str | None:
 
 
 @dataclass(frozen=True)
+class StateSpec(TensorSpec):
+    """A tensor that a model keeps from one call to the next.
+
+    `initial` has the bytes of the stored elements that a new state begins with.
+    """
+
+    initial: bytes = b""
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the stored elements."""
+        return len(self.initial)
+
+
+@dataclass(frozen=True)
 class Signature:
-    """The inputs and outputs of a model, in order."""
+    """The inputs and outputs of a model, in order, and what it keeps between calls.
+
+    A model's function takes the states after the inputs, and gives what they become
+    after the outputs.
+    """
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
+    states: tuple[StateSpec, ...] = ()
+
+    @property
+    def arguments(self) -> tuple[TensorSpec, ...]:
+        """All that the model's function takes."""
+        return (*self.inputs, *self.states)
+
+    @property
+    def results(self) -> tuple[TensorSpec, ...]:
+        """All that the model's function gives."""
+        return (*self.outputs, *self.states)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` reads back."""
-        return asdict(self)
+        data = asdict(self)
+        for entry in data["states"]:
+            packed = zlib.compress(entry["initial"])
+            entry["initial"] = base64.b64encode(packed).decode()
+        return data
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Signature:
         """The signature that `to_json` made `data` of."""
 
-        def specs(entries: Sequence[Mapping[str, Any]]) -> tuple[TensorSpec, ...]:
-            return tuple(
-                TensorSpec(
-                    entry["name"],
-                    tuple(entry["shape"]),
-                    entry["dtype"],
-                    tuple(entry["scales"]),
-                    tuple(entry["zero_points"]),
-                )
-                for entry in entries
-            )
+        def fields(entry: Mapping[str, Any]) -> dict[str, Any]:
+            lists = ("shape", "scales", "zero_points")
+            return {**entry, **{name: tuple(entry[name]) for name in lists}}
 
-        return Signature(specs(data["inputs"]), specs(data["outputs"]))
+        def state(entry: Mapping[str, Any]) -> StateSpec:
+            initial = zlib.decompress(base64.b64decode(entry["initial"]))
+            return StateSpec(**{**fields(entry), "initial": initial})
+
+        return Signature(
+            tuple(TensorSpec(**fields(entry)) for entry in data["inputs"]),
+            tuple(TensorSpec(**fields(entry)) for entry in data["outputs"]),
+            tuple(state(entry) for entry in data["states"]),
+        )
 
     def bind(
         self, positional: Sequence[Array], named: Mapping[str, Array]

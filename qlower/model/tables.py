@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from qlower.model.signature import TensorSpec
+from qlower.model.signature import Signature, TensorSpec
 from qlower.report.table import Column, Table
 
 Port: TypeAlias = tuple[str, TensorSpec]
@@ -14,13 +14,13 @@ Port: TypeAlias = tuple[str, TensorSpec]
 
 def port_table(
     title: str,
-    inputs: Sequence[TensorSpec],
-    outputs: Sequence[TensorSpec],
+    signature: Signature,
     notes: Sequence[str] = (),
 ) -> Table[Port]:
-    """A row an input, then a row an output."""
-    rows = [("input", spec) for spec in inputs]
-    rows += [("output", spec) for spec in outputs]
+    """A row an input, then a row an output, then a row a state."""
+    rows: list[Port] = [("input", spec) for spec in signature.inputs]
+    rows += [("output", spec) for spec in signature.outputs]
+    rows += [("state", spec) for spec in signature.states]
 
     def shape(port: Port) -> str:
         return "x".join(map(str, port[1].shape))

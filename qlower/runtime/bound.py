@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array, TensorSpec
+from qlower.model.state import State
 
 KernelTimes: TypeAlias = NDArray[np.int64]
 
@@ -42,6 +43,19 @@ class BoundCall:
     def __call__(self) -> None:
         """Run the model."""
         self._call()
+
+    def keeping(
+        self, inputs: int, outputs: int, state: State, left: State
+    ) -> BoundCall:
+        """This call for so many inputs and outputs; those that follow are what `state`
+        has and what `left` gets, which then becomes the state."""
+
+        def step() -> None:
+            self._call()
+            state.memory[...] = left.memory
+
+        arrays = self.inputs[:inputs], self.outputs[:outputs]
+        return BoundCall(step, *arrays, self.times, (self, state, left))
 
 
 def check_outputs(

@@ -69,7 +69,7 @@ class Executable:
         Inputs must have the signature's dtypes and shapes, else QlowerError. A
         contiguous one is read in place.
         """
-        ports = self.signature.inputs
+        ports = self.signature.arguments
         if len(inputs) != len(ports):
             raise QlowerError(
                 f"the model takes {len(ports)} inputs, given are {len(inputs)}"
@@ -79,7 +79,7 @@ class Executable:
             for port, array in zip(ports, inputs, strict=True)
         ]
         outputs: list[Array] = [
-            np.empty(port.shape, port.numpy_dtype) for port in self.signature.outputs
+            np.empty(port.shape, port.numpy_dtype) for port in self.signature.results
         ]
         self.run(arrays, outputs)
         return outputs

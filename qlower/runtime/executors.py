@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from qlower.diagnostics import QlowerError
 from qlower.float_environment import default_floats
 from qlower.model.input_sets import input_set
 from qlower.model.signature import Array, Signature, TensorSpec, assign_inputs
+from qlower.model.state import State
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -48,7 +50,14 @@ class Executor(Protocol):
     @property
     def outputs(self) -> tuple[TensorSpec, ...]: ...
 
-    def run(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> Results: ...
+    def new_state(self) -> State: ...
+
+    def run(
+        self,
+        inputs: Sequence[Array],
+        named: Mapping[str, Array],
+        state: State | None = None,
+    ) -> Results: ...
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,24 @@ class Variant:
     def outputs(self) -> tuple[TensorSpec, ...]:
         """The model's own outputs."""
         return self.signature.outputs[: self.output_count]
+
+    def run(
+        self,
+        call: Callable[[Sequence[Array]], Sequence[Array]],
+        inputs: Sequence[Array],
+        state: State | None,
+    ) -> Results:
+        """What `call` gives for all arguments of the module; `state` takes on what it
+        leaves. Without a state there is a new one."""
+        states = self.signature.states
+        if not states and state is None:
+            return self.split(call(inputs))
+        state = State(states) if state is None else state.check(states)
+        results = call([*inputs, *state.arrays])
+        count = len(results) - len(states)
+        left = zip(results[count:], states, strict=True)
+        state.update([_as_stored(result, spec) for result, spec in left])
+        return self.split(results[:count])
 
     def split(self, results: Sequence[Array]) -> Results:
         """Tell outputs from layers; the bits are read as the tensors' own types."""
@@ -113,13 +140,23 @@ class ModelInterpreter:
         """What the model gives, in order."""
         return self._variant.outputs
 
+    def new_state(self) -> State:
+        """What the model keeps between calls, as it is before the first."""
+        return State(self._variant.signature.states)
+
     @default_floats()
-    def run(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> Results:
+    def run(
+        self,
+        inputs: Sequence[Array],
+        named: Mapping[str, Array],
+        state: State | None = None,
+    ) -> Results:
         """The outputs, and the results of the layers if they are wanted."""
         arrays = assign_inputs(self.inputs, inputs, named)
-        return run_examples(self.inputs, arrays, self._run)
+        step = partial(self._variant.run, self._interpret, state=state)
+        return run_examples(self.inputs, arrays, step)
 
-    def _run(self, arrays: Sequence[Array]) -> Results:
+    def _interpret(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
         from qlower.model.entry import main_function
 
         name = main_function(self._module).sym_name.data
@@ -128,14 +165,12 @@ class ModelInterpreter:
             from qlower.interp.qnn import run_qnn_function
 
             contract = self._contract or module_contract(self._module)
-            return self._variant.split(
-                run_qnn_function(
-                    self._module, name, arrays, contract=contract, load=self._load
-                )
+            return run_qnn_function(
+                self._module, name, arrays, contract=contract, load=self._load
             )
         from qlower.interp import run_function
 
-        return self._variant.split(run_function(self._module, name, arrays))
+        return run_function(self._module, name, arrays)
 
 
 class JitFunction:
@@ -167,37 +202,53 @@ class JitFunction:
         """What the function gives, in order."""
         return self._variant.outputs
 
-    def __call__(self, *inputs: Array, **named_inputs: Array) -> Outputs:
+    def new_state(self) -> State:
+        """What the model keeps between calls, as it is before the first."""
+        return State(self._variant.signature.states)
+
+    def __call__(
+        self, *inputs: Array, state: State | None = None, **named_inputs: Array
+    ) -> Outputs:
         """Run the model on stored values, given by position or by name.
 
         An input with one more leading dimension than the model's is a set, run in turn;
         where the model's leading dimension is 1, that may count the examples instead.
 
-        Returns one array, or a tuple when the model has several outputs; stacked for a
-        set. Raises `QlowerError` for an input of another shape or type.
-        """
-        return unpack(self.run(inputs, named_inputs)[0])
+        A model that keeps something from one call to the next (`new_state`) takes it
+        from `state`, and leaves there what the next call shall take; so does each
+        example of a set. Without one, each example is a first call.
 
-    def run(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> Results:
+        Returns one array, or a tuple when the model has several outputs; stacked for a
+        set. Raises `QlowerError` for an input of another shape or type, or the state of
+        another model.
+        """
+        return unpack(self.run(inputs, named_inputs, state)[0])
+
+    def run(
+        self,
+        inputs: Sequence[Array],
+        named: Mapping[str, Array],
+        state: State | None = None,
+    ) -> Results:
         """The outputs, and every layer's result if it was compiled with layers."""
         arrays = assign_inputs(self.inputs, inputs, named)
-        return run_examples(self.inputs, arrays, self._run)
-
-    def _run(self, arrays: Sequence[Array]) -> Results:
-        return self._variant.split(self._executable(arrays))
+        step = partial(self._variant.run, self._executable, state=state)
+        return run_examples(self.inputs, arrays, step)
 
     def bind(
         self,
         *inputs: Array,
         out: Array | Sequence[Array] | None = None,
+        state: State | None = None,
         **named_inputs: Array,
     ) -> BoundCall:
         """A call on these very arrays, which neither allocates nor copies.
 
         Each call reads the inputs as they are then, and overwrites `out` (one array,
         or one for each output; by default new ones, to be found as `outputs` of what
-        is returned). Raises `QlowerError` for an array of another shape or type, or
-        one that isn't contiguous or overlaps another.
+        is returned), and what the model keeps in `state`, a new one by default. Raises
+        `QlowerError` for an array of another shape or type, or one that isn't
+        contiguous or overlaps another.
         """
         from qlower.runtime.bound import check_in_place, check_outputs
 
@@ -212,7 +263,14 @@ class JitFunction:
         ]
         if given is not None:
             check_outputs(self.outputs, given, bound)
-        return self._executable.bind(bound, [*(given or ()), *made])
+        results = [*(given or ()), *made]
+        states = self._variant.signature.states
+        if not states and state is None:
+            return self._executable.bind(bound, results)
+        state = State(states) if state is None else state.check(states)
+        left = State(states)
+        call = self._executable.bind([*bound, *state.arrays], [*results, *left.arrays])
+        return call.keeping(len(bound), len(results), state, left)
 
     def profile(
         self, *inputs: Array, calls: int = 20, **named_inputs: Array
@@ -235,13 +293,16 @@ class JitFunction:
         lines = [f"<JitFunction for {self._executable.compiled.target.cpu}"]
         lines += [f"  input {spec}" for spec in self.inputs]
         lines += [f"  output {spec}" for spec in self.outputs]
+        lines += [f"  state {spec}" for spec in self._variant.signature.states]
         return "\n".join(lines) + ">"
 
     def _repr_html_(self) -> str:
         from qlower.model.tables import port_table
 
         title = f"function for {self._executable.compiled.target.cpu}"
-        return port_table(title, self.inputs, self.outputs).render("html")
+        states = self._variant.signature.states
+        ports = Signature(self.inputs, self.outputs, states)
+        return port_table(title, ports).render("html")
 
 
 def load_function(compiled: CompiledObject, variant: Variant) -> JitFunction:

@@ -145,8 +145,8 @@ def _call(planned: Plan) -> Callable[[], None]:
     """The code on random arrays."""
     run = Executable(compile_plan(planned))
     random = np.random.default_rng(0)
-    inputs = [random_input(spec, random) for spec in run.signature.inputs]
-    outputs = [np.empty(s.shape, s.numpy_dtype) for s in run.signature.outputs]
+    inputs = [random_input(spec, random) for spec in run.signature.arguments]
+    outputs = [np.empty(s.shape, s.numpy_dtype) for s in run.signature.results]
     return run.bind(inputs, outputs)
 
 

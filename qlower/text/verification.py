@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, Region
 
 from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn.attributes import states_of
 from qlower.text.source_errors import first_line
 from qlower.text.upstream_checks import verify_as_upstream
 
@@ -24,6 +26,8 @@ def _verify_operation(op: Operation, verified: set[Operation]) -> None:
     try:
         op.verify(verify_nested_ops=False)
         verify_as_upstream(op)
+        if isinstance(op, FuncOp):
+            states_of(op)
         _verify_dominance(op, verified)
     except QlowerError:
         raise

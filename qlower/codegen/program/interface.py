@@ -101,8 +101,7 @@ class Interface:
             f"{self.target} ({', '.join(self.levels)}), contract {self.contract}.",
             f"{counted(self.arena_bytes, 'byte')} of arena.",
         ]
-        specs = (self.signature.inputs, self.signature.outputs)
-        return port_table(self.name, *specs, notes)
+        return port_table(self.name, self.signature, notes)
 
     def to_json(self) -> str:
         """Text that `from_json` reads back; the same for equal interfaces."""

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from qlower.diagnostics import QlowerError
+
+from ..quant import QuantizedType
 
 CONTRACT = "qnn.contract"
 """A module's contract: that of every operation which names none itself."""
@@ -17,6 +33,9 @@ QDQ = "onnx.qdq"
 NAME = "qnn.name"
 """An argument's or result's name in the source model."""
 
+STATE = "qnn.state"
+"""What a function keeps from one call to the next (`states_of`)."""
+
 TYPE = "qnn.type"
 """An argument's or result's quantized type, where values are plain integers."""
 
@@ -25,3 +44,51 @@ def module_contract(module: ModuleOp) -> str | None:
     """The contract that a module names, if it does."""
     name = module.attributes.get(CONTRACT)
     return name.data if isinstance(name, StringAttr) else None
+
+
+InitialValue: TypeAlias = DenseIntOrFPElementsAttr[AnyDenseElement]
+
+
+def states_of(function: FuncOp) -> tuple[InitialValue, ...]:
+    """The initial values of a function's states, stored elements.
+
+    The last arguments of the function are its states, and its last results, in the same
+    order, what the next call takes for them. Raises `QlowerError` for an attribute that
+    doesn't say this.
+    """
+    given = function.attributes.get(STATE)
+    if given is None:
+        return ()
+    if not isa(given, ArrayAttr[InitialValue]):
+        raise QlowerError(f"{STATE} is no list of dense tensors", function.location)
+    count, types = len(given), function.function_type
+    for what, have in (("arguments", types.inputs), ("results", types.outputs)):
+        if len(have) < count:
+            raise QlowerError(
+                f"{STATE} has {count} initial values, the function {len(have)} {what}",
+                function.location,
+            )
+    first_argument, first_result = len(types.inputs) - count, len(types.outputs) - count
+    for index, initial in enumerate(given):
+        taken = types.inputs.data[first_argument + index]
+        left = types.outputs.data[first_result + index]
+        if taken != left:
+            raise QlowerError(
+                f"state {index} is taken as {taken}, and left as {left}",
+                function.location,
+            )
+        if initial.type != _stored(taken):
+            raise QlowerError(
+                f"state {index} is {taken}, its initial value {initial.type}",
+                function.location,
+            )
+    return tuple(given)
+
+
+def _stored(type: Attribute) -> Attribute:
+    """The type of the stored elements of a tensor."""
+    if isa(type, TensorType[Attribute]) and isinstance(
+        type.element_type, QuantizedType
+    ):
+        return TensorType(type.element_type.storage_type, type.get_shape())
+    return type

@@ -1,0 +1,85 @@
+"""What a model keeps from one call to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qlower.diagnostics import QlowerError
+from qlower.model.signature import Array, StateSpec
+
+STATE_ALIGNMENT = 8
+"""Bytes, of which each tensor of a state begins at a multiple; no element has more."""
+
+
+def state_offsets(specs: Sequence[StateSpec]) -> list[int]:
+    """Where in a state's memory each tensor begins; at last how many bytes it has."""
+    offsets = [0]
+    for spec in specs:
+        end = offsets[-1] + spec.nbytes
+        offsets.append(-(-end // STATE_ALIGNMENT) * STATE_ALIGNMENT)
+    return offsets
+
+
+def initial_memory(specs: Sequence[StateSpec]) -> bytes:
+    """The memory of a new state."""
+    return b"".join(
+        spec.initial.ljust(stop - start, b"\0")
+        for spec, start, stop in zip(
+            specs, state_offsets(specs), state_offsets(specs)[1:], strict=False
+        )
+    )
+
+
+class State:
+    """What a model keeps from one call to the next; new ones are as the model begins.
+
+    A call takes a state, and leaves in it what the next call shall take. States share
+    nothing: each stream of inputs has its own, on which one call runs at a time. It
+    fits any executor of the model.
+    """
+
+    __slots__ = ("_arrays", "memory", "specs")
+
+    def __init__(self, specs: Sequence[StateSpec]) -> None:
+        self.specs = tuple(specs)
+        self.memory: NDArray[np.uint8] = np.frombuffer(
+            bytearray(initial_memory(specs)), np.uint8
+        )
+        self._arrays = tuple(
+            self.memory[start : start + spec.nbytes]
+            .view(spec.numpy_dtype)
+            .reshape(spec.shape)
+            for spec, start in zip(specs, state_offsets(specs), strict=False)
+        )
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """The stored elements of each tensor, where they lie."""
+        return self._arrays
+
+    def check(self, specs: Sequence[StateSpec]) -> State:
+        """The state itself, or a `QlowerError` if it isn't one of a model's with these
+        tensors."""
+        if self.specs != tuple(specs):
+            raise QlowerError(
+                f"{self} is of another model", help="new_state() gives the model's own"
+            )
+        return self
+
+    def update(self, arrays: Sequence[Array]) -> None:
+        """Take on what a call has left."""
+        for kept, array in zip(self._arrays, arrays, strict=True):
+            kept[...] = array
+
+    def copy(self) -> State:
+        """A state of its own that is as this one is now."""
+        copied = State(self.specs)
+        copied.memory[...] = self.memory
+        return copied
+
+    def __repr__(self) -> str:
+        tensors = ", ".join(str(spec) for spec in self.specs)
+        return f"<State of {len(self.memory)} bytes: {tensors}>"
