@@ -41,6 +41,16 @@ def run_litert(
     model: bytes, inputs: Sequence[NDArray[np.generic]], *, kernels: str = "ref"
 ) -> tuple[NDArray[np.generic], ...]:
     """The outputs of the model; raises what LiteRT raises when it refuses the model."""
+    return run_litert_steps(model, [inputs], kernels=kernels)[0]
+
+
+def run_litert_steps(
+    model: bytes,
+    steps: Sequence[Sequence[NDArray[np.generic]]],
+    *,
+    kernels: str = "ref",
+) -> list[tuple[NDArray[np.generic], ...]]:
+    """The outputs of each step, of which one takes what the last has left."""
     module = import_module("ai_edge_litert.interpreter")
     make_interpreter = cast(Callable[..., _Interpreter], module.Interpreter)
     interpreter = make_interpreter(
@@ -49,14 +59,19 @@ def run_litert(
         num_threads=1,
     )
     details = interpreter.get_input_details()
-    for detail, value in zip(details, inputs, strict=True):
+    for detail, value in zip(details, steps[0], strict=True):
         if tuple(detail["shape"]) != value.shape:
             interpreter.resize_tensor_input(detail["index"], value.shape)
     interpreter.allocate_tensors()
-    for detail, value in zip(details, inputs, strict=True):
-        interpreter.set_tensor(detail["index"], value)
-    interpreter.invoke()
-    return tuple(
-        interpreter.get_tensor(detail["index"]).copy()
-        for detail in interpreter.get_output_details()
-    )
+    results: list[tuple[NDArray[np.generic], ...]] = []
+    for inputs in steps:
+        for detail, value in zip(details, inputs, strict=True):
+            interpreter.set_tensor(detail["index"], value)
+        interpreter.invoke()
+        results.append(
+            tuple(
+                interpreter.get_tensor(detail["index"]).copy()
+                for detail in interpreter.get_output_details()
+            )
+        )
+    return results

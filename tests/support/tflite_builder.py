@@ -26,6 +26,7 @@ OPTIONS_KINDS = {
     "ARG_MAX": "ArgMaxOptions",
     "AVERAGE_POOL_2D": "Pool2DOptions",
     "BATCH_MATMUL": "BatchMatMulOptions",
+    "CALL_ONCE": "CallOnceOptions",
     "CONCATENATION": "ConcatenationOptions",
     "CONV_2D": "Conv2DOptions",
     "ARG_MIN": "ArgMinOptions",
@@ -37,6 +38,7 @@ OPTIONS_KINDS = {
     "FULLY_CONNECTED": "FullyConnectedOptions",
     "GATHER": "GatherOptions",
     "GELU": "GeluOptions",
+    "IF": "IfOptions",
     "L2_NORMALIZATION": "L2NormOptions",
     "LEAKY_RELU": "LeakyReluOptions",
     "MAX_POOL_2D": "Pool2DOptions",
@@ -62,6 +64,8 @@ OPTIONS_KINDS = {
     "SUB": "SubOptions",
     "TRANSPOSE_CONV": "TransposeConvOptions",
     "UNPACK": "UnpackOptions",
+    "VAR_HANDLE": "VarHandleOptions",
+    "WHILE": "WhileOptions",
 }
 """The options table of each operator that has one."""
 
@@ -102,7 +106,7 @@ VERSIONS = {
 }
 """The first version of each operator with 8-bit kernels, where that is not 1."""
 
-Option = bool | int | float | Sequence[int]
+Option = bool | int | float | str | Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,14 @@ class _Operator:
     options: Mapping[str, Option]
 
 
+@dataclass(frozen=True, slots=True)
+class _Graph:
+    tensors: Sequence[_Tensor]
+    operators: Sequence[_Operator]
+    inputs: Sequence[int]
+    outputs: Sequence[int]
+
+
 class TFLiteBuilder:
     """Collects tensors and operators; `build` writes the file."""
 
@@ -142,6 +154,12 @@ class TFLiteBuilder:
         self._operators: list[_Operator] = []
         # By convention buffer 0 is the one of tensors without data.
         self._buffers = [_Buffer(b"", 0)]
+
+    def subgraph(self) -> TFLiteBuilder:
+        """The builder of another subgraph of the same file, for `others` of `build`."""
+        other = TFLiteBuilder()
+        other._buffers = self._buffers
+        return other
 
     def tensor(
         self,
@@ -207,12 +225,18 @@ class TFLiteBuilder:
         )
 
     def build(
-        self, inputs: Sequence[int], outputs: Sequence[int], *, subgraphs: int = 1
+        self,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        others: Sequence[_Graph] = (),
     ) -> bytes:
         """The file, with tensor indices as the model's inputs and outputs."""
-        return _Writer().model(
-            self._tensors, self._operators, self._buffers, inputs, outputs, subgraphs
-        )
+        graphs = [self.graph(inputs, outputs), *others]
+        return _Writer().model(graphs, self._buffers)
+
+    def graph(self, inputs: Sequence[int], outputs: Sequence[int]) -> _Graph:
+        """What was collected, as a subgraph with these inputs and outputs."""
+        return _Graph(self._tensors, self._operators, inputs, outputs)
 
 
 def _to_bytes(
@@ -231,35 +255,30 @@ class _Writer(TableWriter):
     def __init__(self) -> None:
         super().__init__(import_module("tflite"))
 
-    def model(
-        self,
-        tensors: Sequence[_Tensor],
-        operators: Sequence[_Operator],
-        buffers: Sequence[_Buffer],
-        inputs: Sequence[int],
-        outputs: Sequence[int],
-        subgraphs: int,
-    ) -> bytes:
+    def model(self, graphs: Sequence[_Graph], buffers: Sequence[_Buffer]) -> bytes:
+        operators = [operator for graph in graphs for operator in graph.operators]
         names = list(dict.fromkeys(operator.name for operator in operators))
-        graph = self.table(
-            "SubGraph",
-            tensors=self.vector([self.tensor(tensor) for tensor in tensors]),
-            inputs=self.numbers(inputs, np.int32),
-            outputs=self.numbers(outputs, np.int32),
-            operators=self.vector(
-                [self.operator(operator, names) for operator in operators]
-            ),
-            name=self.text("main"),
-        )
         root = self.table(
             "Model",
             version=3,
             operator_codes=self.vector([self.operator_code(name) for name in names]),
-            subgraphs=self.vector([graph] * subgraphs),
+            subgraphs=self.vector([self.graph(graph, names) for graph in graphs]),
             description=self.text("test model"),
             buffers=self.vector([self.buffer(buffer) for buffer in buffers]),
         )
         return self.file(root, b"TFL3")
+
+    def graph(self, graph: _Graph, names: Sequence[str]) -> int:
+        return self.table(
+            "SubGraph",
+            tensors=self.vector([self.tensor(tensor) for tensor in graph.tensors]),
+            inputs=self.numbers(graph.inputs, np.int32),
+            outputs=self.numbers(graph.outputs, np.int32),
+            operators=self.vector(
+                [self.operator(operator, names) for operator in graph.operators]
+            ),
+            name=self.text("main"),
+        )
 
     def tensor(self, tensor: _Tensor) -> int:
         fields: dict[str, bool | int | float] = {
@@ -293,14 +312,18 @@ class _Writer(TableWriter):
             fields["builtin_options"] = self.table(
                 kind,
                 **{
-                    name: value
-                    if isinstance(value, bool | int | float)
-                    else self.numbers(value, np.int32)
-                    for name, value in operator.options.items()
+                    name: self.option(value) for name, value in operator.options.items()
                 },
             )
             fields["builtin_options_type"] = self.constant("BuiltinOptions", kind)
         return self.table("Operator", **fields)
+
+    def option(self, value: Option) -> bool | int | float:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, bool | int | float):
+            return value
+        return self.numbers(value, np.int32)
 
     def operator_code(self, name: str) -> int:
         code = self.constant("BuiltinOperator", name)

@@ -16,8 +16,10 @@ from qlower.dialects.types import element_type, shape_of
 from qlower.files.arrays import Array
 
 from ..site import Site
-from .schema import Operator, OptionValue, Tensor
-from .types import Element, checked_shape, tensor_type
+from .schema import Operator, OptionValue, Subgraph, Tensor
+from .states import States
+from .types import Element, checked_shape, stored_bytes, tensor_type
+from .variables import Variables
 
 ACTIVATIONS: Mapping[int, str | None] = {
     0: None,
@@ -65,6 +67,30 @@ class Graph(Protocol):
         """
         ...
 
+    @property
+    def states(self) -> States:
+        """What the model keeps between calls."""
+        ...
+
+    @property
+    def variables(self) -> Variables:
+        """The resources of the model."""
+        ...
+
+    def subgraph(self, number: int, site: Site) -> Subgraph:
+        """A subgraph of the file besides the first, or an error if there is none."""
+        ...
+
+    def inline(self, number: int, arguments: Sequence[int], site: Site) -> list[int]:
+        """Add what a subgraph computes of tensors; returns its results' tensors."""
+        ...
+
+    def know(
+        self, tensor: Tensor, data: bytes, shape: tuple[int, ...], site: Site
+    ) -> None:
+        """Make a constant the value of `tensor`, which must not have one yet."""
+        ...
+
     def append(self, operation: Operation) -> None:
         """Add `operation` at the end of the function."""
         ...
@@ -88,9 +114,9 @@ class OperatorContext(Site):
         operator: Operator,
         options: Mapping[str, OptionValue],
     ) -> None:
-        super().__init__(
-            filename, operator.index, f"operator {operator.index} {operator.name}"
-        )
+        of = f" of subgraph {operator.subgraph}" if operator.subgraph else ""
+        subject = f"operator {operator.index}{of} {operator.name}"
+        super().__init__(filename, operator.index, subject)
         self.graph = graph
         self.operator = operator
         self.options = options
@@ -147,10 +173,40 @@ class OperatorContext(Site):
         self.check_type(self.input(number), self.output(output).type)
         shape = self.shape(number)
         element = self.result_type(number=output).element_type
-        value = self.value(number)
-        if element == element_type(value.type):
+        return self.retyped(self.value(number), TensorType(element, shape))
+
+    def retyped(self, value: SSAValue, type: TensorType[Element]) -> SSAValue:
+        """The stored elements of a value as those of another type."""
+        if value.type == type:
             return value
-        return self.as_stored(self.stored(value), TensorType(element, shape))
+        return self.as_stored(self.stored(value), type)
+
+    def state(self, number: int) -> SSAValue:
+        """What a variable tensor among the operands has: what `keep` left there.
+
+        At first that is 0, of INT8 the zero point, as LiteRT's `ResetVariableTensor`
+        (interpreter's util) has it.
+        """
+        tensor, type = self._variable(number)
+        zero = 0
+        if tensor.type == "INT8" and isinstance(type.element_type, QuantizedType):
+            zero = type.element_type.zero_points[0]
+        initial = stored_bytes(type) * zero.to_bytes(1, "little", signed=True)
+        name = self.graph.name(tensor)
+        return self.graph.states.read(name, tensor, type, initial, self)
+
+    def keep(self, number: int, value: SSAValue) -> None:
+        """Leave a value in a variable tensor among the operands, for the next call."""
+        tensor, type = self._variable(number)
+        if value.type != type:
+            raise self.error(f"{tensor}: has type {type}, is given {value.type}")
+        self.graph.states.write(self.graph.name(tensor), value)
+
+    def _variable(self, number: int) -> tuple[Tensor, TensorType[Element]]:
+        tensor = self.input(number)
+        if not tensor.is_variable:
+            raise self.error(f"{tensor}: operand {number} must be a variable tensor")
+        return tensor, tensor_type(tensor, self)
 
     def stored(self, value: SSAValue) -> SSAValue:
         """The stored integers of a quantized value, a plain value itself."""
@@ -275,9 +331,15 @@ class OperatorContext(Site):
             )
         return ACTIVATIONS[code]
 
+    def text(self, name: str) -> str:
+        """An option that is a name."""
+        value = self.options[name]
+        assert isinstance(value, str)
+        return value
+
     def _scalar(self, name: str) -> int | float:
         value = self.options[name]
-        assert not isinstance(value, tuple)
+        assert isinstance(value, int | float)
         return value
 
     # Results

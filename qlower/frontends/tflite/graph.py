@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -20,16 +21,16 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from qlower.diagnostics import QlowerError, printable_path, warn
 from qlower.dialects import qnn
-from qlower.dialects.qnn.attributes import CONTRACT, REMARKS
+from qlower.dialects.qnn.attributes import CONTRACT, REMARKS, STATE
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
-from qlower.files.arrays import Array
 
 from ..import_options import ImportOptions
 from ..site import Site
 from .context import OperatorContext
 from .evaluation import EVALUATORS
 from .names import (
+    distinct,
     find_tensor,
     hinted,
     name_attributes,
@@ -37,8 +38,10 @@ from .names import (
     unique_names,
 )
 from .operators import IMPORTERS
-from .schema import Model, Operator, Tensor, default_options
+from .schema import Model, Operator, Subgraph, Tensor, default_options
+from .states import States
 from .types import Element, constant_value, tensor_type
+from .variables import Variables, needed_operators, written_variables
 
 NO_BUFFER = 0
 """The buffer of tensors without data; the schema says that it is empty, and LiteRT
@@ -50,6 +53,9 @@ OPERATION_COST = 16
 many for an operation, and one for each scale of an operator's operands. Files have more
 bytes than that for either, unless they use the same things again and again, by which a
 small file could take any time."""
+
+DEEPEST_SUBGRAPH = 8
+"""Subgraphs inside of each other; the schema lets one run itself."""
 
 NOTHING_QUANTIZED = (
     "nothing in this model is quantized: every contract gives the bits of LiteRT's"
@@ -92,8 +98,15 @@ class _GraphImporter:
         self.computed: dict[int, SSAValue] = {}
         self.constants: dict[tuple[int, TensorType[Element]], SSAValue] = {}
         self.names = unique_names(model)
+        self.taken = set(self.names.values())
         self.whole = model
         self.model = self.cut(model, options.outputs)
+        self.tensors = list(model.tensors)
+        self.places: dict[tuple[int, int], int] = {}
+        self.states = States(self.block)
+        self.variables = Variables(written_variables(self.model, model.others))
+        self.depth = 0
+        self.left_out = set(range(1, len(model.others) + 1))
         inputs = {self.names[i]: i for i in model.inputs if i in self.names}
         options.check_inputs(inputs)
         self.shapes = {inputs[name]: shape for name, shape in options.shapes.items()}
@@ -122,6 +135,11 @@ class _GraphImporter:
             self.value(tensor, tensor_type(tensor, self.site), self.site)
             for tensor in outputs
         ]
+        if self.left_out:
+            listed = ", ".join(map(str, sorted(self.left_out)))
+            warn(f"the model doesn't run subgraph {listed}", self.site.location)
+        states = self.states
+        returned += states.left
         return_op = func.ReturnOp(*returned)
         return_op.location = self.site.location
         self.append(return_op)
@@ -132,10 +150,12 @@ class _GraphImporter:
                 [value.type for value in returned],
             ),
             Region(self.block),
-            arg_attrs=name_attributes([self.name(tensor) for tensor in inputs]),
-            res_attrs=name_attributes([self.name(tensor) for tensor in outputs]),
+            arg_attrs=name_attributes([*map(self.name, inputs), *states.names]),
+            res_attrs=name_attributes([*map(self.name, outputs), *states.names]),
         )
         main.location = self.site.location
+        if states.names:
+            main.attributes[STATE] = states.initial
         attributes: dict[str, Attribute] = {
             CONTRACT: StringAttr("tflite"),
             "qnn.source": StringAttr(printable_path(PurePath(model.filename).name)),
@@ -150,16 +170,13 @@ class _GraphImporter:
             return model
         short = short_tensor_names(model, self.names)
         returned = tuple(find_tensor(name, self.names, short) for name in outputs)
-        needed = set(returned)
-        operators: list[Operator] = []
-        for operator in reversed(model.operators):
-            if needed.intersection(operator.outputs):
-                needed.update(operator.inputs)
-                operators.append(operator)
+        kept = sorted(needed_operators(model, returned))
+        operators = tuple(model.operators[place] for place in kept)
+        read = {index for operator in operators for index in operator.inputs}
         return replace(
             model,
-            operators=tuple(reversed(operators)),
-            inputs=tuple(index for index in model.inputs if index in needed),
+            operators=operators,
+            inputs=tuple(i for i in model.inputs if i in read.union(returned)),
             outputs=returned,
         )
 
@@ -250,7 +267,8 @@ class _GraphImporter:
             )
         if evaluator is not None and evaluator.applies(context):
             for number, array in enumerate(evaluator.results(context)):
-                self.know(context.output(number), array, context)
+                result = context.output(number)
+                self.know(result, array.tobytes(), array.shape, context)
         elif importer is not None:
             importer.build(context)
         else:
@@ -307,10 +325,9 @@ class _GraphImporter:
     # What `Graph` promises to the importers
 
     def tensor(self, index: int, site: Site) -> Tensor:
-        tensors = self.model.tensors
-        site.check_range("tensor index", index, 0, len(tensors) - 1)
-        shape = self.shapes.get(index)
-        return tensors[index] if shape is None else replace(tensors[index], shape=shape)
+        site.check_range("tensor index", index, 0, len(self.tensors) - 1)
+        tensor, shape = self.tensors[index], self.shapes.get(index)
+        return tensor if shape is None else replace(tensor, shape=shape)
 
     def name(self, tensor: Tensor) -> str:
         return self.names[tensor.index]
@@ -324,12 +341,62 @@ class _GraphImporter:
             )
         self.shapes[tensor.index] = shape
 
-    def know(self, tensor: Tensor, array: Array, site: Site) -> None:
-        """Make an array the value of a result that constants alone decide."""
+    def know(
+        self, tensor: Tensor, data: bytes, shape: tuple[int, ...], site: Site
+    ) -> None:
         self.check_undefined(tensor, site)
-        self.charge(array.size)
-        self.resize(tensor, array.shape, site)
-        self.known[tensor.index] = array.tobytes()
+        self.charge(math.prod(shape))
+        self.resize(tensor, shape, site)
+        self.known[tensor.index] = data
+
+    def subgraph(self, number: int, site: Site) -> Subgraph:
+        others = self.model.others
+        site.check_range("subgraph", number, 1, len(others))
+        self.left_out.discard(number)
+        return others[number - 1]
+
+    def inline(self, number: int, arguments: Sequence[int], site: Site) -> list[int]:
+        """Operators of a subgraph become the function's, with tensors of their own."""
+        subgraph = self.subgraph(number, site)
+        if len(subgraph.inputs) != len(arguments):
+            raise site.error(
+                f"subgraph {number} takes {len(subgraph.inputs)} tensors, not"
+                f" {len(arguments)}"
+            )
+        if self.depth == DEEPEST_SUBGRAPH:
+            raise site.error(f"subgraphs that run each other {self.depth} deep")
+        places = dict(zip(subgraph.inputs, arguments, strict=True))
+
+        def place(index: int) -> int:
+            if index != -1 and index not in places:
+                places[index] = self.add_tensor(number, subgraph, index, site)
+            return places.get(index, index)
+
+        self.depth += 1
+        for operator in subgraph.operators:
+            self.import_operator(
+                replace(
+                    operator,
+                    inputs=tuple(map(place, operator.inputs)),
+                    outputs=tuple(map(place, operator.outputs)),
+                )
+            )
+        self.depth -= 1
+        return [place(index) for index in subgraph.outputs]
+
+    def add_tensor(
+        self, number: int, subgraph: Subgraph, index: int, site: Site
+    ) -> int:
+        """A tensor of a subgraph among the function's; each constant is there once."""
+        site.check_range("tensor index", index, 0, len(subgraph.tensors) - 1)
+        if (number, index) in self.places:
+            return self.places[number, index]
+        tensor = replace(subgraph.tensors[index], index=(added := len(self.tensors)))
+        self.tensors.append(tensor)
+        if self.constant(tensor, site) is not None or tensor.is_variable:
+            self.places[number, index] = added
+        self.names[added] = distinct(tensor.name, f"#{added}", self.taken)
+        return added
 
     def constant(self, tensor: Tensor, site: Site) -> bytes | None:
         if tensor.index in self.known:
@@ -350,6 +417,8 @@ class _GraphImporter:
         if tensor.index in self.computed:
             return self.computed[tensor.index]
         data = self.constant(tensor, site)
+        if data is None and tensor.is_variable:
+            raise site.error(f"{tensor}: a variable tensor is not supported here")
         if data is None:
             raise site.error(f"{tensor}: used before it is computed")
         key = (tensor.index, type)
@@ -375,6 +444,8 @@ class _GraphImporter:
     def check_undefined(self, tensor: Tensor, site: Site) -> None:
         if tensor.index in self.computed or tensor.index in self.known:
             raise site.error(f"{tensor}: computed a second time")
+        if tensor.is_variable:
+            raise site.error(f"{tensor}: a variable tensor is not supported here")
         if self.constant(tensor, site) is not None:
             raise site.error(f"{tensor}: a result that is a constant")
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TypeVar, cast
 
 import numpy as np
@@ -35,12 +36,14 @@ from .accessors import (
 )
 from .schema import (
     OPTION_FIELDS,
+    TEXT_FIELDS,
     VECTOR_FIELDS,
     Buffer,
     Model,
     Operator,
     OptionValue,
     Quantization,
+    Subgraph,
     Tensor,
 )
 
@@ -167,33 +170,50 @@ class _Reader:
         subgraphs = list(
             self.tables("subgraph", model.SubgraphsLength, model.Subgraphs)
         )
-        if len(subgraphs) != 1:
-            raise self.error(
-                f"a model of {len(subgraphs)} subgraphs is not supported; expected 1"
-            )
-        subgraph = subgraphs[0][1]
+        if not subgraphs:
+            raise self.error("a model without subgraphs; expected at least 1")
         opcodes = self.operator_codes(model)
+        first, *others = [
+            self.subgraph(number, subgraph, opcodes)
+            for number, (_, subgraph) in enumerate(subgraphs)
+        ]
         return Model(
             filename=self.filename,
             size=len(data),
-            tensors=tuple(
-                self.tensor(index, what, tensor)
-                for index, (what, tensor) in enumerate(
-                    self.tables("tensor", subgraph.TensorsLength, subgraph.Tensors)
-                )
-            ),
-            operators=self.operators(subgraph, opcodes),
+            tensors=first.tensors,
+            operators=first.operators,
             buffers=tuple(
                 self.buffer(what, buffer)
                 for what, buffer in self.tables(
                     "buffer", model.BuffersLength, model.Buffers
                 )
             ),
+            inputs=first.inputs,
+            outputs=first.outputs,
+            others=tuple(others),
+        )
+
+    def subgraph(
+        self, number: int, subgraph: SubGraphTable, opcodes: list[str]
+    ) -> Subgraph:
+        whose = f"subgraph {number}" if number else "model"
+        return Subgraph(
+            tensors=tuple(
+                self.tensor(index, what, tensor)
+                for index, (what, tensor) in enumerate(
+                    self.tables("tensor", subgraph.TensorsLength, subgraph.Tensors)
+                )
+            ),
+            operators=self.operators(number, subgraph, opcodes),
             inputs=self.integers(
-                "model inputs", subgraph.InputsLength, subgraph.InputsAsNumpy
+                f"{whose} inputs",
+                subgraph.InputsLength,
+                subgraph.InputsAsNumpy,
             ),
             outputs=self.integers(
-                "model outputs", subgraph.OutputsLength, subgraph.OutputsAsNumpy
+                f"{whose} outputs",
+                subgraph.OutputsLength,
+                subgraph.OutputsAsNumpy,
             ),
         )
 
@@ -211,10 +231,10 @@ class _Reader:
         return names
 
     def operators(
-        self, subgraph: SubGraphTable, opcodes: list[str]
+        self, number: int, subgraph: SubGraphTable, opcodes: list[str]
     ) -> tuple[Operator, ...]:
         return tuple(
-            self.operator(index, what, operator, opcodes)
+            replace(self.operator(index, what, operator, opcodes), subgraph=number)
             for index, (what, operator) in enumerate(
                 self.tables("operator", subgraph.OperatorsLength, subgraph.Operators)
             )
@@ -265,6 +285,8 @@ class _Reader:
                     getattr(options, f"{accessor}Length"),
                     getattr(options, f"{accessor}AsNumpy"),
                 )
+            elif name in TEXT_FIELDS:
+                values[name] = self.text(label, getattr(options, accessor))
             else:
                 values[name] = self.get(label, getattr(options, accessor))
         return values

@@ -14,6 +14,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "ArgMaxOptions": ("output_type",),
     "ArgMinOptions": ("output_type",),
     "BatchMatMulOptions": ("adj_x", "adj_y"),
+    "CallOnceOptions": ("init_subgraph_index",),
     "ConcatenationOptions": ("axis", "fused_activation_function"),
     "Conv2DOptions": (
         "padding",
@@ -53,6 +54,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "CumsumOptions": ("exclusive", "reverse"),
     "DivOptions": ("fused_activation_function",),
     "DepthToSpaceOptions": ("block_size",),
+    "IfOptions": ("then_subgraph_index", "else_subgraph_index"),
     "L2NormOptions": ("fused_activation_function",),
     "LeakyReluOptions": ("alpha",),
     "MirrorPadOptions": ("mode",),
@@ -90,11 +92,16 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
         "fused_activation_function",
     ),
     "UnpackOptions": ("axis",),
+    "VarHandleOptions": ("shared_name",),
+    "WhileOptions": ("cond_subgraph_index", "body_subgraph_index"),
 }
 """The fields that the importer reads of each options table, by their schema names."""
 
 VECTOR_FIELDS = frozenset({"new_shape", "squeeze_dims"})
 """Fields of `OPTION_FIELDS` that are lists of integers."""
+
+TEXT_FIELDS = frozenset({"shared_name"})
+"""Fields of `OPTION_FIELDS` that are names."""
 
 INITIALLY_ONE = ("dilation", "pot_scale")
 """How the names of fields begin that are 1 where they are left out; others are 0."""
@@ -102,15 +109,18 @@ INITIALLY_ONE = ("dilation", "pot_scale")
 LONGEST_QUOTED_NAME = 80
 """Converters join the names of fused operations; messages quote their beginning."""
 
-OptionValue = int | float | tuple[int, ...]
+OptionValue = int | float | str | tuple[int, ...]
 
 
 def default_options(kind: str) -> dict[str, OptionValue]:
     """The fields of an options table that a file leaves out altogether."""
-    return {
-        name: () if name in VECTOR_FIELDS else int(name.startswith(INITIALLY_ONE))
-        for name in OPTION_FIELDS[kind]
-    }
+
+    def default(name: str) -> OptionValue:
+        if name in VECTOR_FIELDS:
+            return ()
+        return "" if name in TEXT_FIELDS else int(name.startswith(INITIALLY_ONE))
+
+    return {name: default(name) for name in OPTION_FIELDS[kind]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,16 +176,24 @@ class Operator:
     outputs: tuple[int, ...]
     options_kind: str | None
     options: Mapping[str, OptionValue] = field(default_factory=dict[str, OptionValue])
+    subgraph: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
-    """The one subgraph of a file of `size` bytes."""
+class Subgraph:
+    """Operators, and tensors of their own; buffers are the model's."""
+
+    tensors: tuple[Tensor, ...]
+    operators: tuple[Operator, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Model(Subgraph):
+    """The first subgraph of a file of `size` bytes, and the others that it may run."""
 
     filename: str
     size: int
-    tensors: tuple[Tensor, ...]
-    operators: tuple[Operator, ...]
     buffers: tuple[Buffer, ...]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
+    others: tuple[Subgraph, ...] = ()

@@ -50,8 +50,6 @@ Element = QuantizedType | IntegerType | Float32Type
 
 def tensor_type(tensor: Tensor, site: Site) -> TensorType[Element]:
     """The ranked tensor type of `tensor`, its shape and quantization checked."""
-    if tensor.is_variable:
-        raise site.error(f"{tensor}: variable tensors (state) are not supported")
     if tensor.is_sparse:
         raise site.error(f"{tensor}: sparse tensors are not supported")
     return TensorType(_element_type(tensor, site), checked_shape(tensor, site))
@@ -61,16 +59,24 @@ def constant_value(
     tensor: Tensor, data: bytes, type: TensorType[Element], site: Site
 ) -> DenseIntOrFPElementsAttr:
     """`data` as stored elements in the shape of `type`, sharing the bytes."""
-    element = type.element_type
-    stored = element.storage_type if isinstance(element, QuantizedType) else element
-    shape = type.get_shape()
-    expected = math.prod(shape) * stored.size
+    stored, shape = _stored(type), type.get_shape()
+    expected = stored_bytes(type)
     if len(data) != expected:
         raise site.error(
             f"{tensor}: {len(data)} bytes of data, expected {expected} for shape"
             f" {list(shape)} of {tensor.type}"
         )
     return DenseIntOrFPElementsAttr(TensorType(stored, shape), BytesAttr(data))
+
+
+def stored_bytes(type: TensorType[Element]) -> int:
+    """The size of the stored elements of a tensor."""
+    return math.prod(type.get_shape()) * _stored(type).size
+
+
+def _stored(type: TensorType[Element]) -> IntegerType | Float32Type:
+    element = type.element_type
+    return element.storage_type if isinstance(element, QuantizedType) else element
 
 
 def checked_shape(tensor: Tensor, site: Site) -> tuple[int, ...]:

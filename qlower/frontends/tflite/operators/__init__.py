@@ -17,6 +17,7 @@ from . import (
     pooling,
     slicing,
     transpose_conv,
+    variables,
 )
 
 IMPORTERS: Mapping[str, Importer] = {
@@ -31,5 +32,6 @@ IMPORTERS: Mapping[str, Importer] = {
     **pooling.IMPORTERS,
     **slicing.IMPORTERS,
     **transpose_conv.IMPORTERS,
+    **variables.IMPORTERS,
 }
 """Importer by the operator's name in the TFLite schema."""

@@ -1,0 +1,83 @@
+"""Models that keep something from one call to the next, as TFLite files."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .tflite_builder import TFLiteBuilder
+
+FRAMES, FEATURES, WORDS = 5, 8, 6
+SCALE, ZERO_POINT = 0.05, 3
+
+
+def keyword_spotter(initial: NDArray[np.int8] | None = None) -> bytes:
+    """A layer over the last frames, which a variable keeps: `frames` of int8. Another
+    one counts the calls, from 3 on."""
+    random = np.random.default_rng(0)
+    builder = TFLiteBuilder()
+    once = builder.subgraph()
+    frames = (1, FRAMES, FEATURES)
+    start = np.full(frames, ZERO_POINT, np.int8) if initial is None else initial
+    for name, shape, dtype, data in (
+        ("frames", frames, "int8", start),
+        ("count", (1,), "int32", np.array([3], np.int32)),
+    ):
+        scale = SCALE if dtype == "int8" else None
+        handle = once.tensor(f"{name}_once", (), "resource")
+        value = once.tensor(
+            f"{name}_first", shape, dtype, scale=scale, zero_point=ZERO_POINT, data=data
+        )
+        once.operator("VAR_HANDLE", [], [handle], {"shared_name": name})
+        once.operator("ASSIGN_VARIABLE", [handle, value], [])
+    builder.operator("CALL_ONCE", [], [], {"init_subgraph_index": 1})
+
+    def handle_of(name: str) -> int:
+        handle = builder.tensor(f"{name}_handle", (), "resource")
+        builder.operator("VAR_HANDLE", [], [handle], {"shared_name": name})
+        return handle
+
+    def activation(name: str, *shape: int) -> int:
+        return builder.tensor(name, shape, scale=SCALE, zero_point=ZERO_POINT)
+
+    x = activation("x", 1, 1, FEATURES)
+    handle = handle_of("frames")
+    before = activation("before", *frames)
+    builder.operator("READ_VARIABLE", [handle], [before])
+    begin = builder.tensor("begin", (3,), "int32", data=[0, 1, 0])
+    size = builder.tensor("size", (3,), "int32", data=[1, FRAMES - 1, FEATURES])
+    rest = activation("rest", 1, FRAMES - 1, FEATURES)
+    builder.operator("SLICE", [before, begin, size], [rest])
+    after = activation("after", *frames)
+    builder.operator("CONCATENATION", [rest, x], [after], {"axis": 1})
+    builder.operator("ASSIGN_VARIABLE", [handle, after], [])
+    flat_shape = builder.tensor(
+        "flat_shape", (2,), "int32", data=[1, FRAMES * FEATURES]
+    )
+    flat = activation("flat", 1, FRAMES * FEATURES)
+    builder.operator("RESHAPE", [after, flat_shape], [flat])
+    weights = builder.tensor(
+        "weights",
+        (WORDS, FRAMES * FEATURES),
+        scale=0.01,
+        data=random.integers(-127, 128, (WORDS, FRAMES * FEATURES)).astype(np.int8),
+    )
+    bias = builder.tensor(
+        "bias", (WORDS,), "int32", scale=0.01 * SCALE, data=[9, -90, 900, 0, 1, 2]
+    )
+    words = builder.tensor("words", (1, WORDS), scale=0.3, zero_point=-7)
+    builder.operator("FULLY_CONNECTED", [flat, weights, bias], [words])
+    counter = handle_of("count")
+    count = builder.tensor("calls", (1,), "int32")
+    next_count = builder.tensor("calls_after", (1,), "int32")
+    one = builder.tensor("one", (1,), "int32", data=[1])
+    builder.operator("READ_VARIABLE", [counter], [count])
+    builder.operator("ADD", [count, one], [next_count])
+    builder.operator("ASSIGN_VARIABLE", [counter, next_count], [])
+    return builder.build([x], [words, next_count], [once.graph([], [])])
+
+
+def drawn_frames(count: int, seed: int = 0) -> list[NDArray[np.int8]]:
+    """Inputs of `keyword_spotter` for so many steps."""
+    random = np.random.default_rng(seed)
+    return list(random.integers(-128, 128, (count, 1, 1, FEATURES)).astype(np.int8))
