@@ -16,7 +16,7 @@ from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.targets.resolve import Target, host_target
 from qlower.diagnostics import QlowerError
-from qlower.files.journal import Journal, read_file
+from qlower.files.journal import Journal, read_given
 from qlower.float_environment import default_floats
 from qlower.frontends.model_files import check_model_path
 from qlower.model import Model
@@ -220,8 +220,5 @@ class Compilation:
         yield self._read(path)
 
     def _read(self, path: Path) -> bytes:
-        try:
-            with self._journal.kept():
-                return read_file(path)
-        except OSError as error:
-            raise QlowerError(f"cannot read {path}: {error.strerror}") from error
+        with self._journal.kept():
+            return read_given(path)

@@ -8,7 +8,7 @@ import json
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.options import (
     add_command,
-    add_contract,
+    add_contracts_of_two,
     add_inputs,
     add_model,
     add_timing,
@@ -51,14 +51,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         metavar="LAYER[n,h,w,c]",
         help="the element whose steps are shown (default: the first that differs)",
     )
-    add_contract(parser)
-    parser.add_argument(
-        "--b-layer-contract",
-        action="append",
-        default=[],
-        metavar="LAYER=NAME",
-        help="another contract for some layers of B alone (repeatable)",
-    )
+    add_contracts_of_two(parser)
     parser.add_argument("--json", action="store_true", help="write it all as JSON")
     add_timing(parser)
     parser.set_defaults(run=run)
@@ -82,7 +75,9 @@ def run(options: argparse.Namespace) -> int:
             contract=options.contract,
             at=options.at,
             layer_contracts=layer_contracts(options.layer_contract),
-            b_layer_contracts=layer_contracts(options.b_layer_contract),
+            b_layer_contracts=layer_contracts(
+                options.b_layer_contract, "--b-layer-contract"
+            ),
             progress=progress,
         )
     except UnknownSide as error:

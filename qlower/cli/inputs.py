@@ -28,12 +28,10 @@ def given_arrays(
     if options.random is None:
         found = assign_inputs(specs, read_inputs(options.input))
         return {spec.name: found[spec.name] for spec in specs}
-    import numpy as np
+    from qlower.model.random_inputs import random_inputs
 
-    from qlower.model.random_inputs import random_input
-
-    random = np.random.default_rng(options.random)
-    return {spec.name: random_input(spec, random) for spec in specs}
+    drawn = random_inputs(specs, options.random)
+    return {spec.name: array for spec, array in zip(specs, drawn, strict=True)}
 
 
 @dataclass(frozen=True)

@@ -145,6 +145,18 @@ def add_contract(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_contracts_of_two(parser: argparse.ArgumentParser) -> None:
+    """The options of `add_contract`, and one for the second of two sides, A and B."""
+    add_contract(parser)
+    parser.add_argument(
+        "--b-layer-contract",
+        action="append",
+        default=[],
+        metavar="LAYER=NAME",
+        help="another contract for some layers of B alone (repeatable)",
+    )
+
+
 def add_inputs(parser: argparse.ArgumentParser) -> None:
     """The options that say what a model is run on."""
     parser.add_argument(
@@ -311,13 +323,15 @@ def _passes(text: str) -> tuple[ModulePass, ...]:
     return tuple(parse_passes(text))
 
 
-def layer_contracts(arguments: Sequence[str]) -> dict[str, str]:
-    """The contracts of `--layer-contract` by what names the layers."""
+def layer_contracts(
+    arguments: Sequence[str], option: str = "--layer-contract"
+) -> dict[str, str]:
+    """The contracts that were given to an option, by what names the layers."""
     found: dict[str, str] = {}
     for argument in arguments:
         layer, separator, contract = argument.rpartition("=")
         if not (layer and separator and contract):
-            raise QlowerError(f"--layer-contract {argument!r} is not LAYER=NAME")
+            raise QlowerError(f"{option} {argument!r} is not LAYER=NAME")
         found.pop(layer, None)
         found[layer] = contract
     return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.options import (
     add_command,
-    add_contract,
+    add_contracts_of_two,
     add_model,
     add_target,
     add_timing,
@@ -104,15 +104,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         metavar="COUNT",
         help="of --check: decide so many layers again, drawn each time",
     )
-    add_contract(parser)
+    add_contracts_of_two(parser)
     add_target(parser, cpu="CPU[,CPU...]")
-    parser.add_argument(
-        "--b-layer-contract",
-        action="append",
-        default=[],
-        metavar="LAYER=NAME",
-        help="another contract for some layers of B alone (repeatable)",
-    )
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="write the verdict as JSON to this file"
     )
@@ -205,6 +198,8 @@ def _decide(options: argparse.Namespace) -> Equality | Fits | Groups | Native:
         given_model(options),
         equal=(a, b),
         layer_contracts=layers,
-        b_layer_contracts=layer_contracts(options.b_layer_contract),
+        b_layer_contracts=layer_contracts(
+            options.b_layer_contract, "--b-layer-contract"
+        ),
         progress=progress,
     )

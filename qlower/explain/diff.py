@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
-import numpy as np
-
 from qlower.compilation import Compilation
 from qlower.explain.diff_result import ChainPair, Diff, LayerDifference, trace_rows
 from qlower.explain.difference import Difference
@@ -29,9 +27,9 @@ from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp.values import Array
 from qlower.model import Model
-from qlower.model.input_sets import input_set
+from qlower.model.input_sets import ordered_input_set
 from qlower.model.layers import layer_name, layers
-from qlower.model.random_inputs import random_input
+from qlower.model.random_inputs import random_inputs
 from qlower.model.signature import TensorSpec, assign_inputs
 
 Progress: TypeAlias = Callable[[Iterable[int], str], Iterable[int]]
@@ -70,10 +68,9 @@ def diff(
     other = Compilation(loaded, layer_contracts=b_layer_contracts or {}).model
     specs = loaded.inputs
     if random is not None:
-        draw = np.random.default_rng(random)
-        inputs = tuple(random_input(spec, draw) for spec in specs)
+        inputs = random_inputs(specs, random)
     arrays = assign_inputs(specs, inputs, named_inputs)
-    examples = input_set(specs, dict(zip([s.name for s in specs], arrays, strict=True)))
+    examples = ordered_input_set(specs, arrays)
     place = None if at is None else parse_place(loaded.module, at)
     runs = len(examples.runs)
     first = make_side(a, loaded, contract, runs)
@@ -96,11 +93,11 @@ class _Comparison:
 
     @cached_property
     def kept(self) -> dict[int, tuple[Values, Values]]:
-        """What the layers are given, and what they give alone, for the first input."""
+        """The values of `_values` for the first input, which are asked for again."""
         return {}
 
     def _values(self, number: int) -> tuple[Values, Values]:
-        """The same for any input."""
+        """What the layers are given for an input, and what they give alone."""
         assert self.alone is not None
         if number not in self.kept:
             known = self.reference.values(number, self.runs[number])

@@ -19,7 +19,8 @@ FEW_SUMS = 1 << 21
 """So many accumulators of all channels together are all looked at."""
 
 SAMPLES = 1 << 13
-"""Of more, so many at even distances, and those next to where results change."""
+"""Where there are more, so many are looked at, at even distances, and besides those
+next to where results change."""
 
 CHOICES = 4
 """Accumulators that are tried for each thing to be shown."""
@@ -83,7 +84,10 @@ class Target:
 
 
 def choose(rule: Rule, values: Mapping[str, Array], sums: Integers) -> list[Target]:
-    """Of the accumulators, a column a channel, the best for each thing to be shown."""
+    """The best accumulators for each thing to be shown.
+
+    `sums` are those to choose from, [choice, channel].
+    """
     lanes = analyse(rule, {**values, "accumulator": sums.astype(np.int32)})
     targets: list[Target] = []
     for what, fits, badness in _cases(lanes):

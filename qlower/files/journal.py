@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 
-from qlower.diagnostics import LOGGER
+from qlower.diagnostics import LOGGER, QlowerError
 
 _KEPT: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
@@ -54,6 +54,20 @@ def read_file(path: str | PathLike[str]) -> bytes:
     if name not in journal.files:
         journal.files[name] = Path(path).read_bytes()
     return journal.files[name]
+
+
+def read_given(source: str | PathLike[str] | bytes) -> bytes:
+    """Bytes that are given as they are, or as the name of a file for `read_file`.
+
+    Raises `QlowerError` if there is no such file or it can't be read.
+    """
+    if isinstance(source, bytes):
+        return source
+    try:
+        return read_file(source)
+    except OSError as error:
+        message = f"cannot read {fspath(source)}: {error.strerror}"
+        raise QlowerError(message) from error
 
 
 class _Collector(logging.Handler):

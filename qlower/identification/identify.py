@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from qlower.contracts import contract_names, load_contract, parse_contract
 from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
@@ -19,9 +17,9 @@ from qlower.identification.result import Alike, Identification
 from qlower.identification.search import search
 from qlower.interp.values import Array
 from qlower.model import Model
-from qlower.model.input_sets import input_set
+from qlower.model.input_sets import ordered_input_set
 from qlower.model.layers import layer_name
-from qlower.model.random_inputs import random_input
+from qlower.model.random_inputs import random_inputs
 from qlower.model.signature import assign_inputs
 from qlower.verification.equal import equal
 
@@ -56,10 +54,9 @@ def identify(
     loaded = as_model(model)
     specs = loaded.inputs
     if random is not None:
-        draw = np.random.default_rng(random)
-        inputs = tuple(random_input(spec, draw) for spec in specs)
+        inputs = random_inputs(specs, random)
     arrays = assign_inputs(specs, inputs, named_inputs)
-    examples = input_set(specs, dict(zip([s.name for s in specs], arrays, strict=True)))
+    examples = ordered_input_set(specs, arrays)
     side = make_side(dump, loaded, None, len(examples.runs))
     names = contract_names() if contracts is None else contracts
     replay = Replay(loaded, {name: load_contract(name) for name in names})

@@ -44,6 +44,12 @@ class InputSet:
         return np.stack(results)
 
 
+def ordered_input_set(specs: Sequence[TensorSpec], arrays: Sequence[Array]) -> InputSet:
+    """The same as `input_set` for arrays in the order of the inputs."""
+    names = [spec.name for spec in specs]
+    return input_set(specs, dict(zip(names, arrays, strict=True)))
+
+
 def input_set(specs: Sequence[TensorSpec], arrays: Mapping[str, Array]) -> InputSet:
     """Split the array of every input into examples; sets must have the same size."""
     batches = {spec.name: _split(spec, arrays[spec.name]) for spec in specs}

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from qlower.model.signature import Array, TensorSpec
+
+
+def random_inputs(specs: Sequence[TensorSpec], seed: int) -> tuple[Array, ...]:
+    """An example of every input, drawn in order by a seed."""
+    random = np.random.default_rng(seed)
+    return tuple(random_input(spec, random) for spec in specs)
 
 
 def random_input(

@@ -15,7 +15,7 @@ import numpy as np
 
 from qlower.diagnostics import QlowerError
 from qlower.float_environment import default_floats
-from qlower.model.input_sets import input_set
+from qlower.model.input_sets import ordered_input_set
 from qlower.model.signature import Array, Signature, TensorSpec, assign_inputs
 from qlower.model.state import State
 
@@ -336,7 +336,7 @@ def run_examples(
     else:
         return run(arrays)
     names = [spec.name for spec in specs]
-    examples = input_set(specs, dict(zip(names, arrays, strict=True)))
+    examples = ordered_input_set(specs, arrays)
     results = [run([example[name] for name in names]) for example in examples.runs]
     first_outputs, first_layers = results[0]
     outputs = tuple(

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.flavour import Flavour
 from qlower.compilation import Compilation
@@ -20,9 +18,9 @@ from qlower.explain.sides import Computed, Side, SideLike, Values, make_side
 from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp.values import Array
-from qlower.model.input_sets import InputSet, input_set
-from qlower.model.random_inputs import random_input
-from qlower.model.signature import TensorSpec, assign_inputs
+from qlower.model.input_sets import InputSet, ordered_input_set
+from qlower.model.random_inputs import random_inputs
+from qlower.model.signature import assign_inputs
 from qlower.pipeline import epilogue_proofs
 from qlower.report.layer_table import layer_statistics
 from qlower.report.table import counted
@@ -72,10 +70,9 @@ def make_report(
     specs = compilation.model.inputs
     drawn = not (inputs or named_inputs)
     if drawn:
-        draw = np.random.default_rng(random)
-        inputs = tuple(random_input(spec, draw) for spec in specs)
+        inputs = random_inputs(specs, random)
     arrays = assign_inputs(specs, inputs, named_inputs)
-    examples = _examples(specs, arrays)
+    examples = ordered_input_set(specs, arrays)
     sides = _sides(compilation, contract, against, len(examples.runs))
     look = _Look(compilation, sides, examples.runs[0])
     found = look.diff(arrays, progress)
@@ -97,11 +94,6 @@ def make_report(
         list(_measures(found, profile, [layer for layer, _ in layers.values()])),
         {number: told for number, (_, told) in layers.items()},
     )
-
-
-def _examples(specs: Sequence[TensorSpec], arrays: Sequence[Array]) -> InputSet:
-    names = [spec.name for spec in specs]
-    return input_set(specs, dict(zip(names, arrays, strict=True)))
 
 
 def _sides(

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import QDQ
-from qlower.files.journal import read_file
+from qlower.files.journal import read_given
 
 from ..import_options import AS_WRITTEN, ImportOptions
 from .fusing import fuse
@@ -73,10 +73,6 @@ def check_onnx(path: Path, options: ImportOptions) -> list[QlowerError]:
 
 
 def _read(path_or_bytes: str | Path | bytes, name: str) -> Model:
-    if isinstance(path_or_bytes, bytes):
-        return read_model(path_or_bytes, name, None)
-    try:
-        data = read_file(path_or_bytes)
-    except OSError as error:
-        raise QlowerError(f"cannot read {path_or_bytes}: {error.strerror}") from None
-    return read_model(data, name, Path(path_or_bytes).parent)
+    is_file = not isinstance(path_or_bytes, bytes)
+    folder = Path(path_or_bytes).parent if is_file else None
+    return read_model(read_given(path_or_bytes), name, folder)

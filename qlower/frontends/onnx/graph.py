@@ -344,7 +344,7 @@ def _filled(node: Node, shape: Array) -> Constant | None:
 
 
 def _cast(node: Node, source: Array) -> Constant | None:
-    """Of integers, or of whole numbers that the other type has."""
+    """What Cast makes of integers, or of whole numbers that the other type has."""
     number = node.attributes.get("to")
     name = TYPES_BY_NUMBER.get(number) if isinstance(number, int) else None
     if name is None or source.dtype.kind not in "iufb":

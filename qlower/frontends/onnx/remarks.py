@@ -56,12 +56,17 @@ def _has_pairs(graph: Graph) -> bool:
 
 
 def remarks(graph: Graph, unfused: Mapping[Node, str], session: str) -> list[str]:
-    """One remark on the session, and one for each operator that stays real although it
-    stands between conversions."""
-    kept = [node for node in unfused if node in graph.nodes]
+    """One remark on the session, and those on operators that stay real."""
     is_summed = any(node.kind in SUMS and not node.domain for node in graph.nodes)
     threads = ONE_THREAD if is_summed else ANY_THREADS
-    found = [f"{SAME_BITS}, {threads}, {session}"]
+    return [f"{SAME_BITS}, {threads}, {session}", *float_remarks(graph, unfused)]
+
+
+def float_remarks(graph: Graph, unfused: Mapping[Node, str]) -> list[str]:
+    """One remark for each operator that stays real although it stands between
+    conversions, with the reason that `unfused` has; of many, a few and their number."""
+    kept = [node for node in unfused if node in graph.nodes]
+    found: list[str] = []
     for node in kept[:MOST_GROUPS]:
         name = node.name or node.outputs[0]
         found.append(f"{node.operator} {name!r} runs on float32: {unfused[node]}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from qlower.diagnostics import QlowerError
-from qlower.files.journal import read_file
+from qlower.files.journal import read_given
 
 from ..import_options import ImportOptions
 from ..onnx.graph import Graph
@@ -65,11 +65,4 @@ def check_pt2(path: Path, options: ImportOptions) -> list[QlowerError]:
 
 
 def _read(path_or_bytes: str | Path | bytes, name: str) -> Model:
-    if not isinstance(path_or_bytes, bytes):
-        try:
-            path_or_bytes = read_file(path_or_bytes)
-        except OSError as error:
-            raise QlowerError(
-                f"cannot read {path_or_bytes}: {error.strerror}"
-            ) from None
-    return Translator(read_program(path_or_bytes, name), TABLE).model()
+    return Translator(read_program(read_given(path_or_bytes), name), TABLE).model()

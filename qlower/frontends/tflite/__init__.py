@@ -13,7 +13,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from qlower.diagnostics import QlowerError
-from qlower.files.journal import read_file
+from qlower.files.journal import read_given
 
 from ..import_options import ImportOptions
 from .graph import build_module, find_problems
@@ -47,13 +47,4 @@ def check_tflite(path: Path, options: ImportOptions) -> list[QlowerError]:
 
 
 def _read(path_or_bytes: str | Path | bytes, name: str) -> Model:
-    return unpack_weights(read_model(_bytes_of(path_or_bytes), name))
-
-
-def _bytes_of(path_or_bytes: str | Path | bytes) -> bytes:
-    if isinstance(path_or_bytes, bytes):
-        return path_or_bytes
-    try:
-        return read_file(path_or_bytes)
-    except OSError as error:
-        raise QlowerError(f"cannot read {path_or_bytes}: {error.strerror}") from None
+    return unpack_weights(read_model(read_given(path_or_bytes), name))

@@ -21,7 +21,7 @@ LARGEST_EXACT_SCALE = 1e36
 
 
 def import_quantize(node: NodeContext) -> None:
-    """Of float32, or of what was dequantized: then the change of scale, if any."""
+    """Quantize float32; of what was dequantized, change the scale, if it is another."""
     if not node.is_constant(1):
         node.define(quantize_by(node, real_operand(node, 0)))
         return

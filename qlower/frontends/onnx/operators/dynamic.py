@@ -116,8 +116,8 @@ def _codes_of(emit: Emitter, value: Value, step: tuple[Value, Value]) -> Value:
 
 
 def import_cast(node: NodeContext) -> None:
-    """Of INT32 to the nearest FLOAT, of FLOAT to UINT8 toward zero; of stored values to
-    their own type."""
+    """Cast INT32 to the nearest FLOAT, FLOAT to UINT8 toward zero, and stored values to
+    their own type, which leaves them as they are."""
     value = node.value(0)
     element, target = value.element, node.integer("to", None)
     if isinstance(element, QuantizedType) and not value.is_real:

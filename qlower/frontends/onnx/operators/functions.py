@@ -51,7 +51,8 @@ TANH_DENOMINATOR = (
     2.26843463243900e-03,
     4.89352518554385e-03,
 )
-"""Of x times the one and the other of its square, highest power first."""
+"""Tanh is x times one polynomial of the square of x by another: their coefficients,
+highest power first."""
 
 LARGEST_ERF, SPLIT_ERF = 3.925, 0.921875
 SMALL_ERF = (

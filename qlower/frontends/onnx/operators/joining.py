@@ -30,7 +30,7 @@ def import_qlinear_concat(node: NodeContext) -> None:
 
 
 def import_concat(node: NodeContext) -> None:
-    """Of values that mean the same, or of dequantized ones that are quantized again."""
+    """Join values that mean the same, or dequantized ones that are quantized again."""
     if any(node.is_constant(at) for at in range(len(node.node.inputs))):
         raise node.error("constant operands are not supported")
     values = [node.value(at) for at in range(len(node.node.inputs))]

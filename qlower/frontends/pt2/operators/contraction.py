@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import TensorType, f32, i8, i32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerType, TensorType, f32, i8, i32
+from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
@@ -36,43 +36,19 @@ nothing but these."""
 
 def import_conv(node: NodeContext) -> None:
     """Operands as of QLinearConv, but the bias is real."""
-    image = as_image(node, node.stored(INPUT, INPUT + 1, INPUT + 2), False)
-    filters = filter_count(node, WEIGHTS)
-
-    def quantization(axis: int) -> QuantizedType:
-        return node.axis_quantization(WEIGHTS + 1, WEIGHTS + 2, axis, filters)
-
-    stored = node.stored_array(WEIGHTS, quantization(0))
-    bias = _bias(node, filters)
-    weights = (WEIGHTS, filters_of(node, stored))
     if node.has(RESULT):
-        operation, _ = convolution(
-            node,
-            image,
-            weights,
-            quantization,
-            _constant(node, bias),
-            node.quantization(RESULT, RESULT + 1),
-            node.text("activation", ""),
-        )
+        result = node.quantization(RESULT, RESULT + 1)
+        operation, image = _convolution(node, result, node.text("activation", ""))
         from_image(node, operation, image, False)
         return
-    operation, _ = convolution(node, image, weights, quantization, None, i32)
-    real = _real(node, node.emit(operation, "sums"), bias, filters)
+    operation, image = _convolution(node, i32)
+    real = _real(node, node.emit(operation, "sums"))
     define_image(node, real, replace(image, is_real=True), False)
 
 
 def import_residual_conv(node: NodeContext) -> None:
     """The sum of what a convolution gives and a stored value, stored as uint8."""
-    image = as_image(node, node.stored(INPUT, INPUT + 1, INPUT + 2), False)
-    filters = filter_count(node, WEIGHTS)
-
-    def quantization(axis: int) -> QuantizedType:
-        return node.axis_quantization(WEIGHTS + 1, WEIGHTS + 2, axis, filters)
-
-    stored = node.stored_array(WEIGHTS, quantization(0))
-    weights = (WEIGHTS, filters_of(node, stored))
-    operation, _ = convolution(node, image, weights, quantization, None, i32)
+    operation, image = _convolution(node, i32)
     sums = node.emit(operation, "sums")
     shape = shape_of(sums)
     other = as_image(node, node.stored(OTHER, OTHER + 1, OTHER + 2), False)
@@ -86,7 +62,7 @@ def import_residual_conv(node: NodeContext) -> None:
     plain = node.emit(StorageCastOp(other.ssa, TensorType(i8, shape)), "other")
     nest = Nest(node.builder.emitter(node.place(), "codes"), shape)
     code = nest.add(arith.ExtUIOp(nest.input(plain, range(4)), i32)).result
-    elements = _elements(node, nest, sums, _bias(node, filters), filters)
+    elements = _elements(node, nest, sums)
     floor = 0.0 if node.text("activation", "") == "relu" else -math.inf
     found = inlined(
         nest,
@@ -121,21 +97,40 @@ def import_linear(node: NodeContext) -> None:
     stored = node.stored_array(WEIGHTS, quantization)
     place = node.place(node.name(WEIGHTS))
     weights = node.builder.constant(stored, quantization, place)
-    bias = _bias(node, units)
     is_stored = node.has(RESULT)
     element = node.quantization(RESULT, RESULT + 1) if is_stored else i32
     operation = qnn.LinearOp(
         input.ssa,
         weights,
-        _constant(node, bias) if is_stored else None,
+        _constant_bias(node, units) if is_stored else None,
         node.typed(element, (*input.shape[:-1], units), input.order),
         activation=node.text("activation", "") or None,
     )
     if is_stored:
         node.define(Value(node.emit(operation), input.order))
         return
-    real = _real(node, node.emit(operation, "sums"), bias, units)
+    real = _real(node, node.emit(operation, "sums"))
     node.define(Value(real, input.order, is_real=True))
+
+
+def _convolution(
+    node: NodeContext, result: QuantizedType | IntegerType, activation: str = ""
+) -> tuple[Operation, Value]:
+    """The convolution, whose result is stored or has accumulators, and its image."""
+    image = as_image(node, node.stored(INPUT, INPUT + 1, INPUT + 2), False)
+    filters = filter_count(node, WEIGHTS)
+
+    def quantization(axis: int) -> QuantizedType:
+        return node.axis_quantization(WEIGHTS + 1, WEIGHTS + 2, axis, filters)
+
+    stored = node.stored_array(WEIGHTS, quantization(0))
+    weights = (WEIGHTS, filters_of(node, stored))
+    is_stored = isinstance(result, QuantizedType)
+    bias = _constant_bias(node, filters) if is_stored else None
+    operation, _ = convolution(
+        node, image, weights, quantization, bias, result, activation
+    )
+    return operation, image
 
 
 def _bias(node: NodeContext, channels: int) -> Array | None:
@@ -151,25 +146,24 @@ def _bias(node: NodeContext, channels: int) -> Array | None:
     return array
 
 
-def _constant(node: NodeContext, bias: Array | None) -> SSAValue | None:
+def _constant_bias(node: NodeContext, channels: int) -> SSAValue | None:
+    bias = _bias(node, channels)
     if bias is None:
         return None
     return node.builder.constant(bias, f32, node.place(node.name(BIAS)))
 
 
-def _real(
-    node: NodeContext, sums: SSAValue, bias: Array | None, channels: int
-) -> SSAValue:
+def _real(node: NodeContext, sums: SSAValue) -> SSAValue:
     """What accumulators along the last dimension mean, with the bias."""
     nest = Nest(node.builder.emitter(node.place()), shape_of(sums))
-    elements = _elements(node, nest, sums, bias, channels)
+    elements = _elements(node, nest, sums)
     return nest.build([inlined(nest, CONTRACT, "real_contraction", elements)])[0]
 
 
-def _elements(
-    node: NodeContext, nest: Nest, sums: SSAValue, bias: Array | None, channels: int
-) -> list[SSAValue]:
+def _elements(node: NodeContext, nest: Nest, sums: SSAValue) -> list[SSAValue]:
     """Accumulator, scales of input and weights, and the bias, of one element."""
+    *_, channels = shape_of(sums)
+    bias = _bias(node, channels)
     scales = np.asarray(node.array(WEIGHTS + 1, "scale"), np.float32).reshape(-1)
     rank = len(shape_of(sums))
     return [
