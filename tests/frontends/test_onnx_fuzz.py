@@ -8,10 +8,15 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
-from support.damage import damaged, limited_memory, limited_time
+from support.damage import (
+    Damage,
+    check_message,
+    count_outcomes,
+    damaged,
+    limited_memory,
+)
 from support.onnx_cases import CASES
 from support.onnx_models import random_feed
 from support.onnx_mutants import mutant
@@ -34,8 +39,6 @@ LARGEST_RUN = 1 << 14
 
 QDQ_SEEDS = (4, 11, 17, 20)
 
-Damage = Callable[[bytes, random.Random], bytes]
-
 
 def seed_file(name: str) -> bytes:
     if name.startswith("random_"):
@@ -46,36 +49,22 @@ def seed_file(name: str) -> bytes:
 SEEDS = (*CASES, *(f"random_{seed}" for seed in QDQ_SEEDS))
 
 
-def outcome(data: bytes, options: ImportOptions) -> str:
+def outcome(data: bytes, choice: random.Random) -> str:
     """What becomes of a file: "imported", or "refused" with a located message."""
+    options = ImportOptions(qdq=choice.choice(QDQ_READINGS))
     try:
         module = import_onnx(data, name="model.onnx", options=options)
     except QlowerError as error:
-        place, _, message = str(error).splitlines()[0].partition(": error: ")
-        file, *position = place.split(":")
-        located = file == "model.onnx" and len(position) == 2
         # What is said of an option's value, or of a name, has no place.
-        located |= place.startswith("error: ")
-        return "refused" if located and message.isprintable() else f"bad: {error}"
+        if str(error).startswith("error: "):
+            return "refused"
+        return check_message(error, "model.onnx")
     module.verify()
     return "imported"
 
 
 def check(seed: str, damage: Damage, count: int) -> Counter[str]:
-    original = seed_file(seed)
-    choice = random.Random(f"{seed} {count}")
-    outcomes: Counter[str] = Counter()
-    for number in range(count):
-        data = damage(original, choice)
-        with limited_time():
-            try:
-                options = ImportOptions(qdq=choice.choice(QDQ_READINGS))
-                outcomes[outcome(data, options)] += 1
-            except Exception as error:
-                error.add_note(f"file {number} of seed {seed}")
-                raise
-    assert set(outcomes) <= {"imported", "refused"}
-    return outcomes
+    return count_outcomes(seed, seed_file(seed), damage, count, outcome)
 
 
 @pytest.mark.parametrize("damage", [damaged, mutant])

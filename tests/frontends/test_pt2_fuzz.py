@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
-from support.damage import damaged, limited_memory, limited_time
+from support.damage import Damage, count_outcomes, damaged, limited_memory
 from support.pt2_cases import REAL, example, network
 from support.pt2_mutants import mutant
 
@@ -20,8 +19,6 @@ from qlower.diagnostics import QlowerError
 from qlower.frontends.load import named
 from qlower.frontends.pt2 import import_pt2
 
-Damage = Callable[[bytes, random.Random], bytes]
-
 SEEDS = {"u1": network("u1").build(), "i1": network("i1").build()} | {
     name: REAL[name]().build() for name in ("avg_pool2d", "split", "slice", "unflatten")
 }
@@ -29,7 +26,7 @@ FILES = 25
 LONG_FILES = 4000
 
 
-def outcome(data: bytes) -> str:
+def outcome(data: bytes, _choice: random.Random) -> str:
     try:
         import_pt2(data, name="model.pt2")
     except QlowerError as error:
@@ -38,18 +35,7 @@ def outcome(data: bytes) -> str:
 
 
 def check(seed: str, damage: Damage, count: int) -> Counter[str]:
-    choice = random.Random(f"{seed} {count}")
-    outcomes: Counter[str] = Counter()
-    for number in range(count):
-        data = damage(SEEDS[seed], choice)
-        with limited_time():
-            try:
-                outcomes[outcome(data)] += 1
-            except Exception as error:
-                error.add_note(f"file {number} of seed {seed}")
-                raise
-    assert set(outcomes) <= {"imported", "refused"}
-    return outcomes
+    return count_outcomes(seed, SEEDS[seed], damage, count, outcome)
 
 
 @pytest.mark.parametrize("damage", [damaged, mutant])

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import math
 import random
-import time
-from collections import Counter
 
 import numpy as np
 import pytest
 from support import models_directory
-from support.damage import damaged, limited_memory, limited_time
+from support.damage import check_message, count_outcomes, damaged, limited_memory
 from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.recordings import executors_for
 from support.tflite_cases import CASES, random_inputs
@@ -58,15 +56,12 @@ def read_seed(name: str) -> bytes:
     return path.read_bytes()
 
 
-def outcome(data: bytes) -> str:
+def outcome(data: bytes, _choice: random.Random) -> str:
     """What becomes of a file: "imported", or "refused" with a located message."""
     try:
         module = import_tflite(data, name="model.tflite")
     except QlowerError as error:
-        place, _, message = str(error).splitlines()[0].partition(": error: ")
-        file, *position = place.split(":")
-        well_formed = file == "model.tflite" and len(position) == 2 and message
-        return "refused" if well_formed else f"malformed message: {error}"
+        return check_message(error, "model.tflite")
     module.verify()
     return "imported"
 
@@ -74,23 +69,11 @@ def outcome(data: bytes) -> str:
 @pytest.mark.parametrize("seed", SEED_CASES + SEED_MODELS)
 def test_damaged_files(seed: str) -> None:
     original = read_seed(seed)
-    assert outcome(original) == "imported"
-    choice = random.Random(seed)
-    start = time.process_time()
-    outcomes: Counter[str] = Counter()
+    assert outcome(original, random.Random()) == "imported"
     with limited_memory():
-        for number in range(DAMAGED_FILES):
-            data = damaged(original, choice)
-            with limited_time():
-                try:
-                    outcomes[outcome(data)] += 1
-                except Exception as error:
-                    error.add_note(f"file {number} of seed {seed}")
-                    raise
-    assert set(outcomes) <= {"imported", "refused"}
-    assert sum(outcomes.values()) == DAMAGED_FILES
-    assert outcomes["refused"] > 0
-    print(f"{seed}: {dict(outcomes)} in {time.process_time() - start:.2f} s")
+        found = count_outcomes(seed, original, damaged, DAMAGED_FILES, outcome)
+    assert found.total() == DAMAGED_FILES
+    assert found["refused"] > 0
 
 
 @pytest.mark.parametrize("seed", [*SEED_MODELS[:1], "conv2d", "softmax"])

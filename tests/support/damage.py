@@ -6,9 +6,18 @@ import random
 import resource
 import signal
 import struct
+from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
+
+from qlower.diagnostics import QlowerError
+
+Damage = Callable[[bytes, random.Random], bytes]
+"""Makes a damaged copy of a file."""
+
+Outcome = Callable[[bytes, random.Random], str]
+"""What becomes of such a copy; anything that it chooses it draws."""
 
 LONGEST_IMPORT = 2.0
 """Seconds of processor time; the files take a few milliseconds."""
@@ -60,6 +69,36 @@ def damaged(data: bytes, choice: random.Random) -> bytes:
     if choice.random() < 0.05:
         truncate(copy, choice)
     return bytes(copy)
+
+
+def count_outcomes(
+    seed: str, data: bytes, damage: Damage, count: int, outcome: Outcome
+) -> Counter[str]:
+    """What becomes of so many damaged copies of a seed file.
+
+    Every one is "imported" or "refused", in a short time.
+    """
+    choice = random.Random(f"{seed} {count}")
+    outcomes: Counter[str] = Counter()
+    for number in range(count):
+        copy = damage(data, choice)
+        with limited_time():
+            try:
+                outcomes[outcome(copy, choice)] += 1
+            except Exception as error:
+                error.add_note(f"file {number} of seed {seed}")
+                raise
+    assert set(outcomes) <= {"imported", "refused"}
+    return outcomes
+
+
+def check_message(error: QlowerError, file: str) -> str:
+    """ "refused" if a message begins with a place in the file, else what it is."""
+    place, _, message = str(error).splitlines()[0].partition(": error: ")
+    name, *position = place.split(":")
+    is_located = name == file and len(position) == 2
+    is_told = message and message.isprintable()
+    return "refused" if is_located and is_told else f"no place: {error}"
 
 
 @contextmanager
