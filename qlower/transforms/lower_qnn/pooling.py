@@ -26,6 +26,7 @@ from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import integer_range, shape_of
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, scalar_constant, to_index
+from qlower.model.windows import taps_inside
 from qlower.transforms.lower_qnn.inline_rule import inline_rule
 from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lower_qnn.window import pad_image, window_indices
@@ -219,20 +220,3 @@ def _tap_counts(op: qnn.AvgPool2DOp) -> Array:
         return np.array(math.prod(op.kernel), np.int32)
     image, result = shape_of(op.input)[1:3], shape_of(op.result)[1:3]
     return taps_inside(image, result, op.kernel, op.stride, op.pad)
-
-
-def taps_inside(
-    image: Sequence[int],
-    result: Sequence[int],
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    pad: Sequence[int],
-) -> Array:
-    """How many taps lie in the image, for each (y, x, 1) of the result."""
-
-    def inside(axis: int) -> Array:
-        first = np.arange(result[axis]) * strides[axis] - pad[2 * axis]
-        last = np.minimum(first + kernel[axis], image[axis])
-        return last - np.maximum(first, 0)
-
-    return np.outer(inside(0), inside(1)).astype(np.int32)[:, :, np.newaxis]

@@ -17,6 +17,7 @@ from xdsl.ir.affine import AffineDimExpr
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
 from qlower.model.nests import Index, Nest
+from qlower.model.windows import padded_image
 
 from ...import_options import AS_WRITTEN
 from ...orders import channels_last, identity
@@ -147,18 +148,9 @@ def _columns(
 
 def padded(node: NodeContext, image: SSAValue, window: Window) -> SSAValue:
     """The image [N, H, W, C] with zeros around it."""
-    top, bottom, left, right = window.pad
     if not any(window.pad):
         return image
-    batch, height, width, channels = shape_of(image)
-    shape = (batch, top + height + bottom, left + width + right, channels)
-    pad = qnn.PadOp(
-        image,
-        TensorType(f32, shape),
-        low=(0, top, left, 0),
-        high=(0, bottom, right, 0),
-    )
-    return node.emit(pad, "pad")
+    return node.emit(padded_image(image, window.pad), "pad")
 
 
 def _reshaped(node: NodeContext, value: SSAValue, shape: Sequence[int]) -> SSAValue:

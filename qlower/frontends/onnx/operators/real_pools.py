@@ -16,8 +16,8 @@ from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from qlower.dialects.types import shape_of
-from qlower.files.arrays import Array
 from qlower.model.nests import Emitter, Index, Nest
+from qlower.model.windows import taps_inside
 
 from ...values import Value
 from ..context import NodeContext
@@ -58,11 +58,13 @@ def import_average_pool(node: NodeContext, kernel: Pair) -> None:
     else:
         rows = pooled(emit, image.ssa, _along(window, 0), (kernel[0], 1), AddfOp, 0.0)
         sums = pooled(emit, rows, _along(window, 1), (1, kernel[1]), AddfOp, 0.0)
-    counts = _tap_counts(window, (sizes[0], sizes[1]), kernel)
+    counts = taps_inside(
+        sizes, window.sizes, kernel, window.stride, window.pad, window.dilation
+    )
     if node.integer("count_include_pad", 0, 0, 1):
         if node.integer("ceil_mode", 0, 0, 1):
             raise node.error("ceil_mode with count_include_pad is not supported")
-        counts = np.full((1, 1, 1), kernel[0] * kernel[1], np.float32)
+        counts = np.full((1, 1, 1), kernel[0] * kernel[1], np.int32)
     nest = Nest(node.builder.emitter(node.place(), image_step(node)), shape_of(sums))
     divisor = nest.constant(counts, f32)
     mean = nest.add(DivfOp(nest.input(sums, range(4)), divisor)).result
@@ -115,18 +117,6 @@ def pooled(
         return [nest.add(operation(before[0], element)).result]
 
     return nest.reduce([emit.filled(result, f32, start)], combine)[0]
-
-
-def _tap_counts(window: Window, image: Pair, kernel: Pair) -> Array:
-    """How many taps are inside of the image, for each [y, x, 1] of the result."""
-
-    def inside(axis: int) -> Array:
-        first = np.arange(window.sizes[axis]) * window.stride[axis]
-        taps = np.arange(kernel[axis]) * window.dilation[axis]
-        places = first[:, np.newaxis] + taps - window.pad[2 * axis]
-        return np.logical_and(places >= 0, places < image[axis]).sum(axis=1)
-
-    return np.outer(inside(0), inside(1))[:, :, np.newaxis].astype(np.float32)
 
 
 def import_global_average_pool(node: NodeContext) -> None:

@@ -10,13 +10,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 from xdsl.dialects.arith import AddfOp
 from xdsl.dialects.builtin import f32
 
 from qlower.dialects import qnn
 from qlower.files.arrays import Array
 from qlower.model.nests import Nest
+from qlower.model.windows import taps_inside
 
 from ...onnx.context import NodeContext
 from ...onnx.entry import Entry
@@ -39,7 +39,7 @@ def import_average_pool(node: NodeContext) -> None:
     emit = node.builder.emitter(node.place())
     sums = pooled(emit, image.ssa, window, kernel, AddfOp, 0.0)
     nest = Nest(emit, (batch, *window.sizes, channels))
-    counts = nest.constant(_counts(node, window, image, kernel), f32, [1, 2])
+    counts = nest.constant(_counts(node, window, image, kernel), f32)
     mean = Scalars(nest).divide(nest.input(sums, range(4)), counts)
     (means,) = nest.build([mean])
     define_image(node, means, replace(image, is_real=True), False)
@@ -48,20 +48,20 @@ def import_average_pool(node: NodeContext) -> None:
 def _counts(
     node: NodeContext, window: Window, image: Value, kernel: tuple[int, int]
 ) -> Array:
-    """What sums are divided by, for each [y, x] of the result: how many taps are inside
-    of the image, or with count_include_pad of the padding that was asked for."""
+    """What sums are divided by, for each [y, x, 1] of the result.
+
+    That is how many taps are inside of the image, or with count_include_pad inside of
+    the padding that was asked for.
+    """
     includes = bool(node.integer("count_include_pad", 1, 0, 1))
     given = node.integer_list("pads", None, 0)
     after = given[len(given) // 2 :]
-    sides = image.type.get_shape()[1:3]
-    found: list[Array] = []
-    for side in range(2):
-        pad = ([0] * (2 - len(after)) + after)[side]
-        first = np.arange(window.sizes[side]) * window.stride[side]
-        first = first - window.pad[2 * side]
-        last = np.minimum(first + kernel[side], sides[side] + pad * includes)
-        found.append(last - (first if includes else np.maximum(first, 0)))
-    return np.outer(*found).astype(np.float32)
+    sides, pad = image.type.get_shape()[1:3], window.pad
+    if includes:
+        ends = zip((pad[0], pad[2]), [0] * (2 - len(after)) + after, strict=True)
+        sides = [size + sum(end) for size, end in zip(sides, ends, strict=True)]
+        pad = (0, 0, 0, 0)
+    return taps_inside(sides, window.sizes, kernel, window.stride, pad)
 
 
 def import_adaptive_pool(node: NodeContext) -> None:

@@ -17,8 +17,8 @@ from xdsl.ir.affine import AffineDimExpr
 
 from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
-from qlower.files.arrays import Array
 from qlower.model.nests import Index, Nest, broadcast_indices
+from qlower.model.windows import padded_image, taps_inside
 
 from ..context import OperatorContext
 from ..nests import finish, start
@@ -138,7 +138,10 @@ def import_real_pool(op: OperatorContext) -> None:
     steps = Scalars(nest)
     value: SSAValue = nest.input(pooled, range(4))
     if is_average:
-        counts = nest.constant(_tap_counts(window, (height, width), kernel), f32)
+        inside = taps_inside(
+            (height, width), window.size, kernel, window.stride, window.pad
+        )
+        counts = nest.constant(inside, f32)
         value = steps.divide(value, counts)
     value = steps.clamp(value, *ACTIVATION_BOUNDS[op.activation()])
     finish(op, nest.build([value])[0])
@@ -289,37 +292,16 @@ def pad_image(
     op: OperatorContext, source: SSAValue, pad: Sequence[int], value: float = 0.0
 ) -> SSAValue:
     """An image with padding (top, bottom, left, right)."""
-    top, bottom, left, right = pad
     if not any(pad):
         return source
-    batch, height, width, channels = shape_of(source)
-    shape = (batch, top + height + bottom, left + width + right, channels)
+    operation = padded_image(source, pad)
     if value == 0.0:
-        operation = qnn.PadOp(
-            source,
-            TensorType(f32, shape),
-            low=(0, top, left, 0),
-            high=(0, bottom, right, 0),
-        )
         return op.emit(operation, "pad")
+    shape = shape_of(operation.result)
     emitter = start(op, shape).emitter
     return emitter.inserted(
-        source, emitter.filled(shape, f32, value), (0, top, left, 0)
+        source, emitter.filled(shape, f32, value), (0, pad[0], pad[2], 0)
     )
-
-
-def _tap_counts(
-    window: Window, image: tuple[int, int], kernel: tuple[int, int]
-) -> Array:
-    """How many taps are inside of the image, for each [y, x, 1] of the result."""
-
-    def inside(side: int) -> Array:
-        first = np.arange(window.size[side]) * window.stride[side]
-        first = first - window.pad[2 * side]
-        last = np.minimum(first + kernel[side], image[side])
-        return last - np.maximum(first, 0)
-
-    return np.outer(inside(0), inside(1))[:, :, np.newaxis].astype(np.float32)
 
 
 def reshaped(op: OperatorContext, value: SSAValue, shape: Sequence[int]) -> SSAValue:
