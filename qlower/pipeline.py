@@ -121,6 +121,7 @@ def kernel_passes(target: Target) -> list[ModulePass]:
         SetTargetPass.of(target),
         FormKernelsPass(),
         CheckDefinedPass(),
+        FuseLayersPass(real=True),
         ProveEpiloguesPass(),
         FuseLayersPass(),
         TabulateFunctionsPass(),

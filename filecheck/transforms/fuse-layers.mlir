@@ -1,4 +1,5 @@
 // RUN: %qopt %s -p fuse-layers --print-debuginfo | %filecheck %s
+// RUN: %qopt %s -p 'fuse-layers{real=true}' --print-debuginfo | %filecheck %s --check-prefix=REAL
 
 // An addition and an activation become part of the matrix product, by the product's own
 // loops; the other operand is read at the same point. The nest has all their names.
@@ -89,4 +90,42 @@ func.func @apart(%x: tensor<3x4x2xi8>) -> (tensor<3x4xi8>, tensor<3x4xi8>, tenso
     kernel.yield %sum : i8
   } -> tensor<4x3xi8> loc("turn")
   return %sums, %doubled, %turned : tensor<3x4xi8>, tensor<3x4xi8>, tensor<4x3xi8>
+}
+
+// With `real` only what stands between bytes in real numbers.
+// REAL-LABEL: func.func @residual
+// REAL:         loc("conv")
+// REAL:         loc("add"("model.tflite":2:0))
+// REAL:         loc("relu")
+
+// CHECK-LABEL: func.func @between
+// CHECK-COUNT-1: kernel.nest
+// REAL-LABEL: func.func @between
+// REAL-NEXT:    %{{.*}} = kernel.nest map
+// REAL:         } -> tensor<4xi8> loc("bytes")
+// REAL-NEXT:    %{{.*}} = kernel.nest map
+// REAL:           arith.sitofp
+// REAL:           fixed.convert
+// REAL:         } -> tensor<4xi8> loc(fused["real", "bytes again"])
+// REAL-NEXT:    func.return
+func.func @between(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %bytes = kernel.nest map parallel [4] maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]
+    ins(%x : tensor<4xi8>) epilogue {
+  ^bb0(%a: i8):
+    %sum = arith.addi %a, %a : i8
+    kernel.yield %sum : i8
+  } -> tensor<4xi8> loc("bytes")
+  %real = kernel.nest map parallel [4] maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]
+    ins(%bytes : tensor<4xi8>) epilogue {
+  ^bb0(%a: i8):
+    %number = arith.sitofp %a : i8 to f32
+    kernel.yield %number : f32
+  } -> tensor<4xf32> loc("real")
+  %again = kernel.nest map parallel [4] maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]
+    ins(%real : tensor<4xf32>) epilogue {
+  ^bb0(%a: f32):
+    %byte = fixed.convert %a {rounding = half_even} : f32 to i8
+    kernel.yield %byte : i8
+  } -> tensor<4xi8> loc("bytes again")
+  return %again : tensor<4xi8>
 }

@@ -174,3 +174,30 @@ func.func @no_tail(%x: tensor<8xi8>) -> tensor<8xi8> {
   } -> tensor<8xi8>
   return %s : tensor<8xi8>
 }
+
+// Adding 0.0 changes no product of an integer and positive numbers: none is -0.0. The product with
+// a negative number may be.
+// CHECK-LABEL: func.func @zeros
+// CHECK:           arith.sitofp
+// CHECK:           %zero = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:      %product = arith.mulf
+// CHECK-NEXT:      %turned = arith.mulf %product, %minus : f32
+// CHECK-NEXT:      %moved = arith.addf %turned, %zero : f32
+// CHECK-NEXT:      kernel.yield %product, %moved
+func.func @zeros(%x: tensor<8xi32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %s, %t = kernel.nest map parallel [8]
+    maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]
+    ins(%x : tensor<8xi32>) epilogue {
+  ^bb0(%a: i32):
+    %sum = arith.sitofp %a : i32 to f32
+    %scale = arith.constant 0.25 : f32
+    %minus = arith.constant -0.5 : f32
+    %zero = arith.constant 0.0 : f32
+    %product = arith.mulf %sum, %scale : f32
+    %biased = arith.addf %product, %zero : f32
+    %turned = arith.mulf %biased, %minus : f32
+    %moved = arith.addf %turned, %zero : f32
+    kernel.yield %biased, %moved : f32, f32
+  } -> (tensor<8xf32>, tensor<8xf32>)
+  return %s, %t : tensor<8xf32>, tensor<8xf32>
+}

@@ -7,6 +7,9 @@ that no tensor has to wait longer. A value that is used twice, or returned, is s
 
 The scalar arithmetic is moved, never changed. The nest has the names of all its layers,
 as a fused location.
+
+Layers on real numbers between bytes are merged first, before anything is proved: what
+they make of a byte together is one function, and often a clamp.
 """
 
 from __future__ import annotations
@@ -16,12 +19,20 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, ModuleOp, NoneAttr
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    FusedLoc,
+    LocationAttr,
+    ModuleOp,
+    NoneAttr,
+)
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
 from qlower.dialects.kernel import NestOp
+from qlower.dialects.types import element_type
 from qlower.tally import Rewrites
 from qlower.transforms.form_kernels.fuse import (
     can_merge,
@@ -36,33 +47,36 @@ from qlower.transforms.form_kernels.regions import substitute
 class FuseLayersPass(ModulePass):
     """Merge elementwise nests into the nests of other layers that they read.
 
-    With `limit` the first so many are merged.
+    With `real` only elementwise ones are, which hand on real numbers. With `limit` the
+    first so many are merged.
     """
 
     name = "fuse-layers"
 
+    real: bool = False
     limit: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rewrites = Rewrites("layers fused", self.limit)
         for function in op.walk():
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                fuse_layers(function.body.block, rewrites)
+                fuse_layers(function.body.block, rewrites, real=self.real)
 
 
-def fuse_layers(block: Block, rewrites: Rewrites) -> None:
-    """Merges the nests of a function's body, as far as rewrites are allowed."""
+def fuse_layers(block: Block, rewrites: Rewrites, *, real: bool) -> None:
+    """Merges the nests of a function's body, as far as rewrites are allowed; with
+    `real` elementwise ones through values of real numbers."""
     order = {op: position for position, op in enumerate(block.ops)}
     for op, position in tuple(order.items()):
         nest = op if isinstance(op, NestOp) else None
         while nest is not None:
-            nest = _fuse_one(nest, order, rewrites)
+            nest = _fuse_one(nest, order, rewrites, real=real)
             if nest is not None:
                 order[nest] = position
 
 
 def _fuse_one(
-    nest: NestOp, order: Mapping[Operation, int], rewrites: Rewrites
+    nest: NestOp, order: Mapping[Operation, int], rewrites: Rewrites, *, real: bool
 ) -> NestOp | None:
     """Merges `nest` with one of its producers, or gives None.
 
@@ -72,6 +86,7 @@ def _fuse_one(
         (order[value.owner], index, value.owner)
         for index, value in enumerate(nest.inputs)
         if isinstance(value.owner, NestOp)
+        and (not real or _is_real_step(value.owner, nest, index))
     ]
     for _, index, producer in sorted(producers, key=lambda entry: -entry[0]):
         if producer.reduction_bounds and not _keeps_layout(producer, nest):
@@ -84,6 +99,15 @@ def _fuse_one(
             merged.location = location
             return merged
     return None
+
+
+def _is_real_step(producer: NestOp, consumer: NestOp, index: int) -> bool:
+    """Whether both nests are elementwise, with real numbers between them."""
+    return (
+        not producer.reduction_bounds
+        and not consumer.reduction_bounds
+        and isinstance(element_type(consumer.inputs[index].type), AnyFloat)
+    )
 
 
 def _keeps_layout(producer: NestOp, consumer: NestOp) -> bool:

@@ -18,7 +18,7 @@ from qlower.cli import main
 from qlower.cli.opt import main as opt
 from qlower.codegen.targets.resolve import host_target
 from qlower.pipeline import kernel_passes
-from qlower.transforms.fuse_layers import FuseLayersPass
+from qlower.transforms.tabulate_functions import TabulateFunctionsPass
 
 Capture = pytest.CaptureFixture[str]
 
@@ -70,7 +70,7 @@ def test_verbose(model: str, image: str, capsys: Capture):
     assert "kernel.nest" in errors[2]
 
 
-def fail(self: FuseLayersPass, ctx: Context, op: ModuleOp) -> None:
+def fail(self: TabulateFunctionsPass, ctx: Context, op: ModuleOp) -> None:
     raise IndexError("planted")
 
 
@@ -78,22 +78,23 @@ def test_a_failing_pass_leaves_what_repeats_it(
     model: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(FuseLayersPass, "apply", fail)
+    monkeypatch.setattr(TabulateFunctionsPass, "apply", fail)
     assert main(["inspect", model, "--at", "kernel"]) == 70
-    assert "fuse-layers: IndexError: planted" in capsys.readouterr().err
+    assert "tabulate-functions: IndexError: planted" in capsys.readouterr().err
     (folder,) = tmp_path.glob("qlower-bug-*")
     command = shlex.split((folder / "pass.sh").read_text())
-    assert command == ["qlower-opt", "before.mlir", "-p", "fuse-layers"]
+    assert command == ["qlower-opt", "before.mlir", "-p", "tabulate-functions"]
     assert "kernel.nest" in (folder / "before.mlir").read_text()
-    assert opt([str(folder / "before.mlir"), "-p", "canonicalize,fuse-layers"]) == 70
+    passes = "canonicalize,tabulate-functions"
+    assert opt([str(folder / "before.mlir"), "-p", passes]) == 70
     assert (
-        "qlower-opt itself failed: CompilerBug: fuse-layers: IndexError: planted"
+        "qlower-opt itself failed: CompilerBug: tabulate-functions: IndexError: planted"
         in (capsys.readouterr().err)
     )
     (again,) = set(tmp_path.glob("qlower-bug-*")) - {folder}
     assert "kernel.nest" in (again / "before.mlir").read_text()
     monkeypatch.undo()
-    assert opt([str(again / "before.mlir"), "-p", "fuse-layers"]) == 0
+    assert opt([str(again / "before.mlir"), "-p", "tabulate-functions"]) == 0
 
 
 def test_what_is_said_between_passes_is_not_the_result(model: str, capsys: Capture):

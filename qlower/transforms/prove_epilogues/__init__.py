@@ -45,6 +45,7 @@ from qlower.transforms.prove_epilogues.rewrite import (
     replace_by_line,
     replace_by_substitutes,
 )
+from qlower.transforms.prove_epilogues.signed_zeros import fold_additions_of_zero
 from qlower.transforms.prove_epilogues.staircase import Staircase, find_staircase
 from qlower.transforms.prove_epilogues.steps import Steps, find_steps
 from qlower.transforms.prove_epilogues.substitutes import Substitute, find_substitute
@@ -140,6 +141,7 @@ def _prove_bytes(
 ) -> tuple[NestOp, list[Proof]]:
     """Rewrites the functions between bytes in a nest's epilogue."""
     fold_positions(nest)
+    fold_additions_of_zero(nest)
     proofs: list[Proof] = []
 
     def choose(function: ByteFunction) -> Substitute | None:
