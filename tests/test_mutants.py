@@ -25,6 +25,7 @@ from qlower.codegen.program.module import compile_module
 from qlower.codegen.targets.resolve import host_target
 from qlower.diagnostics import QlowerError
 from qlower.frontends.import_options import ImportOptions
+from qlower.frontends.linalg import complete_linalg
 from qlower.frontends.tosa import complete_tosa
 from qlower.interp import run_function
 from qlower.interp.values import Array
@@ -45,6 +46,7 @@ LARGEST = 1 << 16
 """Elements of all inputs and outputs of a mutant that is run."""
 
 PROGRAMS = sorted((Path(__file__).parent / "transforms" / "arith").glob("*.mlir"))
+LINALG_MODULES = sorted((Path(__file__).parent / "frontends" / "linalg").glob("*.mlir"))
 TOSA_MODULES = sorted((Path(__file__).parent / "frontends" / "tosa").glob("*.mlir"))
 
 CONTRACT = """module attributes {contract.base = "exact"} {
@@ -86,6 +88,8 @@ def seeds(kind: str) -> list[str]:
             return [CONTRACT, CONTRACT.replace('contract.base = "exact"', "")]
         case "tosa":
             return [path.read_text() for path in (TOSA_LAYER, *TOSA_MODULES)]
+        case "linalg":
+            return [path.read_text() for path in LINALG_MODULES]
         case "arith":
             return [str(read_program(path)) for path in PROGRAMS]
         case _:
@@ -117,6 +121,7 @@ def judge(text: str, contract: Path | None = None) -> str:
         verify_module(module)
         if has_dialect(module, "tosa"):
             complete_tosa(module, ImportOptions())
+        complete_linalg(module)
         model = Model(module)
         ports = (*model.inputs, *model.outputs)
         if sum(math.prod(spec.shape) for spec in ports) > LARGEST:
@@ -140,11 +145,14 @@ def judge(text: str, contract: Path | None = None) -> str:
     return "alike"
 
 
-@pytest.mark.parametrize("kind", ["qnn", "tosa", "arith", "kernel", "contract"])
+@pytest.mark.parametrize(
+    "kind", ["qnn", "tosa", "linalg", "arith", "kernel", "contract"]
+)
 def test_mutants(kind: str, tmp_path: Path) -> None:
     choice = random.Random(f"{kind} {SEED}")
     originals = seeds(kind)
-    mutants = [mutate(choice.choice(originals), choice) for _ in range(MUTANTS)]
+    count = MUTANTS * (3 if kind == "linalg" else 1)
+    mutants = [mutate(choice.choice(originals), choice) for _ in range(count)]
     path = tmp_path / "mutant.mlir" if kind == "contract" else None
     texts = [*originals[:2], *mutants]
     outcomes = judge_all(texts, partial(judge, contract=path))

@@ -86,6 +86,10 @@ def _of_text(module: ModuleOp, file: Path | None, options: ImportOptions) -> Mod
         from qlower.frontends.tosa import complete_tosa
 
         complete_tosa(module, options)
+    if has_dialect(module, "linalg"):
+        from qlower.frontends.linalg import complete_linalg
+
+        complete_linalg(module)
     return _with_options(named(module, file), options)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.interpreter import (
@@ -15,7 +16,9 @@ from xdsl.interpreter import (
     impl_terminator,
     register_impls,
 )
+from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.utils.hints import isa
 
 from .nest import Lanes, Loops, evaluate_nest, infer_bounds, loop_counter
 from .values import Array, PartialTensor, Tensor, dtype_of, static_shape
@@ -32,9 +35,7 @@ class LinalgFunctions(InterpreterFunctions):
         """The loop nest whose accumulators start as the elements of the outs."""
         maps = [indexing.data for indexing in op.indexing_maps]
         is_reduction = (it.data == IteratorType.REDUCTION for it in op.iterator_types)
-        bounds = infer_bounds(
-            maps, [static_shape(operand.type) for operand in op.operands]
-        )
+        bounds = infer_bounds(maps, [_shape(operand.type) for operand in op.operands])
         ins = len(op.inputs)
         results = [
             _result_array(out, indexing)
@@ -75,6 +76,11 @@ class LinalgFunctions(InterpreterFunctions):
         result_type = op.outputs[0].type
         number = np.asarray(args[0], dtype_of(result_type))
         return (np.broadcast_to(number, static_shape(result_type)),)
+
+
+def _shape(type: Attribute) -> tuple[int, ...]:
+    """The shape of an operand; a number has no axes."""
+    return static_shape(type) if isa(type, TensorType[Attribute]) else ()
 
 
 def _result_array(out: Tensor, indexing: AffineMap) -> Array:

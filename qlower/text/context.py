@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.context import Context
-from xdsl.ir import Dialect
+from xdsl.ir import Dialect, Operation
 
 from qlower.lazy import lazy_table
 
@@ -14,7 +14,6 @@ UPSTREAM_DIALECTS = (
     "func",
     "arith",
     "math",
-    "linalg",
     "tensor",
     "cf",
     "scf",
@@ -37,13 +36,25 @@ def own_dialects() -> dict[str, Callable[[], Dialect]]:
     return lazy_table(OWN_DIALECTS)
 
 
-INPUT_DIALECTS = {"tosa": "qlower.dialects.tosa:TOSA"}
+INPUT_DIALECTS = {
+    "linalg": "qlower.dialects.linalg:LINALG",
+    "tosa": "qlower.dialects.tosa:TOSA",
+}
 """Upstream's dialects that models come in, as far as we read them."""
 
 
 def input_dialects() -> dict[str, Callable[[], Dialect]]:
     """Those dialects by name; each is imported when it is first used."""
     return lazy_table(INPUT_DIALECTS)
+
+
+def operation_on_demand(name: str) -> type[Operation] | None:
+    """An upstream operation that the context doesn't have: only some text needs it."""
+    if not name.startswith("linalg."):
+        return None
+    from qlower.dialects.linalg import named_op
+
+    return named_op(name)
 
 
 def make_context() -> Context:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from xdsl.context import Context
+from xdsl.dialects.arith import IntegerOverflowAttr, TruncIOp
 from xdsl.dialects.builtin import (
     AnyDenseElement,
     AnyFloat,
@@ -45,7 +46,7 @@ from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
 from qlower.diagnostics import QlowerError, make_file_location
 from qlower.files.journal import read_file
-from qlower.text.context import make_context
+from qlower.text.context import make_context, operation_on_demand
 from qlower.text.floats import float_from_bits
 from qlower.text.source_errors import decode, first_line, line_of, located
 from qlower.text.verification import verify_module
@@ -58,6 +59,9 @@ LARGEST_SOURCE = 1 << 31
 
 WIDEST_INTEGER = 1 << 16
 """Bits of the widest integer type; native code has far fewer."""
+
+FLAGS = "overflowFlags"
+NO_FLAGS = IntegerOverflowAttr("none")
 
 _INTEGER_TYPE = re.compile(r"[su]?i([0-9]+)")
 
@@ -170,6 +174,9 @@ class LocatingParser(Parser):
 
     def parse_operation(self) -> Operation:
         op = super().parse_operation()
+        if isinstance(op, TruncIOp) and op.properties.get(FLAGS) == NO_FLAGS:
+            # LLVM 22 prints them in the generic form, and xDSL doesn't know them here.
+            del op.properties[FLAGS]
         start = self._operation_starts.pop()
         if isinstance(op.location, UnknownLoc):
             line, column = self.line_and_column(start)
@@ -185,6 +192,8 @@ class LocatingParser(Parser):
     def _get_op_by_name(self, name: str) -> type[Operation]:
         stack = self._parser_state.dialect_stack
         if (op_type := self.ctx.get_optional_op(name, dialect_stack=stack)) is not None:
+            return op_type
+        if (op_type := operation_on_demand(name)) is not None:
             return op_type
         known = [op.name for op in self.ctx.loaded_ops]
         close = get_close_matches(name, known, n=1)

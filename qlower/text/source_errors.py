@@ -7,6 +7,7 @@ from dataclasses import replace
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError
 
 from qlower.diagnostics import QlowerError, make_file_location
+from qlower.text.ways_out import way_out
 
 
 def decode(text: str | bytes, filename: str) -> str:
@@ -45,6 +46,7 @@ def located(error: ParseError, source: str, line_offset: int) -> QlowerError:
         _lower_first(message),
         make_file_location(place.file, place.line, place.col),
         notes=notes,
+        help=way_out(message),
         source_line=line_of(source, place.line - line_offset),
     )
 

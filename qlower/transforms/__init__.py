@@ -19,6 +19,7 @@ PASSES = {
     "fold-constants": "qlower.transforms.fold_constants:FoldConstantsPass",
     "form-kernels": "qlower.transforms.form_kernels:FormKernelsPass",
     "fuse-layers": "qlower.transforms.fuse_layers:FuseLayersPass",
+    "generalize-linalg": "qlower.transforms.generalize_linalg:GeneralizeLinalgPass",
     "lower-qnn": "qlower.transforms.lower_qnn:LowerQnnPass",
     "lower-tosa": "qlower.transforms.lower_tosa:LowerTosaPass",
     "match-signs": "qlower.transforms.match_signs:MatchSignsPass",
