@@ -56,6 +56,11 @@ class ElfObject:
         """The undefined symbols."""
         return {s.name for s in self.symbols if s.section == 0 and s.name}
 
+    @property
+    def defined_symbols(self) -> set[str]:
+        """The others."""
+        return {s.name for s in self.symbols if s.section and s.name}
+
 
 def read_object(data: bytes) -> ElfObject:
     """The parts of an object. Raises ValueError for anything else."""

@@ -13,6 +13,7 @@ import os
 import stat
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,9 +27,9 @@ LIMIT = "QLOWER_CACHE_MEGABYTES"
 
 DEFAULT_MEGABYTES = 1024
 
-SUFFIXES = (".qo", ".tuned", ".tmp")
-"""The suffixes of the cache's files: objects, measured schedules, and what is being
-written. Other files in the folder are left alone."""
+SUFFIXES = (".qo", ".part", ".tuned", ".tmp")
+"""The suffixes of the cache's files: models, parts of them, measured schedules, and
+what is being written. Other files in the folder are left alone."""
 
 _MAGIC = b"qlower cache 2\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
@@ -101,22 +102,33 @@ def find_entry(path: Path) -> bytes | None:
 
 def keep_entry(path: Path, body: bytes) -> None:
     """Write an entry at once, and make room for it; failing to is no error."""
+    keep_entries({path: body})
+
+
+def keep_entries(entries: Mapping[Path, bytes]) -> None:
+    """Write entries, each at once, and make room for them; after one that can't be
+    written no other is tried."""
     limit = cache_limit()
-    if len(body) > limit:
-        return
-    temporary: str | None = None
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        for path, body in entries.items():
+            if len(body) <= limit:
+                _write(path, body)
+        _evict(limit)
+    except OSError as error:
+        LOGGER.info("not cached: %s", error.strerror)
+
+
+def _write(path: Path, body: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
         with os.fdopen(handle, "wb") as file:
             file.write(_MAGIC + hashlib.sha256(body).digest() + body)
         os.replace(temporary, path)
-        _evict(limit)
-    except OSError as error:
-        LOGGER.info("%s is not cached: %s", path.name, error.strerror)
-        if temporary is not None:
-            with suppress(OSError):
-                os.unlink(temporary)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
 
 
 def _entries() -> list[tuple[Path, os.stat_result]]:

@@ -42,12 +42,11 @@ class Executable:
         with Executable._loading:
             if Executable._jit is None:
                 Executable._jit = BINDING.create_lljit_compiler()
-            builder = (
-                BINDING.JITLibraryBuilder()
-                .add_object_img(compiled.object_bytes)
-                .add_current_process()  # memcpy, memset, clock_gettime
-                .export_symbol(ENTRY)
-            )
+            builder = BINDING.JITLibraryBuilder()
+            for one in compiled.objects:
+                builder = builder.add_object_img(one)
+            # memcpy, memset, clock_gettime are the process's
+            builder = builder.add_current_process().export_symbol(ENTRY)
             if compiled.flavour.threads > 1:
                 from qlower.runtime.openmp import openmp_runtime
 

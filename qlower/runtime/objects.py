@@ -5,6 +5,10 @@ what is compiled, the target, the flavour, the versions and the text of the comp
 the environment. The entry itself tells which files the compilation read (contracts,
 their bases), each with its hash. A compilation does the same as long as each file that
 it comes to has the same content, so an entry is good if all of its files still do.
+
+What is made on the way, of one layer each, is kept besides as parts: an entry each, by
+the hash of all that it is made of. A model that is another in one layer finds those of
+all others.
 """
 
 from __future__ import annotations
@@ -13,10 +17,11 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from itertools import accumulate
 from pathlib import Path
 
 from qlower.codegen.program.compiled import CompiledObject, Kernel
@@ -25,8 +30,15 @@ from qlower.codegen.targets.resolve import Target
 from qlower.contract_plugins import plugin_contracts
 from qlower.diagnostics import LOGGER
 from qlower.files.journal import Journal, read_file
+from qlower.files.parts import kept_in
 from qlower.model.signature import Signature
-from qlower.runtime.cache import DIRECTORY, LIMIT, cache_folder, find_entry, keep_entry
+from qlower.runtime.cache import (
+    DIRECTORY,
+    LIMIT,
+    cache_folder,
+    find_entry,
+    keep_entries,
+)
 from qlower.version import __version__
 
 _PACKAGES = ("xdsl", "llvmlite", "numpy", "flatbuffers", "tflite")
@@ -52,24 +64,45 @@ def cached(
     folder = cache_folder()
     if folder is None:
         return make()
-    key = _key(content, target, flavour)
+    identity = (target.identity.encode(), repr(flavour).encode())
+    key = _key("model", (*identity, *content))
     path = folder / f"{key}.qo"
     found = _find(path, key, target, flavour, journal)
     if found is None:
-        found = make()
-        keep_entry(path, _entry(key, content, found, journal))
+        parts = _Parts(folder)
+        with kept_in(parts):
+            found = make()
+        entry = _entry(key, content, found, journal)
+        keep_entries({**parts.made, path: entry})
     return found
 
 
-def _key(content: Sequence[bytes], target: Target, flavour: Flavour) -> str:
+class _Parts:
+    """The parts in a folder. `made` are entries that aren't written yet."""
+
+    def __init__(self, folder: Path) -> None:
+        self.made: dict[Path, bytes] = {}
+        self._folder = folder
+
+    def find(self, content: Sequence[bytes]) -> bytes | None:
+        path, key = self._place(content)
+        body = self.made.get(path) or find_entry(path) or b""
+        return body.removeprefix(key) if body.startswith(key) else None
+
+    def keep(self, content: Sequence[bytes], made: bytes) -> None:
+        path, key = self._place(content)
+        self.made[path] = key + made
+
+    def _place(self, content: Sequence[bytes]) -> tuple[Path, bytes]:
+        """The file of a part, and what begins its entry."""
+        key = _key("part", content)
+        return self._folder / f"{key}.part", key.encode()
+
+
+def _key(kind: str, content: Iterable[bytes]) -> str:
+    """The hash of a kind of entry, its content, the compiler and the environment."""
     digest = hashlib.sha256()
-    for part in (
-        _own_code(),
-        _environment(),
-        target.identity.encode(),
-        repr(flavour).encode(),
-        *content,
-    ):
+    for part in (kind.encode(), _own_code(), _environment(), *content):
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(part)
     return digest.hexdigest()
@@ -126,8 +159,10 @@ def _find(
                 return None
     for warning in entry["warnings"]:
         LOGGER.warning("%s", warning)
+    sizes: list[int] = entry["objects"]
+    ends = [*accumulate(sizes)]
     return CompiledObject(
-        code,
+        tuple(code[end - size : end] for size, end in zip(sizes, ends, strict=True)),
         Signature.from_json(entry["signature"]),
         entry["arena_bytes"],
         target,
@@ -154,8 +189,9 @@ def _entry(
             if read not in content  # else the key has it, whatever it is called
         },
         "warnings": journal.warnings,
+        "objects": [len(one) for one in compiled.objects],
         "signature": compiled.signature.to_json(),
         "arena_bytes": compiled.arena_bytes,
         "kernels": [asdict(kernel) for kernel in compiled.kernels],
     }
-    return json.dumps(meta).encode() + b"\n" + compiled.object_bytes
+    return b"".join((json.dumps(meta).encode(), b"\n", *compiled.objects))

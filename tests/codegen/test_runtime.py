@@ -79,3 +79,33 @@ def test_wrong_inputs(compiled: CompiledObject, inputs: list[np.ndarray], messag
 def test_names_and_text(compiled: CompiledObject):
     assert "@_nest_0_layer_2_a_b(" in compiled.llvm_text
     assert "_nest_1_layer_1_a_b:" in compiled.assembly()
+
+
+def test_a_constant_of_two_objects_is_there_once():
+    """What is added in two nests: 2,000 bytes, of which the third object has all."""
+    size, data = 500, np.arange(500, dtype=np.int32)
+    identity, type = "affine_map<(d0) -> (d0)>", f"tensor<{size}xi32>"
+
+    def nest(source: str, buffer: str) -> str:
+        return f"""kernel.nest map parallel [{size}]
+        maps [{identity}, {identity}, {identity}]
+        ins({source}, %c : {type}, {type}) epilogue {{
+        ^bb0(%a: i32, %b: i32):
+          %s = arith.addi %a, %b : i32
+          kernel.yield %s : i32
+        }} -> {type} in [{buffer}]"""
+
+    compiled = compile_text(
+        f"""func.func @main(%x: {type} {{qnn.name = "x"}}) -> {type}
+            attributes {{kernel.arena_bytes = {4 * size} : i64}} {{
+          %c = arith.constant dense<{data.tolist()}> : {type}
+          %y = {nest("%x", "#kernel.arena<0>")}
+          %z = {nest("%y", "#kernel.output<0>")}
+          return %z : {type}
+        }}""",
+        host_target(),
+    )
+    assert len(compiled.objects) == 3
+    assert sum(data.tobytes() in one for one in compiled.objects) == 1
+    (got,) = Executable(compiled)([np.ones(size, np.int32)])
+    np.testing.assert_array_equal(got, 1 + 2 * data)

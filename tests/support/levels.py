@@ -28,4 +28,4 @@ def on_processor(compiled: Compiled, features: Iterable[str]) -> Compiled:
         f"{stores}\n  ret void\n}}\n"
     )
     code = machine_code(text, compiled.object.target)
-    return replace(compiled, object=replace(compiled.object, object_bytes=code))
+    return replace(compiled, object=replace(compiled.object, objects=(code,)))

@@ -111,7 +111,9 @@ def _emulated(
     target = compiled.target
     if target.triple.startswith("wasm32"):
         return WasmExecutable(compiled)
-    external = read_object(compiled.object_bytes).external_symbols
+    objects = [read_object(one) for one in compiled.objects]
+    defined = {name for one in objects for name in one.defined_symbols}
+    external = {name for one in objects for name in one.external_symbols} - defined
     allowed = ARM_M.library.keys() if target.is_bare_metal else _LIBRARY
     assert external <= allowed
     names = (known.triple.split("-")[0] for known in (target, host_target()))

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Type:
 
 I1, I8, I16, I32, I64 = (Type(f"i{bits}") for bits in (1, 8, 16, 32, 64))
 POINTER = Type("ptr")
+VOID = Type("void")
 
 
 _INTEGER = re.compile(r"(?:splat \(i\d+ )?(-?\d+)\)?")
@@ -113,6 +116,13 @@ _INLINE_BYTES = 64
 """Bytes of the largest block that is copied or filled by loads and stores in place of
 a call."""
 
+_COPIED_BYTES = 64
+"""Bytes of the largest constant that each unit has for itself: one vector, of which
+LLVM makes better code where it knows the bytes."""
+
+_PRIVATE, _EXPORTED, _IMPORTED = "private unnamed_addr", "unnamed_addr", "external"
+"""Whose a constant is, in LLVM's words."""
+
 
 @dataclass
 class Module:
@@ -124,7 +134,8 @@ class Module:
     `has_library` memory is copied and filled by the code itself. `alignment`, in bytes,
     is that of constants and of memory on the stack.
 
-    A `level` has functions of other attributes, whose number is `group`.
+    A `level` has functions of other attributes, whose number is `group`. Where there is
+    a list of `units`, those may be compiled by themselves.
     """
 
     triple: str
@@ -132,12 +143,13 @@ class Module:
     has_library: bool = True
     pointer_bits: int = 64
     alignment: int = 64
+    units: list[Module] | None = None
     globals: list[str] = field(default_factory=list[str])
     functions: dict[str, str] = field(default_factory=dict[str, str])
     texts: list[str] = field(default_factory=list[str])
     declarations: dict[str, str] = field(default_factory=dict[str, str])
     group: int = 0
-    _addresses: dict[bytes, Value] = field(default_factory=dict[bytes, Value])
+    _constants: dict[bytes, str] = field(default_factory=dict[bytes, str])
     _groups: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
@@ -158,17 +170,29 @@ class Module:
         self.functions |= level.functions
         self.declarations |= level.declarations
 
-    def add_constant(self, data: bytes) -> Value:
-        """The address of read-only bytes; equal ones are shared."""
-        if data in self._addresses:
-            return self._addresses[data]
-        name = f"constant_{len(self.globals)}"
-        self.globals.append(
-            f"@{name} = private unnamed_addr constant [{len(data)} x i8] "
-            f'c"{escape_bytes(data)}", align {self.alignment}'
+    def unit(self) -> Module:
+        """For functions that may be compiled by themselves; this module where all code
+        is compiled together."""
+        if self.units is None:
+            return self
+        unit = Module(
+            self.triple,
+            self.attributes,
+            self.has_library,
+            self.pointer_bits,
+            self.alignment,
         )
-        self._addresses[data] = symbol(name)
-        return self._addresses[data]
+        self.units.append(unit)
+        return unit
+
+    def add_constant(self, data: bytes) -> Value:
+        """The address of read-only bytes; equal ones are shared.
+
+        Their name is their hash, so that the text of a unit tells of nothing else.
+        """
+        if data not in self._constants:
+            self._constants[data] = _constant_name(data)
+        return symbol(self._constants[data])
 
     def declare(self, name: str, result: Type, arguments: Iterable[Type]) -> None:
         types = ", ".join(map(str, arguments))
@@ -177,18 +201,69 @@ class Module:
     def add_function(self, function: Function) -> None:
         self.functions[function.name] = str(function)
 
+    @property
+    def modules(self) -> tuple[Module, ...]:
+        """The units, and this."""
+        return (*(self.units or ()), self)
+
+    @property
+    def all_functions(self) -> dict[str, str]:
+        """The functions by name, those of units too."""
+        return {
+            name: text
+            for module in self.modules
+            for name, text in module.functions.items()
+        }
+
     def __str__(self) -> str:
+        """All of it, the units too."""
+        constants = (data for module in self.modules for data in module._constants)
+        return self._text(self.modules, dict.fromkeys(constants, _PRIVATE))
+
+    def separate_texts(self) -> list[str]:
+        """The texts of the units, and of what is left.
+
+        What is large and used in several is in memory once, as data of the last.
+        """
+        uses = Counter(data for module in self.modules for data in module._constants)
+        shared = [d for d, n in uses.items() if n > 1 and len(d) > _COPIED_BYTES]
+        texts: list[str] = []
+        for module in self.modules:
+            linkages = dict.fromkeys(module._constants, _PRIVATE)
+            if module is self:
+                linkages |= dict.fromkeys(shared, _EXPORTED)
+            else:
+                linkages |= {data: _IMPORTED for data in shared if data in linkages}
+            texts.append(self._text([module], linkages))
+        return texts
+
+    def _text(self, modules: Sequence[Module], constants: Mapping[bytes, str]) -> str:
+        """What modules define, with constants by their linkage."""
+        functions = {k: v for m in modules for k, v in m.functions.items()}
+        declarations = {k: v for m in modules for k, v in m.declarations.items()}
         return "\n".join(
             (
                 f'target triple = "{self.triple}"',
-                *self.globals,
-                *self.declarations.values(),
-                *self.texts,
-                *self.functions.values(),
+                *(self._constant(*constant) for constant in constants.items()),
+                *(text for module in modules for text in module.globals),
+                *(v for k, v in declarations.items() if k not in functions),
+                *(text for module in modules for text in module.texts),
+                *functions.values(),
                 *self._groups,
                 "",
             )
         )
+
+    def _constant(self, data: bytes, linkage: str) -> str:
+        value = "" if linkage == _IMPORTED else f' c"{escape_bytes(data)}"'
+        return (
+            f"@{_constant_name(data)} = {linkage} constant [{len(data)} x i8]{value}, "
+            f"align {self.alignment}"
+        )
+
+
+def _constant_name(data: bytes) -> str:
+    return f"constant_{sha256(data).hexdigest()[:32]}"
 
 
 def escape_bytes(data: bytes) -> str:
@@ -208,7 +283,9 @@ class Function:
         *,
         result: Type | None = None,
         internal: bool = True,
+        separate: bool = False,
     ):
+        """`internal` is called in its module only, `separate` from other units."""
         self.module = module
         self.name = name
         self.arguments = [argument(type, i) for i, type in enumerate(arguments)]
@@ -218,7 +295,7 @@ class Function:
                 self.arguments, argument_attributes, strict=True
             )
         )
-        linkage = "internal " if internal else ""
+        linkage = "internal " if internal and not separate else ""
         self._head = (
             f"define {linkage}{result or 'void'} @{name}({parameters}) "
             f"{'noinline ' if internal else ''}nounwind #{module.group} {{"

@@ -43,12 +43,14 @@ class Kernel:
 class CompiledObject:
     """Native code of a model, and how to call it.
 
-    `kernels` are the nests and copies in the order in which they run. `llvm_text` is
-    the IR before LLVM's optimizer, and `functions` are those of it by name; both are
-    empty when the object came from the cache.
+    `objects` are object files, which are linked: one for each kernel, and one that
+    calls them; foreign code and that of packages is a single one. `kernels` are the
+    nests and copies in the order in which they run. `llvm_text` is the IR before LLVM's
+    optimizer, and `functions` are those of it by name; both are empty when the objects
+    came from the cache.
     """
 
-    object_bytes: bytes
+    objects: tuple[bytes, ...]
     signature: Signature
     arena_bytes: int
     target: Target
@@ -56,6 +58,12 @@ class CompiledObject:
     flavour: Flavour = PLAIN
     llvm_text: str = ""
     functions: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def object_bytes(self) -> bytes:
+        """The only object file."""
+        (only,) = self.objects
+        return only
 
     def without_text(self) -> CompiledObject:
         """The code alone, as the cache has it."""

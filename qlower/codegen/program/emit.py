@@ -14,6 +14,7 @@ from qlower.codegen.llvm.text import (
     I32,
     I64,
     POINTER,
+    VOID,
     Function,
     Module,
     Value,
@@ -60,10 +61,11 @@ class _Call:
 
     `pointers` are, inside of the function, those of inputs and results in order.
     Constants are no arguments: their address is the same everywhere. Their entry is
-    None.
+    None. `module` has the call, `unit` the function.
     """
 
     module: Module
+    unit: Module
     name: str
     passed: list[Value]
     places: list[Place]
@@ -72,12 +74,12 @@ class _Call:
 
     def function(self, name: str, *, takes_start: bool = False) -> Function:
         """The function, to be filled; with `takes_start` for a block of iterations."""
-        return Function(
-            self.module,
-            name,
-            [*(POINTER for _ in self.passed), *([I64] if takes_start else [])],
-            [*self.attributes, *([""] if takes_start else [])],
-        )
+        types = [*(POINTER for _ in self.passed), *([I64] if takes_start else [])]
+        attributes = [*self.attributes, *([""] if takes_start else [])]
+        is_separate = self.unit is not self.module
+        if is_separate:
+            self.module.declare(name, VOID, types)
+        return Function(self.unit, name, types, attributes, separate=is_separate)
 
 
 class Program:
@@ -131,8 +133,8 @@ class Program:
                 | CollapseShapeOp(src=source, result=result)
                 | CopyOp(source=source, result=result, is_stored=False)
             ):
-                self.pointers[result] = self.pointer(source)
                 if source in self.buffers:
+                    self.pointers[result] = self.pointer(source)
                     self.buffers[result] = self.buffers[source]
             case NestOp():
                 self.nest(op)
@@ -148,9 +150,7 @@ class Program:
     def pointer(self, value: SSAValue) -> Value:
         """The address of a value; a constant becomes data when it is first needed."""
         if value not in self.pointers:
-            data = constant_bytes(value)
-            assert data is not None, f"{value} has no buffer"
-            self.pointers[value] = self.module.add_constant(data)
+            self.pointers[value] = _constant(self.module, value)
         return self.pointers[value]
 
     def place(self, value: SSAValue, buffer: Attribute) -> None:
@@ -203,7 +203,7 @@ class Program:
         """A nest inside of its function."""
         inputs, tables = len(nest.op.inputs), nest.op.tables
         addresses = [
-            pointer or self.pointer(table)
+            pointer or _constant(call.unit, table)
             for pointer, table in zip(call.pointers[inputs:], tables, strict=False)
         ]
         results = call.pointers[inputs + len(tables) :]
@@ -224,7 +224,7 @@ class Program:
         call = self.call_of(name, (op.source,), (op.result,))
         source, result = call.pointers
         assert result is not None
-        source = source or self.pointer(op.source)
+        source = source or _constant(call.unit, op.source)
         if planned.blocks is None:
             function = call.function(name)
             emit_copy(function, op, source, result)
@@ -274,6 +274,7 @@ class Program:
         positions = {value: index for index, value in enumerate(passed)}
         return _Call(
             self.module,
+            self.module.unit(),
             name,
             [self.pointer(value) for value in passed],
             [self.buffers[value].place for value in passed],
@@ -295,3 +296,10 @@ class Program:
         self.main.finish(constant(I32, 0))
         if self.team is not None:
             self.team.finish(self.module)
+
+
+def _constant(module: Module, value: SSAValue) -> Value:
+    """The address of a value that isn't computed, in a module that has it as data."""
+    data = constant_bytes(value)
+    assert data is not None, f"{value} has no buffer"
+    return module.add_constant(data)

@@ -12,10 +12,9 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Operation
 
-from qlower.codegen.llvm.text import POINTER, Function, Type, Value, constant
+from qlower.codegen.llvm.text import POINTER, VOID, Function, Value, constant
 from qlower.codegen.targets.float_control import FloatControl
 
-_VOID = Type("void")
 _DIALECTS = ("arith", "math", "fixed")
 
 
@@ -38,7 +37,7 @@ def enter_default(f: Function, control: FloatControl) -> Callable[[], None]:
     size = control.type.bits // 8
     if control.by_address:
         slot = f.allocate(size)
-        f.module.declare(control.read, _VOID, [POINTER])
+        f.module.declare(control.read, VOID, [POINTER])
         f.call_function(control.read, [slot])
         before = f.load(control.type, slot, size)
     else:
@@ -54,7 +53,7 @@ def enter_default(f: Function, control: FloatControl) -> Callable[[], None]:
         if control.by_address:
             argument = f.allocate(size)
             f.store(value, argument, size)
-        f.module.declare(control.write, _VOID, [argument.type])
+        f.module.declare(control.write, VOID, [argument.type])
         f.call_function(control.write, [argument])
 
     f.when(differs, lambda: write(default))

@@ -1,6 +1,6 @@
-"""A kernel-level module as one native object.
+"""A kernel-level module as native objects.
 
-The object has one entry,
+They have one entry,
 
     int32_t qlower_main(const void *const *inputs, void *const *outputs, void *arena);
 
@@ -30,6 +30,7 @@ from qlower.codegen.program.levels import level_function
 from qlower.codegen.program.plan import Plan, plan
 from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.dialects.kernel import ARENA_BYTES
+from qlower.files.parts import find_or_make
 from qlower.model.entry import main_function, signature_of
 
 
@@ -44,19 +45,24 @@ def compile_module(
 
 
 def compile_plan(planned: Plan) -> CompiledObject:
-    """Native code as planned. Raises QlowerError for an operation without."""
-    code = _empty(planned.target)
+    """Native code as planned. Raises QlowerError for an operation without.
+
+    What this process can run is an object for each kernel, found again if it has been
+    made before. Foreign code is one object, as a linker would have to join them.
+    """
+    target, code = planned.target, _empty(planned.target)
+    if target.triple == BINDING.get_process_triple():
+        code.units = []
     Program(code, planned, is_exported=True)
-    text = str(code)
     return CompiledObject(
-        machine_code(text, planned.target),
+        tuple(_kept_code(text, target) for text in code.separate_texts()),
         signature_of(planned.module),
         arena_bytes(planned.function),
-        planned.target,
+        target,
         planned.kernels,
         planned.flavour,
-        text,
-        code.functions,
+        str(code),
+        code.all_functions,
     )
 
 
@@ -89,7 +95,7 @@ def compile_package(
     package.texts += entry_point(interface, callees, target.pointer_bytes)
     text = str(package)
     return CompiledObject(
-        machine_code(text, target),
+        (machine_code(text, target),),
         signature_of(module),
         max(arena_bytes(main_function(level)) for level, _ in levels),
         target,
@@ -113,6 +119,11 @@ def _empty(target: Target) -> Module:
         8 * target.pointer_bytes,
         target.alignment,
     )
+
+
+def _kept_code(text: str, target: Target) -> bytes:
+    content = [b"object", target.identity.encode(), text.encode()]
+    return find_or_make(content, lambda: machine_code(text, target))
 
 
 def machine_code(text: str, target: Target) -> bytes:

@@ -67,7 +67,8 @@ def native(
         def hashed(
             compiled: CompiledObject, inputs: Sequence[Array], outputs: Sequence[Array]
         ) -> Callable[[], object]:
-            code[level].update(compiled.object_bytes)
+            for one in compiled.objects:
+                code[level].update(one)
             return bind(compiled, inputs, outputs)
 
         verdict = _verdict(level, nest, references)
