@@ -35,7 +35,10 @@ _HOPELESS = 12
 """Points of a channel where a line is wrong, beyond which no neighbour is tried."""
 
 _BLOCK = 64
-"""Channels that are looked at together: caches hold their points."""
+"""Channels whose points are looked at together: caches hold them."""
+
+_PART = 256
+"""Channels whose lines are looked for together: if these have none, no others have."""
 
 _LIMIT = 2.0**30
 """The bound of the real number that is rounded to an i32, and then shifted a little."""
@@ -151,22 +154,39 @@ def fit_lines(form: Form, steps: SeenSteps) -> Lines | None:
 
     None of their operations wraps or saturates: the lines are non-decreasing.
     """
+    found: list[Lines] = []
+    for part in steps.parts(_PART):
+        lines = _fit(form, part)
+        if lines is None:
+            return None
+        found.append(lines)
+    scale, offset, wrong = (
+        np.concatenate(columns)
+        for columns in zip(*((f.scale, f.offset, f.wrong) for f in found), strict=True)
+    )
+    return Lines(form, scale, offset, wrong)
+
+
+def _fit(form: Form, steps: SeenSteps) -> Lines | None:
+    """`fit_lines` for few channels."""
     x, value = steps.points
     crossings = _crossings(form, steps)
-    best = crossings.best_scale(*_scale_bounds(steps))
-    scale, offset = (pair.copy() for pair in crossings.singles(best, 0, 0.5))
 
     def mistakes(rows: Integers, scale: Singles, offset: Singles) -> Integers:
         got = form.values(scale[..., np.newaxis], offset[..., np.newaxis], x[rows])
         return np.count_nonzero(got != value[rows], axis=-1)
 
+    best = crossings.best_scale(*_scale_bounds(steps))
+    scale, offset = (pair.copy() for pair in crossings.singles(best, 0, 0.5))
     blocks = np.array_split(np.arange(len(x)), len(x) // _BLOCK + 1)
     wrong = np.concatenate(
         [mistakes(rows, scale[rows], offset[rows]) for rows in blocks]
     )
     for scale_step in (0, 1, -1, 2, -2, 3, -3):
         rows = np.flatnonzero(wrong)
-        if wrong.max(initial=0) > _HOPELESS:
+        if not len(rows):
+            break
+        if wrong.max() > _HOPELESS:
             return None
         scales, offsets = crossings.of(rows).singles(best[rows], scale_step, _PARTS)
         tried = mistakes(rows, scales, offsets)
@@ -188,7 +208,9 @@ class _Crossings:
     q: Doubles
 
     def of(self, rows: Integers) -> _Crossings:
-        """Some of the channels."""
+        """Some of the channels, in order."""
+        if len(rows) == len(self.t):
+            return self
         return _Crossings(self.t[rows], self.q[rows])
 
     def at(self, scale: Doubles) -> tuple[Doubles, Doubles, Doubles]:
@@ -211,13 +233,14 @@ class _Crossings:
         right_gap = high - low
         scale = np.where(left_slope <= 0, left, right)
         rows = np.flatnonzero((left_slope > 0) & (right_slope < 0))
+        some = self.of(rows)
         for _ in range(_ROUNDS):
             if not len(rows):
                 break
             a, b = left_slope[rows], right_slope[rows]
             rise = right_gap[rows] - b * right[rows] - left_gap[rows] + a * left[rows]
             scale[rows] = meet = rise / (a - b)
-            low, high, slope = self.of(rows).at(meet)
+            low, high, slope = some.at(meet)
             up, down = rows[slope > 0], rows[slope < 0]
             left[up], right[down] = scale[up], scale[down]
             gap = high - low
@@ -225,7 +248,8 @@ class _Crossings:
             left_slope[up], right_slope[down] = slope[slope > 0], slope[slope < 0]
             # at the maximum both lines touch at the same scale, but for rounding
             closer = (slope != 0) & (left[rows] < right[rows])
-            rows = rows[closer & ((slope != a) & (slope != b))]
+            closer &= (slope != a) & (slope != b)
+            rows, some = rows[closer], some.of(np.flatnonzero(closer))
         return scale
 
     def singles(

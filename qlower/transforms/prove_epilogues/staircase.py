@@ -22,7 +22,7 @@ from qlower.transforms.prove_epilogues.monotone import (
 )
 from qlower.transforms.prove_epilogues.steps import Integers
 
-_BLOCK = 1 << 15
+_BLOCK = 1 << 14
 """Accumulators that are looked at together: caches hold so many."""
 
 _FEW_ACCUMULATORS = 1 << 17

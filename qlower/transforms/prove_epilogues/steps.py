@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -56,6 +56,15 @@ class SeenSteps(Steps):
     """
 
     points: tuple[Integers, Integers]
+
+    def parts(self, count: int) -> Iterator[SeenSteps]:
+        """The steps of so many channels at a time."""
+        x, value = self.points
+        columns = self.low, self.high, self.bottom, self.top, self.places
+        for first in range(0, len(x), count):
+            some = slice(first, first + count)
+            points = x[some], value[some]
+            yield SeenSteps(*(column[some] for column in columns), points)
 
 
 def find_steps(function: Function, low: Integers, high: Integers) -> SeenSteps | None:
