@@ -30,8 +30,8 @@ def signature_of(module: ModuleOp) -> Signature:
     """The signature of the module's entry function, at any level."""
     function = main_function(module)
     returned = _return_op(function).operands
-    taken = _specs(function.body.block.args, function.arg_attrs, "input")
-    given = _specs(returned, function.res_attrs, "output")
+    taken = _specs(function, function.body.block.args, function.arg_attrs, "input")
+    given = _specs(function, returned, function.res_attrs, "output")
     initial = states_of(function)
     inputs, outputs = len(taken) - len(initial), len(given) - len(initial)
     states = zip(taken[inputs:], initial, strict=True)
@@ -95,6 +95,7 @@ def _return_op(function: FuncOp) -> ReturnOp:
 
 
 def _specs(
+    function: FuncOp,
     values: Sequence[SSAValue],
     attributes: ArrayAttr[DictionaryAttr] | None,
     role: str,
@@ -115,7 +116,11 @@ def _specs(
         if text in taken:
             text = f"{text}#{index}"
         taken.add(text)
-        specs.append(_spec(text, value, entries.get(TYPE)))
+        try:
+            specs.append(_spec(text, value, entries.get(TYPE)))
+        except QlowerError as error:
+            error.location = function.location
+            raise
     return tuple(specs)
 
 
@@ -128,6 +133,10 @@ def _spec(name: str, value: SSAValue, quantization: Attribute | None) -> TensorS
         )
     shape = tuple(type.get_shape())
     element = quantization or type.element_type
+    if _storage(element) != _storage(type.element_type):
+        raise QlowerError(
+            f"{name!r} has elements {type.element_type}, but {TYPE} = {element}"
+        )
     if isinstance(element, QuantizedType):
         dtype = _integer_dtype(element.storage_width, element.signed)
         if dtype is not None and element.is_per_tensor:
@@ -144,6 +153,13 @@ def _spec(name: str, value: SSAValue, quantization: Attribute | None) -> TensorS
     elif isinstance(element, Float64Type):
         return TensorSpec(name, shape, "float64")
     raise QlowerError(f"{name!r} has element type {element}, which no array can hold")
+
+
+def _storage(element: Attribute) -> Attribute | int:
+    """The width of integers, signed or not; otherwise the type itself."""
+    if isinstance(element, QuantizedType):
+        return element.storage_width
+    return element.width.data if isa(element, IntegerType) else element
 
 
 def _integer_dtype(width: int, signed: bool) -> str | None:

@@ -295,6 +295,16 @@ def test_results_of_another_type(operator: str, operands: list[ArrayLike]) -> No
     expect_refusal(data, "'y0': type UINT8 is not supported together with INT8")
 
 
+@pytest.mark.parametrize(
+    ("condition", "x", "y"),
+    [("4", "4x8", "4"), ("4", "4x8", "4x8x8"), ("8", "4x8", "4x8")],
+)
+def test_select_of_other_shapes(condition: str, x: str, y: str) -> None:
+    operands = [f"bool {condition}", f"int8 {x}", f"int8 {y}"]
+    data = model("SELECT", operands, f"int8 {x}")()
+    expect_refusal(data, f"SELECT: a condition of shape [{condition}] chooses from")
+
+
 def constant(
     data: bytes = b"abcd",
     buffer: int | None = None,

@@ -6,6 +6,7 @@ keywords, buffers and schedules; or drops, repeats and swaps lines.
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import re
@@ -36,9 +37,10 @@ _TYPES = "i1 i3 i8 i12 i16 i24 i32 i48 i64 i128 f16 f32 f64 index"
 
 def mutate(text: str, choice: random.Random) -> str:
     """The text with one to three changes."""
+    mutant = text
     for _ in range(choice.choice((1, 1, 1, 2, 3))):
-        text = _change(text, choice)
-    return text
+        mutant = _change(mutant, choice)
+    return mutate(text, choice) if mutant == text else mutant
 
 
 def _change(text: str, choice: random.Random) -> str:
@@ -99,6 +101,8 @@ def _judge_in_process(
     signal.signal(signal.SIGVTALRM, interrupt)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    gc.freeze()
+    gc.set_threshold(200_000, 5, 5)
     for mutant in mutants:
         signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
         try:

@@ -177,6 +177,7 @@ OTHER_SUMS = frozenset(
         "logistic_float",
         "resize_bilinear_float",
         "resize_bilinear_float_corners",
+        "resize_bilinear_float_first_columns",
         "resize_bilinear_float_half",
         "softmax_float",
         "transpose_conv_float",

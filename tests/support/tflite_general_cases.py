@@ -419,6 +419,9 @@ REAL: dict[str, Callable[[], bytes]] = {
             "_corners": {"align_corners": True},
         }.items()
     },
+    "resize_bilinear_float_first_columns": model(
+        "RESIZE_BILINEAR", ["float32 2x1x5x3", [7, 4]], "float32 2x7x4x3"
+    ),
     "softmax_float": model(
         "SOFTMAX", ["float32 64x40"], "float32 64x40", options={"beta": 0.9}
     ),

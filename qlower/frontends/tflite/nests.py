@@ -95,10 +95,11 @@ def take(
     if [list(taken) for taken in places] == [list(range(size)) for size in shape]:
         return value
     nest = start(op, [len(taken) for taken in places])
-    if all(_step(taken) is not None for taken in places):
+    steps = [_step(*axis) for axis in zip(places, shape, strict=True)]
+    if None not in steps:
         indices = [
-            AffineDimExpr(loop) * (_step(taken) or 0) + taken[0]
-            for loop, taken in enumerate(places)
+            AffineDimExpr(loop) * (step or 0) + taken[0]
+            for loop, (taken, step) in enumerate(zip(places, steps, strict=True))
         ]
         return nest.build([nest.input(value, indices)])[0]
     loops = [nest.add(IndexOp(loop)).result for loop in range(len(places))]
@@ -111,9 +112,12 @@ def take(
     return nest.build([extract(nest, value, chosen)])[0]
 
 
-def _step(taken: Sequence[int]) -> int | None:
-    """The distance of places that are as far apart each, and don't go back."""
+def _step(taken: Sequence[int], size: int) -> int | None:
+    """The distance of places that are as far apart each, and don't go back.
+
+    None for the first places of more: a loop that is an index by itself takes all."""
     steps = set(np.diff(taken).tolist())
     if len(steps) > 1 or (steps and min(steps) < 0):
         return None
-    return steps.pop() if steps else 0
+    step = steps.pop() if steps else 0
+    return None if step == 1 and taken[0] == 0 and len(taken) < size else step

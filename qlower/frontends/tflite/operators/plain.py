@@ -130,13 +130,19 @@ def import_cast(op: OperatorContext) -> None:
 
 
 def import_select(op: OperatorContext) -> None:
-    """A condition with fewer dimensions is one for each row in SELECT."""
+    """What SELECT takes has one shape, or its condition is one or one for each row;
+    in SELECT_V2 all broadcast."""
     if op.input(0).type != "BOOL":
         raise op.error(f"{op.input(0)}: a condition of type {op.input(0).type}")
     op.check_type(op.input(2), op.input(1).type)
     op.check_type(op.output(), op.input(1).type)
-    condition = op.shape(0)
-    rows = op.operator.name == "SELECT" and len(condition) < len(op.shape(1))
+    condition, values, others = (op.shape(number) for number in range(3))
+    if op.operator.name == "SELECT" and (
+        values != others or condition not in (values, values[:1], ())
+    ):
+        shapes = f"{list(values)} and {list(others)}"
+        raise op.error(f"a condition of shape {list(condition)} chooses from {shapes}")
+    rows = op.operator.name == "SELECT" and len(condition) < len(values)
     shape = op.shape(1) if rows else op.broadcast_shape(0, 1, 2)
     steps = scalars(op, shape, 1)
     chosen = read(op, steps.nest, 0, range(len(condition)) if rows else None)
