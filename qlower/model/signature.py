@@ -161,8 +161,9 @@ class Signature:
             return {**entry, **{name: tuple(entry[name]) for name in lists}}
 
         def state(entry: Mapping[str, Any]) -> StateSpec:
-            initial = zlib.decompress(base64.b64decode(entry["initial"]))
-            return StateSpec(**{**fields(entry), "initial": initial})
+            values = fields(entry)
+            values["initial"] = zlib.decompress(base64.b64decode(entry["initial"]))
+            return StateSpec(**values)
 
         return Signature(
             tuple(TensorSpec(**fields(entry)) for entry in data["inputs"]),

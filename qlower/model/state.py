@@ -60,15 +60,6 @@ class State:
         """The stored elements of each tensor, where they lie."""
         return self._arrays
 
-    def check(self, specs: Sequence[StateSpec]) -> State:
-        """The state itself, or a `QlowerError` if it isn't one of a model's with these
-        tensors."""
-        if self.specs != tuple(specs):
-            raise QlowerError(
-                f"{self} is of another model", help="new_state() gives the model's own"
-            )
-        return self
-
     def update(self, arrays: Sequence[Array]) -> None:
         """Take on what a call has left."""
         for kept, array in zip(self._arrays, arrays, strict=True):
@@ -83,3 +74,20 @@ class State:
     def __repr__(self) -> str:
         tensors = ", ".join(str(spec) for spec in self.specs)
         return f"<State of {len(self.memory)} bytes: {tensors}>"
+
+
+def state_of(specs: Sequence[StateSpec], given: object) -> State:
+    """The state that a caller gives, for a model that keeps these tensors; a new one if
+    that is None. Raises `QlowerError` for anything but a state of the model."""
+    if given is None:
+        return State(specs)
+    if not isinstance(given, State):
+        raise QlowerError(
+            f"state is {type(given).__name__}, not what new_state() gives",
+            help="an input that is called 'state' is given by position",
+        )
+    if given.specs != tuple(specs):
+        raise QlowerError(
+            f"{given} is of another model", help="new_state() gives the model's own"
+        )
+    return given

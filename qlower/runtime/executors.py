@@ -17,7 +17,7 @@ from qlower.diagnostics import QlowerError
 from qlower.float_environment import default_floats
 from qlower.model.input_sets import ordered_input_set
 from qlower.model.signature import Array, Signature, TensorSpec, assign_inputs
-from qlower.model.state import State
+from qlower.model.state import State, state_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -92,7 +92,7 @@ class Variant:
         states = self.signature.states
         if not states and state is None:
             return self.split(call(inputs))
-        state = State(states) if state is None else state.check(states)
+        state = state_of(states, state)
         results = call([*inputs, *state.arrays])
         count = len(results) - len(states)
         left = zip(results[count:], states, strict=True)
@@ -267,7 +267,7 @@ class JitFunction:
         states = self._variant.signature.states
         if not states and state is None:
             return self._executable.bind(bound, results)
-        state = State(states) if state is None else state.check(states)
+        state = state_of(states, state)
         left = State(states)
         call = self._executable.bind([*bound, *state.arrays], [*results, *left.arrays])
         return call.keeping(len(bound), len(results), state, left)
@@ -286,7 +286,7 @@ class JitFunction:
             raise QlowerError(
                 "this code takes no times", help="qlower.jit(profile=True)"
             )
-        call = self.bind(*inputs, **named_inputs)
+        call = self.bind(*inputs, state=None, **named_inputs)
         return kernel_times(call, compiled.kernels, calls)
 
     def __repr__(self) -> str:

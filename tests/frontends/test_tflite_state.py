@@ -17,6 +17,7 @@ import qlower
 from qlower.diagnostics import QlowerError
 from qlower.frontends.tflite import import_tflite
 from qlower.model import Model
+from qlower.runtime.executors import Level
 
 needs_litert = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
@@ -42,7 +43,8 @@ def test_every_step_is_that_of_litert(spotter: Model) -> None:
     wanted = run_litert_steps(keyword_spotter(), [[x] for x in frames])
     run = qlower.jit(spotter)
     state = run.new_state()
-    states = {at: spotter.new_state() for at in ("qnn", "arith", "kernel")}
+    levels: tuple[Level, ...] = ("qnn", "arith", "kernel")
+    states = {at: spotter.new_state() for at in levels}
     for x, (words, count) in zip(frames, wanted, strict=True):
         got = run(x, state=state)
         np.testing.assert_array_equal(got[0], words)

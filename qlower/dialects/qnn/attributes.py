@@ -14,9 +14,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
-
-from qlower.diagnostics import QlowerError
 
 from ..quant import QuantizedType
 
@@ -53,34 +52,31 @@ def states_of(function: FuncOp) -> tuple[InitialValue, ...]:
     """The initial values of a function's states, stored elements.
 
     The last arguments of the function are its states, and its last results, in the same
-    order, what the next call takes for them. Raises `QlowerError` for an attribute that
-    doesn't say this.
+    order, what the next call takes for them. Raises VerifyException for an attribute
+    that doesn't say this.
     """
     given = function.attributes.get(STATE)
     if given is None:
         return ()
     if not isa(given, ArrayAttr[InitialValue]):
-        raise QlowerError(f"{STATE} is no list of dense tensors", function.location)
+        raise VerifyException(f"{STATE} is no list of dense tensors")
     count, types = len(given), function.function_type
     for what, have in (("arguments", types.inputs), ("results", types.outputs)):
         if len(have) < count:
-            raise QlowerError(
-                f"{STATE} has {count} initial values, the function {len(have)} {what}",
-                function.location,
+            raise VerifyException(
+                f"{STATE} has {count} initial values, the function {len(have)} {what}"
             )
     first_argument, first_result = len(types.inputs) - count, len(types.outputs) - count
     for index, initial in enumerate(given):
         taken = types.inputs.data[first_argument + index]
         left = types.outputs.data[first_result + index]
         if taken != left:
-            raise QlowerError(
-                f"state {index} is taken as {taken}, and left as {left}",
-                function.location,
+            raise VerifyException(
+                f"state {index} is taken as {taken}, and left as {left}"
             )
         if initial.type != _stored(taken):
-            raise QlowerError(
-                f"state {index} is {taken}, its initial value {initial.type}",
-                function.location,
+            raise VerifyException(
+                f"state {index} is {taken}, its initial value {initial.type}"
             )
     return tuple(given)
 

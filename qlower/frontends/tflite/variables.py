@@ -52,7 +52,7 @@ def written_variables(main: Subgraph, others: Sequence[Subgraph]) -> frozenset[s
         if operator.name == "CALL_ONCE"
     }
     called = [other for number, other in enumerate(others, 1) if number not in once]
-    return frozenset().union(
+    return frozenset[str]().union(
         *(accessed(graph, "ASSIGN_VARIABLE") for graph in (main, *called))
     )
 
