@@ -34,7 +34,7 @@ from qlower.model.entry import main_function
 from qlower.model.fingerprint import fingerprint
 from qlower.model.printing import exact_module
 from qlower.model.signature import Array
-from qlower.model.state import State
+from qlower.model.state import STATE_ALIGNMENT, State, state_offsets
 from qlower.pipeline import generate_package
 from qlower.report.table import counted
 from qlower.runtime.executors import JitFunction, Level, Outputs, unpack
@@ -300,6 +300,8 @@ def compile_levels(
     model = first.model
     arena = max(arena_bytes(main_function(level.kernels)) for level in levels.values())
     alignment = first.target.alignment
+    states = state_offsets(model.signature.states)[-1]
+    arena = -(-arena // STATE_ALIGNMENT) * STATE_ALIGNMENT + states if states else arena
     interface = Interface(
         name=name or c_identifier("model" if model.path is None else model.path.stem),
         signature=model.signature,

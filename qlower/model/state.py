@@ -45,9 +45,8 @@ class State:
 
     def __init__(self, specs: Sequence[StateSpec]) -> None:
         self.specs = tuple(specs)
-        self.memory: NDArray[np.uint8] = np.frombuffer(
-            bytearray(initial_memory(specs)), np.uint8
-        )
+        words = np.frombuffer(initial_memory(specs), np.uint64).copy()
+        self.memory: NDArray[np.uint8] = words.view(np.uint8)
         self._arrays = tuple(
             self.memory[start : start + spec.nbytes]
             .view(spec.numpy_dtype)

@@ -11,7 +11,9 @@ def example_text(interface: Interface) -> str:
     name, upper = interface.name, interface.name.upper()
     ports = interface.ports
     count = len(interface.signature.inputs)
-    arguments = ", ".join(port for port, _ in ports)
+    arguments = ", ".join(interface.pointers)
+    has_state = interface.state_bytes > 0
+    checked = f"if (status == {upper}_OK) " if has_state else ""
     usage = " ".join(f"{port}.bin" for port, _ in ports)
     return "\n".join(
         (
@@ -26,6 +28,7 @@ def example_text(interface: Interface) -> str:
                 f"static {C_TYPES[spec.dtype]} {port}[{upper}_{port.upper()}_COUNT];"
                 for port, spec in ports
             ),
+            *([f"static uint64_t state[{upper}_STATE_BYTES / 8];"] * has_state),
             f"static unsigned char memory[{upper}_ARENA_BYTES +",
             f"                            {upper}_ARENA_ALIGNMENT];",
             "",
@@ -56,7 +59,9 @@ def example_text(interface: Interface) -> str:
                 f'  if (transfer(argv[{index}], "rb", {port}, sizeof {port})) return 1;'
                 for index, (port, _) in enumerate(ports[:count], 1)
             ),
-            f"  status = {name}_run({arguments}, arena, {upper}_ARENA_BYTES);",
+            *([f"  status = {name}_reset(state);"] * has_state),
+            f"  {checked}status = {name}_run({arguments}, arena,",
+            f"      {upper}_ARENA_BYTES);",
             f"  if (status != {upper}_OK) {{",
             f'    fprintf(stderr, "{name}: error %ld\\n", (long)status);',
             "    return 1;",

@@ -10,6 +10,7 @@ import numpy as np
 from qlower.codegen.program.interface import STATUS_CODES, Interface
 from qlower.codegen.targets.resolve import processor_of, resolve_target
 from qlower.model.signature import TensorSpec
+from qlower.model.state import STATE_ALIGNMENT
 
 C_TYPES = {
     "bool": "uint8_t",
@@ -33,7 +34,7 @@ def header_text(interface: Interface) -> str:
             " *",
             f" * Call {interface.name}_run with inputs, outputs and an arena:",
             f" * {upper}_ARENA_BYTES bytes at a multiple of {upper}_ARENA_ALIGNMENT.",
-            " * It keeps no state: calls with different arenas may run at once.",
+            *_state_comment(interface),
             *_float_environment(interface.target),
             " * Stored integers q stand for SCALE * (q - ZERO_POINT); functions below",
             " * convert them. They need no library, but not -ffast-math either. */",
@@ -57,10 +58,12 @@ def header_text(interface: Interface) -> str:
             "",
             f"#define {upper}_ARENA_BYTES {interface.arena_bytes}",
             f"#define {upper}_ARENA_ALIGNMENT {interface.arena_alignment}",
+            *_state_macros(interface),
             "",
             *(
                 f"#define {upper}_{status} {code} /* {meaning} */"
                 for status, (code, meaning) in STATUS_CODES.items()
+                if interface.state_bytes or "STATE" not in status
             ),
             *(
                 line
@@ -82,9 +85,10 @@ def header_text(interface: Interface) -> str:
             *(f"    {parameter}," for parameter in _parameters(interface)),
             "    void *arena, size_t arena_bytes) {",
             f"  return {interface.entry}({upper}_IDENTITY,",
-            f"      {', '.join(name for name, _ in interface.ports)},",
+            f"      {', '.join(interface.pointers)},",
             "      arena, (uint64_t)arena_bytes);",
             "}",
+            *_reset(interface),
             *_conversions(interface),
             "",
             "#ifdef __cplusplus",
@@ -95,6 +99,38 @@ def header_text(interface: Interface) -> str:
             "",
         )
     )
+
+
+def _state_comment(interface: Interface) -> Iterator[str]:
+    """What is said of what calls leave behind."""
+    if not interface.state_bytes:
+        yield " * It keeps no state: calls with different arenas may run at once."
+        return
+    name, upper = interface.name, interface.name.upper()
+    yield " * What one call leaves to the next is in the caller's state:"
+    yield f" * {upper}_STATE_BYTES bytes at a multiple of {upper}_STATE_ALIGNMENT."
+    yield f" * {name}_reset makes a new one of them; copies are states, too."
+    yield " * Calls with different arenas and states may run at once."
+
+
+def _state_macros(interface: Interface) -> Iterator[str]:
+    if interface.state_bytes:
+        upper = interface.name.upper()
+        yield f"#define {upper}_STATE_BYTES {interface.state_bytes}"
+        yield f"#define {upper}_STATE_ALIGNMENT {STATE_ALIGNMENT}"
+
+
+def _reset(interface: Interface) -> Iterator[str]:
+    """The function that makes a state a new one."""
+    if not interface.state_bytes:
+        return
+    yield ""
+    yield f"int32_t {interface.reset}(uint64_t identity, void *state);"
+    yield ""
+    yield "/* Makes a state as it is before the first call. */"
+    yield f"static inline int32_t {interface.name}_reset(void *state) {{"
+    yield f"  return {interface.reset}({interface.name.upper()}_IDENTITY, state);"
+    yield "}"
 
 
 def _float_check(triple: str) -> Iterator[str]:
@@ -192,6 +228,8 @@ def _parameters(interface: Interface) -> Iterator[str]:
     for name, spec in interface.ports:
         constant = "const " if name.startswith("input") else ""
         yield f"{constant}{C_TYPES[spec.dtype]} *{name}"
+    if interface.state_bytes:
+        yield "void *state"
 
 
 def _port(prefix: str, spec: TensorSpec) -> Iterator[str]:

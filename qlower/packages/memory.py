@@ -18,10 +18,12 @@ from qlower.report.table import Cell, Column, Table
 class Memory:
     """Bytes of RAM and flash, and how deep the stack becomes.
 
-    `arena`, `inputs` and `outputs` are the caller's; `variables` the object's own.
+    `arena`, `state`, `inputs` and `outputs` are the caller's; `variables` the object's
+    own.
     """
 
     arena: int
+    state: int
     inputs: int
     outputs: int
     variables: int
@@ -34,6 +36,7 @@ class Memory:
         for."""
         return {
             "arena": self.arena,
+            "state": self.state,
             "inputs": self.inputs,
             "outputs": self.outputs,
             "variables": self.variables,
@@ -51,6 +54,7 @@ class Memory:
             stack += f", and what is needed by {', '.join(self.stack.outside)}"
         rows = [
             ("arena", self.arena, "RAM"),
+            *([("state", self.state, "RAM")] if self.state else []),
             ("inputs", self.inputs, "RAM"),
             ("outputs", self.outputs, "RAM"),
             ("variables", self.variables, "RAM"),
@@ -80,6 +84,7 @@ def memory_use(
         stack = stack_use(assembly, architecture, interface.entry)
     return Memory(
         arena=interface.arena_bytes,
+        state=interface.state_bytes,
         inputs=_bytes(interface.signature.inputs),
         outputs=_bytes(interface.signature.outputs),
         variables=sections.variables,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from qlower.codegen.program.interface import STATUS_CODES, Interface
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array, TensorSpec, assign_inputs
+from qlower.model.state import State, state_of
 from qlower.runtime.executors import Outputs, Results, run_examples, unpack
 
 
@@ -42,7 +44,7 @@ class CompiledLibrary:
                 "code needs"
             )
         self._entry.restype = ctypes.c_int32
-        pointers = [ctypes.c_void_p] * (len(self.interface.ports) + 1)
+        pointers = [ctypes.c_void_p] * (len(self.interface.pointers) + 1)
         self._entry.argtypes = [ctypes.c_uint64, *pointers, ctypes.c_uint64]
 
     @property
@@ -61,16 +63,31 @@ class CompiledLibrary:
         """What the function gives, in order."""
         return self.interface.signature.outputs
 
-    def __call__(self, *inputs: Array, **named_inputs: Array) -> Outputs:
-        """Run the model on stored values, or on a set of them, as a `JitFunction`."""
-        return unpack(self.run(inputs, named_inputs)[0])
+    def new_state(self) -> State:
+        """What the model keeps between calls, as it is before the first."""
+        return State(self.interface.signature.states)
 
-    def run(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> Results:
+    def __call__(
+        self, *inputs: Array, state: State | None = None, **named_inputs: Array
+    ) -> Outputs:
+        """Run the model on stored values, or on a set of them, as a `JitFunction`."""
+        return unpack(self.run(inputs, named_inputs, state)[0])
+
+    def run(
+        self,
+        inputs: Sequence[Array],
+        named: Mapping[str, Array],
+        state: State | None = None,
+    ) -> Results:
         """The outputs; a library keeps no layers."""
         arrays = assign_inputs(self.inputs, inputs, named)
-        return run_examples(self.inputs, arrays, self._run)
+        return run_examples(self.inputs, arrays, partial(self._run, state=state))
 
-    def _run(self, arrays: Sequence[Array]) -> Results:
+    def _run(self, arrays: Sequence[Array], state: State | None) -> Results:
+        states = self.interface.signature.states
+        kept: list[Array] = []
+        if states or state is not None:
+            kept.append(state_of(states, state).memory)
         bound = [
             np.require(array, requirements=("C_CONTIGUOUS", "ALIGNED"))
             for array in arrays
@@ -82,7 +99,7 @@ class CompiledLibrary:
         memory = np.empty(size + unit, np.uint8)
         start = memory.ctypes.data
         arena = start + -start % unit
-        addresses = [array.ctypes.data for array in (*bound, *outputs)]
+        addresses = [array.ctypes.data for array in (*bound, *outputs, *kept)]
         status = self._entry(self.interface.identity, *addresses, arena, size)
         if status:
             meanings = {code: meaning for code, meaning in STATUS_CODES.values()}

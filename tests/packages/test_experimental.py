@@ -8,22 +8,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.machines import start, words
 from support.small_model import SMALL_MODEL
-from support.wasm import WasmEngine
 
 import qlower
 from qlower.cli import main
 from qlower.codegen.program.interface import STATUS_CODES
 from qlower.codegen.targets.resolve import resolve_target
-from qlower.emulation.emulator import BUFFERS, Emulator
 
 TRIPLES = ["riscv64-linux-gnu", "thumbv7em-none-eabi", "wasm32-unknown-unknown"]
 MACHINES = [
     *((triple, None) for triple in TRIPLES),
     ("thumbv7em-none-eabihf", "cortex-m4"),
 ]
-_ROOM = 8192
-"""Bytes for input, output and arena."""
 
 
 @pytest.fixture
@@ -31,25 +28,6 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.mlir"
     path.write_text(SMALL_MODEL)
     return path
-
-
-def start(object_bytes: bytes) -> tuple[Emulator | WasmEngine, int]:
-    """A machine with the object, and the address of free memory."""
-    if object_bytes.startswith(b"\0asm"):
-        engine = WasmEngine(object_bytes, _ROOM)
-        return engine, engine.start
-    emulator = Emulator(object_bytes)
-    emulator.map(BUFFERS, _ROOM)
-    return emulator, BUFFERS
-
-
-def words(triple: str, identity: int, *pointers: int, size: int) -> list[int]:
-    """The arguments as the machine's C passes them."""
-    if triple.startswith("thumb"):  # 64 bits in two words, the first an even one
-        even = [] if len(pointers) % 2 == 0 else [0]
-        return [identity & 0xFFFFFFFF, identity >> 32, *pointers, *even, size, 0]
-    signed = identity - (1 << 64) if identity >> 63 else identity
-    return [signed, *pointers, size]
 
 
 @pytest.mark.parametrize(("triple", "cpu"), MACHINES)

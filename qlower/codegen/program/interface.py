@@ -16,6 +16,7 @@ from typing import Any
 
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import Signature, TensorSpec
+from qlower.model.state import state_offsets
 from qlower.model.tables import Port, port_table
 from qlower.report.table import Table, counted
 from qlower.version import __version__
@@ -27,6 +28,7 @@ STATUS_CODES: Mapping[str, tuple[int, str]] = {
     "ERROR_ARENA_SIZE": (3, "the arena is smaller than ARENA_BYTES"),
     "ERROR_ARENA_ALIGNMENT": (4, "the arena's address is no multiple of its alignment"),
     "ERROR_PROCESSOR": (5, "processor or system withhold what the code needs"),
+    "ERROR_STATE_ALIGNMENT": (6, "the state's address is no multiple of its alignment"),
 }
 """What the C entry point returns; anything but OK means that nothing was written."""
 
@@ -36,7 +38,8 @@ class Interface:
     """A compiled model's names, sizes and types.
 
     `name` is what C symbols, macros (in upper case) and files begin with; `arena_bytes`
-    is the scratch memory that a call needs, at a multiple of `arena_alignment`;
+    is the scratch memory that a call needs, at a multiple of `arena_alignment`; its end
+    is where a call leaves the next state until the outputs are written;
     `model_sha256` is the hash of the model's file (or of its module, if there was no
     file); `target` is a triple, and `levels` are the CPUs that there is code for.
     """
@@ -63,6 +66,16 @@ class Interface:
         return f"{self.name}_run_checked"
 
     @property
+    def reset(self) -> str:
+        """The symbol of the function that makes a state a new one, if there are any."""
+        return f"{self.name}_reset_checked"
+
+    @property
+    def state_bytes(self) -> int:
+        """The size of a state; 0 for a model without."""
+        return state_offsets(self.signature.states)[-1]
+
+    @property
     def level_function(self) -> str:
         """The symbol of the function that tells which level runs here."""
         return f"{self.name}_level"
@@ -85,6 +98,12 @@ class Interface:
         ]
 
     @property
+    def pointers(self) -> list[str]:
+        """C names of all that a call is given besides the arena."""
+        names = [name for name, _ in self.ports]
+        return [*names, "state"] if self.state_bytes else names
+
+    @property
     def summary(self) -> str:
         """What was compiled, for whom, and how it is called, in a few lines."""
         lines = [
@@ -93,6 +112,7 @@ class Interface:
         ]
         lines += [f"  input {spec}" for spec in self.signature.inputs]
         lines += [f"  output {spec}" for spec in self.signature.outputs]
+        lines += [f"  state {spec}" for spec in self.signature.states]
         return "\n".join([*lines, f"  {counted(self.arena_bytes, 'byte')} of arena"])
 
     def table(self) -> Table[Port]:
@@ -105,7 +125,8 @@ class Interface:
 
     def to_json(self) -> str:
         """Text that `from_json` reads back; the same for equal interfaces."""
-        return json.dumps(asdict(self), sort_keys=True)
+        data = {**asdict(self), "signature": self.signature.to_json()}
+        return json.dumps(data, sort_keys=True)
 
     @staticmethod
     def from_json(text: str) -> Interface:

@@ -20,10 +20,10 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from qlower.codegen.llvm.binding import BINDING, ModuleRef, PassBuilder, TargetMachine
-from qlower.codegen.llvm.text import Module
+from qlower.codegen.llvm.text import I64, POINTER, Function, Module, constant
 from qlower.codegen.program.compiled import ENTRY, CompiledObject
 from qlower.codegen.program.emit import Program
-from qlower.codegen.program.entry_point import entry_point
+from qlower.codegen.program.entry_point import BEGIN, KEEP, entry_point, reset_point
 from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.program.interface import Interface
 from qlower.codegen.program.levels import level_function
@@ -32,6 +32,7 @@ from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.dialects.kernel import ARENA_BYTES
 from qlower.files.parts import find_or_make
 from qlower.model.entry import main_function, signature_of
+from qlower.model.state import initial_memory, state_offsets
 
 
 def compile_module(
@@ -93,6 +94,8 @@ def compile_package(
         interface.level_function, levels[0][1].processor, needs
     )
     package.texts += entry_point(interface, callees, target.pointer_bytes)
+    if interface.state_bytes:
+        _add_reset(package, interface)
     text = str(package)
     return CompiledObject(
         (machine_code(text, target),),
@@ -101,6 +104,21 @@ def compile_package(
         target,
         llvm_text=text,
     )
+
+
+def _add_reset(package: Module, interface: Interface) -> None:
+    """The functions that copy states, and make new ones."""
+    states = interface.signature.states
+    keep = Function(package, KEEP, [POINTER, POINTER], ["noalias nonnull"] * 2)
+    for spec, offset in zip(states, state_offsets(states), strict=False):
+        target, source = (keep.at(a, constant(I64, offset)) for a in keep.arguments)
+        keep.copy_bytes(target, source, spec.nbytes)
+    keep.finish()
+    begin = Function(package, BEGIN, [POINTER], ["noalias nonnull"])
+    initial = package.add_constant(initial_memory(states))
+    begin.copy_bytes(begin.arguments[0], initial, interface.state_bytes)
+    begin.finish()
+    package.texts += reset_point(interface)
 
 
 def _needs(code: Module, target: Target) -> frozenset[str]:
