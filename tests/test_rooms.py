@@ -11,7 +11,8 @@ import pytest
 import qlower
 
 FLOORS = (
-    ("diagnostics", "dialects", "extras", "float_environment", "lazy", "version"),
+    ("diagnostics",),
+    ("dialects", "extras", "float_environment", "lazy", "version"),
     ("contract_plugins", "files"),
     ("interp",),
     ("report.table", "text"),

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from abc import ABC
-from collections.abc import Mapping
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, f32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from .base import MovingOp, QnnOp, check_shape
+from .base import MovingOp, check_same_shape, check_shape
 from .constraints import (
     Integer,
     Integral,
@@ -19,34 +17,9 @@ from .constraints import (
     Number,
     Quantized,
     Value,
-    keyword,
     operand_of,
 )
-
-
-class UnaryOp(QnnOp, ABC):
-    """An op that maps each element; the result may have another quantization."""
-
-    input = operand_of(Quantized())
-    result = result_def(Quantized())
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        contract: str | None = None,
-        properties: Mapping[str, Attribute] | None = None,
-    ):
-        super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={**(properties or {}), "contract": keyword(contract)},
-        )
-
-    def verify_(self) -> None:
-        expected = self.input.type.get_shape()
-        check_shape("result", self.result.type.get_shape(), expected)
+from .elementwise import UnaryOp
 
 
 @irdl_op_definition
@@ -116,10 +89,8 @@ class ClampOp(UnaryOp):
             input,
             result_type,
             contract=contract,
-            properties={
-                "min": FloatAttr(min, f32),
-                "max": FloatAttr(max, f32),
-            },
+            min=FloatAttr(min, f32),
+            max=FloatAttr(max, f32),
         )
 
     @property
@@ -212,12 +183,7 @@ class LeakyReluOp(UnaryOp):
         contract: str | None = None,
     ):
         super().__init__(
-            input,
-            result_type,
-            contract=contract,
-            properties={
-                "alpha": FloatAttr(alpha, f32),
-            },
+            input, result_type, contract=contract, alpha=FloatAttr(alpha, f32)
         )
 
     @property
@@ -264,10 +230,7 @@ class FunctionOp(UnaryOp):
         contract: str | None = None,
     ):
         super().__init__(
-            input,
-            result_type,
-            contract=contract,
-            properties={"function": StringAttr(function)},
+            input, result_type, contract=contract, function=StringAttr(function)
         )
 
     @property
@@ -300,16 +263,11 @@ class LutOp(MovingOp):
         *,
         contract: str | None = None,
     ):
-        super().__init__(
-            operands=[input, table],
-            result_types=[result_type],
-            properties={"contract": keyword(contract)},
-        )
+        super().__init__(input, table, result=result_type, contract=contract)
 
     def verify_(self) -> None:
         check_shape("table", self.table.type.get_shape(), (256,))
-        expected = self.input.type.get_shape()
-        check_shape("result", self.result.type.get_shape(), expected)
+        check_same_shape(self.input.type, self.result.type)
 
 
 @irdl_op_definition
@@ -345,10 +303,8 @@ class SoftmaxOp(UnaryOp):
             input,
             result_type,
             contract=contract,
-            properties={
-                "axis": IntegerAttr(axis, i64),
-                "beta": FloatAttr(beta, f32),
-            },
+            axis=IntegerAttr(axis, i64),
+            beta=FloatAttr(beta, f32),
         )
 
     @property

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
+    ShapedType,
     StringAttr,
     TensorType,
     f32,
@@ -34,10 +35,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from .constraints import (
-    Keyword,
-    integers,
-)
+from .constraints import Keyword, Value, integers, keyword
 
 
 class QnnOp(IRDLOperation, ABC):
@@ -58,6 +56,21 @@ class QnnOp(IRDLOperation, ABC):
     )
 
     traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        *operands: Value | Sequence[Value] | None,
+        result: Attribute | Sequence[Attribute],
+        contract: str | None,
+        **properties: Attribute | None,
+    ) -> None:
+        """`result` is the result's type, or those of several; a property that is None
+        is left out."""
+        super().__init__(
+            operands=operands,
+            result_types=[result],
+            properties={**properties, "contract": keyword(contract)},
+        )
 
     @property
     def contract(self) -> str | None:
@@ -189,6 +202,11 @@ def check_shape(name: str, actual: Sequence[int], expected: Sequence[int]) -> No
             f"shape {list(actual)} of {name} does not match the expected "
             f"{list(expected)}"
         )
+
+
+def check_same_shape(input: ShapedType, result: ShapedType) -> None:
+    """Refuses a result of another shape than the input has."""
+    check_shape("result", result.get_shape(), input.get_shape())
 
 
 def check_same_quantization(

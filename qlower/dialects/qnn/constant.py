@@ -45,7 +45,7 @@ class ConstantOp(MovingOp):
     traits = traits_def(ConstantLike())
 
     def __init__(self, value: DenseIntOrFPElementsAttr, result_type: Attribute):
-        super().__init__(result_types=[result_type], properties={"value": value})
+        super().__init__(result=result_type, contract=None, value=value)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -111,17 +111,17 @@ class Conv2DOp(ConvolutionOp):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[input, weight, bias],
-            result_types=[result_type],
-            properties={
-                "stride": integers(stride),
-                "pad": integers(pad),
-                "dilation": integers(dilation),
-                "groups": IntegerAttr(groups, i64),
-                "transposed": BoolAttr.from_bool(transposed),
-                "activation": keyword(activation),
-                "contract": keyword(contract),
-            },
+            input,
+            weight,
+            bias,
+            result=result_type,
+            contract=contract,
+            stride=integers(stride),
+            pad=integers(pad),
+            dilation=integers(dilation),
+            groups=IntegerAttr(groups, i64),
+            transposed=BoolAttr.from_bool(transposed),
+            activation=keyword(activation),
         )
 
     @property
@@ -193,15 +193,15 @@ class DepthwiseConv2DOp(ConvolutionOp):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[input, weight, bias],
-            result_types=[result_type],
-            properties={
-                "stride": integers(stride),
-                "pad": integers(pad),
-                "dilation": integers(dilation),
-                "activation": keyword(activation),
-                "contract": keyword(contract),
-            },
+            input,
+            weight,
+            bias,
+            result=result_type,
+            contract=contract,
+            stride=integers(stride),
+            pad=integers(pad),
+            dilation=integers(dilation),
+            activation=keyword(activation),
         )
 
     @property
@@ -259,12 +259,12 @@ class LinearOp(ActivatedOp):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[input, weight, bias],
-            result_types=[result_type],
-            properties={
-                "activation": keyword(activation),
-                "contract": keyword(contract),
-            },
+            input,
+            weight,
+            bias,
+            result=result_type,
+            contract=contract,
+            activation=keyword(activation),
         )
 
     def verify_(self) -> None:
@@ -311,12 +311,11 @@ class MatMulOp(ActivatedOp):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[lhs, rhs],
-            result_types=[result_type],
-            properties={
-                "activation": keyword(activation),
-                "contract": keyword(contract),
-            },
+            lhs,
+            rhs,
+            result=result_type,
+            contract=contract,
+            activation=keyword(activation),
         )
 
     def verify_(self) -> None:

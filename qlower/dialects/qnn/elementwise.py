@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from .base import ActivatedOp, QnnOp, check_shape
+from .base import ActivatedOp, QnnOp, check_same_shape, check_shape
 from .constraints import (
     Integral,
     Keyword,
@@ -21,6 +21,26 @@ from .constraints import (
     keyword,
     operand_of,
 )
+
+
+class UnaryOp(QnnOp, ABC):
+    """An op that maps each element; the result may have another quantization."""
+
+    input = operand_of(Quantized())
+    result = result_def(Quantized())
+
+    def __init__(
+        self,
+        input: Value,
+        result_type: Attribute,
+        *,
+        contract: str | None = None,
+        **properties: Attribute,
+    ):
+        super().__init__(input, result=result_type, contract=contract, **properties)
+
+    def verify_(self) -> None:
+        check_same_shape(self.input.type, self.result.type)
 
 
 class BinaryOp(ActivatedOp, ABC):
@@ -40,12 +60,11 @@ class BinaryOp(ActivatedOp, ABC):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[lhs, rhs],
-            result_types=[result_type],
-            properties={
-                "activation": keyword(activation),
-                "contract": keyword(contract),
-            },
+            lhs,
+            rhs,
+            result=result_type,
+            contract=contract,
+            activation=keyword(activation),
         )
 
     def verify_(self) -> None:
@@ -183,12 +202,11 @@ class CompareOp(QnnOp):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[lhs, rhs],
-            result_types=[result_type],
-            properties={
-                "predicate": StringAttr(predicate),
-                "contract": keyword(contract),
-            },
+            lhs,
+            rhs,
+            result=result_type,
+            contract=contract,
+            predicate=StringAttr(predicate),
         )
 
     @property
@@ -200,7 +218,7 @@ class CompareOp(QnnOp):
 
 
 @irdl_op_definition
-class RequantizeOp(QnnOp):
+class RequantizeOp(UnaryOp):
     """
     The same real values in another quantization:
     `input scale / result scale * (input - input zero point) + result zero point`,
@@ -212,22 +230,6 @@ class RequantizeOp(QnnOp):
     """
 
     name = "qnn.requantize"
-
-    input = operand_of(Quantized())
-    result = result_def(Quantized())
-
-    def __init__(
-        self, input: Value, result_type: Attribute, *, contract: str | None = None
-    ):
-        super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={"contract": keyword(contract)},
-        )
-
-    def verify_(self) -> None:
-        expected = self.input.type.get_shape()
-        check_shape("result", self.result.type.get_shape(), expected)
 
 
 @irdl_op_definition
@@ -249,15 +251,10 @@ class QuantizeOp(QnnOp):
     def __init__(
         self, input: Value, result_type: Attribute, *, contract: str | None = None
     ):
-        super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={"contract": keyword(contract)},
-        )
+        super().__init__(input, result=result_type, contract=contract)
 
     def verify_(self) -> None:
-        expected = self.input.type.get_shape()
-        check_shape("result", self.result.type.get_shape(), expected)
+        check_same_shape(self.input.type, self.result.type)
 
 
 @irdl_op_definition
@@ -279,12 +276,7 @@ class DequantizeOp(QnnOp):
     def __init__(
         self, input: Value, result_type: Attribute, *, contract: str | None = None
     ):
-        super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={"contract": keyword(contract)},
-        )
+        super().__init__(input, result=result_type, contract=contract)
 
     def verify_(self) -> None:
-        expected = self.input.type.get_shape()
-        check_shape("result", self.result.type.get_shape(), expected)
+        check_same_shape(self.input.type, self.result.type)

@@ -27,7 +27,6 @@ from .constraints import (
     QuantizedOrPlain,
     Value,
     integers,
-    keyword,
     operand_of,
     operands_of,
 )
@@ -67,12 +66,7 @@ class ConcatOp(QnnOp):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[inputs],
-            result_types=[result_type],
-            properties={
-                "axis": IntegerAttr(axis, i64),
-                "contract": keyword(contract),
-            },
+            inputs, result=result_type, contract=contract, axis=IntegerAttr(axis, i64)
         )
 
     @property
@@ -135,14 +129,12 @@ class PadOp(MovingOp):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={
-                "low": integers(low),
-                "high": integers(high),
-                "value": None if value is None else IntegerAttr(value, i64),
-                "contract": keyword(contract),
-            },
+            input,
+            result=result_type,
+            contract=contract,
+            low=integers(low),
+            high=integers(high),
+            value=None if value is None else IntegerAttr(value, i64),
         )
 
     @property
@@ -217,14 +209,12 @@ class SliceOp(MovingOp):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={
-                "offsets": integers(offsets),
-                "sizes": integers(sizes),
-                "strides": integers(strides),
-                "contract": keyword(contract),
-            },
+            input,
+            result=result_type,
+            contract=contract,
+            offsets=integers(offsets),
+            sizes=integers(sizes),
+            strides=integers(strides),
         )
 
     @property
@@ -292,12 +282,7 @@ class SplitOp(MovingOp):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[input],
-            result_types=[result_types],
-            properties={
-                "axis": IntegerAttr(axis, i64),
-                "contract": keyword(contract),
-            },
+            input, result=result_types, contract=contract, axis=IntegerAttr(axis, i64)
         )
 
     @property

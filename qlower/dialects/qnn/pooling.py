@@ -89,16 +89,14 @@ class AvgPool2DOp(PoolOp):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={
-                "kernel": integers(kernel),
-                "stride": integers(stride),
-                "pad": integers(pad),
-                "count_include_pad": BoolAttr.from_bool(count_include_pad),
-                "activation": keyword(activation),
-                "contract": keyword(contract),
-            },
+            input,
+            result=result_type,
+            contract=contract,
+            kernel=integers(kernel),
+            stride=integers(stride),
+            pad=integers(pad),
+            count_include_pad=BoolAttr.from_bool(count_include_pad),
+            activation=keyword(activation),
         )
 
     @property
@@ -127,11 +125,7 @@ class AdaptiveAvgPool2DOp(QnnOp):
     def __init__(
         self, input: Value, result_type: Attribute, *, contract: str | None = None
     ):
-        super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={"contract": keyword(contract)},
-        )
+        super().__init__(input, result=result_type, contract=contract)
 
     @property
     def windows(self) -> tuple[list[range], list[range]]:
@@ -181,15 +175,13 @@ class MaxPool2DOp(PoolOp):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={
-                "kernel": integers(kernel),
-                "stride": integers(stride),
-                "pad": integers(pad),
-                "activation": keyword(activation),
-                "contract": keyword(contract),
-            },
+            input,
+            result=result_type,
+            contract=contract,
+            kernel=integers(kernel),
+            stride=integers(stride),
+            pad=integers(pad),
+            activation=keyword(activation),
         )
 
     def verify_(self) -> None:
@@ -218,13 +210,11 @@ class ReductionOp(QnnOp, ABC):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={
-                "axes": integers(axes),
-                "keep_dims": BoolAttr.from_bool(keep_dims),
-                "contract": keyword(contract),
-            },
+            input,
+            result=result_type,
+            contract=contract,
+            axes=integers(axes),
+            keep_dims=BoolAttr.from_bool(keep_dims),
         )
 
     @property
@@ -296,11 +286,7 @@ class L2NormalizeOp(QnnOp):
     def __init__(
         self, input: Value, result_type: Attribute, *, contract: str | None = None
     ):
-        super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={"contract": keyword(contract)},
-        )
+        super().__init__(input, result=result_type, contract=contract)
 
     def verify_(self) -> None:
         shape = self.input.type.get_shape()

@@ -24,7 +24,6 @@ from .constraints import (
     Keyword,
     Quantized,
     Value,
-    keyword,
     operand_of,
 )
 
@@ -75,14 +74,12 @@ class ResizeOp(QnnOp):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={
-                "mode": StringAttr(mode),
-                "align_corners": BoolAttr.from_bool(align_corners),
-                "half_pixel_centers": BoolAttr.from_bool(half_pixel_centers),
-                "contract": keyword(contract),
-            },
+            input,
+            result=result_type,
+            contract=contract,
+            mode=StringAttr(mode),
+            align_corners=BoolAttr.from_bool(align_corners),
+            half_pixel_centers=BoolAttr.from_bool(half_pixel_centers),
         )
 
     @property
@@ -135,12 +132,7 @@ class ArgMaxOp(MovingOp):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={
-                "axis": IntegerAttr(axis, i64),
-                "contract": keyword(contract),
-            },
+            input, result=result_type, contract=contract, axis=IntegerAttr(axis, i64)
         )
 
     @property

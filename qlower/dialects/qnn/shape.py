@@ -19,7 +19,6 @@ from .constraints import (
     QuantizedOrPlain,
     Value,
     integers,
-    keyword,
     operand_of,
 )
 
@@ -42,11 +41,7 @@ class ReshapeOp(MovingOp):
     def __init__(
         self, input: Value, result_type: Attribute, *, contract: str | None = None
     ):
-        super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={"contract": keyword(contract)},
-        )
+        super().__init__(input, result=result_type, contract=contract)
 
     def verify_(self) -> None:
         check_same_quantization("result", self.result.type, self.input.type)
@@ -84,9 +79,7 @@ class TransposeOp(MovingOp):
         contract: str | None = None,
     ):
         super().__init__(
-            operands=[input],
-            result_types=[result_type],
-            properties={"perm": integers(perm), "contract": keyword(contract)},
+            input, result=result_type, contract=contract, perm=integers(perm)
         )
 
     @property

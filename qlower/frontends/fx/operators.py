@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import f32
 
 from qlower.dialects import qnn
-from qlower.dialects.qnn.activation import UnaryOp
+from qlower.dialects.qnn.elementwise import UnaryOp
 
 from ..onnx.context import NodeContext
 from ..onnx.entry import Entry
