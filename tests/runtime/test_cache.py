@@ -37,6 +37,9 @@ from qlower.runtime.cache import (
     keep_entry,
 )
 from qlower.text.parsing import parse_module
+from qlower.transforms import prove_epilogues
+from qlower.transforms.prove_epilogues.proved_before import Found
+from qlower.transforms.prove_epilogues.staircase import Staircase
 
 HELPER = """module attributes {{contract.base = "{base}"}} {{
   func.func private @offset_and_clamp(
@@ -241,16 +244,26 @@ def test_warnings_are_repeated(caplog: pytest.LogCaptureFixture):
 def test_damaged_entries_are_misses(folder: Path, kind: str):
     expected = run()
     model = only_model(folder)
-    path = model if kind == "model" else parts(folder)[0]
-    good = path.read_bytes()
-    flipped = bytearray(good)
-    flipped[len(good) // 2] ^= 4
-    for bad in (b"", good[:10], good[:-1], bytes(flipped), b"x" + good):
-        path.write_bytes(bad)
-        if kind == "parts":
-            model.unlink()
+    good = {path: path.read_bytes() for path in [model, *parts(folder)]}
+    damaged = [model] if kind == "model" else parts(folder)
+
+    def flipped(data: bytes) -> bytes:
+        middle = len(data) // 2
+        return data[:middle] + bytes([data[middle] ^ 4]) + data[middle + 1 :]
+
+    ways: list[Callable[[bytes], bytes]] = [
+        lambda data: b"",
+        lambda data: data[:10],
+        lambda data: data[:-1],
+        lambda data: b"x" + data,
+        flipped,
+    ]
+    for damage in ways:
+        model.unlink()
+        for path in damaged:
+            path.write_bytes(damage(good[path]))
         np.testing.assert_array_equal(run(), expected)
-        assert path.read_bytes() == good
+        assert {path: path.read_bytes() for path in good} == good
 
 
 def test_an_entry_under_the_name_of_another_is_a_miss(folder: Path):
@@ -275,21 +288,26 @@ def test_parts_under_the_names_of_others_are_misses(folder: Path):
 def test_another_layer_is_compiled_alone(folder: Path, monkeypatch: pytest.MonkeyPatch):
     """Of two layers the one that is edited; the code that calls both stays, too."""
     made: list[str] = []
+    searches: list[Staircase] = []
 
     def machine_code(text: str, target: Target) -> bytes:
         made.append(text)
-        return original(text, target)
+        return original_code(text, target)
 
-    original = module.machine_code
+    def search(staircase: Staircase, fused: bool, mended: bool) -> Found:
+        searches.append(staircase)
+        return original_search(staircase, fused, mended)
+
+    original_code = module.machine_code
+    original_search = prove_epilogues.cheapest_lines
     monkeypatch.setattr(module, "machine_code", machine_code)
+    monkeypatch.setattr(prove_epilogues, "cheapest_lines", search)
     run()
-    assert len(made) == len(set(made)) > 2
-    before = set(made)
-    made.clear()
+    assert (len(made), len(searches)) == (3, 2)
     Path("model.mlir").write_text(NAMES["plain"].replace("[1, 2, 3]>", "[99, 2, 3]>"))
     after = run()
-    (anew,) = made
-    assert anew not in before
+    assert (len(made), len(searches)) == (4, 3)
+    assert made[3] not in made[:3]
     np.testing.assert_array_equal(after, compiled_anew())
     for path in folder.iterdir():
         path.unlink()

@@ -41,6 +41,7 @@ from qlower.transforms.prove_epilogues.costs import EXCEPTION, cost
 from qlower.transforms.prove_epilogues.exceptions import Exceptions, find_exceptions
 from qlower.transforms.prove_epilogues.lines import Form, Lines, fit_lines
 from qlower.transforms.prove_epilogues.positions import fold_positions
+from qlower.transforms.prove_epilogues.proved_before import prove_once
 from qlower.transforms.prove_epilogues.rewrite import (
     replace_by_line,
     replace_by_substitutes,
@@ -170,7 +171,7 @@ def prove_epilogue(nest: NestOp, machine: Machine, rewrites: Rewrites) -> list[P
         staircase = find_staircase(nest)
         if staircase is None:
             return []
-        found = _cheapest_lines(staircase, machine.fused, machine.mended)
+        found = prove_once(cheapest_lines, staircase, machine.fused, machine.mended)
     except InterpretationError:
         return []  # some accumulator has no result: its error stays as it is
     channels = len(staircase.low)
@@ -181,7 +182,7 @@ def prove_epilogue(nest: NestOp, machine: Machine, rewrites: Rewrites) -> list[P
     return [Proof(layer_name(nest), channels, str(lines.form), len(exceptions))]
 
 
-def _cheapest_lines(
+def cheapest_lines(
     staircase: Staircase, fused: bool, mended: bool
 ) -> tuple[Lines, Exceptions] | None:
     """Lines that are proved, cheaper than the epilogue as it is."""
