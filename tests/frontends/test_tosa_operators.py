@@ -43,11 +43,13 @@ def draw(
     name: str, shape: tuple[int, ...], dtype: str, choice: np.random.Generator
 ) -> Array:
     """Elements of any size, but for those for which TOSA has no result: what is called
-    `divisor`, `places` or `rows` is used as such."""
+    `divisor`, `places`, `rows` or `order` is used as such."""
     if dtype == "bool":
         return choice.integers(0, 2, shape).astype(np.bool_)
     if name in ("places", "rows"):
         return choice.integers(0, 32 if name == "places" else 5, shape).astype(np.int32)
+    if name == "order":
+        return choice.permuted(np.arange(5, dtype=np.int32))[: shape[-1]].reshape(shape)
     # Sums of three have to fit.
     size = choice.integers(1, np.iinfo(dtype).bits - 2)
     drawn = choice.integers(-(1 << size), 1 << size, shape).astype(dtype)

@@ -391,3 +391,30 @@ func.func @f(%x: tensor<2x3xi8>, %z: tensor<3x3xi8>) -> tensor<2x6xi8> {
   %y = tosa.concat %x, %z {axis = 1 : i32} : (tensor<2x3xi8>, tensor<3x3xi8>) -> tensor<2x6xi8>
   return %y : tensor<2x6xi8>
 }
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<8x2x1x4xi8>, %b: tensor<8xi32>) -> tensor<1x2x4x8xi32> {
+  %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  // CHECK: error: tosa.transpose_conv2d: out_pad -2 is less than -1
+  %y = tosa.transpose_conv2d %x, %w, %b, %z, %z {acc_type = i32, out_pad = array<i64: -2, 0, 0, 0>, stride = array<i64: 1, 1>} : (tensor<1x4x4x4xi8>, tensor<8x2x1x4xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x2x4x8xi32>
+  return %y : tensor<1x2x4x8xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x2x4x4x4xi8>, %w: tensor<8x2x1x4xi8>, %b: tensor<8xi32>) -> tensor<1x1x4x4x8xi32> {
+  %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  // CHECK: error: tosa.conv3d: weight has rank 4, expected 5
+  %y = tosa.conv3d %x, %w, %b, %z, %z {acc_type = i32, pad = array<i64: 0, 0, 0, 0, 0, 0>, stride = array<i64: 1, 1, 1>, dilation = array<i64: 1, 1, 1>} : (tensor<1x2x4x4x4xi8>, tensor<8x2x1x4xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x1x4x4x8xi32>
+  return %y : tensor<1x1x4x4x8xi32>
+}
+
+// -----
+
+func.func @f(%v: tensor<1x4x2xi8>, %x: tensor<1x2x2xi8>) -> tensor<1x4x2xi8> {
+  %n = "tosa.const"() <{values = dense<[[3, 3]]> : tensor<1x2xi32>}> : () -> tensor<1x2xi32>
+  // CHECK: error: tosa.scatter: a place is named twice, which TOSA calls unpredictable
+  %y = tosa.scatter %v, %n, %x : (tensor<1x4x2xi8>, tensor<1x2xi32>, tensor<1x2x2xi8>) -> tensor<1x4x2xi8>
+  return %y : tensor<1x4x2xi8>
+}

@@ -2,7 +2,7 @@
 // RUN: %generic_roundtrip
 
 // CHECK-LABEL: func.func @convolutions
-func.func @convolutions(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x4xi8>, %d: tensor<3x3x4x2xi8>, %b: tensor<8xi32>, %a: tensor<1x4x8xi8>, %c: tensor<1x8x3xi8>) -> tensor<1x4x4x8xi32> {
+func.func @convolutions(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x4xi8>, %d: tensor<3x3x4x2xi8>, %b: tensor<8xi32>, %a: tensor<1x4x8xi8>, %c: tensor<1x8x3xi8>, %v: tensor<1x2x4x4x4xi8>, %k: tensor<8x2x1x1x4xi8>) -> tensor<1x4x4x8xi32> {
   // CHECK-NEXT: %z = "tosa.const"() <{values = dense<-3> : tensor<1xi8>}> : () -> tensor<1xi8>
   %z = "tosa.const"() <{values = dense<-3> : tensor<1xi8>}> : () -> tensor<1xi8>
   // CHECK-NEXT: tosa.conv2d %x, %w, %b, %z, %z {acc_type = i32, dilation = array<i64: 1, 1>, local_bound = false, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>} : (tensor<1x4x4x4xi8>, tensor<8x1x1x4xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x4x8xi32>
@@ -12,6 +12,10 @@ func.func @convolutions(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x4xi8>, %d: tens
   %1 = tosa.conv2d %x, %w, %b, %z, %z pad = [1, 1, 0, 1], stride = [1, 2], dilation = [1, 1], acc_type = i32 : (tensor<1x4x4x4xi8>, tensor<8x1x1x4xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x6x?x8xi32>
   // CHECK-NEXT: tosa.depthwise_conv2d %x, %d, %b, %z, %z {acc_type = i32, dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>} :
   %2 = tosa.depthwise_conv2d %x, %d, %b, %z, %z {acc_type = i32, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xi8>, tensor<3x3x4x2xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x2x2x8xi32>
+  // CHECK-NEXT: tosa.conv3d %v, %k, %b, %z, %z {acc_type = i32, dilation = array<i64: 1, 1, 1>, pad = array<i64: 0, 0, 0, 0, 0, 0>, stride = array<i64: 1, 1, 1>} :
+  %4 = tosa.conv3d %v, %k, %b, %z, %z {acc_type = i32, pad = array<i64: 0, 0, 0, 0, 0, 0>, stride = array<i64: 1, 1, 1>, dilation = array<i64: 1, 1, 1>} : (tensor<1x2x4x4x4xi8>, tensor<8x2x1x1x4xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x1x4x4x8xi32>
+  // CHECK-NEXT: tosa.transpose_conv2d %x, %w, %b, %z, %z {acc_type = i32, out_pad = array<i64: 0, 1, 0, 0>, stride = array<i64: 2, 1>} :
+  %5 = tosa.transpose_conv2d %x, %w, %b, %z, %z {acc_type = i32, out_pad = array<i64: 0, 1, 0, 0>, stride = array<i64: 2, 1>} : (tensor<1x4x4x4xi8>, tensor<8x1x1x4xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x8x4x8xi32>
   // CHECK-NEXT: tosa.matmul %a, %c, %z, %z : (tensor<1x4x8xi8>, tensor<1x8x3xi8>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x3xi32>
   %3 = tosa.matmul %a, %c, %z, %z : (tensor<1x4x8xi8>, tensor<1x8x3xi8>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x3xi32>
   return %0 : tensor<1x4x4x8xi32>
@@ -143,6 +147,8 @@ func.func @moves(%x: tensor<2x3xi8>, %i: tensor<1x4x4x2xi8>, %v: tensor<1x4x2xi8
   %7 = tosa.reverse %x {axis = 1 : i32} : (tensor<2x3xi8>) -> tensor<2x3xi8>
   // CHECK-NEXT: tosa.gather %v, %n :
   %8 = tosa.gather %v, %n : (tensor<1x4x2xi8>, tensor<1x3xi32>) -> tensor<1x3x2xi8>
+  // CHECK-NEXT: tosa.scatter %v, %n, %{{.*}} : (tensor<1x4x2xi8>, tensor<1x3xi32>, tensor<1x3x2xi8>) -> tensor<1x4x2xi8>
+  %10 = tosa.scatter %v, %n, %8 : (tensor<1x4x2xi8>, tensor<1x3xi32>, tensor<1x3x2xi8>) -> tensor<1x4x2xi8>
   // CHECK-NEXT: tosa.resize %i, %k, %m, %b {mode = NEAREST_NEIGHBOR} :
   %9 = tosa.resize %i, %k, %m, %b {mode = NEAREST_NEIGHBOR} : (tensor<1x4x4x2xi8>, !tosa.shape<4>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<1x8x8x2xi8>
   return %0 : tensor<6xi8>

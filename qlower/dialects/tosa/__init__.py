@@ -12,8 +12,15 @@ from xdsl.ir import Dialect
 from .base import ShapeType
 from .base import TosaOp as TosaOp
 from .constants import ConstOp, ConstShapeOp, IdentityOp
-from .contraction import Conv2DOp, DepthwiseConv2DOp, MatMulOp
+from .contraction import (
+    Conv2DOp,
+    Conv3DOp,
+    DepthwiseConv2DOp,
+    MatMulOp,
+    TransposeConv2DOp,
+)
 from .contraction import ConvolutionOp as ConvolutionOp
+from .contraction import PaddedConvolutionOp as PaddedConvolutionOp
 from .elementwise import (
     AbsOp,
     AddOp,
@@ -50,6 +57,7 @@ from .movement import (
     ReshapeOp,
     ResizeOp,
     ReverseOp,
+    ScatterOp,
     SliceOp,
     TileOp,
     TransposeOp,
@@ -88,6 +96,7 @@ TOSA = Dialect(
         ConstOp,
         ConstShapeOp,
         Conv2DOp,
+        Conv3DOp,
         DepthwiseConv2DOp,
         EqualOp,
         GatherOp,
@@ -117,11 +126,13 @@ TOSA = Dialect(
         ReshapeOp,
         ResizeOp,
         ReverseOp,
+        ScatterOp,
         SelectOp,
         SliceOp,
         SubOp,
         TableOp,
         TileOp,
+        TransposeConv2DOp,
         TransposeOp,
     ],
     [NanModeAttr, ResizeModeAttr, RoundingModeAttr, ShapeType],

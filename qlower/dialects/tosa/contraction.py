@@ -30,11 +30,14 @@ CONVOLUTIONS = (
 
 class ConvolutionOp(TosaOp, ABC):
     """
-    Sums of products over a window of an NHWC image, from the bias on:
-    `sum((x - input_zp) * (w - weight_zp))`. What lies around the image is `input_zp`.
+    Sums of products over a window of an image, whose channels come last, from the bias
+    on: `sum((x - input_zp) * (w - weight_zp))`. What lies around the image is
+    `input_zp`.
     """
 
     SIGNATURES: ClassVar = CONVOLUTIONS
+    AXES: ClassVar = 2
+    """Rows and columns, and before them planes where there are any."""
 
     input = operand_def(TensorType)
     weight = operand_def(TensorType)
@@ -43,29 +46,31 @@ class ConvolutionOp(TosaOp, ABC):
     weight_zp = operand_def(TensorType)
 
     acc_type = prop_def(TypeAttribute)
-    pad = prop_def(DenseArrayBase)
     stride = prop_def(DenseArrayBase)
-    dilation = prop_def(DenseArrayBase)
     local_bound = opt_prop_def(BoolAttr)
 
     output = result_def(TensorType)
 
     @property
-    def kernel(self) -> tuple[int, int]:
-        """Rows and columns of the window."""
-        raise NotImplementedError
+    def kernel(self) -> Shape:
+        """The extents of the window along these axes."""
+        return shape_of(self.weight)[1:-1]
 
     def channels(self) -> int:
         """Channels of the result, after a check of the weights' shape."""
+        outputs, *_, depth = shape_of(self.weight)
+        check_depth(depth, shape_of(self.input)[-1])
+        return outputs
+
+    def window(self, image: Shape) -> Shape:
+        """The extents of the result for those of an image."""
         raise NotImplementedError
 
     def result_shape(self) -> Shape:
-        batch, *image, _ = check_rank("input", self.input, 4)
-        check_rank("weight", self.weight, 4)
-        window = window_shape(
-            image, self.kernel, sizes(self.stride), sizes(self.pad), self._dilation()
-        )
-        channels = self.channels()
+        rank = self.AXES + 2
+        batch, *image, _ = check_rank("input", self.input, rank)
+        check_rank("weight", self.weight, rank)
+        window, channels = self.window(tuple(image)), self.channels()
         if shape_of(self.bias) not in ((1,), (channels,)):
             raise VerifyException(
                 f"bias has shape {list(shape_of(self.bias))}, expected [{channels}]"
@@ -81,29 +86,37 @@ class ConvolutionOp(TosaOp, ABC):
         check_zero_point("input_zp", self.input_zp)
         check_zero_point("weight_zp", self.weight_zp)
 
-    def _dilation(self) -> tuple[int, ...]:
-        return sizes(self.dilation)
+
+class PaddedConvolutionOp(ConvolutionOp, ABC):
+    """A convolution of a padded image, whose window has elements `dilation` apart."""
+
+    pad = prop_def(DenseArrayBase)
+    dilation = prop_def(DenseArrayBase)
+
+    def window(self, image: Shape) -> Shape:
+        pad, dilation = sizes(self.pad), sizes(self.dilation)
+        return window_shape(image, self.kernel, sizes(self.stride), pad, dilation)
 
 
 @irdl_op_definition
-class Conv2DOp(ConvolutionOp):
+class Conv2DOp(PaddedConvolutionOp):
     """A convolution; weights are `[outputs, rows, columns, channels]`."""
 
     name = "tosa.conv2d"
 
-    @property
-    def kernel(self) -> tuple[int, int]:
-        _, rows, columns, _ = shape_of(self.weight)
-        return rows, columns
 
-    def channels(self) -> int:
-        outputs, _, _, depth = shape_of(self.weight)
-        check_depth(depth, shape_of(self.input)[3])
-        return outputs
+@irdl_op_definition
+class Conv3DOp(PaddedConvolutionOp):
+    """A convolution of an image of several planes; weights are `[outputs, planes, rows,
+    columns, channels]`."""
+
+    name = "tosa.conv3d"
+
+    AXES: ClassVar = 3
 
 
 @irdl_op_definition
-class DepthwiseConv2DOp(ConvolutionOp):
+class DepthwiseConv2DOp(PaddedConvolutionOp):
     """
     A convolution of each channel alone; weights are `[rows, columns, channels,
     multiplier]`, and result channel `c * multiplier + m` is of channel c.
@@ -112,14 +125,40 @@ class DepthwiseConv2DOp(ConvolutionOp):
     name = "tosa.depthwise_conv2d"
 
     @property
-    def kernel(self) -> tuple[int, int]:
-        rows, columns, _, _ = shape_of(self.weight)
-        return rows, columns
+    def kernel(self) -> Shape:
+        return shape_of(self.weight)[:-2]
 
     def channels(self) -> int:
-        _, _, channels, multiplier = shape_of(self.weight)
-        check_depth(channels, shape_of(self.input)[3])
+        *_, channels, multiplier = shape_of(self.weight)
+        check_depth(channels, shape_of(self.input)[-1])
         return channels * multiplier
+
+
+@irdl_op_definition
+class TransposeConv2DOp(ConvolutionOp):
+    """
+    A transposed convolution: pixel `[y, x]` adds to `[y * stride + out_pad + ky, ...]`,
+    for all `[ky, kx]` of weights `[outputs, rows, columns, channels]`.
+    """
+
+    name = "tosa.transpose_conv2d"
+
+    out_pad = prop_def(DenseArrayBase)
+
+    def window(self, image: Shape) -> Shape:
+        kernel, stride, pad = self.kernel, sizes(self.stride), sizes(self.out_pad)
+        check_count("stride", stride, 2)
+        check_count("out_pad", pad, 4)
+        check_least("kernel", kernel, 1)
+        check_least("stride", stride, 1)
+        result: list[int] = []
+        for axis, extent in enumerate(image):
+            ends = pad[2 * axis : 2 * axis + 2]
+            check_least("out_pad", ends, 1 - kernel[axis])
+            size = (extent - 1) * stride[axis] + sum(ends) + kernel[axis]
+            check_least("size", [size], 1)
+            result.append(size)
+        return tuple(result)
 
 
 @irdl_op_definition
@@ -156,24 +195,21 @@ def check_depth(weight: int, image: int) -> None:
 
 
 def window_shape(
-    image: list[int],
-    kernel: tuple[int, ...],
-    stride: tuple[int, ...],
-    pad: tuple[int, ...],
-    dilation: tuple[int, ...] = (1, 1),
-) -> tuple[int, int]:
-    """Rows and columns of what windows over an image give; strides must come out even,
-    as TOSA wants it."""
-    check_count("kernel", kernel, 2)
-    check_count("stride", stride, 2)
-    check_count("pad", pad, 4)
-    check_count("dilation", dilation, 2)
+    image: Shape, kernel: Shape, stride: Shape, pad: Shape, dilation: Shape
+) -> Shape:
+    """The extents of what windows over an image give; strides must come out even, as
+    TOSA wants it."""
+    axes = len(image)
+    check_count("kernel", kernel, axes)
+    check_count("stride", stride, axes)
+    check_count("pad", pad, 2 * axes)
+    check_count("dilation", dilation, axes)
     check_least("kernel", kernel, 1)
     check_least("stride", stride, 1)
     check_least("pad", pad, 0)
     check_least("dilation", dilation, 1)
     counts: list[int] = []
-    for axis, name in enumerate(("rows", "columns")):
+    for axis, name in enumerate(("planes", "rows", "columns")[-axes:]):
         before, after = pad[2 * axis : 2 * axis + 2]
         span = image[axis] + before + after - (kernel[axis] - 1) * dilation[axis] - 1
         if span < 0 or span % stride[axis]:
@@ -183,4 +219,4 @@ def window_shape(
                 f"dilation {dilation[axis]}"
             )
         counts.append(span // stride[axis] + 1)
-    return counts[0], counts[1]
+    return tuple(counts)

@@ -17,7 +17,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..types import shape_of
-from .base import Shape, ShapeType, TosaOp
+from .base import Shape, ShapeType, TosaOp, constant_integers
 from .checks import (
     check_axis,
     check_count,
@@ -224,6 +224,53 @@ class GatherOp(TosaOp):
         if batch != other:
             raise VerifyException(f"batches {batch} and {other} differ")
         return batch, count, channels
+
+
+@irdl_op_definition
+class ScatterOp(TosaOp):
+    """Rows put in the places that their numbers say, in `[0, rows)`; others, and a
+    place that is named twice, are unpredictable."""
+
+    name = "tosa.scatter"
+
+    SIGNATURES: ClassVar = tuple(f"{type} i32 {type} -> {type}" for type in MOVED[1:])
+
+    values_in = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    input = operand_def(TensorType)
+    values_out = result_def(TensorType)
+
+    def result_shape(self) -> Shape:
+        batch, rows, channels = check_rank("values_in", self.values_in, 3)
+        _, count = check_rank("indices", self.indices, 2)
+        for name, value, expected in (
+            ("indices", self.indices, (batch, count)),
+            ("input", self.input, (batch, count, channels)),
+        ):
+            if shape_of(value) != expected:
+                raise VerifyException(
+                    f"{name} has shape {list(shape_of(value))}, expected "
+                    f"{list(expected)}"
+                )
+        if rows < count:
+            raise VerifyException(f"{count} places among {rows} rows")
+        return batch, rows, channels
+
+    def check(self) -> None:
+        numbers = constant_integers(self.indices)
+        if numbers is None:
+            return
+        _, rows, _ = shape_of(self.values_in)
+        count = shape_of(self.indices)[1]
+        for first in range(0, len(numbers), count):
+            places = numbers[first : first + count]
+            for place in places:
+                if not 0 <= place < rows:
+                    raise VerifyException(f"place {place} is outside [0, {rows})")
+            if len(set(places)) < count:
+                raise VerifyException(
+                    "a place is named twice, which TOSA calls unpredictable"
+                )
 
 
 @irdl_op_definition

@@ -32,7 +32,7 @@ class PoolOp(TosaOp, ABC):
     def result_shape(self) -> Shape:
         batch, *image, channels = check_rank("input", self.operands[0], 4)
         kernel, pad = sizes(self.kernel), sizes(self.pad)
-        window = window_shape(image, kernel, sizes(self.stride), pad)
+        window = window_shape(tuple(image), kernel, sizes(self.stride), pad, (1, 1))
         for around, size in zip(pad, (kernel[0],) * 2 + (kernel[1],) * 2, strict=True):
             if around >= size:
                 raise VerifyException(

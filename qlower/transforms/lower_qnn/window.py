@@ -16,20 +16,21 @@ def window_indices(
 ) -> tuple[AffineExpr, AffineExpr]:
     """Row and column of the padded image that loops y = 1, x = 2 and taps read."""
     dilation = op.dilation if isinstance(op, qnn.ConvolutionOp) else (1, 1)
-    return tap_indices(op.stride, dilation, kh, kw)
+    row, column = tap_indices(op.stride, dilation, kh, kw)
+    return row, column
 
 
 def tap_indices(
-    strides: Sequence[int], dilation: Sequence[int], kh: int, kw: int
-) -> tuple[AffineExpr, AffineExpr]:
-    """The same of windows that move by `strides`, whose taps lie `dilation` apart."""
-    row, column = (
+    strides: Sequence[int], dilation: Sequence[int], *taps: int
+) -> tuple[AffineExpr, ...]:
+    """Where loops 1, 2, ... and `taps` read, of windows that move by `strides` and have
+    elements `dilation` apart."""
+    return tuple(
         AffineDimExpr(loop) * stride + AffineDimExpr(tap) * step
-        for loop, stride, tap, step in zip(
-            (1, 2), strides, (kh, kw), dilation, strict=True
+        for loop, (stride, tap, step) in enumerate(
+            zip(strides, taps, dilation, strict=True), 1
         )
     )
-    return row, column
 
 
 def pad_image(

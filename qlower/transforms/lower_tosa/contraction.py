@@ -3,81 +3,188 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.dialects import tosa
-from qlower.dialects.tosa.checks import sizes
-from qlower.dialects.types import shape_of
+from qlower.dialects.tosa.checks import known_integers, sizes
+from qlower.dialects.types import element_type, shape_of
+from qlower.interp.values import Array
 from qlower.model.nests import Index, Nest, scalar_constant
 from qlower.transforms.lower_qnn.contraction import multiply_accumulate
 from qlower.transforms.lower_qnn.window import tap_indices
 from qlower.transforms.lower_tosa.lowering import Lowering, integer_type, known_number
+from qlower.transforms.lower_tosa.movement import slice_of
 from qlower.transforms.tensors import pad
 
 
-def lower_conv2d(lowering: Lowering, op: tosa.Conv2DOp) -> SSAValue:
-    """Loops (n, y, x, o | kh, kw, c)."""
-    weight = lowering.value(op.weight)
-    nest = Nest(
-        lowering.emit,
-        (*shape_of(op.output), *op.kernel, shape_of(op.weight)[3]),
-        reductions=3,
-    )
-    return _convolve(lowering, op, nest, (4, 5, 6), 6, weight, (3, 4, 5, 6), (3,))
+@dataclass(frozen=True)
+class _Read:
+    """A tensor, and the loops that index it."""
+
+    tensor: SSAValue
+    indices: Sequence[Index]
+
+
+def lower_convolution(
+    lowering: Lowering, op: tosa.Conv2DOp | tosa.Conv3DOp
+) -> SSAValue:
+    """Loops (n, [z], y, x, o | [kz], ky, kx, c)."""
+    shape = (*shape_of(op.output), *op.kernel, shape_of(op.weight)[-1])
+    nest = Nest(lowering.emit, shape, reductions=op.AXES + 1)
+    *taps, channel = range(nest.parallel, len(shape))
+    output = nest.parallel - 1
+    weight = _Read(lowering.value(op.weight), (output, *taps, channel))
+    image = _window(lowering, op, taps, channel)
+    bias = _Read(lowering.value(op.bias), (output,))
+    return _convolve(lowering, op, nest, image, weight, bias)
 
 
 def lower_depthwise_conv2d(lowering: Lowering, op: tosa.DepthwiseConv2DOp) -> SSAValue:
-    """Loops (n, y, x, c, [multiplier] | kh, kw)."""
+    """Loops (n, y, x, c, [multiplier] | ky, kx)."""
     *_, channels, multiplier = shape_of(op.weight)
     outputs = (channels,) if multiplier == 1 else (channels, multiplier)
-    weight = lowering.reshape(lowering.value(op.weight), (*op.kernel, *outputs))
-    nest = Nest(
-        lowering.emit, (*shape_of(op.output)[:3], *outputs, *op.kernel), reductions=2
-    )
-    kh, kw = nest.parallel, nest.parallel + 1
-    o = range(3, nest.parallel)
-    result = _convolve(lowering, op, nest, (kh, kw), 3, weight, (kh, kw, *o), o)
+    shape = (*shape_of(op.output)[:3], *outputs, *op.kernel)
+    nest = Nest(lowering.emit, shape, reductions=2)
+    taps, output = range(nest.parallel, len(shape)), range(3, nest.parallel)
+    by_channel = lowering.reshape(lowering.value(op.weight), (*op.kernel, *outputs))
+    weight = _Read(by_channel, (*taps, *output))
+    bias = lowering.value(op.bias)
+    if shape_of(op.bias) != (1,):
+        bias = lowering.reshape(bias, outputs)
+    image = _window(lowering, op, taps, 3)
+    result = _convolve(lowering, op, nest, image, weight, _Read(bias, output))
     return lowering.reshape(result, shape_of(op.output))
+
+
+def lower_transpose_conv2d(lowering: Lowering, op: tosa.TransposeConv2DOp) -> SSAValue:
+    """Loops (n, q, r, [phases] o | t, u, c) of a convolution that gives a block of the
+    result at each position; then the blocks become an image, which is cut to size."""
+    (batch, *image, depth), (_, *size, outputs) = map(shape_of, (op.input, op.output))
+    axes = [
+        _Phases(*numbers)
+        for numbers in zip(
+            image,
+            op.kernel,
+            sizes(op.stride),
+            sizes(op.out_pad)[::2],
+            size,
+            strict=True,
+        )
+    ]
+    rows, columns = axes
+    zero_point = known_number("input_zp", op.input_zp)
+    padded = pad(
+        lowering.emit,
+        lowering.value(op.input),
+        (0, rows.before, columns.before, 0),
+        (0, rows.after, columns.after, 0),
+        zero_point,
+    )
+    weights = _weights_by_phase(op, axes)
+    channels = rows.stride * columns.stride * outputs
+    positions, taps = [a.positions for a in axes], [a.taps for a in axes]
+    bounds = (batch, *positions, channels, *taps, depth)
+    nest = Nest(lowering.emit, bounds, reductions=3)
+    element = element_type(op.weight.type)
+    weight = _Read(lowering.emit.constant(weights, element), (3, 4, 5, 6))
+    bias = np.resize(known_integers("bias", op.bias), channels)
+    init = lowering.emit.constant(bias, element_type(op.bias.type))
+    window = _Read(padded, (0, *tap_indices((1, 1), (1, 1), 4, 5), 6))
+    blocks = _convolve(lowering, op, nest, window, weight, _Read(init, (3,)))
+    whole = (batch, *(a.positions * a.stride for a in axes), outputs)
+    phases = (rows.stride, columns.stride)
+    apart = lowering.reshape(blocks, (batch, *positions, *phases, outputs))
+    nest = Nest(
+        lowering.emit,
+        (batch, rows.positions, phases[0], columns.positions, phases[1], outputs),
+    )
+    beside = nest.build([nest.input(apart, (0, 1, 3, 2, 4, 5))])[0]
+    joined = lowering.reshape(beside, whole)
+    start = (0, rows.offset, columns.offset, 0)
+    return slice_of(lowering, joined, start, shape_of(op.output))
+
+
+class _Phases:
+    """Rows or columns of a transposed convolution.
+
+    Element Y of the result takes input y times weight k where `Y = stride * y + pad +
+    k`. With `Y - pad = stride * q + phase` these are the weights `phase + stride * t`
+    of the inputs `q - t`: a convolution for each phase, with `taps` of them, from `q` =
+    `first` on. Its first element lies `offset` into the first block.
+    """
+
+    def __init__(self, image: int, kernel: int, stride: int, pad: int, size: int):
+        self.stride = stride
+        self.taps = -(-kernel // stride)
+        first, self.offset = divmod(-pad, stride)
+        self.positions = (size - 1 - pad) // stride - first + 1
+        self.before = self.taps - 1 - first
+        self.after = self.positions + first - image
+
+
+def _weights_by_phase(op: tosa.TransposeConv2DOp, axes: Sequence[_Phases]) -> Array:
+    """Weights [phases and outputs, taps, taps, channels]; what a phase lacks is 0."""
+    outputs, *kernel, depth = shape_of(op.weight)
+    missing = [
+        (0, axis.taps * axis.stride - size)
+        for axis, size in zip(axes, kernel, strict=True)
+    ]
+    given = np.reshape(known_integers("weight", op.weight), shape_of(op.weight))
+    zero_point = known_number("weight_zp", op.weight_zp)
+    whole = np.pad(given, [(0, 0), *missing, (0, 0)], constant_values=zero_point)
+    (rows, columns) = axes
+    apart = whole.reshape(
+        outputs, rows.taps, rows.stride, columns.taps, columns.stride, depth
+    )
+    turned = apart[:, ::-1, :, ::-1].transpose(2, 4, 0, 1, 3, 5)
+    return turned.reshape(-1, rows.taps, columns.taps, depth)
+
+
+def _window(
+    lowering: Lowering, op: tosa.PaddedConvolutionOp, taps: Sequence[int], channel: int
+) -> _Read:
+    """The padded image, where loops 1, 2, ... and `taps` read it."""
+    ends = sizes(op.pad)
+    image = pad(
+        lowering.emit,
+        lowering.value(op.input),
+        (0, *ends[::2], 0),
+        (0, *ends[1::2], 0),
+        known_number("input_zp", op.input_zp),
+    )
+    places = tap_indices(sizes(op.stride), sizes(op.dilation), *taps)
+    return _Read(image, (0, *places, channel))
 
 
 def _convolve(
     lowering: Lowering,
     op: tosa.ConvolutionOp,
     nest: Nest,
-    taps: Sequence[int],
-    channel: int,
-    weight: SSAValue,
-    weight_indices: Sequence[Index],
-    channel_loops: Sequence[int],
+    image: _Read,
+    weight: _Read,
+    bias: _Read,
 ) -> SSAValue:
-    """`bias + sum((x - input_zp) * (w - weight_zp))`; `taps` are the window's loops."""
-    zero_point = known_number("input_zp", op.input_zp)
-    top, bottom, left, right = sizes(op.pad)
-    image = pad(
-        lowering.emit,
-        lowering.value(op.input),
-        (0, top, left, 0),
-        (0, bottom, right, 0),
-        zero_point,
-    )
-    row, column = tap_indices(sizes(op.stride), sizes(op.dilation), taps[0], taps[1])
+    """`bias + sum((x - input_zp) * (w - weight_zp))`."""
     sums = integer_type(op.acc_type)
-    x = _centred(nest, image, (0, row, column, channel), zero_point, sums)
-    weight_zero_point = known_number("weight_zp", op.weight_zp)
-    w = _centred(nest, weight, weight_indices, weight_zero_point, sums)
-    start = Nest(lowering.emit, nest.output_shape)
-    if shape_of(op.bias) == (1,):
-        bias = lowering.read(start, op.bias, [AffineConstantExpr(0)])
-    else:
-        counts = [nest.bounds[loop] for loop in channel_loops]
-        bias = start.input(
-            lowering.reshape(lowering.value(op.bias), counts), channel_loops
+    x, w = (
+        _centred(nest, read.tensor, read.indices, known_number(name, zero_point), sums)
+        for read, name, zero_point in (
+            (image, "input_zp", op.input_zp),
+            (weight, "weight_zp", op.weight_zp),
         )
-    (init,) = start.build([bias])
+    )
+    start = Nest(lowering.emit, nest.output_shape)
+    if shape_of(bias.tensor) == (1,):
+        initial = lowering.read(start, op.bias, [AffineConstantExpr(0)])
+    else:
+        initial = start.input(bias.tensor, bias.indices)
+    (init,) = start.build([initial])
     (result,) = nest.reduce([init], multiply_accumulate(nest, x, w))
     return result
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import IndexType, TensorType, i32
 from xdsl.dialects.linalg.ops import IndexOp
-from xdsl.ir import SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.dialects import tosa
@@ -62,8 +64,13 @@ def lower_pad(lowering: Lowering, op: tosa.PadOp) -> SSAValue:
 
 def lower_slice(lowering: Lowering, op: tosa.SliceOp) -> SSAValue:
     """A box of the input."""
-    start, size = op.box()
-    value = lowering.value(op.input1)
+    return slice_of(lowering, lowering.value(op.input1), *op.box())
+
+
+def slice_of(
+    lowering: Lowering, value: SSAValue, start: Sequence[int], size: Sequence[int]
+) -> SSAValue:
+    """So many elements of a tensor from a place on."""
     type = TensorType(element_type(value.type), size)
     box = tensor.ExtractSliceOp(value, start, size, [1] * len(size), type)
     return lowering.emit.add(box).result
@@ -115,6 +122,21 @@ def lower_gather(lowering: Lowering, op: tosa.GatherOp) -> SSAValue:
     batch, channel = (nest.add(IndexOp(loop)).result for loop in (0, 2))
     indices = [batch, to_index(nest, number), channel]
     return nest.build([extract(nest, lowering.value(op.values), indices)])[0]
+
+
+def lower_scatter(lowering: Lowering, op: tosa.ScatterOp) -> SSAValue:
+    """Loops (n, row, c | w): each place takes the last row that names it."""
+    shape = shape_of(op.values_out)
+    nest = Nest(lowering.emit, (*shape, shape_of(op.indices)[1]), reductions=1)
+    number = to_index(nest, nest.input(lowering.value(op.indices), (0, 3)))
+    row = nest.add(IndexOp(1)).result
+    is_named = nest.add(arith.CmpiOp(number, row, "eq")).result
+    given = nest.input(lowering.value(op.input), (0, 3, 2))
+
+    def replaced(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        return [nest.add(arith.SelectOp(is_named, given, accumulators[0])).result]
+
+    return nest.reduce([lowering.value(op.values_in)], replaced)[0]
 
 
 def lower_resize(lowering: Lowering, op: tosa.ResizeOp) -> SSAValue:
