@@ -33,7 +33,7 @@ def least_seconds(target: Target, emit: Callable[[Function], int], calls: int) -
     arena = emit(f)
     f.finish(constant(I32, 0))
     code = machine_code(str(module), target)
-    run = Executable(CompiledObject(code, Signature((), ()), arena, target))
+    run = Executable(CompiledObject((code,), Signature((), ()), arena, target))
     call = run.bind([], [])
     best = float("inf")
     for _ in range(calls):
