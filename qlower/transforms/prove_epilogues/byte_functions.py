@@ -33,27 +33,38 @@ class ByteFunction:
     sources: tuple[SSAValue, ...]
     ops: Sequence[Operation]
 
+    @property
+    def grid(self) -> tuple[Array, ...]:
+        """The bits of each source in all its cases, with an axis for each source."""
+        count = len(self.sources)
+        return tuple(
+            _EVERY_BYTE.reshape([256 if own == axis else 1 for own in range(count)])
+            for axis in range(count)
+        )
+
     @cached_property
     def lanes(self) -> tuple[Array, ...]:
         """The bits of the sources in all cases, [case] each."""
-        count = len(self.sources)
-        grid = np.meshgrid(*[_EVERY_BYTE] * count, indexing="ij")
-        return tuple(axis.reshape(-1) for axis in grid)
+        return tuple(map(self.flat, self.grid))
 
     @cached_property
     def values(self) -> Values:
-        """All that `ops` compute, in all cases.
+        """All that `ops` compute, in all cases of the sources that it is computed from.
 
         Raises InterpretationError where some case has no result.
         """
-        values: Values = dict(zip(self.sources, self.lanes, strict=True))
+        values: Values = dict(zip(self.sources, self.grid, strict=True))
         run_scalars(self.ops, values)
         return values
 
-    @property
+    def flat(self, values: Array) -> Array:
+        """What some of the sources give, in all cases: [case]."""
+        return np.broadcast_to(values, (256,) * len(self.sources)).reshape(-1)
+
+    @cached_property
     def bits(self) -> Array:
         """The bits of the result, i8[case]."""
-        return np.broadcast_to(self.values[self.value], self.lanes[0].shape)
+        return self.flat(self.values[self.value])
 
     @cached_property
     def numbers(self) -> Integers:
@@ -70,10 +81,10 @@ class ByteFunction:
 
     @cached_property
     def source_numbers(self) -> list[Integers]:
-        """The numbers that the sources stand for in all cases."""
+        """The numbers that the sources stand for, on the grid."""
         return [
             numbers_of(bits, unsigned=self.reads_unsigned(index))
-            for index, bits in enumerate(self.lanes)
+            for index, bits in enumerate(self.grid)
         ]
 
     def reads_unsigned(self, source: int) -> bool:

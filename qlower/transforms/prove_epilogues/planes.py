@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import permutations
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FloatAttr, f32, i32
+from xdsl.dialects.builtin import FloatAttr, f32, i8, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from qlower.dialects.fixed import ConvertOp, RoundingMode, SaturateOp
@@ -36,21 +36,111 @@ _NEAR = 1e-3
 _MOST_NEAR = 1024
 """Such cases that neighbours are chosen by."""
 
-_SPARSE = 251
-"""Every so many cases are looked at first."""
-
 _NEIGHBOURS = np.array([0, 1, -1, 2, -2], np.float32)
 """Changes of each factor and offset that are tried, in units of the last place."""
 
 
 @dataclass(frozen=True)
-class Plane:
-    """The operations of a plane whose numbers come from a function's sources.
+class PlaneForm:
+    """The operations of planes, whatever their numbers are.
 
-    They are multiplied in `order`, the first one last. With `zero_points` the product
-    of both, less these, is the only number; if `odd` the offset's magnitude has its
-    sign, and `shift` is added to what is rounded. Products and sums are rounded once if
-    `fused`. `coefficients` are the numbers' factors and the offset.
+    `unsigned` says which sources' bits, and whether the result's, are those of numbers
+    from 0 to 255. They are multiplied in `order`, the first one last; or there is a
+    product of both, each less a zero point. If `odd` the offset's magnitude has its
+    sign, and if `shifted` something is added to what is rounded. Products and sums are
+    rounded once if `fused`.
+    """
+
+    unsigned: tuple[bool, ...]
+    is_unsigned: bool
+    fused: bool
+    order: tuple[int, ...]
+    is_product: bool
+    odd: bool
+    shifted: bool
+
+    def operations(
+        self,
+        code: Operations,
+        sources: Sequence[SSAValue],
+        coefficients: Sequence[SSAValue],
+        integers: Iterator[SSAValue],
+    ) -> None:
+        """Appends what makes the result's bits of those of the sources.
+
+        `integers`: zero points, what is added, the least and the most result.
+        """
+        add = code.add
+
+        def single(index: int) -> SSAValue:
+            kind = arith.UIToFPOp if self.unsigned[index] else arith.SIToFPOp
+            return add(kind(sources[index], f32))
+
+        def centred(index: int) -> SSAValue:
+            kind = arith.ExtUIOp if self.unsigned[index] else arith.ExtSIOp
+            wide = add(kind(sources[index], i32))
+            return add(arith.SubiOp(wide, next(integers)))
+
+        *factors, real = coefficients
+        if self.is_product:
+            both = add(arith.MuliOp(centred(0), centred(1)))
+            numbers = [add(arith.SIToFPOp(both, f32))]
+            if self.odd:
+                real = add(math.CopySignOp(real, numbers[0]))
+        else:
+            numbers = [single(index) for index in range(len(sources))]
+        for index in reversed(self.order):
+            if self.fused:
+                real = add(math.FmaOp(numbers[index], factors[index], real))
+            else:
+                scaled = add(arith.MulfOp(numbers[index], factors[index]))
+                real = add(arith.AddfOp(scaled, real))
+        result = add(ConvertOp(real, i32, RoundingMode.HALF_EVEN))
+        if self.shifted:
+            result = add(arith.AddiOp(result, next(integers)))
+        result = add(arith.MaxSIOp(result, next(integers)))
+        result = add(arith.MinSIOp(result, next(integers)))
+        add(SaturateOp(result, i8, unsigned=self.is_unsigned))
+
+    @property
+    def cost(self) -> int:
+        return cost(_example(self)[1])
+
+    def bits(
+        self, lanes: Sequence[Array], coefficients: Singles, integers: Sequence[int]
+    ) -> Array:
+        """What the operations give; lanes and coefficients[i] broadcast."""
+        block, ops = _example(self)
+        numbers = np.array(integers, np.int32)
+        values: Values = dict(
+            zip(block.args, [*lanes, *coefficients, *numbers], strict=True)
+        )
+        run_scalars(ops, values)
+        return values[ops[-1].results[0]]
+
+
+@lru_cache(maxsize=64)
+def _example(form: PlaneForm) -> tuple[Block, Sequence[Operation]]:
+    """A form's operations in a block with sources, coefficients and integers."""
+    sources, coefficients = len(form.unsigned), len(form.order) + 1
+    integers = (sources if form.is_product else 0) + form.shifted + 2
+    types = [*[i8] * sources, *[f32] * coefficients, *[i32] * integers]
+    block = Block(arg_types=types)
+    split = sources + coefficients
+    code = Operations()
+    given, numbers = block.args[:split], iter(block.args[split:])
+    form.operations(code, given[:sources], given[sources:], numbers)
+    block.add_ops(code.ops)
+    return block, code.ops
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A plane whose numbers come from a function's sources.
+
+    With `zero_points` the product of both, less these, is the only number; `shift` is
+    added to what is rounded. `coefficients` are the numbers' factors and the offset.
+    The others are as in `PlaneForm`.
     """
 
     function: ByteFunction
@@ -68,87 +158,57 @@ class Plane:
         return f"{len(self.order)} x {name}" if len(self.order) > 1 else name
 
     @cached_property
+    def form(self) -> PlaneForm:
+        function = self.function
+        return PlaneForm(
+            tuple(map(function.reads_unsigned, range(len(function.sources)))),
+            function.is_unsigned,
+            self.fused,
+            self.order,
+            bool(self.zero_points),
+            self.odd,
+            bool(self.shift),
+        )
+
+    @property
+    def _integers(self) -> list[int]:
+        """What the form asks for."""
+        values = self.function.numbers
+        shift = [self.shift] if self.shift else []
+        return [*self.zero_points, *shift, int(values.min()), int(values.max())]
+
+    @cached_property
     def columns(self) -> Doubles:
         """What the coefficients belong to, in all cases: [case, coefficient]."""
         numbers = self.function.source_numbers
         if self.zero_points:
-            centred = zip(numbers, self.zero_points, strict=True)
-            numbers = [np.prod([x - zero for x, zero in centred], axis=0)]
-        last = np.ones_like(numbers[0])
+            x, y = (n - z for n, z in zip(numbers, self.zero_points, strict=True))
+            numbers = [x * y]
+        columns = np.ones((len(self.function.bits), len(numbers) + 1))
+        for index, number in enumerate(numbers):
+            columns[:, index] = self.function.flat(number)
         if self.odd:
-            last = np.where(numbers[0] < 0, -1, 1)
-        return np.stack([*numbers, last], axis=1).astype(float)
-
-    @property
-    def cost(self) -> int:
-        return cost(self._code.ops)
+            columns[columns[:, 0] < 0, 1] = -1
+        return columns
 
     def write(self) -> list[Operation]:
         """The operations that take the place of the function's."""
         constants = [arith.ConstantOp(FloatAttr(c, f32)) for c in self.coefficients]
         values = [constant.result for constant in constants]
-        return [*constants, *self._operations(self.function.sources, values)]
-
-    def _operations(
-        self, sources: Sequence[SSAValue], coefficients: Sequence[SSAValue]
-    ) -> list[Operation]:
-        """The result's bits, from those of the sources."""
         code = Operations()
-        add, number = code.add, code.integer
+        integers = map(code.integer, self._integers)
+        self.form.operations(code, self.function.sources, values, integers)
+        return [*constants, *code.ops]
 
-        def single(index: int) -> SSAValue:
-            unsigned = self.function.reads_unsigned(index)
-            kind = arith.UIToFPOp if unsigned else arith.SIToFPOp
-            return add(kind(sources[index], f32))
-
-        def centred(index: int) -> SSAValue:
-            unsigned = self.function.reads_unsigned(index)
-            kind = arith.ExtUIOp if unsigned else arith.ExtSIOp
-            wide = add(kind(sources[index], i32))
-            return add(arith.SubiOp(wide, number(self.zero_points[index])))
-
-        *factors, real = coefficients
-        if self.zero_points:
-            both = add(arith.MuliOp(centred(0), centred(1)))
-            numbers = [add(arith.SIToFPOp(both, f32))]
-            if self.odd:
-                real = add(math.CopySignOp(real, numbers[0]))
-        else:
-            numbers = [single(index) for index in range(len(sources))]
-        for index in reversed(self.order):
-            if self.fused:
-                real = add(math.FmaOp(numbers[index], factors[index], real))
-            else:
-                scaled = add(arith.MulfOp(numbers[index], factors[index]))
-                real = add(arith.AddfOp(scaled, real))
-        result = add(ConvertOp(real, i32, RoundingMode.HALF_EVEN))
-        if self.shift:
-            result = add(arith.AddiOp(result, number(self.shift)))
-        values = self.function.numbers
-        result = add(arith.MaxSIOp(result, number(int(values.min()))))
-        result = add(arith.MinSIOp(result, number(int(values.max()))))
-        type = self.function.value.type
-        add(SaturateOp(result, type, unsigned=self.function.is_unsigned))
-        return code.ops
-
-    @cached_property
-    def _code(self) -> Block:
-        """The operations with sources and coefficients as arguments."""
-        sources = self.function.sources
-        count = len(self.order) + 1
-        block = Block(arg_types=[*(v.type for v in sources), *[f32] * count])
-        split = len(sources)
-        block.add_ops(self._operations(block.args[:split], block.args[split:]))
-        return block
-
-    def bits(self, cases: Integers, coefficients: Singles) -> Array:
-        """What the operations give in some cases; coefficients[i] broadcasts."""
-        block = self._code
-        lanes = [bits[cases] for bits in self.function.lanes]
-        values: Values = dict(zip(block.args, [*lanes, *coefficients], strict=True))
-        run_scalars(tuple(block.ops), values)
-        assert block.last_op is not None
-        return values[block.last_op.results[0]]
+    def bits(self, coefficients: Singles, cases: Integers | None = None) -> Array:
+        """What the operations give in some cases, or in all; coefficients[i] broadcasts
+        with the cases."""
+        function = self.function
+        if cases is None:
+            bits = self.form.bits(function.grid, coefficients, self._integers)
+            return function.flat(bits)
+        lanes = [bits[cases] for bits in function.lanes]
+        return self.form.bits(lanes, coefficients, self._integers)
 
 
 def prove_plane(function: ByteFunction, *, fused: bool, limit: int) -> Plane | None:
@@ -157,7 +217,7 @@ def prove_plane(function: ByteFunction, *, fused: bool, limit: int) -> Plane | N
     None if none is found.
     """
     for shape in _shapes(function, fused=fused):
-        if shape.cost >= limit:
+        if shape.form.cost >= limit:
             continue
         columns = shape.columns
         best = best_plane(columns, function.numbers - shape.shift, 0.5)
@@ -170,10 +230,9 @@ def prove_plane(function: ByteFunction, *, fused: bool, limit: int) -> Plane | N
         for order in permutations(shape.order):
             plane = shape if order == shape.order else replace(shape, order=order)
             tried = _neighbours(coefficients)
-            wrong = plane.bits(near, tried[..., np.newaxis]) != function.bits[near]
+            wrong = plane.bits(tried[..., np.newaxis], near) != function.bits[near]
             chosen = tried[:, np.count_nonzero(wrong, axis=-1).argmin()]
-            everywhere = plane.bits(np.arange(len(real)), chosen)
-            if np.array_equal(everywhere, function.bits):
+            if np.array_equal(plane.bits(chosen), function.bits):
                 return replace(plane, coefficients=tuple(chosen.tolist()))
     return None
 
@@ -211,8 +270,8 @@ def _zero_points(function: ByteFunction) -> tuple[int, ...]:
         if isinstance(op, arith.SubiOp | arith.AddiOp):
             computed = function.values[op.result]
             for index, number in enumerate(function.source_numbers):
-                first = number[0] - computed[0]
-                few = number[::_SPARSE] - computed[::_SPARSE] == first
-                if np.all(few) and np.all(number - computed == first):
-                    found[index] = int(first)
+                if computed.shape == number.shape:
+                    less = np.unique(number - computed)
+                    if len(less) == 1:
+                        found[index] = int(less[0])
     return tuple(found)

@@ -60,11 +60,16 @@ class SeenSteps(Steps):
     def parts(self, count: int) -> Iterator[SeenSteps]:
         """The steps of so many channels at a time."""
         x, value = self.points
-        columns = self.low, self.high, self.bottom, self.top, self.places
         for first in range(0, len(x), count):
             some = slice(first, first + count)
-            points = x[some], value[some]
-            yield SeenSteps(*(column[some] for column in columns), points)
+            yield SeenSteps(
+                self.low[some],
+                self.high[some],
+                self.bottom[some],
+                self.top[some],
+                self.places[some],
+                (x[some], value[some]),
+            )
 
 
 def find_steps(function: Function, low: Integers, high: Integers) -> SeenSteps | None:
