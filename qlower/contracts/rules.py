@@ -276,6 +276,8 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     ),
 }
 
+_LSTM_CELL = {**_operand("cell"), "cell_clip": f32}
+
 OF_WORDS = "_i16"
 """What the names of rules end in that are for stored integers of 16 bits. Such a rule
 may ask for the same as that for 8 bits; the accumulators of contractions have 64 bits
@@ -294,15 +296,37 @@ def _of_words(signature: RuleSignature) -> RuleSignature:
 
 
 RULES_OF_WORDS: Mapping[str, RuleSignature] = {
-    f"{name}{OF_WORDS}": _of_words(_RULES_OF_BYTES[name])
-    for name in (
-        *("conv2d", "depthwise_conv2d", "linear"),
-        *("add", "sub", "mul", "clamp", "avg_pool2d", "mean"),
-        *("quantize", "dequantize", "requantize", "bound"),
-        *("sigmoid", "tanh", "leaky_relu", "exp"),
-        *("resize_nearest_position", "resize_bilinear_position", "resize_bilinear"),
-        *("softmax_term", "softmax_addend", "softmax_output"),
-    )
+    # Of the sums of what comes in, which have the bias, and of the last state, both
+    # modulo 2^32; gates are integers of the contract's choice.
+    "lstm_gate_i16": _inlined(
+        {"input_sum": i32, "state_sum": i32},
+        {
+            **_INPUT,
+            **_operand("input_weight"),
+            **_operand("state"),
+            **_operand("state_weight"),
+            "is_update": i1,
+        },
+    ),
+    # The new cell; then, from that, the new state.
+    "lstm_cell_i16": _inlined(
+        {"cell": i32, "input_gate": i32, "forget_gate": i32, "update_gate": i32},
+        _LSTM_CELL,
+    ),
+    "lstm_output_i16": _inlined(
+        {"cell": i32, "output_gate": i32}, {**_LSTM_CELL, **_OUTPUT}
+    ),
+    **{
+        f"{name}{OF_WORDS}": _of_words(_RULES_OF_BYTES[name])
+        for name in (
+            *("conv2d", "depthwise_conv2d", "linear"),
+            *("add", "sub", "mul", "clamp", "avg_pool2d", "mean"),
+            *("quantize", "dequantize", "requantize", "bound"),
+            *("sigmoid", "tanh", "leaky_relu", "exp"),
+            *("resize_nearest_position", "resize_bilinear_position"),
+            *("resize_bilinear", "softmax_term", "softmax_addend", "softmax_output"),
+        )
+    },
 }
 RULES: Mapping[str, RuleSignature] = {**_RULES_OF_BYTES, **RULES_OF_WORDS}
 

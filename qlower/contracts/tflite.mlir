@@ -28,6 +28,9 @@
 // - of int16, whose accumulators have 64 bits: conv2d: `y = clamp((acc * m' + 2^(14 - e)) >> (15 -
 //   e))`, one rounding, m' = m rounded to 15 bits; linear as for int8; add, sub with 15 bits for
 //   20; sigmoid, tanh, softmax: tables with straight lines between their entries
+// - lstm: each gate `sat16(D(sum_h, s_h s_w 2^12) + sat16(D(sum_x, s_x s_w 2^12)))` in Q3.12, by
+//   gemmlowp's int16 logistic or tanh to Q0.15; the cell's products half away, its sum saturates;
+//   `y = clamp(D(output * tanh(cell), 2^-30 / s_y) + z)`
 // - resize_bilinear: int8 has weights of 10 + 10 bits, half away; uint8 float32, truncated
 //
 // # Ties
@@ -41,7 +44,7 @@
 // int8 convolutions, matmul and add divide float32 scales in float64: double(s_x) *
 // double(s_w) / double(s_y). uint8 convolutions and mul multiply the first two in float32. The
 // multiplier m is the mantissa of M rounded half away to 31 bits; magnitudes of M below 2^-32
-// become 0. The bias is int32 in steps of s_x s_w; a real one is quantized as the converter
+// become 0. An lstm combines its scales in float32. The bias is int32 in steps of s_x s_w; a real one is quantized as the converter
 // does, with the float32 reciprocal, half away.
 //
 // # Quirks
@@ -1892,6 +1895,227 @@ func.func @resize_bilinear_i16(
   %c20 = arith.constant 20 : i64
   %mean = fixed.shift_right %sum, %c20 {rounding = half_away} : i64
   %result = arith.trunci %mean : i64 to i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- LSTM
+
+// gemmlowp fixedpoint.h, exp_on_negative_values of an int16: from at most 0 with
+// `integer_bits` and a sign to Q0.15. Below -32 that is 0.
+func.func private @exp_on_negative_values_16(%a: i32, %integer_bits: i32) -> i32 {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  %c13 = arith.constant 13 : i32
+  %quarter_place = arith.subi %c13, %integer_bits : i32
+  %quarter = arith.shli %one, %quarter_place : i32
+  %quarter_mask = arith.subi %quarter, %one : i32
+  %low_bits = arith.andi %a, %quarter_mask : i32
+  %fraction = arith.subi %low_bits, %quarter : i32
+  %remainder = arith.subi %fraction, %a : i32
+  // exp on [-1/4, 0) by its Taylor series about -1/8, in Q0.15
+  %q15 = arith.shli %fraction, %integer_bits : i32
+  %eighth = arith.constant 4096 : i32
+  %x = arith.addi %q15, %eighth : i32
+  %x2 = func.call @saturating_rounding_doubling_high_mul_16(%x, %x) : (i32, i32) -> i32
+  %x3 = func.call @saturating_rounding_doubling_high_mul_16(%x2, %x) : (i32, i32) -> i32
+  %x4 = func.call @saturating_rounding_doubling_high_mul_16(%x2, %x2) : (i32, i32) -> i32
+  %x4_over_4 = fixed.shift_right %x4, %two {rounding = half_away} : i32
+  %x4_over_4_plus_x3 = arith.addi %x4_over_4, %x3 : i32
+  %third = arith.constant 10923 : i32
+  %cubic = func.call @saturating_rounding_doubling_high_mul_16(%x4_over_4_plus_x3, %third) : (i32, i32) -> i32
+  %twice_tail = arith.addi %cubic, %x2 : i32
+  %tail = fixed.shift_right %twice_tail, %one {rounding = half_away} : i32
+  %series = arith.addi %x, %tail : i32
+  %exp_minus_eighth = arith.constant 28918 : i32
+  %scaled = func.call @saturating_rounding_doubling_high_mul_16(%exp_minus_eighth, %series) : (i32, i32) -> i32
+  %sum = arith.addi %exp_minus_eighth, %scaled : i32
+  %base = func.call @saturate_16(%sum) : (i32) -> i32
+  // e^-(2^-2), e^-(2^-1) and so on to e^-(2^4), which is 0
+  %factor_0 = arith.constant 25520 : i32
+  %power_0 = func.call @multiply_if_bit_16(%base, %factor_0, %remainder, %quarter, %zero) : (i32, i32, i32, i32, i32) -> i32
+  %factor_1 = arith.constant 19875 : i32
+  %power_1 = func.call @multiply_if_bit_16(%power_0, %factor_1, %remainder, %quarter, %one) : (i32, i32, i32, i32, i32) -> i32
+  %factor_2 = arith.constant 12055 : i32
+  %power_2 = func.call @multiply_if_bit_16(%power_1, %factor_2, %remainder, %quarter, %two) : (i32, i32, i32, i32, i32) -> i32
+  %c3 = arith.constant 3 : i32
+  %factor_3 = arith.constant 4435 : i32
+  %power_3 = func.call @multiply_if_bit_16(%power_2, %factor_3, %remainder, %quarter, %c3) : (i32, i32, i32, i32, i32) -> i32
+  %c4 = arith.constant 4 : i32
+  %factor_4 = arith.constant 600 : i32
+  %power_4 = func.call @multiply_if_bit_16(%power_3, %factor_4, %remainder, %quarter, %c4) : (i32, i32, i32, i32, i32) -> i32
+  %c5 = arith.constant 5 : i32
+  %factor_5 = arith.constant 11 : i32
+  %power_5 = func.call @multiply_if_bit_16(%power_4, %factor_5, %remainder, %quarter, %c5) : (i32, i32, i32, i32, i32) -> i32
+  %c6 = arith.constant 6 : i32
+  %power_6 = func.call @multiply_if_bit_16(%power_5, %zero, %remainder, %quarter, %c6) : (i32, i32, i32, i32, i32) -> i32
+  %c7 = arith.constant 7 : i32
+  %thirty_two = arith.shli %quarter, %c7 : i32
+  %lowest = arith.subi %zero, %thirty_two : i32
+  %below = arith.cmpi slt, %a, %lowest : i32
+  %inside = arith.select %below, %zero, %power_6 : i32
+  %is_zero = arith.cmpi eq, %a, %zero : i32
+  %almost_one = arith.constant 32767 : i32
+  %result = arith.select %is_zero, %almost_one, %inside : i32
+  return %result : i32
+}
+
+func.func private @multiply_if_bit_16(
+    %x: i32, %factor: i32, %bits: i32, %quarter: i32, %place: i32) -> i32 {
+  %zero = arith.constant 0 : i32
+  %bit = arith.shli %quarter, %place : i32
+  %masked = arith.andi %bits, %bit : i32
+  %set = arith.cmpi ne, %masked, %zero : i32
+  %product = func.call @saturating_rounding_doubling_high_mul_16(%x, %factor) : (i32, i32) -> i32
+  %result = arith.select %set, %product, %x : i32
+  return %result : i32
+}
+
+// gemmlowp fixedpoint.h: 2 / (1 + x) from Q0.15 to Q2.13 by three Newton steps.
+func.func private @two_over_one_plus_x_16(%x: i32) -> i32 {
+  %one = arith.constant 32767 : i32
+  %denominator = arith.addi %x, %one : i32
+  %c1 = arith.constant 1 : i32
+  %half = fixed.shift_right %denominator, %c1 {rounding = half_away} : i32
+  %c48_17 = arith.constant 23130 : i32
+  %minus_32_17 = arith.constant -15420 : i32
+  %slope = func.call @saturating_rounding_doubling_high_mul_16(%half, %minus_32_17) : (i32, i32) -> i32
+  %guess = arith.addi %c48_17, %slope : i32
+  %first = func.call @newton_step_16(%guess, %half) : (i32, i32) -> i32
+  %second = func.call @newton_step_16(%first, %half) : (i32, i32) -> i32
+  %third = func.call @newton_step_16(%second, %half) : (i32, i32) -> i32
+  return %third : i32
+}
+
+func.func private @newton_step_16(%guess: i32, %half: i32) -> i32 {
+  %product = func.call @saturating_rounding_doubling_high_mul_16(%half, %guess) : (i32, i32) -> i32
+  %one = arith.constant 8192 : i32
+  %error = arith.subi %one, %product : i32
+  %correction = func.call @saturating_rounding_doubling_high_mul_16(%guess, %error) : (i32, i32) -> i32
+  %two = arith.constant 2 : i32
+  %raised = arith.shli %correction, %two : i32
+  %rescaled = func.call @saturate_16(%raised) : (i32) -> i32
+  %result = arith.addi %guess, %rescaled : i32
+  return %result : i32
+}
+
+// gemmlowp fixedpoint.h, logistic and tanh, which is 2 logistic(2 x) - 1: to Q0.15.
+func.func private @logistic_or_tanh_16(%x: i32, %integer_bits: i32, %is_tanh: i1) -> i32 {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  %magnitude = math.absi %x : i32
+  %negated = arith.subi %zero, %magnitude : i32
+  %bits_of_twice = arith.addi %integer_bits, %one : i32
+  %bits = arith.select %is_tanh, %bits_of_twice, %integer_bits : i32
+  %exponential = func.call @exp_on_negative_values_16(%negated, %bits) : (i32, i32) -> i32
+  %quotient = func.call @two_over_one_plus_x_16(%exponential) : (i32) -> i32
+  %one_of_quotient = arith.constant 8192 : i32
+  %less = arith.select %is_tanh, %one_of_quotient, %zero : i32
+  %rest = arith.subi %quotient, %less : i32
+  %places = arith.select %is_tanh, %two, %one : i32
+  %raised = arith.shli %rest, %places : i32
+  %above = func.call @saturate_16(%raised) : (i32) -> i32
+  %almost_one = arith.constant 32767 : i32
+  %sum_of_mirrored = arith.select %is_tanh, %zero, %almost_one : i32
+  %below = arith.subi %sum_of_mirrored, %above : i32
+  %chosen = func.call @by_sign(%x, %above, %below) : (i32, i32, i32) -> i32
+  %half = arith.constant 16384 : i32
+  %middle = arith.select %is_tanh, %zero, %half : i32
+  %is_zero = arith.cmpi eq, %x, %zero : i32
+  %result = arith.select %is_zero, %middle, %chosen : i32
+  return %result : i32
+}
+
+// lstm_eval.cc, CalculateLstmGateInteger8x8_16: both sums become Q3.12 one after the other, and
+// are added with saturation. unidirectional_sequence_lstm.cc, PopulateQuantizedLstmParams8x8_16
+// combines the scales in float32. Gates are Q0.15.
+func.func @lstm_gate(
+    %input_sum: i32, %state_sum: i32, %input_scale: f32, %input_weight_scale: f32,
+    %state_scale: f32, %state_weight_scale: f32, %is_update: i1) -> i32
+    attributes {contract.rules = ["lstm_gate_i16"]} {
+  %of_input = func.call @lstm_addend(%input_sum, %input_weight_scale, %input_scale) : (i32, f32, f32) -> i32
+  %of_state = func.call @lstm_addend(%state_sum, %state_weight_scale, %state_scale) : (i32, f32, f32) -> i32
+  %first = func.call @saturate_16(%of_input) : (i32) -> i32
+  %sum = arith.addi %of_state, %first : i32
+  %saturated = func.call @saturate_16(%sum) : (i32) -> i32
+  %c3 = arith.constant 3 : i32
+  %result = func.call @logistic_or_tanh_16(%saturated, %c3, %is_update) : (i32, i32, i1) -> i32
+  return %result : i32
+}
+
+func.func private @lstm_addend(%sum: i32, %weight_scale: f32, %scale: f32) -> i32 {
+  %product = arith.mulf %weight_scale, %scale : f32
+  %two_to_12 = arith.constant 4096.0 : f32
+  %steps = arith.mulf %product, %two_to_12 : f32
+  %real = arith.extf %steps : f32 to f64
+  %result = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
+  return %result : i32
+}
+
+// The integer bits of the cell, whose step is a power of two.
+func.func private @lstm_cell_bits(%scale: f32) -> i32 {
+  %bits = arith.bitcast %scale : f32 to i32
+  %c23 = arith.constant 23 : i32
+  %exponent = arith.shrui %bits, %c23 : i32
+  %power = arith.shli %exponent, %c23 : i32
+  %is_power = arith.cmpi eq, %power, %bits : i32
+  cf.assert %is_power, "lstm: the scale of the cell must be a power of two"
+  %least = arith.constant 112 : i32
+  %most = arith.constant 118 : i32
+  %at_least = arith.cmpi sge, %exponent, %least : i32
+  %at_most = arith.cmpi sle, %exponent, %most : i32
+  %legal = arith.andi %at_least, %at_most : i1
+  cf.assert %legal, "lstm: the scale of the cell must be between 2^-15 and 2^-9, for others LiteRT has no tanh"
+  %result = arith.subi %exponent, %least : i32
+  return %result : i32
+}
+
+// lstm_eval.cc, UpdateLstmCellInteger
+func.func @lstm_cell(
+    %cell: i32, %input_gate: i32, %forget_gate: i32, %update_gate: i32, %cell_scale: f32,
+    %cell_clip: f32) -> i32 attributes {contract.rules = ["lstm_cell_i16"]} {
+  %bits = func.call @lstm_cell_bits(%cell_scale) : (f32) -> i32
+  %c15 = arith.constant 15 : i32
+  %kept_product = arith.muli %forget_gate, %cell : i32
+  %kept = fixed.shift_right %kept_product, %c15 {rounding = half_away} : i32
+  %places = arith.addi %bits, %c15 : i32
+  %new_product = arith.muli %input_gate, %update_gate : i32
+  %new = fixed.shift_right %new_product, %places {rounding = half_away} : i32
+  %sum = arith.addi %kept, %new : i32
+  %saturated = func.call @saturate_16(%sum) : (i32) -> i32
+
+  // a clip of 0, also one that is cut off to 0 steps, is none
+  %steps = arith.divf %cell_clip, %cell_scale : f32
+  %most_steps = arith.constant 32767.0 : f32
+  %few = arith.minimumf %steps, %most_steps : f32
+  %clip = fixed.convert %few {rounding = toward_zero} : f32 to i32
+  %zero = arith.constant 0 : i32
+  %clips = arith.cmpi sgt, %clip, %zero : i32
+  %negative_clip = arith.subi %zero, %clip : i32
+  %most = arith.constant 32767 : i32
+  %least = arith.constant -32768 : i32
+  %high = arith.select %clips, %clip, %most : i32
+  %low = arith.select %clips, %negative_clip, %least : i32
+  %result = func.call @clamp_code(%saturated, %low, %high) : (i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// lstm_eval.cc, CalculateLstmOutputInteger8x8_16 without a projection
+func.func @lstm_output(%cell: i32, %output_gate: i32, %cell_scale: f32, %output_scale: f32) -> i32
+    attributes {contract.rules = ["lstm_output_i16"]} {
+  %bits = func.call @lstm_cell_bits(%cell_scale) : (f32) -> i32
+  %is_tanh = arith.constant true
+  %tanh = func.call @logistic_or_tanh_16(%cell, %bits, %is_tanh) : (i32, i32, i1) -> i32
+  %product = arith.muli %output_gate, %tanh : i32
+  %wide = arith.extf %output_scale : f32 to f64
+  %step = arith.constant 3.0517578125E-05 : f64
+  %quotient = arith.divf %step, %wide : f64
+  %ratio = arith.mulf %quotient, %step : f64
+  %narrow = arith.truncf %ratio : f64 to f32
+  %real = arith.extf %narrow : f32 to f64
+  %scaled = func.call @multiply_by_real(%product, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }
 

@@ -252,6 +252,31 @@ def softmax_values(contract: Contract, op: qnn.SoftmaxOp | qnn.LogSoftmaxOp) -> 
     }
 
 
+def lstm_gate_values(op: qnn.LstmOp) -> Values:
+    """All that is constant about the gates of an LSTM, [G, U] where it varies."""
+    values = {
+        **operand_values("input", op.input.type),
+        **operand_values("state", op.state.type),
+        "is_update": np.array([[gate == "update"] for gate in qnn.GATES]),
+    }
+    for name, weight in (
+        ("input_weight", op.input_weight),
+        ("state_weight", op.state_weight),
+    ):
+        for key, value in operand_values(name, weight.type).items():
+            values[key] = value.reshape(len(qnn.GATES), -1) if value.ndim else value
+    return values
+
+
+def lstm_state_values(contract: Contract, op: qnn.LstmOp) -> Values:
+    """All that is constant about the cell and the state of an LSTM."""
+    return {
+        **operand_values("cell", op.cell.type),
+        **output_values(contract, op.last_state.type),
+        "cell_clip": np.array(op.cell_clip, np.float32),
+    }
+
+
 def mean_values(op: qnn.ReductionOp) -> Values:
     """How many values a mean is of, and which of the source's dimensions."""
     type = op.input.type

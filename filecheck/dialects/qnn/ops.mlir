@@ -181,3 +181,10 @@ func.func @words(%x: tensor<5x8x!words>, %w: tensor<2x8x!w>, %b: tensor<2xi64>) 
   %z = qnn.add %y, %y : (tensor<5x2x!words>, tensor<5x2x!words>) -> tensor<5x2x!words>
   return %z : tensor<5x2x!words>
 }
+
+// CHECK-LABEL: func.func @recurrent
+func.func @recurrent(%x: tensor<1x6x8x!a>, %h: tensor<1x1x!a>, %c: tensor<1x1x!words>, %w: tensor<4x8x!a>, %r: tensor<4x1x!a>, %b: tensor<4xi32>) {
+  // CHECK-NEXT: %{{.*}}, %{{.*}}, %{{.*}} = qnn.lstm %x, %h, %c, %w, %r, %b {cell_clip = 1.000000e+01 : f32} :
+  %0:3 = qnn.lstm %x, %h, %c, %w, %r, %b {cell_clip = 10.0} : (tensor<1x6x8x!a>, tensor<1x1x!a>, tensor<1x1x!words>, tensor<4x8x!a>, tensor<4x1x!a>, tensor<4xi32>) -> (tensor<1x6x1x!a>, tensor<1x1x!a>, tensor<1x1x!words>)
+  return
+}

@@ -76,6 +76,7 @@ from .pooling import (
     ReductionOp,
     SumOp,
 )
+from .recurrent import GATES, LstmOp
 from .selection import ArgMaxOp, ResizeOp
 from .shape import ReshapeOp, TransposeOp
 from .window import WindowOp
@@ -124,10 +125,12 @@ QNN = Dialect(
         SplitOp,
         ResizeOp,
         ArgMaxOp,
+        LstmOp,
     ],
 )
 
 __all__ = [
+    "GATES",
     "QNN",
     "ActivatedOp",
     "AdaptiveAvgPool2DOp",
@@ -151,6 +154,7 @@ __all__ = [
     "LeakyReluOp",
     "LinearOp",
     "LogSoftmaxOp",
+    "LstmOp",
     "LutOp",
     "MatMulOp",
     "MaxPool2DOp",

@@ -27,6 +27,7 @@ from .contraction import ContractionFunctions, Sums, sums_of
 from .elementwise import ElementwiseFunctions
 from .movement import MovementFunctions
 from .pooling import PoolingFunctions
+from .recurrent import RecurrentFunctions
 from .rules import stored_dtype
 
 
@@ -50,6 +51,7 @@ def make_qnn_interpreter(
         PoolingFunctions(contract, load),
         ElementwiseFunctions(contract, load),
         MovementFunctions(contract, load),
+        RecurrentFunctions(contract, load),
     ):
         interpreter.register_implementations(functions)
     return interpreter

@@ -33,6 +33,7 @@ from qlower.transforms.lower_qnn import (
     movement,
     plain,
     pooling,
+    recurrent,
     softmax,
     table,
 )
@@ -82,6 +83,7 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     qnn.SplitOp: movement.lower_split,
     qnn.ResizeOp: movement.lower_resize,
     qnn.ArgMaxOp: movement.lower_arg_max,
+    qnn.LstmOp: recurrent.lower_lstm,
     quant.QuantizeCastOp: elementwise.lower_quantize,
     quant.DequantizeCastOp: elementwise.lower_dequantize,
     quant.StorageCastOp: movement.lower_storage_cast,

@@ -1,0 +1,125 @@
+"""Ops that go along a sequence step by step, and carry a state."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import FloatAttr, f32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from ..types import shape_of
+from .base import QnnOp, check_shape
+from .constraints import (
+    Integral,
+    Number,
+    Quantized,
+    Value,
+    Weight,
+    keyword,
+    operand_of,
+)
+
+GATES = ("input", "forget", "update", "output")
+"""The gates of an LSTM, as their weights lie one after the other."""
+
+
+@irdl_op_definition
+class LstmOp(QnnOp):
+    """
+    A long short-term memory over a sequence [B, T, I], with U units. At each step the
+    gates are `a[g*U + u] = bias[g*U + u] + sum(i) of x[t, i] * input_weight[g*U + u, i]
+    + sum(k) of state[k] * state_weight[g*U + u, k]`, g being input, forget, update and
+    output; then
+
+    - `cell = sigmoid(forget) * cell + sigmoid(input) * tanh(update)`, within
+      [-cell_clip, cell_clip] unless cell_clip is 0,
+    - `state = sigmoid(output) * tanh(cell)`, which is also the step's result.
+
+    The bias is in steps of `input scale * input weight scale`. Results are all states
+    [B, T, U], the last state and the last cell.
+
+    ```mlir
+    %y, %h, %c = qnn.lstm %x, %h0, %c0, %wx, %wh, %b {cell_clip = 10.0}
+        : (tensor<1x6x8x!in>, tensor<1x4x!state>, tensor<1x4x!cell>, tensor<16x8x!w>,
+           tensor<16x4x!w>, tensor<16xi32>)
+        -> (tensor<1x6x4x!state>, tensor<1x4x!state>, tensor<1x4x!cell>)
+    ```
+    """
+
+    name = "qnn.lstm"
+
+    input = operand_of(Quantized(rank=3, widths=(8,)))
+    state = operand_of(Quantized(rank=2, widths=(8,)))
+    cell = operand_of(Quantized(rank=2, widths=(16,)))
+    input_weight = operand_of(Weight(rank=2, axis=0))
+    state_weight = operand_of(Weight(rank=2, axis=0))
+    bias = operand_of(Integral((32,), rank=1))
+    result = result_def(Quantized(rank=3, widths=(8,)))
+    last_state = result_def(Quantized(rank=2, widths=(8,)))
+    last_cell = result_def(Quantized(rank=2, widths=(16,)))
+
+    cell_clip_attr = prop_def(
+        Number("cell_clip"), FloatAttr(0.0, f32), prop_name="cell_clip"
+    )
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return ("lstm_output", "lstm_cell", "lstm_gate")
+
+    def __init__(
+        self,
+        input: Value,
+        state: Value,
+        cell: Value,
+        input_weight: Value,
+        state_weight: Value,
+        bias: Value,
+        result_type: Attribute,
+        *,
+        cell_clip: float = 0.0,
+        contract: str | None = None,
+    ):
+        super().__init__(
+            operands=[input, state, cell, input_weight, state_weight, bias],
+            result_types=[
+                result_type,
+                SSAValue.get(state).type,
+                SSAValue.get(cell).type,
+            ],
+            properties={
+                "cell_clip": FloatAttr(cell_clip, f32),
+                "contract": keyword(contract),
+            },
+        )
+
+    @property
+    def cell_clip(self) -> float:
+        return self.cell_clip_attr.value.data
+
+    def verify_(self) -> None:
+        batch, steps, inputs = self.input.type.get_shape()
+        units = self.state.type.get_shape()[1]
+        rows = len(GATES) * units
+        for name, value, shape in (
+            ("state", self.state, (batch, units)),
+            ("cell", self.cell, (batch, units)),
+            ("input_weight", self.input_weight, (rows, inputs)),
+            ("state_weight", self.state_weight, (rows, units)),
+            ("bias", self.bias, (rows,)),
+            ("result", self.result, (batch, steps, units)),
+            ("last_state", self.last_state, (batch, units)),
+            ("last_cell", self.last_cell, (batch, units)),
+        ):
+            check_shape(name, shape_of(value), shape)
+        for name, value, given in (
+            ("result", self.result, self.state),
+            ("last_state", self.last_state, self.state),
+            ("last_cell", self.last_cell, self.cell),
+        ):
+            if value.type.element_type != given.type.element_type:
+                raise VerifyException(
+                    f"quantization {value.type.element_type} of {name} differs from "
+                    f"the {given.type.element_type} that it begins with"
+                )
+        if not self.cell_clip >= 0:
+            raise VerifyException(f"cell_clip {self.cell_clip} is not at least 0")

@@ -1,0 +1,63 @@
+"""Meaning of ops that go along a sequence."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    PythonValues,
+    impl,
+    register_impls,
+)
+from xdsl.ir import SSAValue
+
+from qlower.contracts.values import lstm_gate_values, lstm_state_values
+from qlower.dialects import qnn
+from qlower.dialects.types import shape_of
+
+from ..values import Array
+from .rules import RuleFunctions, centred
+
+
+@register_impls
+class RecurrentFunctions(RuleFunctions):
+    """Step after step: sums for each gate, then the rules of gates, cell and state."""
+
+    @impl(qnn.LstmOp)
+    def run_lstm(
+        self, interpreter: Interpreter, op: qnn.LstmOp, args: PythonValues
+    ) -> PythonValues:
+        inputs, state, cell, input_weight, state_weight, bias = args
+        of_inputs = _sums(inputs, op.input, input_weight, op.input_weight) + bias
+        constants = lstm_state_values(self.contract(op), op)
+        states: list[Array] = []
+        for step in range(inputs.shape[1]):
+            of_state = _sums(state, op.state, state_weight, op.state_weight)
+            values = {**constants, **self._gates(op, of_inputs[:, step], of_state)}
+            values["cell"] = cell.astype(np.int32)
+            (cell,) = self.finish(op, "lstm_cell", values, op.last_cell)
+            values["cell"] = cell.astype(np.int32)
+            (state,) = self.finish(op, "lstm_output", values, op.last_state)
+            states.append(state)
+        return np.stack(states, axis=1), state, cell
+
+    def _gates(
+        self, op: qnn.LstmOp, of_input: Array, of_state: Array
+    ) -> dict[str, Array]:
+        """Each gate [B, U], of exact sums [B, G*U], which wrap at 32 bits."""
+        shape = (of_input.shape[0], len(qnn.GATES), shape_of(op.state)[1])
+        values = {
+            "input_sum": of_input.astype(np.int32).reshape(shape),
+            "state_sum": of_state.astype(np.int32).reshape(shape),
+            **lstm_gate_values(op),
+        }
+        gates = self.evaluate(op, "lstm_gate", values, shape)
+        return {
+            f"{name}_gate": gates[:, number] for number, name in enumerate(qnn.GATES)
+        }
+
+
+def _sums(stored: Array, value: SSAValue, weight: Array, weights: SSAValue) -> Array:
+    """Rows times weights [O, K], exact."""
+    rows = centred(stored, value).astype(np.int64)
+    return rows @ centred(weight, weights).astype(np.int64).T

@@ -1,0 +1,113 @@
+"""An LSTM as nests, step after step: sums for each gate, then cell and state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr
+
+from qlower.contracts.values import (
+    lstm_gate_values,
+    lstm_state_values,
+    operand_values,
+)
+from qlower.dialects import qnn
+from qlower.dialects.quant import quantized_element
+from qlower.dialects.types import shape_of
+from qlower.model.nests import Nest
+from qlower.transforms.lower_qnn.contraction import centre, multiply_accumulate
+from qlower.transforms.lower_qnn.lowering import Lowering, storage_type
+
+
+def lower_lstm(lowering: Lowering, op: qnn.LstmOp) -> Sequence[SSAValue]:
+    """The sums of all inputs at once, loops (b, t, g*u | i); at each step those of the
+    state, loops (b, g*u | k), the gates, loops (b, g, u), then cell and state."""
+    batch, steps, units = shape_of(op.result)
+    bias = lowering.value(op.bias)
+    start = Nest(lowering.emit, (batch, steps, len(qnn.GATES) * units))
+    (biases,) = start.build([start.input(bias, [2])])
+    of_inputs = _sums(
+        lowering, lowering.value(op.input), op.input, op.input_weight, biases
+    )
+    of_inputs = lowering.reshape(of_inputs, (batch, steps, len(qnn.GATES), units))
+    state, cell = lowering.value(op.state), lowering.value(op.cell)
+    states = lowering.emit.empty(
+        shape_of(op.result), storage_type(op.result.type.element_type)
+    )
+    for step in range(steps):
+        zeros = lowering.emit.filled((batch, len(qnn.GATES) * units), i32, 0)
+        of_state = _sums(lowering, state, op.state, op.state_weight, zeros)
+        of_state = lowering.reshape(of_state, (batch, len(qnn.GATES), units))
+        gates = _gates(lowering, op, of_inputs, step, of_state)
+        cell, state = _step(lowering, op, gates, cell)
+        part = lowering.reshape(state, (batch, 1, units))
+        states = lowering.emit.inserted(part, states, (0, step, 0))
+    return states, state, cell
+
+
+def _sums(
+    lowering: Lowering,
+    stored: SSAValue,
+    source: SSAValue,
+    weight: SSAValue,
+    init: SSAValue,
+) -> SSAValue:
+    """Rows of stored integers of the type of `source` times weights [O, K], added to
+    `init`; exact modulo 2^32."""
+    depth = shape_of(weight)[1]
+    nest = Nest(lowering.emit, (*shape_of(init), depth), reductions=1)
+    o, k = nest.parallel - 1, nest.parallel
+    x = nest.input(stored, (*range(o), k))
+    x = lowering.widen(nest, x, quantized_element(source.type))
+    w = lowering.read(nest, weight, (o, k))
+    zero_points = (
+        operand_values("x", value.type)["x_zero_point"] for value in (source, weight)
+    )
+    x, w = (
+        centre(nest, factor, zero_point, (o,))
+        for factor, zero_point in zip((x, w), zero_points, strict=True)
+    )
+    (sums,) = nest.reduce([init], multiply_accumulate(nest, x, w))
+    return sums
+
+
+def _gates(
+    lowering: Lowering,
+    op: qnn.LstmOp,
+    of_inputs: SSAValue,
+    step: int,
+    of_state: SSAValue,
+) -> SSAValue:
+    """The gates [B, G, U] of a step: of the sums of all inputs [B, T, G, U], of which
+    it takes one, and of the last state [B, G, U]."""
+    nest = Nest(lowering.emit, shape_of(of_state))
+    runtime = {
+        "input_sum": nest.input(of_inputs, (0, AffineConstantExpr(step), 1, 2)),
+        "state_sum": nest.input(of_state, (0, 1, 2)),
+    }
+    gate = lowering.apply_rule(nest, "lstm_gate", runtime, lstm_gate_values(op))
+    return nest.build([gate])[0]
+
+
+def _step(
+    lowering: Lowering, op: qnn.LstmOp, gates: SSAValue, cell: SSAValue
+) -> tuple[SSAValue, SSAValue]:
+    """The new cell and the new state."""
+    nest = Nest(lowering.emit, shape_of(op.state))
+    old = nest.input(cell, (0, 1))
+    values = {
+        f"{name}_gate": nest.input(gates, (0, AffineConstantExpr(number), 1))
+        for number, name in enumerate(qnn.GATES)
+    }
+    constants = lstm_state_values(lowering.contract, op)
+    values["cell"] = lowering.widen(nest, old, quantized_element(op.cell.type))
+    values["cell"] = lowering.apply_rule(nest, "lstm_cell", values, constants)
+    state = lowering.apply_rule(nest, "lstm_output", values, constants)
+    stored = [
+        lowering.narrow(nest, value, quantized_element(result.type))
+        for value, result in ((values["cell"], op.last_cell), (state, op.last_state))
+    ]
+    new_cell, new_state = nest.build(stored)
+    return new_cell, new_state
