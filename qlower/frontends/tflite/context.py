@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol, cast
 
 import numpy as np
@@ -132,6 +133,14 @@ class OperatorContext(Site):
         if not self.has_input(number):
             raise self.error(f"operand {number} is missing")
         return self.graph.tensor(self.operator.inputs[number], self)
+
+    def intermediate(self, number: int) -> Tensor:
+        """A tensor without value and size, which has the scale of one in the kernel."""
+        count = len(self.operator.intermediates)
+        if number >= count:
+            raise self.error(f"{count} intermediate tensors, expected {number + 1}")
+        tensor = self.graph.tensor(self.operator.intermediates[number], self)
+        return replace(tensor, shape=())
 
     def input_type(self, number: int) -> TensorType[Element]:
         return tensor_type(self.input(number), self)

@@ -379,6 +379,7 @@ class _GraphImporter:
                     operator,
                     inputs=tuple(map(place, operator.inputs)),
                     outputs=tuple(map(place, operator.outputs)),
+                    intermediates=tuple(map(place, operator.intermediates)),
                 )
             )
         self.depth -= 1

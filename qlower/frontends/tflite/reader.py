@@ -264,6 +264,11 @@ class _Reader:
             ),
             options_kind=options_kind if has_options else None,
             options=self.options(what, options_kind, table) if has_options else {},
+            intermediates=self.integers(
+                f"intermediates of {what}",
+                operator.IntermediatesLength,
+                operator.IntermediatesAsNumpy,
+            ),
         )
 
     def options(

@@ -91,6 +91,12 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
         "stride_w",
         "fused_activation_function",
     ),
+    "UnidirectionalSequenceLSTMOptions": (
+        "fused_activation_function",
+        "cell_clip",
+        "time_major",
+        "diagonal_recurrent_tensors",
+    ),
     "UnpackOptions": ("axis",),
     "VarHandleOptions": ("shared_name",),
     "WhileOptions": ("cond_subgraph_index", "body_subgraph_index"),
@@ -167,7 +173,8 @@ class Buffer:
 class Operator:
     """One operator: its schema name ("CONV_2D"), operand tensors and options.
 
-    An operand of -1 is an optional one that is left out.
+    An operand of -1 is an optional one that is left out. Intermediate tensors have no
+    values, but may have scales.
     """
 
     index: int
@@ -177,6 +184,7 @@ class Operator:
     options_kind: str | None
     options: Mapping[str, OptionValue] = field(default_factory=dict[str, OptionValue])
     subgraph: int = 0
+    intermediates: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,125 @@
+"""UNIDIRECTIONAL_SEQUENCE_LSTM of int8, whose cell has 16 bits."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    TensorType,
+    i32,
+)
+from xdsl.ir import SSAValue
+
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
+
+from ..context import OperatorContext
+from ..importer import Importer
+from ..weights import check_bias, check_weights
+
+INPUT_WEIGHTS, STATE_WEIGHTS, BIASES = 1, 5, 12
+"""The first operand of each four, one for each of `qnn.GATES`."""
+
+STATE, CELL = 18, 19
+
+HIDDEN = 4
+"""The intermediate tensor that has the scale of the state."""
+
+UNSUPPORTED = {
+    "peephole weights": range(9, 12),
+    "a projection": range(16, 18),
+    "layer normalization": range(20, 24),
+}
+"""Optional operands that no converter writes for an LSTM of Keras."""
+
+TANH = 4
+
+
+def import_lstm(op: OperatorContext) -> None:
+    """Weights of the gates are joined: [4 units, inputs] and [4 units, units]."""
+    _check_form(op)
+    batch, steps, inputs = op.shape(0, rank=3)
+    units = op.shape(INPUT_WEIGHTS, rank=2)[0]
+    state, cell = op.state(STATE), op.state(CELL)
+    result = op.quantized_result_type((batch, steps, units))
+    hidden = op.per_tensor(op.intermediate(HIDDEN))
+    for tensor in (op.output(), op.input(STATE)):
+        if op.per_tensor(tensor) != hidden:
+            raise op.error(
+                f"{tensor}: quantization {op.per_tensor(tensor)} differs from the"
+                f" {hidden} of {op.intermediate(HIDDEN)}"
+            )
+    lstm = qnn.LstmOp(
+        op.quantized(0),
+        state,
+        cell,
+        _joined_weights(op, INPUT_WEIGHTS, (units, inputs), "input_weights"),
+        _joined_weights(op, STATE_WEIGHTS, (units, units), "state_weights"),
+        _joined_biases(op, units),
+        result,
+        cell_clip=max(op.real("cell_clip"), 0.0),
+    )
+    op.finish_part(0, lstm)
+    op.keep(STATE, lstm.last_state)
+    op.keep(CELL, lstm.last_cell)
+
+
+def _check_form(op: OperatorContext) -> None:
+    if op.input(0).type != "INT8" or op.input(INPUT_WEIGHTS + 1).type != "INT8":
+        raise op.error(
+            f"an LSTM of {op.input(0).type} with weights of"
+            f" {op.input(INPUT_WEIGHTS + 1).type} is not supported; expected INT8"
+        )
+    for what, numbers in UNSUPPORTED.items():
+        if any(op.has_input(number) for number in numbers):
+            raise op.error(f"an LSTM with {what} is not supported")
+    if not op.has_input(INPUT_WEIGHTS):
+        raise op.error("an LSTM whose input gate is 1 - forget is not supported")
+    for name in ("time_major", "diagonal_recurrent_tensors"):
+        if op.flag(name):
+            raise op.error(f"{name} is not supported")
+    op.option("fused_activation_function", TANH, TANH)
+
+
+def _joined_weights(
+    op: OperatorContext, first: int, shape: tuple[int, int], suffix: str
+) -> SSAValue:
+    """Constant weights of all gates, [4 rows, columns], with a scale for each row."""
+    scales: list[float] = []
+    arrays: list[bytes] = []
+    for number in range(first, first + len(qnn.GATES)):
+        if op.shape(number, rank=2) != shape:
+            raise op.error(
+                f"{op.input(number)}: shape {list(op.shape(number))}, expected"
+                f" {list(shape)}"
+            )
+        op.per_tensor(op.input(number))
+        element = check_weights(op, number, 0, "INT8")
+        scales += np.broadcast_to(element.scales, shape[0]).tolist()
+        arrays.append(op.stored_array(number).tobytes())
+    rows = len(scales)
+    element = QuantizedType.per_axis(8, True, 0, scales, [0] * rows)
+    type = TensorType(element, (rows, shape[1]))
+    plain = TensorType(element.storage_type, type.get_shape())
+    data = BytesAttr(b"".join(arrays))
+    return op.emit(qnn.ConstantOp(DenseIntOrFPElementsAttr(plain, data), type), suffix)
+
+
+def _joined_biases(op: OperatorContext, units: int) -> SSAValue:
+    numbers = range(BIASES, BIASES + len(qnn.GATES))
+    for number in numbers:
+        op.input(number)
+        check_bias(op, number, units)
+    data = b"".join(op.array(number).tobytes() for number in numbers)
+    type = TensorType(i32, (len(qnn.GATES) * units,))
+    dense = DenseIntOrFPElementsAttr(type, BytesAttr(data))
+    return op.emit(arith.ConstantOp(dense), "biases")
+
+
+IMPORTERS = {
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": Importer(
+        import_lstm, (20, 24), "UnidirectionalSequenceLSTMOptions"
+    ),
+}
