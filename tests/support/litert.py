@@ -49,8 +49,10 @@ def run_litert_steps(
     steps: Sequence[Sequence[NDArray[np.generic]]],
     *,
     kernels: str = "ref",
+    tensors: Sequence[int] = (),
 ) -> list[tuple[NDArray[np.generic], ...]]:
-    """The outputs of each step, of which one takes what the last has left."""
+    """The outputs of each step, of which one takes what the last has left; then what
+    other tensors have by then, variables for one."""
     module = import_module("ai_edge_litert.interpreter")
     make_interpreter = cast(Callable[..., _Interpreter], module.Interpreter)
     interpreter = make_interpreter(
@@ -63,15 +65,13 @@ def run_litert_steps(
         if tuple(detail["shape"]) != value.shape:
             interpreter.resize_tensor_input(detail["index"], value.shape)
     interpreter.allocate_tensors()
+    read = [detail["index"] for detail in interpreter.get_output_details()]
     results: list[tuple[NDArray[np.generic], ...]] = []
     for inputs in steps:
         for detail, value in zip(details, inputs, strict=True):
             interpreter.set_tensor(detail["index"], value)
         interpreter.invoke()
         results.append(
-            tuple(
-                interpreter.get_tensor(detail["index"]).copy()
-                for detail in interpreter.get_output_details()
-            )
+            tuple(interpreter.get_tensor(index).copy() for index in (*read, *tensors))
         )
     return results

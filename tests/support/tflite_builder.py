@@ -63,6 +63,7 @@ OPTIONS_KINDS = {
     "STRIDED_SLICE": "StridedSliceOptions",
     "SUB": "SubOptions",
     "TRANSPOSE_CONV": "TransposeConvOptions",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTMOptions",
     "UNPACK": "UnpackOptions",
     "VAR_HANDLE": "VarHandleOptions",
     "WHILE": "WhileOptions",
@@ -102,6 +103,7 @@ VERSIONS = {
     "TANH": 2,
     "TRANSPOSE": 2,
     "TRANSPOSE_CONV": 3,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": 3,
     "UNPACK": 2,
 }
 """The first version of each operator with 8-bit kernels, where that is not 1."""
@@ -136,6 +138,7 @@ class _Operator:
     outputs: tuple[int, ...]
     options_kind: str | None
     options: Mapping[str, Option]
+    intermediates: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +216,7 @@ class TFLiteBuilder:
         options: Mapping[str, Option] | None = None,
         *,
         options_kind: str | None = None,
+        intermediates: Sequence[int] = (),
     ) -> None:
         """Add an operator by its schema name; options by their schema names.
 
@@ -221,7 +225,14 @@ class TFLiteBuilder:
         """
         kind = options_kind or OPTIONS_KINDS.get(name)
         self._operators.append(
-            _Operator(name, tuple(inputs), tuple(outputs), kind, options or {})
+            _Operator(
+                name,
+                tuple(inputs),
+                tuple(outputs),
+                kind,
+                options or {},
+                tuple(intermediates),
+            )
         )
 
     def build(
@@ -307,6 +318,8 @@ class _Writer(TableWriter):
             "inputs": self.numbers(operator.inputs, np.int32),
             "outputs": self.numbers(operator.outputs, np.int32),
         }
+        if operator.intermediates:
+            fields["intermediates"] = self.numbers(operator.intermediates, np.int32)
         kind = operator.options_kind
         if kind is not None:
             fields["builtin_options"] = self.table(

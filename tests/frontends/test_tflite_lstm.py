@@ -1,0 +1,171 @@
+"""LSTMs of int8 beside LiteRT's reference kernel, step by step."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from support.litert import run_litert_steps
+from support.tflite_lstm import LAYER_NORMALIZATION, PEEPHOLE, PROJECTION, Lstm
+
+import qlower
+from qlower.diagnostics import QlowerError
+from qlower.frontends.tflite import import_tflite
+
+needs_litert = pytest.mark.skipif(
+    find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
+)
+
+ANY_CLIP = (0.0, 10.0, 0.3, 1e-9)
+
+
+def drawn(seed: int) -> Lstm:
+    """An LSTM whose gates reach from the middle of their range far beyond it."""
+    random = np.random.default_rng(seed)
+    return Lstm(
+        seed=seed,
+        batch=int(random.integers(1, 4)),
+        inputs=int(random.integers(1, 40)),
+        units=int(random.integers(1, 20)),
+        steps=int(random.integers(1, 5)),
+        input_scale=float(np.exp(random.uniform(-7, 0))),
+        weight_scale=float(np.exp(random.uniform(-8, -2))),
+        state_scale=float(random.choice([1 / 128, 0.0078, 0.003, 0.02])),
+        state_zero_point=int(random.integers(-128, 128)),
+        cell_scale=float(2.0 ** random.integers(-15, -8)),
+        cell_clip=float(random.choice(ANY_CLIP)),
+        bias_range=int(random.choice([0, 1000, 1 << 20, (1 << 31) - 1])),
+    )
+
+
+def calls(lstm: Lstm, count: int) -> list[NDArray[np.int8]]:
+    """Inputs for calls one after the other: random ones, and both ends."""
+    random = np.random.default_rng(lstm.seed)
+    shape = (lstm.batch, lstm.steps, lstm.inputs)
+    ends = [np.full(shape, end, np.int8) for end in (-128, 127)]
+    rest = [random.integers(-128, 128, shape).astype(np.int8) for _ in range(count)]
+    return [*rest, *ends, random.choice([-128, 127], shape).astype(np.int8)]
+
+
+def compare(path: Path, lstm: Lstm, count: int, *, natively: bool) -> int:
+    """How many outputs all equal LiteRT's, in calls with a state."""
+    data = lstm.build()
+    path.write_bytes(data)
+    model, given = qlower.load(path), calls(lstm, count)
+    wanted = run_litert_steps(data, [[x] for x in given])
+    run = qlower.jit(model) if natively else None
+    state, other = model.new_state(), model.new_state()
+    compared = 0
+    for x, (expected,) in zip(given, wanted, strict=True):
+        found = qlower.interpret(model, x, at="qnn", state=state)
+        np.testing.assert_array_equal(found, expected, str(lstm))
+        if run is not None:
+            np.testing.assert_array_equal(run(x, state=other), expected, str(lstm))
+        compared += expected.size
+    return compared
+
+
+@needs_litert
+@pytest.mark.parametrize("seed", range(6))
+def test_every_call_is_that_of_litert(seed: int, tmp_path: Path) -> None:
+    compare(tmp_path / "lstm.tflite", drawn(seed), 4, natively=seed == 0)
+
+
+@pytest.mark.long
+@needs_litert
+def test_many_calls_are_those_of_litert(tmp_path: Path) -> None:
+    compared = 0
+    for seed in range(6, 1006):
+        path = tmp_path / f"{seed}.tflite"
+        compared += compare(path, drawn(seed), 50, natively=seed % 50 == 0)
+    assert compared > 1_000_000
+
+
+@needs_litert
+@pytest.mark.parametrize("gate", range(4))
+@pytest.mark.parametrize("cell_scale", [2.0**-15, 2.0**-10])
+def test_every_gate_is_that_of_litert(
+    gate: int, cell_scale: float, tmp_path: Path
+) -> None:
+    """A gate has all its sums: a unit for each multiple of 256, to which an input is
+    added; the others are as far as they can be. The cell shows what the 8 bits of the
+    state hide; of each input there are two calls, as the first cell is 0."""
+    units, codes = 256, np.arange(-128, 128, dtype=np.int8)
+    none = np.zeros((units, units), np.int8)
+    multiples = 256 * np.arange(-128, 128, dtype=np.int32)
+    most = np.full(units, 1 << 15, np.int32)
+    swept = np.ones((units, 1), np.int8)
+    lstm = Lstm(
+        batch=codes.size,
+        steps=1,
+        inputs=1,
+        units=units,
+        input_scale=2.0**-5,
+        weight_scale=2.0**-7,
+        cell_scale=cell_scale,
+        constants={
+            **{number: none for number in range(5, 9)},
+            **{1 + i: swept if i == gate else none[:, :1] for i in range(4)},
+            **{12 + i: multiples if i == gate else most for i in range(4)},
+        },
+    )
+    data = lstm.build()
+    path = tmp_path / "lstm.tflite"
+    path.write_bytes(data)
+    model, x = qlower.load(path), codes.reshape(-1, 1, 1)
+    wanted = run_litert_steps(data, [[x]] * 2, tensors=[lstm.cell])
+    state = model.new_state()
+    for outputs, cell in wanted:
+        found = qlower.interpret(model, x, at="qnn", state=state)
+        np.testing.assert_array_equal(found, outputs)
+        np.testing.assert_array_equal(state.arrays[1], cell)
+
+
+@pytest.mark.parametrize(
+    ("lstm", "message"),
+    [
+        (Lstm(extra=(PEEPHOLE + 1,)), "an LSTM with peephole weights is not supported"),
+        (Lstm(extra=(PROJECTION,)), "an LSTM with a projection is not supported"),
+        (
+            Lstm(extra=(LAYER_NORMALIZATION,)),
+            "an LSTM with layer normalization is not supported",
+        ),
+        (
+            Lstm(missing=(1, 5, 12)),
+            "an LSTM whose input gate is 1 - forget is not supported",
+        ),
+        (Lstm(missing=(2,)), "operand 2 is missing"),
+        (Lstm(missing=(13,)), "operand 13 is missing"),
+        (Lstm(options={"time_major": True}), "time_major is not supported"),
+        (
+            Lstm(options={"fused_activation_function": 1}),
+            "fused_activation_function 1 is out of range [4, 4]",
+        ),
+        (Lstm(intermediates=4), "4 intermediate tensors, expected 5"),
+        (
+            Lstm(hidden_scale=0.5),
+            "quantization !quant.uniform<i8:f32, 7.812500e-03:-3> differs from the"
+            " !quant.uniform<i8:f32, 5.000000e-01:-3> of tensor 19 'i4'",
+        ),
+    ],
+    ids=lambda value: None if isinstance(value, str) else "",
+)
+def test_refusals(lstm: Lstm, message: str) -> None:
+    with pytest.raises(QlowerError) as caught:
+        import_tflite(lstm.build(), name="lstm.tflite")
+    assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("cell_scale", "message"),
+    [(0.001, "must be a power of two"), (2.0**-8, "must be between 2^-15 and 2^-9")],
+)
+def test_scales_of_the_cell(cell_scale: float, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "lstm.tflite"
+    path.write_bytes(Lstm(cell_scale=cell_scale).build())
+    with pytest.raises(QlowerError, match=re.escape(message)):
+        qlower.jit(qlower.load(path))

@@ -1,0 +1,112 @@
+"""UNIDIRECTIONAL_SEQUENCE_LSTM of int8, as the converter writes it for Keras."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .tflite_builder import Option, TFLiteBuilder
+
+TANH = 4
+PEEPHOLE, PROJECTION, LAYER_NORMALIZATION = 9, 16, 20
+"""The first of the operands that an LSTM of Keras leaves out."""
+
+
+@dataclass
+class Lstm:
+    """A file with one LSTM, [batch, steps, inputs] to [batch, steps, units].
+
+    Weights and biases are drawn from the seed, but for those operands in `constants`,
+    whose weights have the scale `weight_scale`. `extra` operands are int8 constants of
+    `units` elements; those in `missing` are left out.
+    """
+
+    seed: int = 0
+    batch: int = 1
+    steps: int = 3
+    inputs: int = 5
+    units: int = 4
+    input_scale: float = 0.02
+    weight_scale: float = 0.005
+    state_scale: float = 2.0**-7
+    state_zero_point: int = -3
+    hidden_scale: float | None = None
+    cell_scale: float = 2.0**-12
+    cell_clip: float = 10.0
+    bias_range: int = 5000
+    constants: Mapping[int, NDArray[np.generic]] = field(
+        default_factory=dict[int, NDArray[np.generic]]
+    )
+    options: Mapping[str, Option] = field(default_factory=dict[str, Option])
+    extra: tuple[int, ...] = ()
+    missing: tuple[int, ...] = ()
+    intermediates: int = 5
+    cell: int = -1
+    """The tensor that is the cell, once the file is built."""
+
+    def build(self) -> bytes:
+        random = np.random.default_rng(self.seed)
+        builder = TFLiteBuilder()
+        point = self.state_zero_point
+        x = builder.tensor(
+            "x", (self.batch, self.steps, self.inputs), scale=self.input_scale
+        )
+        operands = [-1] * 24
+        operands[0] = x
+        for first, columns in ((1, self.inputs), (5, self.units)):
+            for number in range(first, first + 4):
+                scale = self.weight_scale * float(random.uniform(0.5, 2))
+                data = random.integers(-127, 128, (self.units, columns)).astype(np.int8)
+                if number in self.constants:
+                    scale, data = self.weight_scale, self.constants[number]
+                operands[number] = builder.tensor(
+                    f"w{number}", data.shape, scale=scale, data=data
+                )
+        for number in range(12, 16):
+            limit = self.bias_range
+            data = random.integers(-limit, limit + 1, self.units).astype(np.int32)
+            data = self.constants.get(number, data)
+            operands[number] = builder.tensor(
+                f"b{number}", data.shape, "int32", data=data
+            )
+        shape = (self.batch, self.units)
+        operands[18] = builder.tensor(
+            "h", shape, scale=self.state_scale, zero_point=point, is_variable=True
+        )
+        operands[19] = self.cell = builder.tensor(
+            "c", shape, "int16", scale=self.cell_scale, is_variable=True
+        )
+        for number in self.extra:
+            data = np.ones(self.units, np.int8)
+            operands[number] = builder.tensor(
+                f"e{number}", data.shape, scale=0.1, data=data
+            )
+        for number in self.missing:
+            operands[number] = -1
+        hidden = self.hidden_scale or self.state_scale
+        intermediates = [
+            builder.tensor(f"i{number}", (0,), scale=hidden, zero_point=point)
+            for number in range(self.intermediates)
+        ]
+        y = builder.tensor(
+            "y",
+            (self.batch, self.steps, self.units),
+            scale=self.state_scale,
+            zero_point=point,
+        )
+        options: dict[str, Option] = {
+            "fused_activation_function": TANH,
+            "cell_clip": self.cell_clip,
+            **self.options,
+        }
+        builder.operator(
+            "UNIDIRECTIONAL_SEQUENCE_LSTM",
+            operands,
+            [y],
+            options,
+            intermediates=intermediates,
+        )
+        return builder.build([x], [y])
