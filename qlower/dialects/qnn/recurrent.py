@@ -40,9 +40,11 @@ class LstmOp(QnnOp):
 
     ```mlir
     %y, %h, %c = qnn.lstm %x, %h0, %c0, %wx, %wh, %b {cell_clip = 10.0}
-        : (tensor<1x6x8x!in>, tensor<1x4x!state>, tensor<1x4x!cell>, tensor<16x8x!w>,
+        : (tensor<1x6x8x!in>, tensor<1x4x!out>,
+           tensor<1x4x!quant.uniform<i16:f32, 0.00048828125>>, tensor<16x8x!w>,
            tensor<16x4x!w>, tensor<16xi32>)
-        -> (tensor<1x6x4x!state>, tensor<1x4x!state>, tensor<1x4x!cell>)
+        -> (tensor<1x6x4x!out>, tensor<1x4x!out>,
+            tensor<1x4x!quant.uniform<i16:f32, 0.00048828125>>)
     ```
     """
 
