@@ -10,4 +10,5 @@ from qlower.runtime.roof import Roof
 
 def measured_roof(target: Target) -> Roof:
     """Measured in less than a second, as long as nothing else runs."""
-    return Roof(measured_peak(target), measured_bandwidths(target))
+    lanes = target.vector_bits // 32
+    return Roof(measured_peak(target), measured_bandwidths(target), lanes)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from qlower.report.table import Column, Table
 from qlower.runtime.profiling import KernelTime
+from qlower.runtime.reasons import reason
 from qlower.runtime.roof import Roof
 
 _FAR = 0.5
@@ -18,7 +19,7 @@ def profile_table(
     """Each kernel's time and share, products a second and bytes.
 
     With a `roof` also the least that each can take, and for what, and how much of its
-    time that is; those that take over twice as long are named.
+    time that is; those that take over twice as long are named, with the likely reason.
     """
     total = sum(time.nanoseconds for time in times)
 
@@ -60,11 +61,15 @@ def _roof_columns(roof: Roof) -> list[Column[KernelTime]]:
     def reached(time: KernelTime) -> float:
         return _reached(time, roof)
 
+    def why(time: KernelTime) -> str | None:
+        return reason(time, roof) if reached(time) < _FAR else None
+
     return [
         Column(None, "limit_nanoseconds", nanoseconds),
         Column("limit us", None, lambda time: f"{nanoseconds(time) / 1e3:.2f}"),
         Column("by", "bound", lambda time: roof.limit(time).bound, right=False),
         Column("reached", "reached", reached, lambda time: f"{reached(time):.0%}"),
+        Column("why not more", "reason", why, right=False, rank=3),
     ]
 
 
@@ -76,12 +81,14 @@ def _roof_notes(times: Sequence[KernelTime], roof: Roof) -> list[str]:
     far = [time for time in times if _reached(time, roof) < _FAR]
     if far:
         far.sort(key=lambda time: roof.limit(time).nanoseconds - time.nanoseconds)
-        each = ", ".join(
-            f"{time.layer} ({time.family}, {roof.limit(time).bound}, "
-            f"{(time.nanoseconds - roof.limit(time).nanoseconds) / 1e3:.2f} us)"
-            for time in far
-        )
-        notes.append(f"Below {_FAR:.0%} of the limit, with the time beyond: {each}.")
+        beyond: dict[str, list[KernelTime]] = {}
+        for time in far:
+            beyond.setdefault(reason(time, roof), []).append(time)
+        notes.append(f"Below {_FAR:.0%} of the limit, with the time beyond:")
+        for why, those in beyond.items():
+            spent = sum(t.nanoseconds - roof.limit(t).nanoseconds for t in those)
+            names = ", ".join(time.layer for time in those)
+            notes.append(f"{spent / 1e3:.2f} us, {why}: {names}.")
     return notes
 
 

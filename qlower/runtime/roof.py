@@ -19,10 +19,12 @@ class Limit(NamedTuple):
 @dataclass(frozen=True)
 class Roof:
     """`peak` is that of the dot products, in G multiply-accumulates a second;
-    `bandwidths` in GB/s by how many bytes are read again and again."""
+    `bandwidths` in GB/s by how many bytes are read again and again. A vector has so
+    many `lanes` of 32 bits."""
 
     peak: float
     bandwidths: Mapping[int, float]
+    lanes: int
 
     def limit(self, kernel: Kernel) -> Limit:
         """Its products at the peak, or its bytes at the bandwidth of the level of the

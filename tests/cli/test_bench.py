@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,7 @@ from qlower.codegen.program.compiled import Kernel
 from qlower.codegen.program.module import assembly_text
 from qlower.codegen.targets.resolve import host_target, resolve_target
 from qlower.model.random_inputs import random_input
+from qlower.runtime.reasons import reason
 from qlower.runtime.roof import Roof
 
 Capture = pytest.CaptureFixture[str]
@@ -48,6 +51,7 @@ def test_alone_with_layers(model: str, capsys: Capture):
     assert all(c["times"]["qlower"]["median"] > 0 for c in data["comparisons"])
     ((layers),) = data["layers"].values()
     assert [time["products"] for time in layers] == [8, 24]
+    assert [(time["results"], time["channels"]) for time in layers] == [(8, 2), (3, 3)]
     assert data["machine"]["roof"]["peak"] > 0
 
 
@@ -199,8 +203,36 @@ def test_the_peak_of_tile_registers_is_code():
     ],
 )
 def test_the_limit_of_a_kernel(products: int, size: int, limit: tuple[float, str]):
-    roof = Roof(peak=10.0, bandwidths={100: 20.0, 1000: 10.0, 2000: 1.0})
-    assert roof.limit(Kernel("f", "l", ("l",), "loops", products, size)) == limit
+    roof = Roof(peak=10.0, bandwidths={100: 20.0, 1000: 10.0, 2000: 1.0}, lanes=8)
+    kernel = Kernel("f", "l", ("l",), "loops", products, size, 1, 0, 1, 1)
+    assert roof.limit(kernel) == limit
+
+
+REASONS: dict[str, Callable[[Kernel], Kernel]] = {
+    "a copy": lambda kernel: replace(kernel, family="copy"),
+    "short": lambda kernel: replace(kernel, products=64 * 16, results=16, bytes=10),
+    "depthwise: ": lambda kernel: replace(kernel, family="depthwise"),
+    "depthwise, stride 2": lambda k: replace(k, family="depthwise", step=2),
+    "used once": lambda kernel: replace(kernel, channels=kernel.results),
+    "for 3 rows": lambda kernel: replace(kernel, channels=kernel.results // 3),
+    "tail: 12 channels in vectors of 8": lambda k: replace(k, channels=12),
+    "9 operations after a sum of 64": lambda kernel: replace(kernel, operations=9),
+    "stride 2: reads": lambda kernel: replace(kernel, step=2),
+    "bytes: ": lambda kernel: replace(kernel, bytes=1 << 20),
+    "no rule": lambda kernel: kernel,
+    "5 operations a result": lambda k: replace(k, family="map", operations=5),
+}
+
+
+@pytest.mark.parametrize("words", REASONS)
+def test_why_a_kernel_is_far_from_its_limit(words: str):
+    """By rules over what the kernel is: one of 64 products a sum that has no reason."""
+    roof = Roof(peak=10.0, bandwidths={1000: 100.0, 2000: 10.0}, lanes=8)
+    products, results = 64 * 48 * 10, 48 * 10
+    plain = Kernel(
+        "f", "l", ("l",), "contraction", products, 900, results, 7, channels=16, step=1
+    )
+    assert words in reason(REASONS[words](plain), roof)
 
 
 @pytest.mark.parametrize(

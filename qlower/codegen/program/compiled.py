@@ -31,6 +31,10 @@ class Kernel:
     family: str
     products: int
     bytes: int
+    results: int
+    operations: int
+    channels: int
+    step: int
 
     @staticmethod
     def from_json(entry: Mapping[str, Any]) -> Kernel:

@@ -169,7 +169,7 @@ def _plan_nest(name: str, op: NestOp, target: Target, threads: int) -> NestPlan:
     products = skeletons.products
     _check_family(op, products)
     skeleton = skeletons.of(nest, op.schedule)
-    kernel = nest_kernel(name, nest, is_product=products is not None)
+    kernel = nest_kernel(name, nest, products)
     nanoseconds = estimated_nanoseconds(nest, skeleton, kernel.bytes, target)
     planned = NestPlan(kernel, skeletons, NestCode(name, nest, skeleton), nanoseconds)
     if threads == 1:

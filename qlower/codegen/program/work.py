@@ -9,6 +9,7 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import Operation, Region, SSAValue
 
 from qlower.codegen.nests.nest import Nest
+from qlower.codegen.nests.recognise import Products
 from qlower.codegen.program.compiled import Kernel
 from qlower.codegen.skeletons.choose import Skeleton
 from qlower.codegen.skeletons.contraction.tiling import VectorPlan
@@ -30,23 +31,44 @@ _CYCLES_PER_OPERATION = 0.5
 """Estimated cycles of an operation of a region, for each vector of 32-bit lanes."""
 
 
-def nest_kernel(name: str, nest: Nest, *, is_product: bool) -> Kernel:
+def nest_kernel(name: str, nest: Nest, products: Products | None) -> Kernel:
     """What is known of a nest, which may be a sum of products with weights."""
     op = nest.op
+    operations = _operations(op.init) + _operations(op.epilogue)
+    if products is None:
+        operations += _operations(op.body) * prod(nest.reduction)
     return Kernel(
         name,
         layer_title(op) or op.name,
         layer_names(op),
         op.family.data,
-        prod(nest.bounds) if is_product else 0,
+        0 if products is None else prod(nest.bounds),
         moved_bytes((*op.inputs, *op.tables, *op.res)),
+        prod(nest.parallel),
+        operations,
+        1 if products is None else nest.bounds[products.lane],
+        1 if products is None else _step(products),
     )
+
+
+def _step(products: Products) -> int:
+    """By how many pixels the windows of neighbouring results are apart."""
+    nest, activation = products.nest, products.activation
+    pixel = tensor_type(nest.op.inputs[activation.index]).get_shape()[-1]
+    strides = (
+        stride
+        for loop, stride in enumerate(activation.operand.strides[: len(nest.parallel)])
+        if loop != products.lane and stride > 0 and nest.bounds[loop] > 1
+    )
+    return max(min(strides, default=pixel) // pixel, 1)
 
 
 def copy_kernel(name: str, op: CopyOp) -> Kernel:
     """What is known of a copy."""
     title = layer_title(op) or op.name
-    return Kernel(name, title, layer_names(op), "copy", 0, _copied_bytes(op))
+    results = prod(tensor_type(op.result).get_shape())
+    size = _copied_bytes(op)
+    return Kernel(name, title, layer_names(op), "copy", 0, size, results, 0, 1, 1)
 
 
 def _copied_bytes(op: CopyOp) -> int:
