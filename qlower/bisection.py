@@ -181,7 +181,8 @@ class _Search:
         return recorder.values
 
     def _arguments(self) -> Sequence[Array]:
-        return self.compilation.model.signature.bind((), self.inputs)
+        model = self.compilation.model
+        return [*model.signature.bind((), self.inputs), *model.new_state().arrays]
 
 
 @dataclass

@@ -84,7 +84,10 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the model on every example, then write or show the outputs."""
+    """Run the model on every example, then write or show the outputs.
+
+    What the model keeps from one call to the next goes from one example to the next.
+    """
     from qlower.cli.inputs import check_inputs, given_arrays
     from qlower.cli.labels import read_labels
     from qlower.model.input_sets import input_set
@@ -99,7 +102,8 @@ def run(options: argparse.Namespace) -> int:
         inputs = input_set(executor.inputs, given_arrays(executor.inputs, options))
         if labels is not None:
             labels.check(executor.outputs, len(inputs.runs))
-        results = [executor.run((), run) for run in progress(inputs.runs, "run")]
+        state = executor.new_state()
+        results = [executor.run((), run, state) for run in progress(inputs.runs, "run")]
         if options.profile:
             print_table(_profile(executor, inputs.runs[0]).table, options)
         outputs = {

@@ -18,7 +18,7 @@ from qlower.contracts.rules import RULES
 from qlower.contracts.values import LoadContract, contract_of
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
-from qlower.dialects.qnn.attributes import module_contract
+from qlower.dialects.qnn.attributes import module_contract, states_of
 from qlower.explain.chain import Chain, rule_chain
 from qlower.explain.place import Index
 from qlower.interp.qnn import run_qnn_function
@@ -202,18 +202,20 @@ class _Operands(Interpreter.Listener):
 
 def model_up_to(model: Model, layer: str) -> Model:
     """The model that ends with a layer: it returns what that gives, and computes no
-    more than that needs."""
+    more than that and the states need."""
     module = model.module.clone()
     function = main_function(module)
     block = function.body.block
     (op,) = (op for op in layers(module) if layer_name(op) == layer)
     terminator = block.last_op
     assert terminator is not None
-    terminator.operands = op.results
+    count = len(states_of(function))
+    states = terminator.operands[len(terminator.operands) - count :]
+    terminator.operands = [*op.results, *states]
     for other in reversed(list(block.ops)):
         if other is not terminator and not any(value.uses for value in other.results):
             block.erase_op(other)
-    types = [value.type for value in op.results]
+    types = [value.type for value in terminator.operands]
     inputs = list(function.function_type.inputs)
     function.function_type = FunctionType.from_lists(inputs, types)
     function.res_attrs = None

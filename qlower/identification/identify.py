@@ -44,10 +44,10 @@ def identify(
     `dump` is what `diff` takes as a side: a file or folder of outputs, of the whole
     model or of each layer, arrays by name, or a live system. Inputs are as for
     `interpret`, one or a set; with `random` one is drawn by that seed. Each layer gets
-    what the dump has of the layers before it. `contracts` are those that are tried, all
-    by default; those that explain the same are compared for all inputs if `verify`.
-    The family of arithmetics that are put together of steps is searched if `family`, by
-    default where no contract explains everything.
+    what the dump has of the layers before it, and a new state. `contracts` are those
+    that are tried, all by default; those that explain the same are compared for all
+    inputs if `verify`. The family of arithmetics that are put together of steps is
+    searched if `family`, by default where no contract explains everything.
 
     Raises `QlowerError` for a dump without anything that a contract computes.
     """
@@ -60,7 +60,11 @@ def identify(
     side = make_side(dump, loaded, None, len(examples.runs))
     names = contract_names() if contracts is None else contracts
     replay = Replay(loaded, {name: load_contract(name) for name in names})
-    known = [side.values(number, run) for number, run in enumerate(examples.runs)]
+    states = loaded.new_state().by_name
+    known = [
+        {**states, **side.values(number, run)}
+        for number, run in enumerate(examples.runs)
+    ]
     for number in progress(range(len(known)), "identify"):
         replay.run(number, known[number])
     ranked = sorted(replay.explanations, key=lambda one: -one.explained)

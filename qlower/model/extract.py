@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from qlower.dialects.qnn.attributes import NAME
+from qlower.dialects.qnn.attributes import NAME, STATE
 from qlower.model.entry import main_function
 from qlower.model.layers import is_layer, layer_name, layer_names, layers, value_names
 
@@ -128,6 +128,7 @@ class _Part:
             res_attrs=_names(outputs),
         )
         function.attributes.update(whole.attributes)
+        function.attributes.pop(STATE, None)  # a part takes states as any other value
         function.location = whole.location
         others = [
             function if op is whole else op.clone() for op in self.source.body.block.ops

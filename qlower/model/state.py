@@ -59,6 +59,11 @@ class State:
         """The stored elements of each tensor, where they lie."""
         return self._arrays
 
+    @property
+    def by_name(self) -> dict[str, Array]:
+        """The arrays by the names of the tensors."""
+        return {spec.name: a for spec, a in zip(self.specs, self._arrays, strict=True)}
+
     def update(self, arrays: Sequence[Array]) -> None:
         """Take on what a call has left."""
         for kept, array in zip(self._arrays, arrays, strict=True):

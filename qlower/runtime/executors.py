@@ -88,16 +88,18 @@ class Variant:
         state: State | None,
     ) -> Results:
         """What `call` gives for all arguments of the module; `state` takes on what it
-        leaves. Without a state there is a new one."""
+        leaves. Without a state there is a new one. What it had is among the layers."""
         states = self.signature.states
         if not states and state is None:
             return self.split(call(inputs))
         state = state_of(states, state)
-        results = call([*inputs, *state.arrays])
+        taken = state.copy()  # of which results may be parts
+        results = call([*inputs, *taken.arrays])
         count = len(results) - len(states)
         left = zip(results[count:], states, strict=True)
         state.update([_as_stored(result, spec) for result, spec in left])
-        return self.split(results[:count])
+        outputs, layers = self.split(results[:count])
+        return outputs, taken.by_name | layers if self.layers else layers
 
     def split(self, results: Sequence[Array]) -> Results:
         """Tell outputs from layers; the bits are read as the tensors' own types."""

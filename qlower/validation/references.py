@@ -16,6 +16,8 @@ import numpy as np
 from qlower.diagnostics import QlowerError
 from qlower.extras import install_line
 from qlower.files.arrays import Array
+from qlower.frontends.tflite.reader import read_model
+from qlower.frontends.tflite.variables import keeps_state
 from qlower.model.signature import TensorSpec
 
 SYSTEMS = ("litert", "onnxruntime")
@@ -75,21 +77,29 @@ class _LiteRt:
     """LiteRT's reference kernels."""
 
     def __init__(self, path: Path) -> None:
-        module = _import("ai_edge_litert.interpreter", "litert")
-        try:
-            self._interpreter: Any = module.Interpreter(
-                model_path=str(path),
-                experimental_op_resolver_type=module.OpResolverType.BUILTIN_REF,
-            )
-            self._interpreter.allocate_tensors()
-        except (ValueError, RuntimeError) as error:
-            raise QlowerError(f"LiteRT can't run {path}: {error}") from error
+        self._path = path
+        self._interpreter = self._start()
+        self._is_stream = keeps_state(read_model(path.read_bytes(), str(path)))
         self._details = self._interpreter.get_input_details()
         self.inputs = [_lite_spec(detail) for detail in self._details]
         self._output = self._interpreter.get_output_details()[0]
         self.output = _lite_spec(self._output)
 
+    def _start(self) -> Any:
+        module = _import("ai_edge_litert.interpreter", "litert")
+        try:
+            interpreter: Any = module.Interpreter(
+                model_path=str(self._path),
+                experimental_op_resolver_type=module.OpResolverType.BUILTIN_REF,
+            )
+            interpreter.allocate_tensors()
+        except (ValueError, RuntimeError) as error:
+            raise QlowerError(f"LiteRT can't run {self._path}: {error}") from error
+        return interpreter
+
     def run(self, inputs: Sequence[Array]) -> Array:
+        if self._is_stream:  # each row is a first call
+            self._interpreter = self._start()
         for detail, array in zip(self._details, inputs, strict=True):
             self._interpreter.set_tensor(detail["index"], array)
         self._interpreter.invoke()

@@ -34,8 +34,9 @@ class Node:
 
 
 def graph_of(model: Model) -> list[Node]:
-    """The inputs, the layers in order, and the outputs. Constants are no nodes."""
-    block = main_function(model.module).body.block
+    """The inputs, the layers in order, and the outputs; states are both. Constants are
+    no nodes."""
+    block, signature = main_function(model.module).body.block, model.signature
     makers: dict[SSAValue, int] = {}
     nodes: list[Node] = []
 
@@ -48,7 +49,7 @@ def graph_of(model: Model) -> list[Node]:
         node = (len(nodes), role, name, full, kind, describe(value.type))
         nodes.append(Node(*node, tuple(sources), op))
 
-    for spec, argument in zip(model.inputs, block.args, strict=True):
+    for spec, argument in zip(signature.arguments, block.args, strict=True):
         makers[argument] = len(nodes)
         add("input", spec.name, spec.name, argument, None)
     for op in layers(model.module):
@@ -57,6 +58,6 @@ def graph_of(model: Model) -> list[Node]:
         makers |= dict.fromkeys(op.results, len(nodes) - 1)
     returned = block.last_op
     assert returned is not None
-    for spec, value in zip(model.outputs, returned.operands, strict=True):
+    for spec, value in zip(signature.results, returned.operands, strict=True):
         add("output", spec.name, spec.name, value, None)
     return nodes

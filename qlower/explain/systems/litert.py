@@ -15,6 +15,7 @@ import numpy as np
 
 from qlower.explain.live import Run, file_of
 from qlower.frontends.tflite.reader import read_model
+from qlower.frontends.tflite.variables import keeps_state
 from qlower.interp.values import Array
 from qlower.model import Model
 
@@ -42,18 +43,26 @@ def prepare(model: Model, kernels: str) -> Run:
     path = file_of(model, ".tflite")
     data = path.read_bytes()
     file = read_model(data, str(path))
-    outputs = sorted({index for op in file.operators for index in op.outputs})
+    computed = {index for op in file.operators for index in op.outputs}
+    # LiteRT gives no array for a handle of a variable.
+    outputs = sorted(i for i in computed if file.tensors[i].type != "RESOURCE")
     make = cast(Callable[..., _Interpreter], litert.Interpreter)
-    interpreter = make(
-        model_content=with_outputs(data, outputs),
-        experimental_op_resolver_type=getattr(litert.OpResolverType, kernels),
-        num_threads=1,
-    )
-    interpreter.allocate_tensors()
-    inputs = [detail["index"] for detail in interpreter.get_input_details()]
+
+    def start() -> _Interpreter:
+        started = make(
+            model_content=with_outputs(data, outputs),
+            experimental_op_resolver_type=getattr(litert.OpResolverType, kernels),
+            num_threads=1,
+        )
+        started.allocate_tensors()
+        return started
+
+    first, is_stream = start(), keeps_state(file)
+    inputs = [detail["index"] for detail in first.get_input_details()]
     names = {index: file.tensors[index].name for index in outputs}
 
     def run(arrays: Sequence[Array]) -> dict[str, Array]:
+        interpreter = start() if is_stream else first
         for index, array in zip(inputs, arrays, strict=True):
             interpreter.set_tensor(index, array)
         interpreter.invoke()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .schema import Operator, Subgraph, Tensor
+from .schema import Model, Operator, Subgraph, Tensor
 
 
 @dataclass(slots=True)
@@ -54,6 +54,13 @@ def written_variables(main: Subgraph, others: Sequence[Subgraph]) -> frozenset[s
     called = [other for number, other in enumerate(others, 1) if number not in once]
     return frozenset[str]().union(
         *(accessed(graph, "ASSIGN_VARIABLE") for graph in (main, *called))
+    )
+
+
+def keeps_state(model: Model) -> bool:
+    """Whether a file may have anything that one call leaves to the next."""
+    return any(tensor.is_variable for tensor in model.tensors) or any(
+        operator.name in ("CALL_ONCE", "VAR_HANDLE") for operator in model.operators
     )
 
 
