@@ -81,7 +81,8 @@ class LstmOp(QnnOp):
         cell_clip: float = 0.0,
         contract: str | None = None,
     ):
-        super().__init__(
+        # Not QnnOp's, which makes one result, or one list of them.
+        super(QnnOp, self).__init__(
             operands=[input, state, cell, input_weight, state_weight, bias],
             result_types=[
                 result_type,
