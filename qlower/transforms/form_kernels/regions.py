@@ -85,7 +85,9 @@ def inline(
             mapped[op.result] = index.results[0]
             into.add_op(index)
         else:
-            into.add_op(op.clone(mapped))
+            # twice as fast for an operation without regions, as nearly all are
+            clone = op.clone if op.regions else op.clone_without_regions
+            into.add_op(clone(mapped))
     for result in results:
         _bring(result, mapped, into)
     return tuple(mapped.get(result, result) for result in results)

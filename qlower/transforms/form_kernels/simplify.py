@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith
-from xdsl.ir import Block, Region, SSAValue
-from xdsl.ir.affine import AffineExpr
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Block
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from qlower.dialects.kernel import NestOp
-from qlower.transforms.form_kernels.regions import (
-    build_region,
-    inline,
-    pair,
-    uniform_value,
-)
+from qlower.dialects.kernel import NestOp, YieldOp
+from qlower.transforms.form_kernels.regions import uniform_value
 
 
 def simplify(nest: NestOp) -> NestOp:
-    """Leaves out unused inputs, tables and results, and repeated inputs.
+    """Leaves out unused inputs, tables and results, and repeated inputs; the result
+    stands in the place of `nest`, and may be it.
 
     A constant tensor of equal elements that only `init` and `epilogue` read becomes a
     scalar constant.
@@ -43,42 +39,25 @@ def simplify(nest: NestOp) -> NestOp:
             read for i, read in enumerate(reads) if used[i] and i not in scalars
         )
     )
-    first_reads = [reads.index(read) for read in kept_reads]
-    identity = [AffineExpr.dimension(d) for d in range(len(nest.bounds))]
-    own = len(nest.inputs)
-
-    def rebuild(region: Region, kept: Sequence[int] | None) -> Region:
-        if not region.blocks:
-            return Region()
-        old = region.block
-
-        def code(into: Block) -> Sequence[SSAValue]:
-            values = pair(old.args[own:], into.args[len(kept_reads) :])
-            for i, argument in enumerate(old.args[:own]):
-                if i in scalars and argument.uses:
-                    constant = arith.ConstantOp(scalars[i])
-                    into.add_op(constant)
-                    values[argument] = constant.result
-                elif reads[i] in kept_reads:
-                    values[argument] = into.args[kept_reads.index(reads[i])]
-            return inline(old, values, into, identity, kept)
-
-        return build_region(
-            [*(old.args[i] for i in first_reads), *old.args[own:]], code
-        )
-
-    init, body = rebuild(nest.init, None), rebuild(nest.body, None)
-    epilogue = rebuild(nest.epilogue, keep)
+    kept = [reads.index(read) if read in kept_reads else None for read in reads]
+    for region in regions:
+        _replace_arguments(region.block, kept, scalars)
+        _leave_out(region.block, keep if region is nest.epilogue else None)
     captured = {
-        operand
-        for region in (init, body, epilogue)
-        for op in region.walk()
-        for operand in op.operands
+        operand for region in regions for op in region.walk() for operand in op.operands
     }
+    tables = [table for table in nest.tables if table in captured]
+    if (len(kept_reads), len(tables), len(keep)) == (
+        len(reads),
+        len(nest.tables),
+        len(nest.res),
+    ):
+        return nest
     result_maps = nest.result_maps
+    init, body, epilogue = (nest.detach_region(r) for r in tuple(nest.regions))
     new = nest.rebuilt(
         inputs=[value for value, _ in kept_reads],
-        tables=[table for table in nest.tables if table in captured],
+        tables=tables,
         maps=[*(map for _, map in kept_reads), *(result_maps[i] for i in keep)],
         init=init,
         body=body,
@@ -91,3 +70,37 @@ def simplify(nest: NestOp) -> NestOp:
         nest.res[i].replace_all_uses_with(result)
     Rewriter.erase_op(nest)
     return new
+
+
+def _replace_arguments(
+    block: Block,
+    kept: Sequence[int | None],
+    scalars: Mapping[int, IntegerAttr | FloatAttr],
+) -> None:
+    """Gives a region another argument, or a scalar, in the place of each of its first
+    ones: `kept[i]` is the number of the argument that replaces argument i."""
+    first = block.first_op
+    assert first is not None
+    arguments = block.args[: len(kept)]
+    for i, (argument, own) in enumerate(zip(arguments, kept, strict=True)):
+        if i in scalars and argument.uses:
+            constant = arith.ConstantOp(scalars[i])
+            block.insert_op_before(constant, first)
+            argument.replace_all_uses_with(constant.result)
+        elif own is not None and own != i:
+            argument.replace_all_uses_with(arguments[own])
+    for i, argument in enumerate(arguments):
+        if kept[i] != i:
+            block.erase_arg(argument)
+
+
+def _leave_out(block: Block, keep: Sequence[int] | None) -> None:
+    """Erases what the yielded values that `keep` selects, or all, don't depend on."""
+    terminator = block.last_op
+    assert isinstance(terminator, YieldOp)
+    if keep is not None and len(keep) < len(terminator.arguments):
+        kept = [terminator.arguments[index] for index in keep]
+        Rewriter.replace_op(terminator, YieldOp(*kept))
+    for op in reversed(tuple(block.ops)[:-1]):
+        if not any(result.uses for result in op.results):
+            Rewriter.erase_op(op)
