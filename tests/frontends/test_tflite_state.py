@@ -17,6 +17,7 @@ import qlower
 from qlower.diagnostics import QlowerError
 from qlower.frontends.tflite import import_tflite
 from qlower.model import Model
+from qlower.model.state import State
 from qlower.runtime.executors import Level
 
 needs_litert = pytest.mark.skipif(
@@ -44,7 +45,7 @@ def test_every_step_is_that_of_litert(spotter: Model) -> None:
     run = qlower.jit(spotter)
     state = run.new_state()
     levels: tuple[Level, ...] = ("qnn", "arith", "kernel")
-    states = {at: spotter.new_state() for at in levels}
+    states: dict[Level, State] = {at: spotter.new_state() for at in levels}
     for x, (words, count) in zip(frames, wanted, strict=True):
         got = run(x, state=state)
         np.testing.assert_array_equal(got[0], words)

@@ -81,3 +81,69 @@ def drawn_frames(count: int, seed: int = 0) -> list[NDArray[np.int8]]:
     """Inputs of `keyword_spotter` for so many steps."""
     random = np.random.default_rng(seed)
     return list(random.integers(-128, 128, (count, 1, 1, FEATURES)).astype(np.int8))
+
+
+def looped(times: int | None) -> bytes:
+    """A layer that is run so many times, each on the result of the last, to which `x`
+    is added; None for as often as an input says."""
+    random = np.random.default_rng(1)
+    builder = TFLiteBuilder()
+    condition, body = builder.subgraph(), builder.subgraph()
+
+    def carried(graph: TFLiteBuilder, prefix: str) -> list[int]:
+        """A counter, the value, and what stays as it is."""
+        count = graph.tensor(f"{prefix}_count", (), "int32")
+        return [
+            count,
+            *(graph.tensor(f"{prefix}_{n}", (1, 4), scale=0.1) for n in "yx"),
+        ]
+
+    taken = carried(condition, "condition")
+    limit = condition.tensor("limit", (), "int32", data=[times or 3])
+    goes_on = condition.tensor("goes_on", (), "bool")
+    condition.operator("LESS", [taken[0], limit], [goes_on])
+
+    count, y, x = carried(body, "body")
+    one = body.tensor("one", (), "int32", data=[1])
+    weights = body.tensor(
+        "weights", (4, 4), scale=0.01, data=random.integers(-127, 128, (4, 4))
+    )
+    layer = body.tensor("layer", (1, 4), scale=0.1)
+    following = carried(body, "next")[:2]
+    body.operator("ADD", [count, one], [following[0]])
+    body.operator("FULLY_CONNECTED", [y, weights, -1], [layer])
+    body.operator("ADD", [layer, x], [following[1]])
+
+    given = builder.tensor("x", (1, 4), scale=0.1)
+    start = builder.tensor("start", (), "int32", data=None if times is None else [0])
+    results = carried(builder, "last")
+    builder.operator(
+        "WHILE",
+        [start, given, given],
+        results,
+        {"cond_subgraph_index": 1, "body_subgraph_index": 2},
+    )
+    inputs = [given, start] if times is None else [given]
+    others = [
+        condition.graph(taken, [goes_on]),
+        body.graph([count, y, x], [*following, x]),
+    ]
+    return builder.build(inputs, results[:2], others)
+
+
+def chosen(condition: bool | None) -> bytes:
+    """RELU of `x` if a constant is true, else `x + x`; None for an input's choice."""
+    builder = TFLiteBuilder()
+    branches = builder.subgraph(), builder.subgraph()
+    graphs = []
+    for branch, name in zip(branches, ("RELU", "ADD"), strict=True):
+        x, y = (branch.tensor(n, (4,), scale=0.1) for n in "xy")
+        branch.operator(name, [x] if name == "RELU" else [x, x], [y])
+        graphs.append(branch.graph([x], [y]))
+    x, y = (builder.tensor(n, (4,), scale=0.1) for n in "xy")
+    data = None if condition is None else [condition]
+    choice = builder.tensor("choice", (), "bool", data=data)
+    builder.operator(
+        "IF", [choice, x], [y], {"then_subgraph_index": 1, "else_subgraph_index": 2}
+    )
+    return builder.build([x, choice] if condition is None else [x], [y], graphs)

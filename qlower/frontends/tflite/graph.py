@@ -54,6 +54,9 @@ many for an operation, and one for each scale of an operator's operands. Files h
 bytes than that for either, unless they use the same things again and again, by which a
 small file could take any time."""
 
+UNROLLED_BUDGET = 1 << 20
+"""What loops may take besides: they do use the same things again and again."""
+
 DEEPEST_SUBGRAPH = 8
 """Subgraphs inside of each other; the schema lets one run itself."""
 
@@ -94,6 +97,8 @@ class _GraphImporter:
         self.problems = problems
         self.unknown: set[int] = set()
         self.budget = max(model.size, SMALLEST_BUDGET)
+        if any(operator.name == "WHILE" for operator in model.operators):
+            self.budget += UNROLLED_BUDGET
         self.block = Block()
         self.computed: dict[int, SSAValue] = {}
         self.constants: dict[tuple[int, TensorType[Element]], SSAValue] = {}

@@ -8,6 +8,7 @@ from ..importer import Importer
 from . import (
     activation,
     contraction,
+    control,
     elementwise,
     functions,
     gathering,
@@ -24,6 +25,7 @@ from . import (
 IMPORTERS: Mapping[str, Importer] = {
     **activation.IMPORTERS,
     **contraction.IMPORTERS,
+    **control.IMPORTERS,
     **elementwise.IMPORTERS,
     **functions.IMPORTERS,
     **gathering.IMPORTERS,

@@ -1,0 +1,61 @@
+"""Subgraphs that constants decide, beside LiteRT's reference kernels."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from support.litert import run_litert
+from support.tflite_streams import chosen, looped
+
+import qlower
+from qlower.diagnostics import QlowerError
+from qlower.frontends.tflite import import_tflite
+from qlower.model.layers import layer_name, layers
+
+pytestmark = pytest.mark.skipif(
+    find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
+)
+
+X = np.array([[100, -128, 3, 127]], np.int8)
+
+
+@pytest.mark.parametrize("times", [1, 2, 5])
+def test_loops(times: int) -> None:
+    module = import_tflite(looped(times), name="model.tflite")
+    names = [layer_name(op) for op in layers(module)]
+    assert len(set(names)) == len(names) == 2 * times
+    count, value = run_litert(looped(times), [X])
+    got = qlower.interpret(qlower.Model(module), X)
+    np.testing.assert_array_equal(got[0], count)
+    np.testing.assert_array_equal(got[1], value)
+
+
+@pytest.mark.parametrize("condition", [False, True])
+def test_branches(condition: bool) -> None:
+    model = qlower.Model(import_tflite(chosen(condition), name="model.tflite"))
+    (wanted,) = run_litert(chosen(condition), [X[0]])
+    np.testing.assert_array_equal(qlower.jit(model)(X[0]), wanted)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            looped(None),
+            r"operator 0 WHILE: .*'goes_on': this condition of the loop isn't decided",
+        ),
+        (chosen(None), r"operator 0 IF: .*'choice': this condition isn't decided"),
+    ],
+)
+def test_what_inputs_decide_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(QlowerError, match=message):
+        import_tflite(data, name="model.tflite")
+
+
+@pytest.mark.long
+def test_a_loop_that_runs_too_often() -> None:
+    with pytest.raises(QlowerError, match="a loop of more than 1000 iterations"):
+        import_tflite(looped(1001), name="model.tflite")
+    assert import_tflite(looped(1000), name="model.tflite")
