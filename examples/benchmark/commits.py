@@ -5,15 +5,16 @@ python examples/benchmark/commits.py BEFORE AFTER MODEL... [--rounds N] [--histo
 Commits are named as git does; `.` is the working tree. Each round measures every commit
 in a process of its own, in turns, without cache; CPU seconds of compiling are those of
 the whole process up to the first call. What is compared are ratios within a round: a
-shared machine changes its speed from minute to minute. --history appends the ratios to
-a CSV file.
+shared machine changes its speed from minute to minute. Of .tflite files each process
+times LiteRT, too. --history puts both commits into a CSV file, and draws it
+(history.py).
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -21,9 +22,13 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from history import Entry, add
+from yardstick import yardstick
 
 WORKING_TREE = "."
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,10 +38,21 @@ CALL_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Figures:
-    """CPU seconds until a model is compiled, and the shortest call in microseconds."""
+    """CPU seconds until a model is compiled, and of the yardstick; the shortest call in
+    microseconds, and LiteRT's (None where it can't run the model)."""
 
     compile: float
     call: float
+    yardstick: float
+    litert: float | None
+
+    @property
+    def compile_yardsticks(self) -> float:
+        return self.compile / self.yardstick
+
+    @property
+    def litert_ratio(self) -> float:
+        return float("nan") if self.litert is None else self.litert / self.call
 
 
 @dataclass(frozen=True)
@@ -46,9 +62,6 @@ class Row:
     model: str
     before: Sequence[Figures]
     after: Sequence[Figures]
-
-    def median(self, name: str, figures: Sequence[Figures]) -> float:
-        return statistics.median(getattr(one, name) for one in figures)
 
     def ratio(self, name: str) -> float:
         """The median over the rounds of AFTER's figure over BEFORE's."""
@@ -61,12 +74,24 @@ def measure(model: str) -> Figures:
     import numpy as np
 
     import qlower
+    from qlower.bench.peers import Unavailable
+    from qlower.bench.peers.litert import prepare
     from qlower.model.random_inputs import random_input
 
     run = qlower.jit(model)
     compiled = time.process_time()
     random = np.random.default_rng(0)
-    call = run.bind(*(random_input(spec, random) for spec in run.inputs))
+    inputs = [random_input(spec, random) for spec in run.inputs]
+    calls: list[Callable[[], object]] = [run.bind(*inputs)]
+    if model.endswith(".tflite"):
+        with suppress(Unavailable):
+            calls.append(prepare(Path(model), inputs, 1).call)
+    ours, *peer = (least_microseconds(call) for call in calls)
+    return Figures(compiled, ours, yardstick(), peer[0] if peer else None)
+
+
+def least_microseconds(call: Callable[[], object]) -> float:
+    """The shortest of some calls, after as many that aren't measured."""
     least = float("inf")
     for is_measured in (False, True):
         end = time.perf_counter() + CALL_SECONDS
@@ -74,7 +99,7 @@ def measure(model: str) -> Figures:
             call()
             if is_measured:
                 least = min(least, time.perf_counter() - start)
-    return Figures(compiled, least * 1e6)
+    return least * 1e6
 
 
 def check_out(commit: str, folder: Path) -> Path:
@@ -104,37 +129,48 @@ def measured(package: Path, model: str) -> Figures:
 
 def render(rows: Sequence[Row]) -> str:
     """The rows in Markdown, with AFTER over BEFORE behind each pair."""
-    head = "| model | compile, CPU s | | x | call, us | | x |"
-    lines = [head, "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    head = "| model | compile, CPU s | | x | call, us | | x | LiteRT over it | |"
+    lines = [head, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for row in rows:
         cells = [row.model]
         for name, digits in (("compile", 2), ("call", 1)):
-            pair = (row.median(name, row.before), row.median(name, row.after))
+            pair = (median(name, row.before), median(name, row.after))
             cells += [f"{number:.{digits}f}" for number in pair]
             cells.append(f"{row.ratio(name):.3f}")
+        for figures in (row.before, row.after):
+            cells.append(f"{median('litert_ratio', figures):.2f}")
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def append(path: Path, commits: Sequence[str], rows: Sequence[Row]) -> None:
-    """Add the ratios to the history; a new file gets a line of titles."""
-    is_new = not path.exists()
-    with path.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if is_new:
-            writer.writerow(["before", "after", "model", "compile", "call"])
-        for row in rows:
-            ratios = (f"{row.ratio(name):.3f}" for name in ("compile", "call"))
-            writer.writerow([*commits, row.model, *ratios])
+def median(name: str, figures: Sequence[Figures]) -> float:
+    """The median of a figure over the rounds."""
+    return statistics.median(getattr(one, name) for one in figures)
+
+
+def entry(commit: str, model: str, figures: Sequence[Figures]) -> Entry:
+    """What the history keeps of a model at a commit."""
+    litert = median("litert_ratio", figures)
+    return Entry(
+        commit,
+        git("log", "-1", "--format=%cI", commit),
+        model,
+        median("compile_yardsticks", figures),
+        None if math.isnan(litert) else litert,
+    )
+
+
+def git(*words: str) -> str:
+    """What git says; nothing where it fails."""
+    command = ["git", "-C", str(ROOT), *words]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
 def short_name(commit: str) -> str:
     """The commit's abbreviated hash."""
     if commit == WORKING_TREE:
         return commit
-    command = ["git", "-C", str(ROOT), "rev-parse", "--short", commit]
-    found = subprocess.run(command, capture_output=True, text=True)
-    return found.stdout.strip() or commit
+    return git("rev-parse", "--short", commit) or commit
 
 
 def model_name(path: str) -> str:
@@ -149,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("after", metavar="AFTER", help="the commit that is compared")
     parser.add_argument("models", metavar="MODEL", nargs="+", help="model files")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each commit")
-    parser.add_argument("--history", type=Path, help="append the ratios to this file")
+    parser.add_argument("--history", type=Path, help="put the figures in this file")
     options = parser.parse_args(arguments)
     if options.rounds < 1:
         parser.error(f"--rounds must be positive, not {options.rounds}")
@@ -173,7 +209,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{names[1]} beside {names[0]}, medians of {options.rounds} rounds:\n")
     print(render(rows))
     if options.history is not None:
-        append(options.history, names, rows)
+        add(
+            options.history,
+            [
+                entry(name, row.model, figures)
+                for row in rows
+                for name, figures in zip(names, (row.before, row.after), strict=True)
+                if name != WORKING_TREE
+            ],
+        )
     return 0
 
 
