@@ -6,7 +6,9 @@ The networks are chains of linear layers, sigmoids, products, sums and tanhs of 
 numbers, as of an unrolled recurrent network; no two have the same scales. Each is
 compiled in a process of its own, without cache, for x86-64-v3. Seconds are the
 processor's, of the median of three runs; interpreter and imports are counted once, as
-0 layers. --write puts both into this folder, as compile_time.md and .svg.
+0 layers. Before each run the yardstick is timed (yardstick.py), by whose seconds other
+machines, and busy ones, can be compared. --write puts both into this folder, as
+compile_time.md and .svg.
 """
 
 from __future__ import annotations
@@ -16,34 +18,34 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from xdsl.ir import SSAValue
+from yardstick import DESCRIPTION, yardstick
 
 import qlower
 from qlower.dialects import qnn
 from qlower.model.build import constant, make_model, quantized
 from qlower.report.plots import BLUE, new_figure, save
-from qlower.report.table import Column, Table
+from qlower.report.table import Column, Table, counted
 
 LAYERS = (0, 10, 30, 100, 300, 1000)
 WIDTH = 16
 RUNS = 3
-YARDSTICK = 2_000_000
-"""Rounds of a loop whose time says how fast the machine is."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """CPU seconds of a process that compiles so many layers, and its most memory."""
+    """CPU seconds of a process that compiles so many layers, and its most memory;
+    the median of its seconds over those of the yardstick just before."""
 
     layers: int
     seconds: float
     megabytes: int
+    yardsticks: float
     start: float
 
     @property
@@ -96,31 +98,24 @@ def measured(layers: int, start: float) -> Row:
     command = [sys.executable, __file__, "--layers", str(layers)]
     environment = {**os.environ, "QLOWER_CACHE_DIR": ""}
     runs: list[tuple[float, int]] = []
+    yardsticks: list[float] = []
     for _ in range(RUNS):
+        measure = yardstick()
         process = subprocess.Popen(command, env=environment)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             raise SystemExit(process.returncode)
         runs.append((used.ru_utime + used.ru_stime, used.ru_maxrss >> 10))
+        yardsticks.append(runs[-1][0] / measure)
     seconds, megabytes = sorted(runs)[RUNS // 2]
-    return Row(layers, seconds, megabytes, start)
-
-
-def yardstick() -> float:
-    """CPU seconds of a loop in Python, to compare machines by."""
-    times: list[float] = []
-    for _ in range(RUNS):
-        start, seen = time.process_time(), dict[int, int]()
-        for index in range(YARDSTICK):
-            seen[index & 1023] = seen.get(index & 511, 0) + 1
-        times.append(time.process_time() - start)
-    return statistics.median(times)
+    return Row(layers, seconds, megabytes, statistics.median(yardsticks), start)
 
 
 COLUMNS = [
     Column[Row]("layers", "layers", lambda row: row.layers),
     Column[Row]("CPU seconds", "seconds", lambda row: row.seconds),
+    Column[Row]("yardsticks", "yardsticks", lambda row: row.yardsticks),
     Column[Row]("ms a layer", "each", lambda row: row.milliseconds_per_layer),
     Column[Row]("most memory, MB", "megabytes", lambda row: row.megabytes),
 ]
@@ -163,8 +158,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = [measured(LAYERS[0], 0.0)]
     rows += [measured(layers, rows[0].seconds) for layers in LAYERS[1:]]
     table = Table("compile time", rows, COLUMNS).render("markdown")
+    load = f"{os.getloadavg()[0]:.1f} on {counted(os.cpu_count() or 1, 'core')}"
     text = (
-        f"{table}\n\nA loop of {YARDSTICK:,} rounds in Python: {yardstick():.2f} s.\n"
+        f"{table}\n\nThe yardstick, {DESCRIPTION}, took {yardstick():.3f} s in the "
+        f"end; the load was {load}.\n"
     )
     print(text, end="")
     if options.write:

@@ -14,6 +14,7 @@ SCRIPT = Path(__file__).parents[2] / "examples" / "benchmark" / "commits.py"
 def test_two_commits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
+    pytest.importorskip("matplotlib", reason="matplotlib isn't installed")
     monkeypatch.syspath_prepend(SCRIPT.parent)
     spec = importlib.util.spec_from_file_location("commits", SCRIPT)
     assert spec is not None
