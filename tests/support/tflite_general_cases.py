@@ -334,6 +334,11 @@ def half_weights() -> bytes:
 
 
 REAL: dict[str, Callable[[], bytes]] = {
+    "gelu_float": model("GELU", ["float32 3x20"], "float32 3x20"),
+    "gelu_float_odd": model("GELU", ["float32 3x21"], "float32 3x21"),
+    "gelu_tanh_float": model(
+        "GELU", ["float32 3x21"], "float32 3x21", options={"approximate": True}
+    ),
     "conv2d_float": model(
         "CONV_2D",
         ["float32 2x5x6x3", _weights(4, 3, 2, 3), _weights(4)],

@@ -4,14 +4,19 @@ comparisons, sums and norms; on plain numbers the same in float32.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
+from qlower.model.nests import row_major_index
 
 from ..context import OperatorContext
+from ..gaussian import PACKET, gelu, gelu_by_tanh
 from ..importer import Importer
+from ..nests import finish_map, read
 from ..scalars import Scalars
 from .plain import (
     NUMBERS,
@@ -25,6 +30,7 @@ from .plain import (
     map_two,
     reciprocal_root,
     reduced_shape,
+    scalars,
     squared_difference,
 )
 
@@ -58,11 +64,26 @@ def _check_kernel(op: OperatorContext, types: tuple[str, ...]) -> None:
 
 def import_gelu(op: OperatorContext) -> None:
     if is_plain(op):
-        raise op.error(f"{op.input(0)}: GELU of {op.input(0).type} is not supported")
+        check_type(op, REAL)
+        _import_real_gelu(op)
+        return
     _check_kernel(op, ("INT8", "UINT8"))
     name = "gelu_tanh" if op.flag("approximate") else "gelu"
     type = op.quantized_result_type(op.shape(0))
     op.finish(qnn.FunctionOp(op.quantized(0), type, function=name))
+
+
+def _import_real_gelu(op: OperatorContext) -> None:
+    if op.flag("approximate"):
+        map_one(op, gelu_by_tanh)
+        return
+    steps = scalars(op, op.shape(0))
+    is_in_tail: SSAValue | None = None
+    count = math.prod(op.shape(0))
+    if tail := count % PACKET:
+        first = steps.constant(count - tail, i32)
+        is_in_tail = steps.compare("ge", row_major_index(steps.nest), first)
+    finish_map(op, steps.nest, gelu(steps, read(op, steps.nest, 0), is_in_tail))
 
 
 def import_squared_difference(op: OperatorContext) -> None:
