@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.pt2_builder import Pt2Builder
 from support.pt2_cases import NEAR, REAL, Case, example, network
 
 import qlower
@@ -61,6 +62,25 @@ def test_operators_with_sums_or_exponentials(name: str, tmp_path: Path) -> None:
     path = NEAR[name]().save(tmp_path / "model.pt2")
     (found,), (expected,) = run(path, x), evaluate(NEAR[name], x)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dim"),
+    [
+        *(((2, 49, 40), 1), ((1, 300, 37), 1), ((1, 1030, 5), 1), ((3, 2, 33), 1)),
+        *(((3, 100), 1), ((5, 7), 1), ((2, 1037), 1), ((2, 4096), 1), ((4, 1, 6), 0)),
+    ],
+)
+def test_means_are_added_in_the_same_order(
+    shape: tuple[int, ...], dim: int, tmp_path: Path
+) -> None:
+    torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+    build = Pt2Builder()
+    build.output(build.call("aten.mean.dim", self=build.input("x", shape), dim=[dim]))
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    (found,) = run(build.save(tmp_path / "model.pt2"), x)
+    expected = torch.from_numpy(x).mean(dim).numpy()
+    assert found.tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize(

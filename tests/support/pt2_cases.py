@@ -94,6 +94,7 @@ REAL: dict[str, Case] = {
     "max_pool2d": lambda: real(
         "aten.max_pool2d.default", kernel_size=[3, 3], padding=[1, 1], ceil_mode=True
     ),
+    "mean": lambda: real("aten.mean.dim", dim=[-1], keepdim=True),
     "mul": lambda: real("aten.mul.Tensor", other=0.3),
     "permute": lambda: real("aten.permute.default", dims=[0, 2, 3, -3]),
     "relu6": lambda: real("aten.relu6.default"),
@@ -109,7 +110,6 @@ REAL: dict[str, Case] = {
 """Operators that ATen and qlower compute alike, to the last bit."""
 
 NEAR: dict[str, Case] = {
-    "mean": lambda: real("aten.mean.dim", dim=[-1], keepdim=True),
     "sigmoid": lambda: real("aten.sigmoid.default"),
     "silu": lambda: real("aten.silu.default"),
 }

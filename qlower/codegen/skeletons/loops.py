@@ -88,7 +88,7 @@ def _woven_outside(nest: Nest, contiguous: int) -> int | None:
     """The loop whose neighbours lie side by side in all inputs, and in the results as
     far apart as the short contiguous loop is long."""
     count = nest.bounds[contiguous]
-    if nest.reduction or not 1 < count <= MOST_INTERLEAVED:
+    if nest.op.reduction_bounds or not 1 < count <= MOST_INTERLEAVED:
         return None
     if any(operand.edges for operand in nest.inputs):
         return None

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.dialects import tosa
-from qlower.dialects.tosa.checks import known_integers, sizes
-from qlower.dialects.types import element_type, shape_of
-from qlower.interp.values import Array
+from qlower.dialects.tosa.checks import sizes
+from qlower.dialects.types import shape_of
 from qlower.model.nests import Index, Nest, scalar_constant
 from qlower.transforms.lower_qnn.contraction import multiply_accumulate
 from qlower.transforms.lower_qnn.window import tap_indices
 from qlower.transforms.lower_tosa.lowering import Lowering, integer_type, known_number
-from qlower.transforms.lower_tosa.movement import slice_of
-from qlower.transforms.tensors import pad
+from qlower.transforms.lower_tosa.movement import (
+    padded,
+    reversed_along,
+    slice_of,
+    tiled,
+    transposed,
+)
 
 
 @dataclass(frozen=True)
@@ -66,45 +69,31 @@ def lower_transpose_conv2d(lowering: Lowering, op: tosa.TransposeConv2DOp) -> SS
     """Loops (n, q, r, [phases] o | t, u, c) of a convolution that gives a block of the
     result at each position; then the blocks become an image, which is cut to size."""
     (batch, *image, depth), (_, *size, outputs) = map(shape_of, (op.input, op.output))
+    strides, pads = sizes(op.stride), sizes(op.out_pad)[::2]
     axes = [
         _Phases(*numbers)
-        for numbers in zip(
-            image,
-            op.kernel,
-            sizes(op.stride),
-            sizes(op.out_pad)[::2],
-            size,
-            strict=True,
-        )
+        for numbers in zip(image, op.kernel, strides, pads, size, strict=True)
     ]
     rows, columns = axes
-    zero_point = known_number("input_zp", op.input_zp)
-    padded = pad(
-        lowering.emit,
-        lowering.value(op.input),
+    before, after = (
         (0, rows.before, columns.before, 0),
         (0, rows.after, columns.after, 0),
-        zero_point,
     )
-    weights = _weights_by_phase(op, axes)
+    zero_point = known_number("input_zp", op.input_zp)
+    around = padded(lowering, lowering.value(op.input), before, after, zero_point)
     channels = rows.stride * columns.stride * outputs
     positions, taps = [a.positions for a in axes], [a.taps for a in axes]
     bounds = (batch, *positions, channels, *taps, depth)
     nest = Nest(lowering.emit, bounds, reductions=3)
-    element = element_type(op.weight.type)
-    weight = _Read(lowering.emit.constant(weights, element), (3, 4, 5, 6))
-    bias = np.resize(known_integers("bias", op.bias), channels)
-    init = lowering.emit.constant(bias, element_type(op.bias.type))
-    window = _Read(padded, (0, *tap_indices((1, 1), (1, 1), 4, 5), 6))
-    blocks = _convolve(lowering, op, nest, window, weight, _Read(init, (3,)))
+    weight = _Read(_weights_by_phase(lowering, op, axes), (3, 4, 5, 6))
+    bias = lowering.value(op.bias)
+    if shape_of(op.bias) != (1,):
+        bias = tiled(lowering, bias, (channels,))
+    window = _Read(around, (0, *tap_indices((1, 1), (1, 1), 4, 5), 6))
+    blocks = _convolve(lowering, op, nest, window, weight, _Read(bias, (3,)))
+    apart = lowering.reshape(blocks, (batch, *positions, *strides, outputs))
+    beside = transposed(lowering, apart, (0, 1, 3, 2, 4, 5))
     whole = (batch, *(a.positions * a.stride for a in axes), outputs)
-    phases = (rows.stride, columns.stride)
-    apart = lowering.reshape(blocks, (batch, *positions, *phases, outputs))
-    nest = Nest(
-        lowering.emit,
-        (batch, rows.positions, phases[0], columns.positions, phases[1], outputs),
-    )
-    beside = nest.build([nest.input(apart, (0, 1, 3, 2, 4, 5))])[0]
     joined = lowering.reshape(beside, whole)
     start = (0, rows.offset, columns.offset, 0)
     return slice_of(lowering, joined, start, shape_of(op.output))
@@ -128,22 +117,26 @@ class _Phases:
         self.after = self.positions + first - image
 
 
-def _weights_by_phase(op: tosa.TransposeConv2DOp, axes: Sequence[_Phases]) -> Array:
+def _weights_by_phase(
+    lowering: Lowering, op: tosa.TransposeConv2DOp, axes: Sequence[_Phases]
+) -> SSAValue:
     """Weights [phases and outputs, taps, taps, channels]; what a phase lacks is 0."""
     outputs, *kernel, depth = shape_of(op.weight)
+    rows, columns = axes
     missing = [
-        (0, axis.taps * axis.stride - size)
-        for axis, size in zip(axes, kernel, strict=True)
+        axis.taps * axis.stride - size for axis, size in zip(axes, kernel, strict=True)
     ]
-    given = np.reshape(known_integers("weight", op.weight), shape_of(op.weight))
     zero_point = known_number("weight_zp", op.weight_zp)
-    whole = np.pad(given, [(0, 0), *missing, (0, 0)], constant_values=zero_point)
-    (rows, columns) = axes
-    apart = whole.reshape(
-        outputs, rows.taps, rows.stride, columns.taps, columns.stride, depth
+    whole = padded(
+        lowering, lowering.value(op.weight), [0] * 4, [0, *missing, 0], zero_point
     )
-    turned = apart[:, ::-1, :, ::-1].transpose(2, 4, 0, 1, 3, 5)
-    return turned.reshape(-1, rows.taps, columns.taps, depth)
+    shape = (outputs, rows.taps, rows.stride, columns.taps, columns.stride, depth)
+    apart = lowering.reshape(whole, shape)
+    for axis in (1, 3):
+        apart = reversed_along(lowering, apart, axis)
+    by_phase = transposed(lowering, apart, (2, 4, 0, 1, 3, 5))
+    channels = rows.stride * columns.stride * outputs
+    return lowering.reshape(by_phase, (channels, rows.taps, columns.taps, depth))
 
 
 def _window(
@@ -151,13 +144,9 @@ def _window(
 ) -> _Read:
     """The padded image, where loops 1, 2, ... and `taps` read it."""
     ends = sizes(op.pad)
-    image = pad(
-        lowering.emit,
-        lowering.value(op.input),
-        (0, *ends[::2], 0),
-        (0, *ends[1::2], 0),
-        known_number("input_zp", op.input_zp),
-    )
+    before, after = (0, *ends[::2], 0), (0, *ends[1::2], 0)
+    zero_point = known_number("input_zp", op.input_zp)
+    image = padded(lowering, lowering.value(op.input), before, after, zero_point)
     places = tap_indices(sizes(op.stride), sizes(op.dilation), *taps)
     return _Read(image, (0, *places, channel))
 

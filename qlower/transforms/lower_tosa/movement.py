@@ -16,6 +16,7 @@ from qlower.dialects.tosa.checks import sizes
 from qlower.dialects.types import element_type, shape_of
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, scalar_constant, to_index
+from qlower.transforms.lower_qnn.lowering import constant_of
 from qlower.transforms.lower_tosa.lowering import Lowering, integer_type
 from qlower.transforms.lower_tosa.rescale import widen
 from qlower.transforms.tensors import pad
@@ -38,14 +39,18 @@ def lower_reshape(lowering: Lowering, op: tosa.ReshapeOp) -> SSAValue:
 
 def lower_transpose(lowering: Lowering, op: tosa.TransposeOp) -> SSAValue:
     """Result axis i is input axis `perms[i]`."""
-    perms = sizes(op.perms)
-    known = lowering.constant(op.input1)
+    return transposed(lowering, lowering.value(op.input1), sizes(op.perms))
+
+
+def transposed(lowering: Lowering, value: SSAValue, perms: Sequence[int]) -> SSAValue:
+    """A tensor with its axes in another order, at once where its elements are known."""
+    known = constant_of(value)
     if known is not None:
-        element = element_type(op.output.type)
-        return lowering.emit.constant(known.transpose(perms), element)
-    nest = Nest(lowering.emit, shape_of(op.output))
+        return lowering.emit.constant(known.transpose(perms), element_type(value.type))
+    shape = shape_of(value)
+    nest = Nest(lowering.emit, [shape[axis] for axis in perms])
     indices = [perms.index(axis) for axis in range(nest.parallel)]
-    return nest.build([nest.input(lowering.value(op.input1), indices)])[0]
+    return nest.build([nest.input(value, indices)])[0]
 
 
 def lower_pad(lowering: Lowering, op: tosa.PadOp) -> SSAValue:
@@ -60,6 +65,23 @@ def lower_pad(lowering: Lowering, op: tosa.PadOp) -> SSAValue:
     element = nest.input(lowering.value(op.pad_const), [AffineConstantExpr(0)])
     result = nest.build([element])[0]
     return lowering.emit.inserted(source, result, before)
+
+
+def padded(
+    lowering: Lowering,
+    value: SSAValue,
+    before: Sequence[int],
+    after: Sequence[int],
+    number: int,
+) -> SSAValue:
+    """A tensor with a number around it, at once where its elements are known."""
+    known = constant_of(value)
+    if known is None:
+        return pad(lowering.emit, value, before, after, number)
+    around = np.pad(
+        known, list(zip(before, after, strict=True)), constant_values=number
+    )
+    return lowering.emit.constant(around, element_type(value.type))
 
 
 def lower_slice(lowering: Lowering, op: tosa.SliceOp) -> SSAValue:
@@ -89,25 +111,40 @@ def lower_concat(lowering: Lowering, op: tosa.ConcatOp) -> SSAValue:
 
 def lower_tile(lowering: Lowering, op: tosa.TileOp) -> SSAValue:
     """Loops (copies of axis 0, axis 0, copies of axis 1, ...)."""
-    source = shape_of(op.input1)
-    bounds: list[int] = []
-    for size, extent in zip(source, shape_of(op.output), strict=True):
-        bounds += [extent // size, size]
+    return tiled(lowering, lowering.value(op.input1), shape_of(op.output))
+
+
+def tiled(lowering: Lowering, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+    """A tensor repeated to a shape, at once where its elements are known."""
+    source = shape_of(value)
+    counts = [extent // size for size, extent in zip(source, shape, strict=True)]
+    known = constant_of(value)
+    if known is not None:
+        return lowering.emit.constant(np.tile(known, counts), element_type(value.type))
+    bounds = [bound for pair in zip(counts, source, strict=True) for bound in pair]
     nest = Nest(lowering.emit, bounds)
-    indices = range(1, len(bounds), 2)
-    repeated = nest.build([nest.input(lowering.value(op.input1), indices)])[0]
-    return lowering.reshape(repeated, shape_of(op.output))
+    repeated = nest.build([nest.input(value, range(1, len(bounds), 2))])[0]
+    return lowering.reshape(repeated, shape)
 
 
 def lower_reverse(lowering: Lowering, op: tosa.ReverseOp) -> SSAValue:
     """Element i of the axis is the one that is as far from its end."""
-    shape, axis = shape_of(op.output), op.axis.value.data
+    return reversed_along(lowering, lowering.value(op.input1), op.axis.value.data)
+
+
+def reversed_along(lowering: Lowering, value: SSAValue, axis: int) -> SSAValue:
+    """A tensor with an axis turned round, at once where its elements are known."""
+    known = constant_of(value)
+    if known is not None:
+        turned = np.flip(known, axis)
+        return lowering.emit.constant(turned, element_type(value.type))
+    shape = shape_of(value)
     nest = Nest(lowering.emit, shape)
     indices: list[SSAValue] = []
     indices += [nest.add(IndexOp(loop)).result for loop in range(len(shape))]
     last = nest.add(scalar_constant(shape[axis] - 1, IndexType())).result
     indices[axis] = nest.add(arith.SubiOp(last, indices[axis])).result
-    return nest.build([extract(nest, lowering.value(op.input1), indices)])[0]
+    return nest.build([extract(nest, value, indices)])[0]
 
 
 def lower_gather(lowering: Lowering, op: tosa.GatherOp) -> SSAValue:

@@ -1,7 +1,6 @@
 """Pools and means, of quantized values and of float32 numbers.
 
-Sums of float32 are added in the order of the elements, images by rows; ATen's order
-depends on memory format and vectors, so that last bits differ.
+Means of float32 are added as ATen adds them, sums of other pools in raster order.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from xdsl.dialects.arith import AddfOp
 from xdsl.dialects.builtin import f32
 
 from qlower.dialects import qnn
+from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
 from qlower.model.nests import Nest
 from qlower.model.windows import taps_inside
@@ -24,10 +24,11 @@ from ...onnx.operators.pooling import kernel_of
 from ...onnx.operators.real import real_operand
 from ...onnx.operators.real_pools import pooled
 from ...onnx.window import Window, as_image, define_image, read_window
-from ...orders import Order, identity
+from ...orders import Order, identity, stored_shape
 from ...tflite.scalars import Scalars
 from ...values import Value
 from ..translating import TORCH
+from .sums import sum_columns, sum_rows
 
 
 def import_average_pool(node: NodeContext) -> None:
@@ -103,20 +104,30 @@ def _mean(node: NodeContext, axes: Sequence[int], *, keeps: bool) -> None:
         _quantized_mean(node, axes, keeps=keeps)
         return
     value = real_operand(node, 0)
-    kept = [d for d in value.order if d not in axes]
-    loops = [*kept, *(d for d in value.order if d in axes)]
+    reduced = [place for place, d in enumerate(value.order) if d in axes]
+    start, end = reduced[0], reduced[-1] + 1
+    if len(reduced) < end - start:
+        kept = [d for d in value.order if d not in axes]
+        order = (*kept, *(d for d in value.order if d in axes))
+        value = node.builder.in_order(value, order, node.place())
+        start, end = len(kept), len(order)
+    sizes = stored_shape(value.shape, value.order)
+    batch, count, columns = (
+        math.prod(part) for part in (sizes[:start], sizes[start:end], sizes[end:])
+    )
     emit = node.builder.emitter(node.place())
-    bounds = [value.shape[d] for d in loops]
-    nest = Nest(emit, bounds, reductions=len(loops) - len(kept))
-    x = nest.input(value.ssa, [loops.index(d) for d in value.order])
-    init = emit.filled(nest.output_shape, f32, 0.0)
-    (sums,) = nest.reduce([init], nest.adding(x))
-    nest = Nest(emit, bounds[: len(kept)])
+    is_inner = columns == 1
+    shape = (batch, count) if is_inner else (batch, count, columns)
+    stored = replace(value, order=identity(len(sizes)))
+    matrix = node.builder.reshape(stored, shape, identity(len(shape)), node.place())
+    sums = (sum_rows if is_inner else sum_columns)(emit, matrix.ssa)
+    nest = Nest(emit, shape_of(sums))
+    total = nest.input(sums, range(nest.parallel))
     steps = Scalars(nest)
-    count = steps.constant(float(math.prod(bounds[len(kept) :])), f32)
-    (means,) = nest.build([steps.divide(nest.input(sums, range(len(kept))), count)])
-    ones = [1 if d in axes else value.shape[d] for d in range(len(value.order))]
-    flat = Value(means, identity(len(kept)), is_real=True)
+    divisor = steps.constant(float(count), f32)
+    (means,) = nest.build([steps.divide(total, divisor)])
+    ones = [1 if d in axes else size for d, size in enumerate(value.shape)]
+    flat = Value(means, identity(nest.parallel), is_real=True)
     mean = node.builder.reshape(flat, ones, value.order, node.place())
     _define(node, mean, axes, keeps=keeps)
 
