@@ -30,11 +30,13 @@ class Definition:
 
     @cached_property
     def whole(self) -> Functions:
-        """All functions and rules, inherited ones included."""
+        """All functions and rules, inherited ones included, verified but in contracts
+        that come with qlower: these are known to verify."""
+        verify = isinstance(self.own, ModuleOp)
         own = self.own if isinstance(self.own, ModuleOp) else self.own.parse()
         if self.base is None:
-            return read_functions(own)
-        return read_functions(own, self.base.name, self.base.whole)
+            return read_functions(own, verify=verify)
+        return read_functions(own, self.base.name, self.base.whole, verify=verify)
 
     @cached_property
     def rules(self) -> Mapping[str, Rule]:
@@ -48,8 +50,7 @@ class Definition:
         return (self.own, *(self.base.outlines if self.base is not None else ()))
 
     def part(self, names: frozenset[str]) -> Functions:
-        """The functions of these names, from the outlines; contracts that come with
-        qlower are known to verify."""
+        """The functions of these names, from the outlines, not verified."""
         assert isinstance(self.own, Outline)
         own = self.own.parse(names)
         if self.base is None:
@@ -99,6 +100,10 @@ class _Rules(Mapping[str, Rule]):
         """Parse all that those rules are made of which aren't known yet."""
         new = {rule for rule in rules if rule not in self._found}
         if not new:
+            return
+        if "whole" in vars(self._definition):
+            known = self._definition.whole.rules
+            self._found |= {rule: known.get(rule) for rule in new}
             return
         outlines = self._definition.outlines
         names = frozenset[str]().union(*(functions_of(rule, outlines) for rule in new))

@@ -199,9 +199,10 @@ def _rules_of(
 ) -> dict[str, list[str]]:
     """The rules that each of a contract's own `functions` serves, by its name."""
     found: dict[str, list[str]] = {}
+    rules = contract.definition.whole.rules
     for rule in RULES:
-        if rule in contract.rules:
-            name = contract.rules[rule].function.sym_name.data
+        if rule in rules:
+            name = rules[rule].function.sym_name.data
             if name in functions:
                 found.setdefault(name, []).append(rule)
     return found

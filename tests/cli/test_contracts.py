@@ -72,11 +72,6 @@ func.func @requantize(%x: i32 {contract.value = "input"}) -> i32 {
     assert "- `requantize`: One shift.\n" in text
 
 
-def test_pages_are_checked(capsys: pytest.CaptureFixture[str]):
-    assert main(["contracts", "pages", "--check"]) == 0
-    assert capsys.readouterr().out == ""
-
-
 def test_show_needs_a_name_that_exists(capsys: pytest.CaptureFixture[str]):
     assert main(["contracts", "show"]) == 2
     assert "show needs the name of a contract" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
 
@@ -17,7 +18,9 @@ from qlower.contracts import (
     load_contract,
     parse_contract,
 )
-from qlower.contracts.reading import SERVED
+from qlower.contracts.definition import Definition
+from qlower.contracts.outline import Outline, functions_of
+from qlower.contracts.reading import SERVED, Rule
 from qlower.contracts.rules import AUXILIARY, RULES, is_of_words
 from qlower.diagnostics import QlowerError
 
@@ -408,14 +411,27 @@ def test_a_missing_file_is_refused():
     ],
 )
 def test_a_rule_read_alone_is_that_of_the_whole_contract(name: str):
-    contract = load_contract(name)
-    for rule, whole in contract.definition.whole.rules.items():
-        part = contract.rules[rule]
+    definition = load_contract(name).definition
+    for rule, whole in definition.whole.rules.items():
+        part = read_alone(definition, rule)[rule]
         assert (part.values, part.products) == (whole.values, whole.products)
         assert texts(part.function) == texts(whole.function)
-    assert all(
-        rule not in contract.rules for rule in RULES.keys() - set(contract.rules)
-    )
+    for rule in RULES.keys() - definition.whole.rules.keys():
+        assert rule not in read_alone(definition, rule)
+
+
+def read_alone(definition: Definition, rule: str) -> Mapping[str, Rule]:
+    """What is read where only that rule is asked for."""
+    return definition.part(functions_of(rule, definition.outlines)).rules
+
+
+@pytest.mark.parametrize("name", ["_steps", *contract_names()])
+def test_contracts_that_come_with_qlower_verify(name: str):
+    """They are known to, and aren't verified when they are read."""
+    definition = load_contract(name).definition
+    assert isinstance(definition.own, Outline)
+    parsed = parse_contract(definition.own.text, name, definition.own.filename)
+    assert list(parsed.rules) == list(definition.whole.rules)
 
 
 def texts(function: FuncOp) -> dict[str, str]:

@@ -23,7 +23,7 @@ import qlower
 from qlower.contracts import contract_names, load_contract
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array
-from qlower.passes import apply_passes
+from qlower.text.context import make_context
 from qlower.text.parsing import parse_module
 from qlower.transforms.lower_qnn import LowerQnnPass
 
@@ -54,9 +54,12 @@ def operators() -> dict[str, tuple[qlower.Model, list[Array]]]:
 
 
 def refusal(contract: str, model: qlower.Model) -> str | None:
-    """How the contract refuses the model, or None if it takes it."""
+    """How the contract refuses the model, or None if it takes it.
+
+    What it takes is lowered once more, with all others, and verified then.
+    """
     try:
-        apply_passes(model.module, [LowerQnnPass(contract=contract)])
+        LowerQnnPass(contract=contract).apply(make_context(), model.module.clone())
     except QlowerError as error:
         return str(error)
     return None
