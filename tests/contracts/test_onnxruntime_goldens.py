@@ -33,9 +33,9 @@ LAYER_ENGINES = {
 @pytest.mark.parametrize("engine", LAYER_ENGINES)
 def test_layer(engine: str, index: int):
     recording = recorded_layer(index, engine, unsigned="u8s8" in engine)
-    check_recording(recording, LAYER_ENGINES[engine], index)
+    check_recording(recording, LAYER_ENGINES[engine])
 
 
 @pytest.mark.parametrize(("operation", "index"), list(recorded_operations("ort")))
 def test_operation(operation: str, index: int):
-    check_recording(recorded_uint8_operation(index), "onnxruntime", index)
+    check_recording(recorded_uint8_operation(index), "onnxruntime")

@@ -55,7 +55,7 @@ def test_layer(contract: str, index: int):
     )
     for other in others:
         np.testing.assert_array_equal(recording.expected, other.expected)
-    check_recording(recording, contract, index)
+    check_recording(recording, contract)
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_operation(engine: str, operation: str, index: int):
     is_qnnpack = engine == "torch/qnnpack" and recording.expected.dtype == np.uint8
     if operation.endswith("nchw") and not is_qnnpack:
         contract = "pytorch-nchw"
-    check_recording(recording, contract, index)
+    check_recording(recording, contract)

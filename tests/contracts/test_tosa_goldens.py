@@ -47,7 +47,7 @@ def read_rescales() -> dict[str, Array]:
 @pytest.mark.parametrize("index", range(LAYER_COUNT))
 @pytest.mark.parametrize("engine", ENGINES)
 def test_layer(engine: str, index: int):
-    check_recording(recorded_layer(index, engine), ENGINES[engine], index)
+    check_recording(recorded_layer(index, engine), ENGINES[engine])
 
 
 @needs_recordings

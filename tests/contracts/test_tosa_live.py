@@ -26,9 +26,9 @@ pytestmark = pytest.mark.skipif(
 CONTRACTS = {"tosa": "SINGLE_ROUND", "tosa-double": "DOUBLE_ROUND"}
 """The mode of the converter's RESCALEs for each contract."""
 
-SEEDS = 10
+SEEDS, LONG_SEEDS = 3, 10
 SETS = 10
-"""Sets of inputs a layer: 1.1 million outputs a contract."""
+"""Sets of inputs a layer: 1.1 million outputs a contract in the long run."""
 
 TURNS = list(product(LAYERS, CONTRACTS))
 """Whose native code is at one of the machine's levels after another."""
@@ -47,9 +47,23 @@ Inputs = Sequence[Array]
 @pytest.mark.parametrize("contract", CONTRACTS)
 @pytest.mark.parametrize("layer", LAYERS)
 def test_random_layers(layer: str, contract: str, tmp_path: Path):
+    check_random_layers(layer, contract, range(SEEDS), tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("contract", CONTRACTS)
+@pytest.mark.parametrize("layer", LAYERS)
+def test_many_random_layers(layer: str, contract: str, tmp_path: Path):
+    check_random_layers(layer, contract, range(SEEDS, LONG_SEEDS), tmp_path)
+
+
+def check_random_layers(
+    layer: str, contract: str, seeds: Sequence[int], folder: Path
+) -> None:
+    """The first in every executor."""
     skip_unconverted(layer, contract)
-    path = tmp_path / "layer.tflite"
-    for seed in range(SEEDS):
+    path = folder / "layer.tflite"
+    for seed in seeds:
         path.write_bytes(LAYERS[layer](seed, "int8"))
         model = qlower.load(path)
         input_sets = [random_layer_inputs(model, seed + i) for i in range(SETS)]
