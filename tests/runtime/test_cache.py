@@ -42,8 +42,8 @@ from qlower.transforms.prove_epilogues.proved_before import Found
 from qlower.transforms.prove_epilogues.staircase import Staircase
 
 HELPER = """module attributes {{contract.base = "{base}"}} {{
-  func.func private @offset_and_clamp(
-      %x: i32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {{
+  func.func private @clamp_and_offset(
+      %x: i32, %output_min: i32, %output_max: i32, %output_zero_point: i32) -> i32 {{
     %c = arith.constant {added} : i32
     %y = arith.addi %x, %c : i32
     %z = arith.addi %y, %output_zero_point : i32
@@ -56,6 +56,9 @@ HELPER = """module attributes {{contract.base = "{base}"}} {{
 """A contract that adds a number to what another one gives."""
 
 PLAIN = 'module attributes {{contract.base = "{base}"}} {{}}\n'
+
+SMALL = "onnxruntime"
+"""A contract that is soon read."""
 
 NOBODY = 65534
 """The user that owns nothing."""
@@ -72,7 +75,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("model.mlir").write_text(SMALL_MODEL.replace('"tflite"', '"./a.mlir"'))
     Path("a.mlir").write_text(PLAIN.format(base="./b.mlir"))
     Path("b.mlir").write_text(PLAIN.format(base="./c.mlir"))
-    Path("c.mlir").write_text(HELPER.format(base="tflite", added=1))
+    Path("c.mlir").write_text(HELPER.format(base=SMALL, added=1))
     return tmp_path / "cache"
 
 
@@ -134,7 +137,7 @@ def test_a_contract_is_part_of_what_is_compiled_however_it_is_named(way: str):
     Path("model.mlir").write_text(NAMES[way])
     before = run()
     assert not is_compiled(run)
-    Path("c.mlir").write_text(HELPER.format(base="tflite", added=3))
+    Path("c.mlir").write_text(HELPER.format(base=SMALL, added=3))
     after = run()
     assert (before != after).any()
     np.testing.assert_array_equal(after, compiled_anew())
@@ -156,9 +159,9 @@ EDITS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
         "model.mlir", NAMES["plain"].replace("[1, 2, 3]>", "[99, 2, 3]>")
     ),
     "the contract": rewrite("a.mlir", HELPER.format(base="./b.mlir", added=5)),
-    "which base it has": rewrite("a.mlir", PLAIN.format(base="tflite")),
+    "which base it has": rewrite("a.mlir", PLAIN.format(base=SMALL)),
     "its base": rewrite("b.mlir", HELPER.format(base="./c.mlir", added=7)),
-    "its base's base": rewrite("c.mlir", HELPER.format(base="tflite", added=9)),
+    "its base's base": rewrite("c.mlir", HELPER.format(base=SMALL, added=9)),
     "the environment": set_variable("QLOWER_ANYTHING"),
     "the compiler": lambda patch: patch.setattr(objects, "_own_code", lambda: b"new"),
 }
@@ -199,7 +202,7 @@ def test_a_model_is_known_by_its_content():
     model = qlower.load("moved.mlir")
     assert is_compiled(lambda: qlower.jit(model))
     assert not is_compiled(lambda: qlower.jit(model))
-    Path("c.mlir").write_text(HELPER.format(base="tflite", added=3))
+    Path("c.mlir").write_text(HELPER.format(base=SMALL, added=3))
     assert is_compiled(lambda: qlower.jit(model))
     Path("c.mlir").unlink()
     with pytest.raises(qlower.QlowerError, match=r"c\.mlir"):
@@ -210,7 +213,7 @@ def test_a_model_is_known_by_its_content():
 def test_a_contract_that_is_edited_meanwhile(monkeypatch: pytest.MonkeyPatch):
     """The entry is what the old text made, and found for the old text alone."""
     lower_to_kernel = pipeline.lower_to_kernel
-    old, new = Path("c.mlir").read_text(), HELPER.format(base="tflite", added=50)
+    old, new = Path("c.mlir").read_text(), HELPER.format(base=SMALL, added=50)
 
     def edit(
         module: ModuleOp, target: Target, observers: Sequence[Observer]
