@@ -16,8 +16,18 @@ pytestmark = pytest.mark.usefixtures("verify_each")
 LEVELS = sorted(levels())
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_random_networks(seed: int):
+    check_network(seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(20, 40))
+def test_more_random_networks(seed: int):
+    check_network(seed)
+
+
+def check_network(seed: int) -> None:
     """At two levels in turn."""
     module = random_network(seed)
     model = qlower.Model(module)

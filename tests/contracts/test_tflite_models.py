@@ -37,8 +37,20 @@ def read_answers(name: str, kernels: str) -> list[Array]:
     raise AssertionError(f"{name} has no recorded answers")
 
 
+LONG = pytest.mark.long
+WITH_A_SMALLER_ONE = ("mobilenet_v1_1.0_224_uint8", "vww_mobilenetv1_025_96_int8")
+"""Models whose operators and types mobilenet_v1_0.25_128_uint8 and person_detect_int8
+have as well."""
+
+
 @pytest.mark.parametrize("kernels", CONTRACTS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=LONG if name in WITH_A_SMALLER_ONE else [])
+        for name in NAMES
+    ],
+)
 def test_model(name: str, kernels: str):
     """Every input in native code, the first one in the interpreter."""
     model = load(name)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from qlower.codegen.targets.resolve import Target
+
+T = TypeVar("T")
 
 LARGE_VARIABLE = "QLOWER_TEST_LARGE"
 """The variable for the largest models where they are slow, and for more fuzzing."""
@@ -16,6 +19,12 @@ LEVELS_VARIABLE = "QLOWER_TEST_EVERY_LEVEL"
 
 def is_asked_for(variable: str) -> bool:
     return bool(os.environ.get(variable))
+
+
+def a_part(cases: Sequence[T], parts: int, turn: int) -> Sequence[T]:
+    """One of so many parts of the cases, the next turn's another, unless all are asked
+    for."""
+    return cases if is_asked_for(LARGE_VARIABLE) else cases[turn % parts :: parts]
 
 
 def in_turn(levels: Mapping[str, Target], turn: int) -> dict[str, Target]:
