@@ -36,3 +36,23 @@ func.func @dominance(%x: i32) {
   return
 }
 // CHECK: opt.mlir:34:8: error: arith.addi: operand %z is used before it is defined
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+func.func @other_region(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+  %first = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xi32>) outs(%y : tensor<4xi32>) {
+  ^bb0(%a: i32, %_: i32):
+    %b = arith.addi %inner, %a : i32
+    linalg.yield %b : i32
+  } -> tensor<4xi32>
+  %second = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xi32>) outs(%y : tensor<4xi32>) {
+  ^bb0(%a: i32, %_: i32):
+    %inner = arith.addi %a, %a : i32
+    linalg.yield %inner : i32
+  } -> tensor<4xi32>
+  return %second : tensor<4xi32>
+}
+// CHECK: opt.mlir:47:10: error: arith.addi: operand %inner is defined in a region that this is not in

@@ -30,6 +30,9 @@ from qlower.dialects.types import element_type
 
 Integers = NDArray[np.int64]
 
+_LOST_IN_PAIRS = 1 << 14
+"""More than half of what a pair of products of bytes is beyond 16 bits."""
+
 
 @dataclass(frozen=True)
 class AccumulatorRange:
@@ -100,6 +103,30 @@ def product_bounds(
     bias; None if the weights aren't constant."""
     terms = product_terms(op)
     return terms and (terms[0].sum(axis=1), terms[1].sum(axis=1))
+
+
+def sum_bounds(
+    op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp, saturates: bool
+) -> tuple[Integers, Integers]:
+    """As `product_bounds`, but of computed weights by their type alone, and for sums of
+    pairs that saturate; then not each bound is reached."""
+    shape = op.weight.type.get_shape()
+    axis = 3 if isinstance(op, qnn.DepthwiseConv2DOp) else 0
+    taps = math.prod(shape) // shape[axis]
+    type = _quantization(op.weight)
+    ends = (
+        type.storage_min - max(type.zero_points),
+        type.storage_max - min(type.zero_points),
+    )
+    products = [
+        x * w for x in _difference_bounds(_quantization(op.input)) for w in ends
+    ]
+    bounds = product_bounds(op) or tuple(
+        np.full(shape[axis], taps * end)
+        for end in (min(0, *products), max(0, *products))
+    )
+    slack = taps * _LOST_IN_PAIRS if saturates else 0
+    return bounds[0] - slack, bounds[1] + slack
 
 
 def product_terms(

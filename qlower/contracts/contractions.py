@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 
 from qlower.contracts import Contract
-from qlower.contracts.accumulator_range import product_bounds
+from qlower.contracts.accumulator_range import sum_bounds
 from qlower.contracts.products import EXACT
 from qlower.contracts.values import (
     Values,
@@ -46,21 +46,10 @@ def contraction_values(
     if "real_bias" in wanted:
         values["real_bias"] = _real_bias(contract, op, model_bias())
     if not {"accumulator_min", "accumulator_max"}.isdisjoint(wanted):
-        if product_of(contract, op) != EXACT:
-            raise QlowerError(
-                "the range of an accumulator is known for exact products only",
-                op.location,
-            )
         start = np.zeros((), np.int32)
         if not takes_bias(contract, op):
             start = integer_bias(contract, op, model_bias())
-        bounds = product_bounds(op)
-        if bounds is None:
-            raise QlowerError(
-                f"contract {contract.name} needs the range of the accumulator, which "
-                "takes constant weights: they are computed here",
-                op.location,
-            )
+        bounds = sum_bounds(op, product_of(contract, op) != EXACT)
         values["accumulator_min"], values["accumulator_max"] = (
             bound + start.astype(np.int64) for bound in bounds
         )

@@ -33,11 +33,12 @@
 // - hard_swish, elu and leaky_relu of 2^31 output steps and more: the vectors take 2147483520, and
 //   adding the zero point wraps.
 // - int8 activations, which FBGEMM doesn't take, run as the uint8 codes 128 above.
+// - A sum or product of 2^31 output steps and more would become -2^31 in `cvtps2dq`, so the smallest
+//   code. Layers that can reach that are refused: by the largest accumulator of a channel, its bias
+//   counted; add where the scales together are 2^23 times the output's, mul where their product is 2^15
+//   times. So are layers whose ratio s_x s_w / s_y isn't in [2^-126, 2^8).
 //
 // # Not matched
-// - A product of 2^31 or more before it is rounded becomes INT_MIN in `cvtps2dq`, so the answer is
-//   the smallest code, here the largest. It takes an accumulator beyond 2^31 output steps. Ratios
-//   s_x s_w / s_y of 2^8 and more, and below 2^-126, are refused.
 // - mean and softmax, refused: PyTorch takes them in float32, in an order of its own.
 // - The last elements of sigmoid, tanh, hard_swish, elu and leaky_relu, fewer than 64, which are
 //   rounded with the zero point inside: exact ties can differ by 1. A table doesn't know places.
@@ -114,6 +115,28 @@ func.func private @require_equal_quantization() {
 
 // ---------------------------------------------------------------- convolution, linear
 
+// `cvtps2dq` makes -2^31 of a number that int32 can't hold. What the three float32 roundings
+// before it may add is less than 1000.
+func.func private @require_convertible(%largest: f64, %multiplier: f32) {
+  %wide = arith.extf %multiplier : f32 to f64
+  %steps = arith.mulf %largest, %wide : f64
+  %limit = arith.constant 2147482648.0 : f64
+  %legal = arith.cmpf olt, %steps, %limit : f64
+  cf.assert %legal, "a sum may be 2^31 steps of the output or more, which PyTorch turns into the smallest code"
+  return
+}
+
+func.func private @largest_sum(
+    %accumulator_max: i64, %real_bias: f32, %input_scale: f32, %weight_scale: f32) -> f64 {
+  %sum = arith.sitofp %accumulator_max : i64 to f64
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %wide_step = arith.extf %step : f32 to f64
+  %bias = arith.extf %real_bias : f32 to f64
+  %bias_steps = arith.divf %bias, %wide_step : f64
+  %result = arith.addf %sum, %bias_steps : f64
+  return %result : f64
+}
+
 // ReQuantizeOutput with a float bias.
 func.func private @contraction(
     %accumulator: i32, %real_bias: f32, %per_channel: i1, %input_scale: f32, %weight_scale: f32,
@@ -122,6 +145,8 @@ func.func private @contraction(
   %step = arith.mulf %input_scale, %weight_scale : f32
   %multiplier = arith.divf %step, %output_scale : f32
   func.call @require_ratio(%multiplier) : (f32) -> ()
+  %largest = func.call @largest_sum() : () -> f64
+  func.call @require_convertible(%largest, %multiplier) : (f64, f32) -> ()
   %sum = arith.sitofp %accumulator : i32 to f32
   %inverse = func.call @reciprocal(%step) : (f32) -> f32
   %fused = math.fma %real_bias, %inverse, %sum : f32
@@ -266,6 +291,11 @@ func.func @add(
     %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
     %rhs_zero_point: i32, %element: i32, %element_count: i32, %output_scale: f32) -> i32 {
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
+  %scales = arith.addf %lhs_scale, %rhs_scale : f32
+  %steps = arith.mulf %scales, %inverse : f32
+  %most = arith.constant 8388608.0 : f32
+  %legal = arith.cmpf olt, %steps, %most : f32
+  cf.assert %legal, "the scales of the operands together are 2^23 times the output's or more: PyTorch's conversion to int32 overflows"
   %a = func.call @dequantize_fused(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
   %b = func.call @dequantize_fused(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
   %sum = arith.addf %a, %b : f32
@@ -288,6 +318,9 @@ func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32, %output_s
   %scales = arith.mulf %lhs_scale, %rhs_scale : f32
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %multiplier = arith.mulf %scales, %inverse : f32
+  %most = arith.constant 32768.0 : f32
+  %legal = arith.cmpf olt, %multiplier, %most : f32
+  cf.assert %legal, "the product of the operands' scales is 2^15 times the output's or more: PyTorch's conversion to int32 overflows"
   %real = arith.sitofp %product : i32 to f32
   %scaled = arith.mulf %real, %multiplier : f32
   %result = func.call @store_half_even(%scaled) : (f32) -> i32

@@ -23,9 +23,9 @@
 // - add refuses scales outside [2^-14, 2^8) of the output's.
 // - int8 activations of convolutions, linear layers and means, which QNNPACK doesn't take, run
 //   as the uint8 codes 128 above.
+// - Sums that may be 2^31 output steps and more are refused, as in `pytorch-fbgemm`.
 //
 // # Not matched
-// - As `pytorch-fbgemm`: a product of 2^31 or more before it is rounded.
 // - relu6 and clamp of a uint8 image whose channels are last in memory: PyTorch mixes up its places.
 //
 // # Checked against
@@ -44,12 +44,15 @@ module attributes {
 } {
 
 func.func private @requantize_float32(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %output_scale: f32) -> i32
+    %accumulator: i32, %accumulator_max: i64, %input_scale: f32, %weight_scale: f32,
+    %output_scale: f32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %multiplier = arith.mulf %step, %inverse : f32
   func.call @require_ratio(%multiplier) : (f32) -> ()
+  %largest = arith.sitofp %accumulator_max : i64 to f64
+  func.call @require_convertible(%largest, %multiplier) : (f64, f32) -> ()
   %sum = arith.sitofp %accumulator : i32 to f32
   %scaled = arith.mulf %sum, %multiplier : f32
   %result = func.call @store_half_even(%scaled) : (f32) -> i32

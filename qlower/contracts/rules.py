@@ -110,7 +110,7 @@ _BINARY = _inlined(
 _HALF_SCALES: Values = {"half_scales": i1}
 _ACCUMULATOR_RANGE = {
     # The smallest and largest accumulator of each channel, before it wraps, over all
-    # stored inputs.
+    # stored inputs; further apart where weights are computed or pairs saturate.
     "accumulator_min": i64,
     "accumulator_max": i64,
 }

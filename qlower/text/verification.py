@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, OpResult, Region
+from xdsl.ir import Block, Operation, Region
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import states_of
@@ -47,18 +47,27 @@ def _verify_region(region: Region, verified: set[Operation]) -> None:
 
 
 def _verify_dominance(op: Operation, verified: set[Operation]) -> None:
-    """Check that operands are defined before their use, which xDSL doesn't.
+    """Check that operands are defined before their use, and in a region around it,
+    which xDSL doesn't.
 
     `verified` are the operations before. Uses across blocks of one region (control
     flow) are not looked at.
     """
     for operand in op.operands:
-        if not isinstance(operand, OpResult) or operand.op in verified:
+        owner = operand.owner
+        block = owner if isinstance(owner, Block) else owner.parent
+        region = None if block is None else block.parent
+        if block is not op.parent and not (region and region.is_ancestor(op)):
+            fault = "is defined in a region that this is not in"
+        elif (
+            isinstance(owner, Operation)
+            and owner not in verified
+            and block is not None
+            and block.find_ancestor_op_in_block(op) is not None
+        ):
+            fault = "is used before it is defined"
+        else:
             continue
-        block = operand.op.parent_block()
-        ancestor = None if block is None else block.find_ancestor_op_in_block(op)
-        if ancestor is not None:
-            name = operand.name_hint or f"of {operand.op.name}"
-            raise QlowerError(
-                f"{op.name}: operand %{name} is used before it is defined", op.location
-            )
+        default = f"of {owner.name}" if isinstance(owner, Operation) else operand.index
+        name = operand.name_hint or default
+        raise QlowerError(f"{op.name}: operand %{name} {fault}", op.location)

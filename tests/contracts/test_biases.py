@@ -189,14 +189,16 @@ def test_the_range_of_the_accumulator(tmp_path: Path):
             qlower.interpret(qlower.Model(linear(bias)), X, contract=contract, at=at)
 
 
-def test_the_range_needs_constant_weights(tmp_path: Path):
+def test_the_range_of_computed_weights(tmp_path: Path):
     def body(x: SSAValue, w: SSAValue) -> list[SSAValue]:
         return [qnn.LinearOp(x, w, None, quantized((4, 3), 0.5)).result]
 
     module = make_module([quantized((4, 2), 0.5), quantized((3, 2), 0.5)], body)
-    contract = write_contract(tmp_path, rule_text("linear", RANGE_VALUES, RANGE))
-    with pytest.raises(QlowerError, match="takes constant weights"):
-        qlower.lower(qlower.Model(module), contract)
+    text = RANGE.replace("33000", "65280").replace("8 : i64", "9 : i64")
+    contract = write_contract(tmp_path, rule_text("linear", RANGE_VALUES, text))
+    result = run_everywhere(module, contract, X, random_stored((3, 2)))
+    # 2 * (-128 * 127) = -32512
+    assert (result == -32512 >> 9).all()
 
 
 def test_the_range_of_a_matrix_product(tmp_path: Path):

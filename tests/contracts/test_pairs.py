@@ -380,7 +380,9 @@ def test_computed_weights_are_refused(tmp_path: Path):
         qlower.lower(qlower.Model(module), contract)
 
 
-def test_a_range_of_pairs_is_refused(tmp_path: Path):
+def test_a_range_of_pairs(tmp_path: Path):
+    """That of exact products, and of what saturation can take from it."""
+
     def body(x: SSAValue) -> list[SSAValue]:
         w = constant(np.ones((2, 2), np.int8), quantized((2, 2), 0.5))
         return [qnn.LinearOp(x, w, None, quantized((1, 2), 0.5)).result]
@@ -388,13 +390,17 @@ def test_a_range_of_pairs_is_refused(tmp_path: Path):
     rule = rule_text(
         "linear",
         {"accumulator_min": "i64"},
-        "  %y = arith.trunci %accumulator_min : i64 to i32\n  return %y : i32",
+        "  %bits = arith.constant 9 : i64\n"
+        "  %high = arith.shrsi %accumulator_min, %bits : i64\n"
+        "  %y = arith.trunci %high : i64 to i32\n  return %y : i32",
         attributes=f'contract.product = "{FLAT}"',
     )
     contract = write_contract(tmp_path, rule)
     module = make_module([quantized((1, 2), 0.5)], body)
-    with pytest.raises(QlowerError, match="for exact products only"):
-        qlower.lower(qlower.Model(module), contract)
+    x = np.zeros((1, 2), np.int8)
+    result = qlower.interpret(qlower.Model(module), x, contract=contract)
+    # 2 * -128 - 2 * 2^14 = -33024
+    assert np.all(result == -33024 >> 9)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from itertools import product
 
@@ -11,11 +12,16 @@ from support import random_modules
 from support.native import machine_levels
 from support.random_modules import Draw
 from support.torch_engines import CONTRACTIONS, ENGINES, Engine, run_torch
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
 
 import qlower
 from qlower.compilation import Compilation
+from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
-from qlower.model.build import make_module, quantized
+from qlower.model.build import constant, make_module, quantized
+
+Type = TensorType[Attribute]
 
 pytestmark = [
     pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),
@@ -82,6 +88,63 @@ def test_tables_of_any_ratio():
         compilation = Compilation(qlower.Model(layer.module), "pytorch-fbgemm")
         ((result,), _) = compilation.interpreter("qnn").run(layer.inputs, {})
         np.testing.assert_array_equal(result, expected, str(layer.module))
+
+
+@pytest.mark.parametrize("contract", ["pytorch-fbgemm", "pytorch-qnnpack"])
+def test_what_int32_can_not_hold(contract: str):
+    """Layers equal PyTorch up to 2^31 output steps, and are refused from there on."""
+    limit = 2.0**31 / (255 * 100 * 512)
+    makers = {
+        _largest_sums: (0.5 * limit, 0.99 * limit, 1.01 * limit),
+        _products: (2.0**14, 2.0**15),
+        **({_sums: (2.0**21, 2.0**23)} if contract == "pytorch-fbgemm" else {}),
+    }
+    below = [make(scale) for make, (*scales, _) in makers.items() for scale in scales]
+    engine = ENGINES[contract]
+    answers = run_torch(below, engine.name, engine.environment)
+    for layer, expected in zip(below, answers, strict=True):
+        compilation = Compilation(qlower.Model(layer.module), contract)
+        ((result,), _) = compilation.interpreter("qnn").run(layer.inputs, {})
+        np.testing.assert_array_equal(result, expected, str(layer.module))
+    for make, (*_, scale) in makers.items():
+        compilation = Compilation(qlower.Model(make(scale).module), contract)
+        with pytest.raises(
+            QlowerError, match=r"which PyTorch turns|PyTorch's conversion"
+        ):
+            compilation.function()
+
+
+def _largest_sums(scale: float) -> random_modules.RandomLayer:
+    """A layer of 512 weights of 100, whose largest sum of uint8 codes is there."""
+    codes = np.repeat(np.arange(256, dtype=np.uint8)[:, None], 512, 1)
+    x = quantized((256, 512), scale, 0, signed=False)
+    y = quantized((256, 2), 1.0, 3, signed=False)
+    weights = np.full((2, 512), 100, np.int8)
+
+    def body(value: SSAValue) -> list[SSAValue]:
+        w = constant(weights, quantized(weights.shape, 1.0))
+        return [qnn.LinearOp(value, w, None, y).result]
+
+    return random_modules.RandomLayer(make_module([x], body), [codes])
+
+
+def _products(ratio: float) -> random_modules.RandomLayer:
+    return _of_two(ratio, lambda a, b, y: qnn.MulOp(a, b, y).result)
+
+
+def _sums(ratio: float) -> random_modules.RandomLayer:
+    return _of_two(ratio / 2, lambda a, b, y: qnn.AddOp(a, b, y).result)
+
+
+def _of_two(
+    ratio: float, make: Callable[[SSAValue, SSAValue, Type], SSAValue]
+) -> random_modules.RandomLayer:
+    """All codes, by operands whose scale is 1 and a result whose zero point is high."""
+    x = quantized((2, 128), 1.0, 0, signed=False)
+    y = quantized((2, 128), 1 / ratio, 250, signed=False)
+    codes = np.arange(256, dtype=np.uint8).reshape(2, 128)
+    module = make_module([x, x], lambda a, b: [make(a, b, y)])
+    return random_modules.RandomLayer(module, [codes, codes])
 
 
 def _draw(kind: str, seed: int, engine: Engine) -> random_modules.RandomLayer:
