@@ -33,6 +33,11 @@ def kept_in(parts: Parts) -> Generator[None]:
         _PARTS.reset(token)
 
 
+def are_kept() -> bool:
+    """Whether parts are found and kept here."""
+    return _PARTS.get() is not None
+
+
 def find_or_make(content: Sequence[bytes], make: Callable[[], bytes]) -> bytes:
     """What `make` gives, or gave before: `content` must decide that, with the text of
     the compiler. Nothing is found or kept outside of `kept_in`."""

@@ -47,8 +47,8 @@ class Kernel:
 class CompiledObject:
     """Native code of a model, and how to call it.
 
-    `objects` are object files, which are linked: one for each kernel, and one that
-    calls them; foreign code and that of packages is a single one. `kernels` are the
+    `objects` are object files, which are linked: a single one, or one for each kernel
+    and one that calls them, which the cache has of layers. `kernels` are the
     nests and copies in the order in which they run. `llvm_text` is the IR before LLVM's
     optimizer, and `functions` are those of it by name; both are empty when the objects
     came from the cache.

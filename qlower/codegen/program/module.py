@@ -15,6 +15,7 @@ code for several levels of an architecture; code for this process may have anoth
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -30,7 +31,7 @@ from qlower.codegen.program.levels import level_function
 from qlower.codegen.program.plan import Plan, plan
 from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.dialects.kernel import ARENA_BYTES
-from qlower.files.parts import find_or_make
+from qlower.files.parts import are_kept, find_or_make
 from qlower.model.entry import main_function, signature_of
 from qlower.model.state import initial_memory, state_offsets
 
@@ -48,11 +49,11 @@ def compile_module(
 def compile_plan(planned: Plan) -> CompiledObject:
     """Native code as planned. Raises QlowerError for an operation without.
 
-    What this process can run is an object for each kernel, found again if it has been
-    made before. Foreign code is one object, as a linker would have to join them.
+    Where parts are kept, what this process can run is an object for each kernel, made
+    only if it is new. Foreign code is one object: it would take a linker to join them.
     """
     target, code = planned.target, _empty(planned.target)
-    if target.triple == BINDING.get_process_triple():
+    if are_kept() and target.triple == BINDING.get_process_triple():
         code.units = []
     Program(code, planned, is_exported=True)
     return CompiledObject(
@@ -163,12 +164,14 @@ def arena_bytes(function: FuncOp) -> int:
 
 
 def _machine(target: Target) -> TargetMachine:
-    machine = BINDING.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu,
-        features=target.features,
-        opt=2,
-        reloc=target.relocation,
-        codemodel="small",
+    return _machine_of(target.triple, target.cpu, target.features, target.relocation)
+
+
+@cache
+def _machine_of(triple: str, cpu: str, features: str, relocation: str) -> TargetMachine:
+    """What makes code for a target; to set it up takes longer than a small function."""
+    machine = BINDING.Target.from_triple(triple).create_target_machine(
+        cpu=cpu, features=features, opt=2, reloc=relocation, codemodel="small"
     )
     machine.set_asm_verbosity(False)
     return machine
