@@ -290,7 +290,7 @@ def is_of_words(name: str) -> bool:
 
 
 def _of_words(signature: RuleSignature) -> RuleSignature:
-    if signature not in (_CONVOLUTION, _CONTRACTION):
+    if "accumulator_min" not in signature.constants:
         return signature
     return RuleSignature({**signature.runtime, "accumulator": i64}, signature.constants)
 
@@ -322,7 +322,8 @@ RULES_OF_WORDS: Mapping[str, RuleSignature] = {
             *("conv2d", "depthwise_conv2d", "linear"),
             *("add", "sub", "mul", "clamp", "avg_pool2d", "mean"),
             *("quantize", "dequantize", "requantize", "bound"),
-            *("sigmoid", "tanh", "leaky_relu", "exp"),
+            *("sigmoid", "tanh", "leaky_relu"),
+            *("abs", "exp", "gelu", "gelu_tanh", "log", "rsqrt", "matmul"),
             *("resize_nearest_position", "resize_bilinear_position"),
             *("resize_bilinear", "softmax_term", "softmax_addend", "softmax_output"),
         )

@@ -27,7 +27,8 @@
 // - log_softmax: the same exponentials, a rational function for the logarithm
 // - of int16, whose accumulators have 64 bits: conv2d: `y = clamp((acc * m' + 2^(14 - e)) >> (15 -
 //   e))`, one rounding, m' = m rounded to 15 bits; linear as for int8; add, sub with 15 bits for
-//   20; sigmoid, tanh, softmax: tables with straight lines between their entries
+//   20; sigmoid, tanh, softmax, exp, log, gelu, rsqrt: tables with straight lines between their
+//   entries; matmul as conv2d
 // - lstm: each gate `sat16(D(sum_h, s_h s_w 2^12) + sat16(D(sum_x, s_x s_w 2^12)))` in Q3.12, by
 //   gemmlowp's int16 logistic or tanh to Q0.15; the cell's products half away, its sum saturates;
 //   `y = clamp(D(output * tanh(cell), 2^-30 / s_y) + z)`
@@ -557,7 +558,8 @@ func.func @elu(%input: i32) -> i32 {
 }
 
 // elementwise.cc, AbsEvalQuantized: the ratio is a float32 quotient; equal scales need none.
-func.func @abs(%input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32) -> i32 {
+func.func @abs(%input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32) -> i32
+    attributes {contract.rules = ["abs", "abs_i16"]} {
   %x = arith.subi %input, %input_zero_point : i32
   %magnitude = math.absi %x : i32
   %ratio = arith.divf %input_scale, %output_scale : f32
@@ -580,21 +582,33 @@ func.func @exp(%input: i32) -> i32 {
 // elementwise.cc, LogLUTPrepare: at 0 and below, the smallest real number of the output
 func.func @log(%input: i32, %output_scale: f32, %output_zero_point: i32) -> i32 {
   %x = func.call @table_input(%input) : (i32) -> f32
+  %least_code = arith.constant -128 : i32
+  %real = func.call @log_or_least(%x, %least_code, %output_scale, %output_zero_point) : (f32, i32, f32, i32) -> f32
+  %result = func.call @table_output(%real) : (f32) -> i32
+  return %result : i32
+}
+
+func.func private @log_or_least(
+    %x: f32, %least_code: i32, %output_scale: f32, %output_zero_point: i32) -> f32 {
   %zero = arith.constant 0.0 : f32
   %positive = arith.cmpf ogt, %x, %zero : f32
   %one = arith.constant 1.0 : f32
   %legal = arith.select %positive, %x, %one : f32
   %logarithm = math.log %legal : f32
-  %least_code = arith.constant -128 : i32
   %least = func.call @dequantize_exactly(%least_code, %output_scale, %output_zero_point) : (i32, f32, i32) -> f32
-  %real = arith.select %positive, %logarithm, %least : f32
-  %result = func.call @table_output(%real) : (f32) -> i32
-  return %result : i32
+  %result = arith.select %positive, %logarithm, %least : f32
+  return %result : f32
 }
 
 // internal/reference/gelu.h, GeluTransform: by erfc, as 1 - erf in float64
 func.func @gelu(%input: i32) -> i32 {
   %x = func.call @table_input(%input) : (i32) -> f32
+  %real = func.call @gelu_value(%x) : (f32) -> f32
+  %result = func.call @table_output(%real) : (f32) -> i32
+  return %result : i32
+}
+
+func.func private @gelu_value(%x: f32) -> f32 {
   %factor = arith.constant -0.707106769 : f32
   %turned = arith.mulf %x, %factor : f32
   %wide = arith.extf %turned : f32 to f64
@@ -605,13 +619,18 @@ func.func @gelu(%input: i32) -> i32 {
   %half = arith.constant 0.5 : f32
   %half_x = arith.mulf %half, %x : f32
   %real = arith.mulf %half_x, %erfc : f32
-  %result = func.call @table_output(%real) : (f32) -> i32
-  return %result : i32
+  return %real : f32
 }
 
 // internal/reference/gelu.h, GeluTransformApproximate
 func.func @gelu_tanh(%input: i32) -> i32 {
   %x = func.call @table_input(%input) : (i32) -> f32
+  %real = func.call @gelu_tanh_value(%x) : (f32) -> f32
+  %result = func.call @table_output(%real) : (f32) -> i32
+  return %result : i32
+}
+
+func.func private @gelu_tanh_value(%x: f32) -> f32 {
   %cubic = arith.constant 4.471500e-02 : f32
   %once = arith.mulf %cubic, %x : f32
   %twice = arith.mulf %once, %x : f32
@@ -625,8 +644,7 @@ func.func @gelu_tanh(%input: i32) -> i32 {
   %half = arith.constant 0.5 : f32
   %half_x = arith.mulf %half, %x : f32
   %real = arith.mulf %half_x, %gate : f32
-  %result = func.call @table_output(%real) : (f32) -> i32
-  return %result : i32
+  return %real : f32
 }
 
 // elementwise.cc, RsqrtEvalQuantizedInt8. At 0 the largest code; below 0 LiteRT stops with an
@@ -1461,6 +1479,15 @@ func.func @linear_i16(%accumulator: i64) -> i32 {
   return %result : i32
 }
 
+// batch_matmul.cc, EvalInt16
+func.func @matmul_i16(%accumulator: i64) -> i32 {
+  %narrow = arith.constant true
+  %real = func.call @convolution_scale(%narrow) : (i1) -> f64
+  %scaled = func.call @multiply_wide_by_real(%accumulator, %real) : (i64, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  return %result : i32
+}
+
 // add.cc, PrepareGeneralAddOrSub: as for 8 bits, with 15 more bits for 20.
 func.func private @word_operands(
     %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
@@ -1843,17 +1870,20 @@ func.func private @word(%steps: f32) -> i32 {
   return %result : i32
 }
 
-// exp.cc
-func.func private @exp_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+// internal/common.h, LUTPopulate of an int16: the inputs of entry `index`, of the places halfway
+// to the next and there, and of the last entry, which is that of 32767.
+func.func private @word_places(%index: i32, %input_scale: f32) -> (f32, f32, f32, f32) {
   %first = arith.constant -32768.0 : f32
   %last = arith.constant 32767.0 : f32
   %x, %half_x, %next_x = func.call @float_places(%index, %input_scale, %first, %last) : (i32, f32, f32, f32) -> (f32, f32, f32)
-  %value = math.exp %x : f32
-  %half_value = math.exp %half_x : f32
-  %next_value = math.exp %next_x : f32
-  %entry = func.call @float_entry(%value, %half_value, %next_value, %output_scale) : (f32, f32, f32, f32) -> i32
   %end = arith.mulf %input_scale, %last : f32
-  %end_value = math.exp %end : f32
+  return %x, %half_x, %next_x, %end : f32, f32, f32, f32
+}
+
+func.func private @word_entry(
+    %index: i32, %value: f32, %half_value: f32, %next_value: f32, %end_value: f32,
+    %output_scale: f32) -> i32 {
+  %entry = func.call @float_entry(%value, %half_value, %next_value, %output_scale) : (f32, f32, f32, f32) -> i32
   %unit = func.call @float_steps(%output_scale) : (f32) -> f32
   %end_steps = arith.mulf %end_value, %unit : f32
   %end_entry = func.call @word(%end_steps) : (f32) -> i32
@@ -1863,15 +1893,130 @@ func.func private @exp_entry(%index: i32, %input_scale: f32, %output_scale: f32)
   return %result : i32
 }
 
-func.func @exp_i16(%input: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+// The entries beside an input, and how far between them it is.
+func.func private @word_index(%input: i32) -> (i32, i32, i32) {
   %first = arith.constant 32768 : i32
   %place = arith.addi %input, %first : i32
   %seven = arith.constant 7 : i32
   %one = arith.constant 1 : i32
   %index = arith.shrui %place, %seven : i32
   %next = arith.addi %index, %one : i32
+  return %index, %next, %place : i32, i32, i32
+}
+
+func.func private @exp_value(%x: f32) -> f32 {
+  %result = math.exp %x : f32
+  return %result : f32
+}
+
+func.func private @exp_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+  %x, %half_x, %next_x, %end = func.call @word_places(%index, %input_scale) : (i32, f32) -> (f32, f32, f32, f32)
+  %value = func.call @exp_value(%x) : (f32) -> f32
+  %half_value = func.call @exp_value(%half_x) : (f32) -> f32
+  %next_value = func.call @exp_value(%next_x) : (f32) -> f32
+  %end_value = func.call @exp_value(%end) : (f32) -> f32
+  %result = func.call @word_entry(%index, %value, %half_value, %next_value, %end_value) : (i32, f32, f32, f32, f32) -> i32
+  return %result : i32
+}
+
+func.func @exp_i16(%input: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+  %index, %next, %place = func.call @word_index(%input) : (i32) -> (i32, i32, i32)
   %low = func.call @exp_entry(%index, %input_scale, %output_scale) : (i32, f32, f32) -> i32
   %high = func.call @exp_entry(%next, %input_scale, %output_scale) : (i32, f32, f32) -> i32
+  %result = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func private @gelu_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+  %x, %half_x, %next_x, %end = func.call @word_places(%index, %input_scale) : (i32, f32) -> (f32, f32, f32, f32)
+  %value = func.call @gelu_value(%x) : (f32) -> f32
+  %half_value = func.call @gelu_value(%half_x) : (f32) -> f32
+  %next_value = func.call @gelu_value(%next_x) : (f32) -> f32
+  %end_value = func.call @gelu_value(%end) : (f32) -> f32
+  %result = func.call @word_entry(%index, %value, %half_value, %next_value, %end_value) : (i32, f32, f32, f32, f32) -> i32
+  return %result : i32
+}
+
+func.func @gelu_i16(%input: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+  %index, %next, %place = func.call @word_index(%input) : (i32) -> (i32, i32, i32)
+  %low = func.call @gelu_entry(%index, %input_scale, %output_scale) : (i32, f32, f32) -> i32
+  %high = func.call @gelu_entry(%next, %input_scale, %output_scale) : (i32, f32, f32) -> i32
+  %result = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
+  return %result : i32
+}
+
+func.func private @gelu_tanh_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+  %x, %half_x, %next_x, %end = func.call @word_places(%index, %input_scale) : (i32, f32) -> (f32, f32, f32, f32)
+  %value = func.call @gelu_tanh_value(%x) : (f32) -> f32
+  %half_value = func.call @gelu_tanh_value(%half_x) : (f32) -> f32
+  %next_value = func.call @gelu_tanh_value(%next_x) : (f32) -> f32
+  %end_value = func.call @gelu_tanh_value(%end) : (f32) -> f32
+  %result = func.call @word_entry(%index, %value, %half_value, %next_value, %end_value) : (i32, f32, f32, f32, f32) -> i32
+  return %result : i32
+}
+
+func.func @gelu_tanh_i16(%input: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+  %index, %next, %place = func.call @word_index(%input) : (i32) -> (i32, i32, i32)
+  %low = func.call @gelu_tanh_entry(%index, %input_scale, %output_scale) : (i32, f32, f32) -> i32
+  %high = func.call @gelu_tanh_entry(%next, %input_scale, %output_scale) : (i32, f32, f32) -> i32
+  %result = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// elementwise.cc, LogLUTPrepare: the least code where there is no logarithm
+func.func private @log_value(%x: f32, %output_scale: f32) -> f32 {
+  %least_code = arith.constant -32768 : i32
+  %zero_point = arith.constant 0 : i32
+  %result = func.call @log_or_least(%x, %least_code, %output_scale, %zero_point) : (f32, i32, f32, i32) -> f32
+  return %result : f32
+}
+
+func.func private @log_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+  %x, %half_x, %next_x, %end = func.call @word_places(%index, %input_scale) : (i32, f32) -> (f32, f32, f32, f32)
+  %value = func.call @log_value(%x, %output_scale) : (f32, f32) -> f32
+  %half_value = func.call @log_value(%half_x, %output_scale) : (f32, f32) -> f32
+  %next_value = func.call @log_value(%next_x, %output_scale) : (f32, f32) -> f32
+  %end_value = func.call @log_value(%end, %output_scale) : (f32, f32) -> f32
+  %result = func.call @word_entry(%index, %value, %half_value, %next_value, %end_value) : (i32, f32, f32, f32, f32) -> i32
+  return %result : i32
+}
+
+func.func @log_i16(%input: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+  %index, %next, %place = func.call @word_index(%input) : (i32) -> (i32, i32, i32)
+  %low = func.call @log_entry(%index, %input_scale, %output_scale) : (i32, f32, f32) -> i32
+  %high = func.call @log_entry(%next, %input_scale, %output_scale) : (i32, f32, f32) -> i32
+  %result = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
+  return %result : i32
+}
+
+// elementwise.cc, GenericPrepare: the largest code where there is no root
+func.func private @rsqrt_value(%x: f32, %output_scale: f32) -> f32 {
+  %zero = arith.constant 0.0 : f32
+  %positive = arith.cmpf ogt, %x, %zero : f32
+  %one = arith.constant 1.0 : f32
+  %legal = arith.select %positive, %x, %one : f32
+  %root = math.sqrt %legal : f32
+  %reciprocal = arith.divf %one, %root : f32
+  %most = arith.constant 32767.0 : f32
+  %largest = arith.mulf %most, %output_scale : f32
+  %result = arith.select %positive, %reciprocal, %largest : f32
+  return %result : f32
+}
+
+func.func private @rsqrt_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+  %x, %half_x, %next_x, %end = func.call @word_places(%index, %input_scale) : (i32, f32) -> (f32, f32, f32, f32)
+  %value = func.call @rsqrt_value(%x, %output_scale) : (f32, f32) -> f32
+  %half_value = func.call @rsqrt_value(%half_x, %output_scale) : (f32, f32) -> f32
+  %next_value = func.call @rsqrt_value(%next_x, %output_scale) : (f32, f32) -> f32
+  %end_value = func.call @rsqrt_value(%end, %output_scale) : (f32, f32) -> f32
+  %result = func.call @word_entry(%index, %value, %half_value, %next_value, %end_value) : (i32, f32, f32, f32, f32) -> i32
+  return %result : i32
+}
+
+func.func @rsqrt_i16(%input: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+  %index, %next, %place = func.call @word_index(%input) : (i32) -> (i32, i32, i32)
+  %low = func.call @rsqrt_entry(%index, %input_scale, %output_scale) : (i32, f32, f32) -> i32
+  %high = func.call @rsqrt_entry(%next, %input_scale, %output_scale) : (i32, f32, f32) -> i32
   %result = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
   return %result : i32
 }

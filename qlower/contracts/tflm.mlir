@@ -193,7 +193,8 @@ func.func private @refuse_unsigned(%input_unsigned: i1) {
 // ---------------------------------------------------------------- 16-bit activations
 
 // micro/kernels/fully_connected.cc: as a convolution.
-func.func @linear_i16(%accumulator: i64) -> i32 {
+func.func @linear_i16(%accumulator: i64) -> i32
+    attributes {contract.rules = ["linear_i16", "matmul_i16"]} {
   %result = func.call @conv2d_i16(%accumulator) : (i64) -> i32
   return %result : i32
 }

@@ -266,6 +266,8 @@ def _excess(op: Contraction, product: str) -> int:
 def _matmul(runs: Runs, op: qnn.MatMulOp) -> list[Question] | str:
     reach = accumulator_range(op)
     assert reach is not None
+    if quantized_element(op.lhs.type).storage_width != 8:
+        return "sums of 16-bit elements have 64 bits"
     least, most = integer_range(32)
     if reach.minimum < least or reach.maximum > most:
         return "the accumulator may wrap"

@@ -189,6 +189,35 @@ def _pad(seed: int) -> bytes:
     return layer.finish("PAD", (3, 5), scale)
 
 
+def _function(
+    operator: str, least: int = -32768, options: Options | None = None
+) -> Callable[[int], bytes]:
+    """A function of reals of a few units, which are at least `least` steps."""
+
+    def build(seed: int) -> bytes:
+        layer = _Layer(seed)
+        step = layer.scale(-9, -7)
+        layer.input((4, 200), step)
+        if least > -32768:
+            layer.operands[0] = layer.builder.tensor("m", (4, 200), "int16", scale=step)
+            low = layer.builder.tensor(
+                "l", (1,), "int16", scale=step, data=np.array([least], np.int16)
+            )
+            layer.builder.operator("MAXIMUM", [layer.inputs[0], low], layer.operands)
+        return layer.finish(operator, (4, 200), layer.scale(-9, -7), options)
+
+    return build
+
+
+def _matmul(seed: int) -> bytes:
+    layer = _Layer(seed)
+    scales = layer.scale(), layer.scale()
+    for shape, scale in zip(((2, 3, 40), (2, 40, 5)), scales, strict=True):
+        layer.input(shape, scale)
+    step = scales[0] * scales[1] * 2.0 ** layer.random.integers(12, 18)
+    return layer.finish("BATCH_MATMUL", (2, 3, 5), float(np.float32(step)), {})
+
+
 def _exp(seed: int) -> bytes:
     layer = _Layer(seed)
     layer.input((4, 200), layer.scale(-10, -8.5))
@@ -264,6 +293,12 @@ WORDS: dict[str, Callable[[int], bytes]] = {
     "max_pool": _pool("MAX_POOL_2D"),
     "mean": _mean,
     "exp": _exp,
+    "abs": _function("ABS"),
+    "gelu": _function("GELU"),
+    "gelu_tanh": _function("GELU", options={"approximate": True}),
+    "log": _function("LOG"),
+    "rsqrt": _function("RSQRT", least=0),
+    "batch_matmul": _matmul,
     "resize_bilinear": _resize,
     "concatenation": _concatenation,
     "pad": _pad,

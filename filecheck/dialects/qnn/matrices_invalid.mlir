@@ -143,3 +143,25 @@ func.func @sums_with_real_bias(%0: tensor<1x2x!a>, %1: tensor<1x2x!a>, %2: tenso
   %x = qnn.linear %0, %1, %2 : (tensor<1x2x!a>, tensor<1x2x!a>, tensor<1xf32>) -> tensor<1x1xi32>
   return
 }
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!b = !quant.uniform<i16:f32, 0.5>
+
+func.func @matmul_widths(%0: tensor<2x3x!b>, %1: tensor<3x2x!a>) {
+  // CHECK: error: qnn.matmul: lhs of 16 bits does not go with rhs of 8
+  %x = qnn.matmul %0, %1 : (tensor<2x3x!b>, tensor<3x2x!a>) -> tensor<2x2x!b>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!b = !quant.uniform<i16:f32, 0.5>
+
+func.func @matmul_result(%0: tensor<2x3x!b>, %1: tensor<3x2x!b>) {
+  // CHECK: error: qnn.matmul: a result of 8 bits does not go with an input of 16
+  %x = qnn.matmul %0, %1 : (tensor<2x3x!b>, tensor<3x2x!b>) -> tensor<2x2x!a>
+  return
+}

@@ -297,8 +297,8 @@ class MatMulOp(ActivatedOp):
 
     name = "qnn.matmul"
 
-    lhs = operand_of(Quantized(expressed=(f32, f16), widths=(8,)))
-    rhs = operand_of(Quantized(expressed=(f32, f16), widths=(8,)))
+    lhs = operand_of(Quantized(expressed=(f32, f16)))
+    rhs = operand_of(Quantized(expressed=(f32, f16)))
     result = result_def(QuantizedOrSums(expressed=(f32, f16)))
 
     def __init__(
@@ -327,6 +327,12 @@ class MatMulOp(ActivatedOp):
             )
         check_shape("rhs", rhs, (*lhs[:-2], lhs[-1], rhs[-1]))
         check_shape("result", self.result.type.get_shape(), (*lhs[:-1], rhs[-1]))
+        widths = [quantized_element(v.type).storage_width for v in (self.lhs, self.rhs)]
+        if widths[0] != widths[1]:
+            raise VerifyException(
+                f"lhs of {widths[0]} bits does not go with rhs of {widths[1]}"
+            )
+        check_widths(self.lhs, None, self.result)
         check_sums(self, None)
         types = {
             quantized_element(value.type).expressed_type

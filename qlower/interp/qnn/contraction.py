@@ -75,7 +75,9 @@ class ContractionFunctions(RuleFunctions):
     ) -> PythonValues:
         lhs = centred(args[0], op.lhs).astype(np.float64)
         rhs = centred(args[1], op.rhs).astype(np.float64)
-        sums = (lhs @ rhs).astype(np.int64).astype(np.int32)
+        sums = (lhs @ rhs).astype(np.int64)
+        if quantized_element(op.lhs.type).storage_width == 8:
+            sums = sums.astype(np.int32)
         if qnn.gives_sums(op):
             return (sums,)
         values = {

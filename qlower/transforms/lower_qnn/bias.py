@@ -27,7 +27,7 @@ def initial_accumulator(
 ) -> SSAValue:
     """The bias of each channel, or zero where there is none or the rule adds it; plus a
     constant, which varies along the last loops. All of the accumulator's type."""
-    type = accumulator_type(op)
+    type = accumulator_type(op.input)
     nest = Nest(lowering.emit, shape)
     bias: SSAValue | None = None
     if op.bias is not None and not takes_bias(lowering.contract, op):
@@ -48,9 +48,9 @@ def initial_accumulator(
     return nest.build([start])[0]
 
 
-def accumulator_type(op: Contraction) -> IntegerType:
-    """i32, or i64 for elements of 16 bits."""
-    return i32 if quantized_element(op.input.type).storage_width == 8 else i64
+def accumulator_type(input: SSAValue) -> IntegerType:
+    """i32, or i64 for an input of 16-bit elements."""
+    return i32 if quantized_element(input.type).storage_width == 8 else i64
 
 
 def constant_bias(op: Contraction) -> Array:

@@ -160,8 +160,11 @@ def lower_matmul(lowering: Lowering, op: qnn.MatMulOp) -> Sequence[SSAValue]:
     zero_points = [quantized_element(side.type).zero_point for side in (op.lhs, op.rhs)]
     lhs = centre(nest, lhs, np.array(zero_points[0], np.int32), ())
     rhs = centre(nest, rhs, np.array(zero_points[1], np.int32), ())
-    init = lowering.emit.filled(result, i32, 0)
-    (accumulator,) = nest.reduce([init], multiply_accumulate(nest, lhs, rhs))
+    product = nest.add(arith.MuliOp(lhs, rhs)).result
+    if (wide := accumulator_type(op.lhs)) != i32:
+        product = nest.add(arith.ExtSIOp(product, wide)).result
+    init = lowering.emit.filled(result, wide, 0)
+    (accumulator,) = nest.reduce([init], nest.adding(product))
     if qnn.gives_sums(op):
         return [accumulator]
     nest = Nest(lowering.emit, result)
@@ -212,7 +215,7 @@ def _accumulate(
         lowering, op, nest.output_shape, channel_loops, np.zeros((), np.int32)
     )
     product = nest.add(arith.MuliOp(x, w)).result
-    if (wide := accumulator_type(op)) != i32:
+    if (wide := accumulator_type(op.input)) != i32:
         product = nest.add(arith.ExtSIOp(product, wide)).result
     (accumulator,) = nest.reduce([init], nest.adding(product))
     return accumulator

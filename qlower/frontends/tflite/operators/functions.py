@@ -34,6 +34,8 @@ from .plain import (
     squared_difference,
 )
 
+WORDS = ("INT8", "INT16")
+
 
 def _function(
     name: str,
@@ -67,7 +69,7 @@ def import_gelu(op: OperatorContext) -> None:
         check_type(op, REAL)
         _import_real_gelu(op)
         return
-    _check_kernel(op, ("INT8", "UINT8"))
+    _check_kernel(op, ("INT8", "UINT8", "INT16"))
     name = "gelu_tanh" if op.flag("approximate") else "gelu"
     type = op.quantized_result_type(op.shape(0))
     op.finish(qnn.FunctionOp(op.quantized(0), type, function=name))
@@ -149,10 +151,12 @@ def import_l2_normalization(op: OperatorContext) -> None:
 
 
 IMPORTERS = {
-    "ABS": Importer(_function("abs", Scalars.absolute, ("FLOAT32", "INT32")), (1, 1)),
-    "RSQRT": Importer(_function("rsqrt", reciprocal_root), (1, 1)),
-    "EXP": Importer(_function("exp", Scalars.exp, stored=("INT8", "INT16")), (1, 1)),
-    "LOG": Importer(_function("log", Scalars.log), (1, 1)),
+    "ABS": Importer(
+        _function("abs", Scalars.absolute, ("FLOAT32", "INT32"), WORDS), (1, 1)
+    ),
+    "RSQRT": Importer(_function("rsqrt", reciprocal_root, stored=WORDS), (1, 1)),
+    "EXP": Importer(_function("exp", Scalars.exp, stored=WORDS), (1, 1)),
+    "LOG": Importer(_function("log", Scalars.log, stored=WORDS), (1, 1)),
     "GELU": Importer(import_gelu, (1, 1), "GeluOptions"),
     "SQUARED_DIFFERENCE": Importer(import_squared_difference, (2, 2)),
     "DIV": Importer(import_div, (2, 2), "DivOptions"),
