@@ -38,28 +38,28 @@ def best_plane(
     case that is farthest off takes the place of one of them. It begins with few.
     """
     count = columns.shape[1]
-    may_exceed = values == values.max()
-    may_fall_short = values == values.min()
-    step = _SPARSE if len(values) > _FEW else 1
+    above_most = np.where(values == values.max(), -np.inf, -values.astype(float))
+    below_least = np.where(values == values.min(), -np.inf, values)
     # rows @ (c, e) <= limits holds with equality; at first for the sides of a box
     rows = -np.eye(count + 1)
     limits = np.append(np.full(count, _BOX), 0.0)
     cost = np.append(np.zeros(count), 1.0)
+    step = _SPARSE if len(values) > _FEW else 1
+    some = np.ascontiguousarray(columns[::step])
     for _ in range(_ROUNDS):
         solution = np.linalg.solve(rows, limits)
         if solution[count] >= limit:  # the distance of some cases: that of all is more
             return None
-        off = columns[::step] @ solution[:count] - values[::step]
-        above = np.where(may_exceed[::step], -np.inf, off)
-        below = np.where(may_fall_short[::step], -np.inf, -off)
+        found = some @ solution[:count]
+        above, below = found + above_most[::step], below_least[::step] - found
         high, low = int(above.argmax()), int(below.argmax())
         if max(above[high], below[low]) <= solution[count] + _EXACT:
             if step == 1:
                 return solution[:count], float(solution[count])
-            step = 1
+            step, some = 1, columns
             continue
-        above_most = above[high] >= below[low]
-        case, sign = (high * step, 1.0) if above_most else (low * step, -1.0)
+        is_above = above[high] >= below[low]
+        case, sign = (high * step, 1.0) if is_above else (low * step, -1.0)
         entering = np.append(sign * columns[case], -1.0)
         prices = np.linalg.solve(rows.T, -cost)
         share = np.linalg.solve(rows.T, entering)

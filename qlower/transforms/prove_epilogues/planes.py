@@ -184,8 +184,8 @@ class Plane:
         if self.zero_points:
             x, y = (n - z for n, z in zip(numbers, self.zero_points, strict=True))
             numbers = [x * y]
-        columns = np.ones((len(self.function.bits), len(numbers) + 1))
-        for index, number in enumerate(numbers):
+        columns = np.empty((len(self.function.bits), len(numbers) + 1))
+        for index, number in enumerate([*numbers, np.ones(1)]):
             columns[:, index] = self.function.flat(number)
         if self.odd:
             columns[columns[:, 0] < 0, 1] = -1
