@@ -17,6 +17,7 @@ from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.targets.resolve import Target, host_target
 from qlower.diagnostics import QlowerError
 from qlower.files.journal import Journal, read_given
+from qlower.files.parts import PartsInMemory, kept_at_least_in
 from qlower.float_environment import default_floats
 from qlower.frontends.model_files import check_model_path
 from qlower.model import Model
@@ -108,12 +109,16 @@ class Compilation:
         """The kernel level: loop nests for the target, cut as they will run."""
         from qlower.pipeline import lower_to_kernel
 
-        if not self.tuned:
-            return lower_to_kernel(self.arith, self.target, self.observers)
-        from qlower.runtime.tuning import check_tunable, tune
+        if self.tuned:
+            from qlower.runtime.tuning import check_tunable
 
-        check_tunable(self.target)
-        lowered = lower_to_kernel(self.arith, self.target, self.observers)
+            check_tunable(self.target)
+        with kept_at_least_in(self.parts):
+            lowered = lower_to_kernel(self.arith, self.target, self.observers)
+        if not self.tuned:
+            return lowered
+        from qlower.runtime.tuning import tune
+
         return tune(lowered, self.target)
 
     @cached_property
@@ -183,6 +188,11 @@ class Compilation:
         else:
             variant = Variant.plain(self.model.signature)
         return ModelInterpreter(module, variant, at, self.contract, load)
+
+    @cached_property
+    def parts(self) -> PartsInMemory:
+        """What equal layers share, where no cache has it."""
+        return PartsInMemory() if self.above is None else self.above.parts
 
     @cached_property
     def _journal(self) -> Journal:

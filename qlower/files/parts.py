@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+import hashlib
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Protocol
 
 
@@ -18,6 +20,31 @@ class Parts(Protocol):
     def keep(self, content: Sequence[bytes], made: bytes) -> None:
         """Remember what was made."""
         ...
+
+
+@dataclass
+class PartsInMemory:
+    """Parts of one compilation; how often one was found is counted."""
+
+    made: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    found: int = 0
+
+    def find(self, content: Sequence[bytes]) -> bytes | None:
+        made = self.made.get(digest_of(content))
+        self.found += made is not None
+        return made
+
+    def keep(self, content: Sequence[bytes], made: bytes) -> None:
+        self.made[digest_of(content)] = made
+
+
+def digest_of(content: Iterable[bytes]) -> bytes:
+    """The hash of some texts, whose borders count."""
+    digest = hashlib.sha256()
+    for part in content:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.digest()
 
 
 _PARTS: ContextVar[Parts | None] = ContextVar("parts", default=None)
@@ -36,6 +63,13 @@ def kept_in(parts: Parts) -> Generator[None]:
 def are_kept() -> bool:
     """Whether parts are found and kept here."""
     return _PARTS.get() is not None
+
+
+@contextmanager
+def kept_at_least_in(parts: Parts) -> Generator[None]:
+    """`kept_in`, but where a block around this one says where, it is there."""
+    with kept_in(_PARTS.get() or parts):
+        yield
 
 
 def find_or_make(content: Sequence[bytes], make: Callable[[], bytes]) -> bytes:

@@ -30,7 +30,7 @@ from qlower.codegen.targets.resolve import Target
 from qlower.contract_plugins import plugin_contracts
 from qlower.diagnostics import LOGGER
 from qlower.files.journal import Journal, read_file
-from qlower.files.parts import kept_in
+from qlower.files.parts import digest_of, kept_in
 from qlower.model.signature import Signature
 from qlower.runtime.cache import (
     DIRECTORY,
@@ -101,11 +101,8 @@ class _Parts:
 
 def _key(kind: str, content: Iterable[bytes]) -> str:
     """The hash of a kind of entry, its content, the compiler and the environment."""
-    digest = hashlib.sha256()
-    for part in (kind.encode(), _own_code(), _environment(), *content):
-        digest.update(len(part).to_bytes(8, "little"))
-        digest.update(part)
-    return digest.hexdigest()
+    parts = (kind.encode(), _own_code(), _environment(), *content)
+    return digest_of(parts).hex()
 
 
 @cache

@@ -24,7 +24,7 @@ from xdsl.ir import Operation
 
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction, numbers_of
 from qlower.transforms.prove_epilogues.costs import cost
-from qlower.transforms.prove_epilogues.planes import prove_plane
+from qlower.transforms.prove_epilogues.proved_before import prove_plane_once
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def find_substitute(
             found = look_up(function)
         if found is not None:
             return found if len(found.ops) < limit else None
-    plane = prove_plane(function, fused=fused, limit=limit)
+    plane = prove_plane_once(function, fused=fused, limit=limit)
     return None if plane is None else Substitute(str(plane), plane.write())
 
 
