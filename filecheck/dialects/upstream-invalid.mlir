@@ -70,3 +70,19 @@ func.func @index(%x: tensor<4xi8>) -> tensor<4xindex> {
   } -> tensor<4xindex>
   return %y : tensor<4xindex>
 }
+
+// -----
+
+func.func @extf(%x: f64) -> f32 {
+  // CHECK: error: arith.extf: f64 is not narrower than f32
+  %y = arith.extf %x : f64 to f32
+  return %y : f32
+}
+
+// -----
+
+func.func @truncf(%x: f32) -> f32 {
+  // CHECK: error: arith.truncf: f32 is not narrower than f32
+  %y = arith.truncf %x : f32 to f32
+  return %y : f32
+}

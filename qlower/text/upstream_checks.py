@@ -1,4 +1,4 @@
-"""What upstream's verifier says of `tensor` and `linalg` ops, and xDSL's doesn't.
+"""What upstream's verifier says of operations, and xDSL's doesn't.
 
 Static numbers are looked at only; dynamic ones are refused by whoever needs them.
 """
@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    IndexType,
+    TensorType,
+)
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
@@ -16,8 +21,8 @@ from xdsl.utils.hints import isa
 
 
 def verify_as_upstream(op: Operation) -> None:
-    """Raises VerifyException for a box that leaves its tensor, for types that differ,
-    and for the index of a loop that isn't there."""
+    """Raises VerifyException for a box that leaves its tensor, for types that differ or
+    should, and for the index of a loop that isn't there."""
     match op:
         case tensor.PadOp():
             _verify_pad(op)
@@ -45,8 +50,21 @@ def verify_as_upstream(op: Operation) -> None:
                 )
         case linalg.IndexOp():
             _verify_index(op)
+        case arith.ExtFOp():
+            _verify_widths(op.input.type, op.result.type)
+        case arith.TruncFOp():
+            _verify_widths(op.result.type, op.input.type)
         case _:
             pass
+
+
+def _verify_widths(narrow: Attribute, wide: Attribute) -> None:
+    if (
+        isinstance(narrow, AnyFloat)
+        and isinstance(wide, AnyFloat)
+        and narrow.bitwidth >= wide.bitwidth
+    ):
+        raise VerifyException(f"{narrow} is not narrower than {wide}")
 
 
 def _verify_index(op: linalg.IndexOp) -> None:
