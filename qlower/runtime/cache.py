@@ -13,6 +13,7 @@ import os
 import stat
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -27,9 +28,9 @@ LIMIT = "QLOWER_CACHE_MEGABYTES"
 
 DEFAULT_MEGABYTES = 1024
 
-SUFFIXES = (".qo", ".part", ".tuned", ".tmp")
-"""The suffixes of the cache's files: models, parts of them, measured schedules, and
-what is being written. Other files in the folder are left alone."""
+KINDS = {".qo": "models", ".part": "parts of layers", ".tuned": "schedules"}
+"""What the cache's files are, by suffix; `.tmp` are being written. Other files in the
+folder are left alone."""
 
 _MAGIC = b"qlower cache 2\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
@@ -61,10 +62,11 @@ def cache_limit() -> int:
     return int(text) << 20
 
 
-def cache_size() -> tuple[int, int]:
-    """How many files the cache has, and their bytes."""
-    states = _entries()
-    return len(states), sum(state.st_size for _, state in states)
+def cache_size() -> tuple[Counter[str], int]:
+    """How many files the cache has, by the suffix, and the bytes of all."""
+    entries = _entries()
+    counts = Counter(path.suffix for path, _ in entries)
+    return counts, sum(state.st_size for _, state in entries)
 
 
 def clear() -> int:
@@ -139,7 +141,7 @@ def _entries() -> list[tuple[Path, os.stat_result]]:
     found: list[tuple[Path, os.stat_result]] = []
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as files:
         for file in files:
-            if file.name.endswith(SUFFIXES):
+            if file.name.endswith((*KINDS, ".tmp")):
                 with suppress(FileNotFoundError):  # another process removed it
                     found.append((Path(file), file.stat(follow_symlinks=False)))
     return sorted(found, key=lambda entry: entry[1].st_mtime_ns)

@@ -56,11 +56,14 @@ def test_cache(model: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("QLOWER_CACHE_DIR", str(Path("kept").resolve()))
     monkeypatch.setenv("QLOWER_CACHE_MEGABYTES", "3")
     limit = 3 << 20
-    empty = {"folder": str(Path("kept").resolve()), "files": 0, "bytes": 0}
+    kinds = dict.fromkeys(("files", "models", "parts_of_layers", "schedules"), 0)
+    empty = {"folder": str(Path("kept").resolve()), **kinds, "bytes": 0}
     assert state() == {**empty, "limit": limit}
     qlower.jit(model)
-    size = sum(file.stat().st_size for file in Path("kept").iterdir())
-    assert state()["bytes"] == size > 0
+    files = list(Path("kept").iterdir())
+    assert state()["bytes"] == sum(file.stat().st_size for file in files) > 0
+    assert (state()["models"], state()["schedules"]) == (1, 0)
+    assert state()["parts_of_layers"] == len(files) - 1 > 0
     Path("kept/notes.txt").touch()
     assert state("--clear") == {**empty, "limit": limit}
     assert [file.name for file in Path("kept").iterdir()] == ["notes.txt"]
