@@ -29,15 +29,17 @@
 //
 // # Not matched
 // - CPUs with AMX, as in `pytorch-onednn`.
-// - Pools and means of float32 numbers: PyTorch adds them in an order that depends on memory
-//   format and vectors. Sums are exact here, or in the order of the image. Near ties can differ by 1.
+// - Average pools of float32 numbers: PyTorch adds them in an order that depends on memory format
+//   and vectors, here it is that of the image. Near ties can differ by 1. Means are in ATen's order
+//   with one thread (SumKernel.cpp).
 // - Exponentials: sigmoid and what is made of it are the correctly rounded function here; PyTorch's
 //   is within a unit in the last place.
 //
 // # Checked against
 // PyTorch 2.13.0 with torchao 0.18.0: recorded near ties of convolutions and linear layers
-// (345,600 outputs) and live ones of residuals (230,400), all equal. Five networks of torchvision in
-// the form of `lower_pt2e_quantized_to_x86`: 2.4 million values between layers, all equal.
+// (345,600 outputs) and live ones of residuals (230,400), all equal. Six networks of torchvision in
+// the form of `lower_pt2e_quantized_to_x86`: 4.0 million values between layers, all equal, and 1.4
+// million of two of them with calibrated norms.
 //
 // # Sources
 // - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/qconv.cpp, run_pointwise of QConvoneDNN; qlinear.cpp
