@@ -48,8 +48,8 @@
 // # Checked against
 // The TOSA reference model (tosa-tools 2026.8), recorded: 35 RESCALEs, 57,152 outputs of
 // convolutions and linear layers with exact ties; IREE 3.13's RESCALE, 32,768 values. No
-// mismatch. Live: 1.1 million outputs of random and tie-seeking int8 layers, 70,000 of layers at
-// the edges, as the converter writes them but with SINGLE_ROUND for DOUBLE_ROUND; pools only in
+// mismatch. Live, in the long run: over two million outputs of random and tie-seeking int8
+// layers, and of layers at the edges, as the converter writes them but with SINGLE_ROUND for DOUBLE_ROUND; pools only in
 // `tosa-double`, because the converter gives them zero points of 0. No mismatch.
 //
 // # Sources

@@ -2,7 +2,7 @@
 
 Layers with random and tie-seeking scales, any zero points and odd channel counts; and
 layers at the edges of the arithmetic. The long run has over a million outputs a
-contract of the former, and over 100 million of the latter.
+contract of LiteRT of the former, and over ten million of the latter.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ CONTRACTS = {"tosa": "SINGLE_ROUND", "tosa-double": "DOUBLE_ROUND"}
 
 SEEDS, LONG_SEEDS = 3, 10
 SETS = 10
-"""Sets of inputs a layer: 1.1 million outputs a contract in the long run."""
+"""Sets of inputs a layer: about a million outputs a contract in the long run."""
 
 TURNS = list(product(LAYERS, CONTRACTS))
 """Whose native code is at one of the machine's levels after another."""
