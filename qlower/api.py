@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -38,6 +39,7 @@ from qlower.model.state import STATE_ALIGNMENT, State, state_offsets
 from qlower.pipeline import generate_package
 from qlower.report.table import counted
 from qlower.runtime.executors import JitFunction, Level, Outputs, unpack
+from qlower.runtime.objects import cached_parts
 
 if TYPE_CHECKING:
     from qlower.packages.memory import Memory
@@ -298,7 +300,10 @@ def compile_levels(
         check_name(name)
     first = next(iter(levels.values()))
     model = first.model
-    arena = max(arena_bytes(main_function(level.kernels)) for level in levels.values())
+    # who observes wants to see all that is done
+    with nullcontext() if first.observers else cached_parts():
+        code = [(level.kernels, level.target) for level in levels.values()]
+    arena = max(arena_bytes(main_function(kernels)) for kernels, _ in code)
     alignment = first.target.alignment
     states = state_offsets(model.signature.states)[-1]
     arena = -(-arena // STATE_ALIGNMENT) * STATE_ALIGNMENT + states if states else arena
@@ -319,7 +324,6 @@ def compile_levels(
         target=first.target.triple,
         levels=tuple(levels),
     )
-    code = [(level.kernels, level.target) for level in levels.values()]
     return Compiled(
         interface, tuple(levels.values()), generate_package(code, interface)
     )

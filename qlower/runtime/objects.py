@@ -17,7 +17,8 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -38,6 +39,7 @@ from qlower.runtime.cache import (
     cache_folder,
     find_entry,
     keep_entries,
+    keep_entry,
 )
 from qlower.version import __version__
 
@@ -69,12 +71,24 @@ def cached(
     path = folder / f"{key}.qo"
     found = _find(path, key, target, flavour, journal)
     if found is None:
-        parts = _Parts(folder)
-        with kept_in(parts):
+        with cached_parts():
             found = make()
-        entry = _entry(key, content, found, journal)
-        keep_entries({**parts.made, path: entry})
+        keep_entry(path, _entry(key, content, found, journal))
     return found
+
+
+@contextmanager
+def cached_parts() -> Generator[None]:
+    """While the block runs, parts of what is compiled are found in the cache; in the
+    end it is given the new ones."""
+    folder = cache_folder()
+    if folder is None:
+        yield
+        return
+    parts = _Parts(folder)
+    with kept_in(parts):
+        yield
+    keep_entries(parts.made)
 
 
 class _Parts:

@@ -312,6 +312,8 @@ def test_another_layer_is_compiled_alone(folder: Path, monkeypatch: pytest.Monke
     after = run()
     assert (len(made), len(searches)) == (4, 3)
     assert made[3] not in made[:3]
+    qlower.compile("model.mlir")
+    assert (len(made), len(searches)) == (5, 3)
     np.testing.assert_array_equal(after, compiled_anew())
     for path in folder.iterdir():
         path.unlink()
