@@ -16,9 +16,12 @@ from qlower.dialects import qnn
 from qlower.interp.values import Array
 from qlower.model.build import constant, make_module, quantized
 from qlower.runtime.executors import Executor
+from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.recordings import Recording
 
 CANDIDATES = 1 << 14
+
+PARTS, LONG_PARTS = 40, 8
 
 
 @dataclass(frozen=True)
@@ -81,13 +84,14 @@ def check_rescalings(
     rescalings: Sequence[Rescaling], contract: str, expected: Sequence[Array]
 ) -> None:
     """The contract's rule must give the expected bits for all, what is lowered and
-    native code for every eighth one (each is a loop nest to compile)."""
+    native code for one in `PARTS` (each is a loop nest to compile)."""
+    parts = LONG_PARTS if is_asked_for(LARGE_VARIABLE) else PARTS
     model = qlower.Model(_make_module(rescalings))
     _check(Compilation(model, contract).interpreter("qnn"), expected)
-    model = qlower.Model(_make_module(rescalings[::8]))
+    model = qlower.Model(_make_module(rescalings[::parts]))
     compilation = Compilation(model, contract)
-    _check(compilation.interpreter("arith"), expected[::8])
-    _check(compilation.function(), expected[::8])
+    _check(compilation.interpreter("arith"), expected[::parts])
+    _check(compilation.function(), expected[::parts])
 
 
 def _check(executor: Executor, expected: Sequence[Array]) -> None:
