@@ -15,6 +15,10 @@ from qlower.contracts.products import EXACT
 from qlower.contracts.reading import Functions, Rule, read_functions
 from qlower.contracts.rules import OF_WORDS, is_of_words
 
+FEW_READINGS = 8
+"""Times that some rules of a contract are read before all are read at once, which takes
+as long as some five times; one model asks two or three times."""
+
 
 @dataclass(frozen=True, eq=False)
 class Definition:
@@ -82,6 +86,7 @@ class _Rules(Mapping[str, Rule]):
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
         self._found: dict[str, Rule | None] = {}
+        self._readings = 0
 
     def __getitem__(self, name: str) -> Rule:
         self.read([name])
@@ -97,11 +102,13 @@ class _Rules(Mapping[str, Rule]):
         return len(self._definition.whole.rules)
 
     def read(self, rules: Iterable[str]) -> None:
-        """Parse all that those rules are made of which aren't known yet."""
+        """Parse all that those rules are made of which aren't known yet, or in the end
+        all that there are."""
         new = {rule for rule in rules if rule not in self._found}
         if not new:
             return
-        if "whole" in vars(self._definition):
+        self._readings += 1
+        if self._readings > FEW_READINGS or "whole" in vars(self._definition):
             known = self._definition.whole.rules
             self._found |= {rule: known.get(rule) for rule in new}
             return
