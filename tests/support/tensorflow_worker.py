@@ -5,15 +5,18 @@
 Weights and calibration data are random, from seeds. Each line of standard output is a
 file's name, or a name and why the converter refused it. Networks are written with a
 dynamic batch (`.dynamic`), a fixed one (`.int8`), with float32 borders (`.float`), with
-activations of 16 bits (`.int16`), and with 8-bit weights alone (`.range`).
+activations of 16 bits (`.int16`), and with 8-bit weights alone (`.range`). Where
+`tf_keras` is installed, LSTMs are written as one operator each: Keras 3's become loops.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -257,6 +260,32 @@ NETWORKS: dict[str, Callable[[], Any]] = {
 }
 
 
+def recurrent_layers(legacy: Any) -> dict[str, Callable[[], Sequence[Any]]]:
+    """Layers on 6 steps of 8 values, by Keras 2."""
+    lstm = legacy.layers.LSTM
+    return {
+        "lstm_fused": lambda: [lstm(6)],
+        "lstm_stacked": lambda: [lstm(5, return_sequences=True), lstm(12)],
+        "lstm_both_ways": lambda: [legacy.layers.Bidirectional(lstm(4))],
+    }
+
+
+def legacy_network(make: Callable[[], Sequence[Any]], variant: str) -> bytes:
+    """A network of Keras 2; the calibrator runs those of a saved model only."""
+    legacy = import_module("tf_keras")
+    legacy.backend.clear_session()
+    tf.random.set_seed(3)
+    signal = legacy.Input((6, 8), batch_size=1)
+    x = signal
+    for layer in make():
+        x = layer(x)
+    model = legacy.Model(signal, legacy.layers.Dense(4)(x))
+    with tempfile.TemporaryDirectory() as folder:
+        tf.saved_model.save(model, folder)
+        converter = tf.lite.TFLiteConverter.from_saved_model(folder)
+        return converted(converter, [(1, 6, 8)], variant)
+
+
 def samples(shapes: Sequence[tuple[int, ...]]) -> Callable[[], Iterator[list[Any]]]:
     """Calibration data, the same in every run."""
     random = np.random.default_rng(0)
@@ -307,6 +336,14 @@ def files() -> Iterator[tuple[str, Callable[[], bytes]]]:
     for name, make in NETWORKS.items():
         for variant in ("dynamic", "int8", "float", "int16", "range"):
             yield f"{name}.{variant}", lambda m=make, v=variant: network(m, v)
+    if find_spec("tf_keras") is None:
+        return
+    for name, layer in recurrent_layers(import_module("tf_keras")).items():
+        for variant in ("int8", "float", "range"):
+            yield (
+                f"{name}.{variant}",
+                lambda m=layer, v=variant: legacy_network(m, v),
+            )
 
 
 def network(make: Callable[[], Any], variant: str) -> bytes:

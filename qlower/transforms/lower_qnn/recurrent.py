@@ -97,7 +97,7 @@ def _step(
     """The new cell and the new state."""
     nest = Nest(lowering.emit, shape_of(op.state))
     old = nest.input(cell, (0, 1))
-    values = {
+    values: dict[str, SSAValue] = {
         f"{name}_gate": nest.input(gates, (0, AffineConstantExpr(number), 1))
         for number, name in enumerate(qnn.GATES)
     }
