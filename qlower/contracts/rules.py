@@ -316,6 +316,14 @@ RULES_OF_WORDS: Mapping[str, RuleSignature] = {
     "lstm_output_i16": _inlined(
         {"cell": i32, "output_gate": i32}, {**_LSTM_CELL, **_OUTPUT}
     ),
+    # Of sums modulo 2^32, the second with the bias; outputs are state and result.
+    "svdf_state_i16": _inlined(
+        {"accumulator": i32}, {**_INPUT, **_operand("weight"), **_OUTPUT}
+    ),
+    "svdf_i16": _inlined(
+        {"accumulator": i32},
+        {**_operand("state"), **_operand("time_weight"), **_OUTPUT},
+    ),
     **{
         f"{name}{OF_WORDS}": _of_words(_RULES_OF_BYTES[name])
         for name in (

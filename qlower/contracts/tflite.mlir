@@ -32,6 +32,7 @@
 // - lstm: each gate `sat16(D(sum_h, s_h s_w 2^12) + sat16(D(sum_x, s_x s_w 2^12)))` in Q3.12, by
 //   gemmlowp's int16 logistic or tanh to Q0.15; the cell's products half away, its sum saturates;
 //   `y = clamp(D(output * tanh(cell), 2^-30 / s_y) + z)`
+// - svdf: D of float32 ratios of scales, to 16 bits for what is remembered, then to 8 bits
 // - resize_bilinear: int8 has weights of 10 + 10 bits, half away; uint8 float32, truncated
 //
 // # Ties
@@ -2260,6 +2261,32 @@ func.func @lstm_output(%cell: i32, %output_gate: i32, %cell_scale: f32, %output_
   %narrow = arith.truncf %ratio : f64 to f32
   %real = arith.extf %narrow : f32 to f64
   %scaled = func.call @multiply_by_real(%product, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  return %result : i32
+}
+
+// ---------------------------------------------------------------- SVDF
+
+// internal/reference/svdf.h, EvalIntegerSVDF: what is remembered of a call; and its result.
+// svdf.cc, Prepare, combines the scales in float32.
+func.func @svdf_state(%accumulator: i32, %input_scale: f32, %weight_scale: f32) -> i32
+    attributes {contract.rules = ["svdf_state_i16"]} {
+  %result = func.call @svdf_rescale(%accumulator, %input_scale, %weight_scale) : (i32, f32, f32) -> i32
+  return %result : i32
+}
+
+func.func @svdf(%accumulator: i32, %state_scale: f32, %time_weight_scale: f32) -> i32
+    attributes {contract.rules = ["svdf_i16"]} {
+  %result = func.call @svdf_rescale(%accumulator, %state_scale, %time_weight_scale) : (i32, f32, f32) -> i32
+  return %result : i32
+}
+
+func.func private @svdf_rescale(
+    %accumulator: i32, %scale: f32, %other_scale: f32, %output_scale: f32) -> i32 {
+  %product = arith.mulf %scale, %other_scale : f32
+  %ratio = arith.divf %product, %output_scale : f32
+  %real = arith.extf %ratio : f32 to f64
+  %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   return %result : i32
 }

@@ -277,6 +277,24 @@ def lstm_state_values(contract: Contract, op: qnn.LstmOp) -> Values:
     }
 
 
+def svdf_state_values(contract: Contract, op: qnn.SvdfOp) -> Values:
+    """All that is constant about what an SVDF remembers of a call."""
+    return {
+        **operand_values("input", op.input.type),
+        **operand_values("weight", op.weight.type),
+        **output_values(contract, op.state.type),
+    }
+
+
+def svdf_values(contract: Contract, op: qnn.SvdfOp) -> Values:
+    """All that is constant about the result of an SVDF."""
+    return {
+        **operand_values("state", op.state.type),
+        **operand_values("time_weight", op.time_weight.type),
+        **output_values(contract, op.result.type),
+    }
+
+
 def mean_values(op: qnn.ReductionOp) -> Values:
     """How many values a mean is of, and which of the source's dimensions."""
     type = op.input.type

@@ -62,6 +62,7 @@ OPTIONS_KINDS = {
     "SQUEEZE": "SqueezeOptions",
     "STRIDED_SLICE": "StridedSliceOptions",
     "SUB": "SubOptions",
+    "SVDF": "SVDFOptions",
     "TRANSPOSE_CONV": "TransposeConvOptions",
     "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTMOptions",
     "UNPACK": "UnpackOptions",

@@ -147,3 +147,63 @@ def chosen(condition: bool | None) -> bytes:
         "IF", [choice, x], [y], {"then_subgraph_index": 1, "else_subgraph_index": 2}
     )
     return builder.build([x, choice] if condition is None else [x], [y], graphs)
+
+
+def svdf(
+    seed: int,
+    *,
+    batch: int = 1,
+    rank: int = 2,
+    units: int = 4,
+    places: int = 6,
+    has_bias: bool = True,
+    **scales: float,
+) -> bytes:
+    """SVDF of int8 with a state of int16; `scales` are those of input, weights,
+    time_weights, state and output."""
+    random = np.random.default_rng(seed)
+    scale = {
+        "input": 0.05,
+        "weights": 0.01,
+        "time_weights": 0.001,
+        "state": 0.002,
+        "output": 0.05,
+        **scales,
+    }
+    filters = rank * units
+    builder = TFLiteBuilder()
+    shape = (batch, FEATURES)
+    x = builder.tensor("x", shape, scale=scale["input"], zero_point=ZERO_POINT)
+    weights = builder.tensor(
+        "weights",
+        (filters, FEATURES),
+        scale=scale["weights"],
+        data=random.integers(-127, 128, (filters, FEATURES)).astype(np.int8),
+    )
+    time_weights = builder.tensor(
+        "time_weights",
+        (filters, places),
+        "int16",
+        scale=scale["time_weights"],
+        data=random.integers(-32767, 32768, (filters, places)).astype(np.int16),
+    )
+    bias = builder.tensor(
+        "bias",
+        (units,),
+        "int32",
+        scale=scale["state"] * scale["time_weights"],
+        data=random.integers(-(10**7), 10**7, units).astype(np.int32),
+    )
+    state = builder.tensor(
+        "state",
+        (batch, filters * places),
+        "int16",
+        scale=scale["state"],
+        is_variable=True,
+    )
+    y = builder.tensor("y", (batch, units), scale=scale["output"], zero_point=-128)
+    operands = [x, weights, time_weights, bias if has_bias else -1, state]
+    builder.operator(
+        "SVDF", operands, [y], {"rank": rank, "fused_activation_function": 1}
+    )
+    return builder.build([x], [y])

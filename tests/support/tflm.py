@@ -26,11 +26,21 @@ def run_tflm(
     model: bytes, inputs: Sequence[NDArray[np.generic]]
 ) -> tuple[NDArray[np.generic], ...]:
     """The output of a model with one; raises what TFLM raises when it refuses it."""
+    return run_tflm_steps(model, [inputs])[0]
+
+
+def run_tflm_steps(
+    model: bytes, steps: Sequence[Sequence[NDArray[np.generic]]]
+) -> list[tuple[NDArray[np.generic], ...]]:
+    """The output of each step, of which one takes what the last has left."""
     interpreter = _make_interpreter(model)
-    for index, value in enumerate(inputs):
-        interpreter.set_input(value, index)
-    interpreter.invoke()
-    return (interpreter.get_output(0).copy(),)
+    results: list[tuple[NDArray[np.generic], ...]] = []
+    for inputs in steps:
+        for index, value in enumerate(inputs):
+            interpreter.set_input(value, index)
+        interpreter.invoke()
+        results.append((interpreter.get_output(0).copy(),))
+    return results
 
 
 def print_allocations(model: bytes) -> None:

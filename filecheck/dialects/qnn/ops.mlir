@@ -188,3 +188,10 @@ func.func @recurrent(%x: tensor<1x6x8x!a>, %h: tensor<1x1x!a>, %c: tensor<1x1x!w
   %0:3 = qnn.lstm %x, %h, %c, %w, %r, %b {cell_clip = 10.0} : (tensor<1x6x8x!a>, tensor<1x1x!a>, tensor<1x1x!words>, tensor<4x8x!a>, tensor<4x1x!a>, tensor<4xi32>) -> (tensor<1x6x1x!a>, tensor<1x1x!a>, tensor<1x1x!words>)
   return
 }
+
+// CHECK-LABEL: func.func @separated
+func.func @separated(%x: tensor<1x8x!a>, %s: tensor<1x4x5x!words>, %w: tensor<4x8x!a>, %t: tensor<4x5x!words>, %b: tensor<2xi32>) {
+  // CHECK-NEXT: %{{.*}}, %{{.*}} = qnn.svdf %x, %s, %w, %t, %b :
+  %0:2 = qnn.svdf %x, %s, %w, %t, %b : (tensor<1x8x!a>, tensor<1x4x5x!words>, tensor<4x8x!a>, tensor<4x5x!words>, tensor<2xi32>) -> (tensor<1x2x!a>, tensor<1x4x5x!words>)
+  return
+}

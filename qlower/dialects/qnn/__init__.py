@@ -76,7 +76,7 @@ from .pooling import (
     ReductionOp,
     SumOp,
 )
-from .recurrent import GATES, LstmOp
+from .recurrent import GATES, LstmOp, SvdfOp
 from .selection import ArgMaxOp, ResizeOp
 from .shape import ReshapeOp, TransposeOp
 from .window import WindowOp
@@ -126,6 +126,7 @@ QNN = Dialect(
         ResizeOp,
         ArgMaxOp,
         LstmOp,
+        SvdfOp,
     ],
 )
 
@@ -178,6 +179,7 @@ __all__ = [
     "SquaredDifferenceOp",
     "SubOp",
     "SumOp",
+    "SvdfOp",
     "TanhOp",
     "TransposeOp",
     "WindowOp",

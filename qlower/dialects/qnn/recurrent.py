@@ -126,3 +126,81 @@ class LstmOp(QnnOp):
                 )
         if not self.cell_clip >= 0:
             raise VerifyException(f"cell_clip {self.cell_clip} is not at least 0")
+
+
+@irdl_op_definition
+class SvdfOp(QnnOp):
+    """
+    A layer over the last M calls, whose weights along inputs and time are separated: F
+    filters, R of them for each of the U units. Of each call it remembers
+    `a[f] = sum(i) of x[i] * weight[f, i]`, quantized as the state is, in the last
+    place; the result is `y[u] = bias[u] + sum(r, m) of state[u*R + r, m] *
+    time_weight[u*R + r, m]`. The second result is the state with all places moved
+    towards the first, and 0 in the last one.
+
+    The bias is in steps of `state scale * time_weight scale`.
+
+    ```mlir
+    %y, %next = qnn.svdf %x, %state, %w, %time, %b
+        : (tensor<1x8x!in>, tensor<1x4x5x!quant.uniform<i16:f32, 0.015625>>,
+           tensor<4x8x!w>, tensor<4x5x!quant.uniform<i16:f32, 0.0009765625>>,
+           tensor<2xi32>)
+        -> (tensor<1x2x!out>, tensor<1x4x5x!quant.uniform<i16:f32, 0.015625>>)
+    ```
+    """
+
+    name = "qnn.svdf"
+
+    input = operand_of(Quantized(rank=2, widths=(8,)))
+    state = operand_of(Quantized(rank=3, widths=(16,)))
+    weight = operand_of(Quantized(rank=2, widths=(8,)))
+    time_weight = operand_of(Quantized(rank=2, widths=(16,)))
+    bias = operand_of(Integral((32,), rank=1))
+    result = result_def(Quantized(rank=2, widths=(8,)))
+    next_state = result_def(Quantized(rank=3, widths=(16,)))
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return ("svdf", "svdf_state")
+
+    def __init__(
+        self,
+        input: Value,
+        state: Value,
+        weight: Value,
+        time_weight: Value,
+        bias: Value,
+        result_type: Attribute,
+        *,
+        contract: str | None = None,
+    ):
+        super(QnnOp, self).__init__(
+            operands=[input, state, weight, time_weight, bias],
+            result_types=[result_type, SSAValue.get(state).type],
+            properties={"contract": keyword(contract)},
+        )
+
+    def verify_(self) -> None:
+        batch, inputs = shape_of(self.input)
+        filters, places = shape_of(self.time_weight)
+        units = shape_of(self.bias)[0]
+        if filters % units:
+            raise VerifyException(
+                f"{filters} filters are no multiple of the {units} elements of bias"
+            )
+        for name, value, shape in (
+            ("state", self.state, (batch, filters, places)),
+            ("weight", self.weight, (filters, inputs)),
+            ("result", self.result, (batch, units)),
+            ("next_state", self.next_state, (batch, filters, places)),
+        ):
+            check_shape(name, shape_of(value), shape)
+        for name, value in (("state", self.state), ("time_weight", self.time_weight)):
+            (zero_point,) = value.type.element_type.zero_points
+            if zero_point:
+                raise VerifyException(f"zero point {zero_point} of {name}, expected 0")
+        if self.next_state.type != self.state.type:
+            raise VerifyException(
+                f"quantization {self.next_state.type.element_type} of next_state "
+                f"differs from the {self.state.type.element_type} of state"
+            )

@@ -84,6 +84,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
         "shrink_axis_mask",
         "offset",
     ),
+    "SVDFOptions": ("rank", "fused_activation_function"),
     "SubOptions": ("fused_activation_function", "pot_scale_int16"),
     "TransposeConvOptions": (
         "padding",

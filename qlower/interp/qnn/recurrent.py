@@ -11,7 +11,12 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import SSAValue
 
-from qlower.contracts.values import lstm_gate_values, lstm_state_values
+from qlower.contracts.values import (
+    lstm_gate_values,
+    lstm_state_values,
+    svdf_state_values,
+    svdf_values,
+)
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
 
@@ -55,6 +60,24 @@ class RecurrentFunctions(RuleFunctions):
         return {
             f"{name}_gate": gates[:, number] for number, name in enumerate(qnn.GATES)
         }
+
+    @impl(qnn.SvdfOp)
+    def run_svdf(
+        self, interpreter: Interpreter, op: qnn.SvdfOp, args: PythonValues
+    ) -> PythonValues:
+        inputs, state, weight, time_weight, bias = args
+        contract, (batch, filters, _) = self.contract(op), state.shape
+        sums = _sums(inputs, op.input, weight, op.weight).astype(np.int32)
+        values = {**svdf_state_values(contract, op), "accumulator": sums}
+        last = self.evaluate(op, "svdf_state", values, (batch, filters))
+        memory = state.astype(np.int64)
+        memory[:, :, -1] = last
+        products = (memory * time_weight).sum(axis=2)
+        units = products.reshape(batch, len(bias), -1).sum(axis=2) + bias
+        values = {**svdf_values(contract, op), "accumulator": units.astype(np.int32)}
+        (result,) = self.finish(op, "svdf", values, op.result)
+        after = np.concatenate([memory[:, :, 1:], np.zeros_like(memory[:, :, :1])], 2)
+        return result, after.astype(np.int16)
 
 
 def _sums(stored: Array, value: SSAValue, weight: Array, weights: SSAValue) -> Array:

@@ -84,6 +84,7 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     qnn.ResizeOp: movement.lower_resize,
     qnn.ArgMaxOp: movement.lower_arg_max,
     qnn.LstmOp: recurrent.lower_lstm,
+    qnn.SvdfOp: recurrent.lower_svdf,
     quant.QuantizeCastOp: elementwise.lower_quantize,
     quant.DequantizeCastOp: elementwise.lower_dequantize,
     quant.StorageCastOp: movement.lower_storage_cast,

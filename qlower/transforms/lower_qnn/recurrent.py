@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineConstantExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from qlower.contracts.values import (
     lstm_gate_values,
     lstm_state_values,
     operand_values,
+    svdf_state_values,
+    svdf_values,
 )
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
@@ -111,3 +113,54 @@ def _step(
     ]
     new_cell, new_state = nest.build(stored)
     return new_cell, new_state
+
+
+def lower_svdf(lowering: Lowering, op: qnn.SvdfOp) -> Sequence[SSAValue]:
+    """The sums of this call, loops (b, f | i), which become the last place of the
+    state; the sums over units, loops (b, u | r, m); the state, moved on."""
+    shape = shape_of(op.state)
+    batch, filters, places = shape
+    units = shape_of(op.bias)[0]
+    memory = lowering.emit.inserted(
+        lowering.reshape(_remembered(lowering, op), (batch, filters, 1)),
+        lowering.value(op.state),
+        (0, 0, places - 1),
+    )
+    nest = Nest(lowering.emit, (batch, units))
+    (biases,) = nest.build([nest.input(lowering.value(op.bias), [1])])
+    split = (units, filters // units, places)
+    nest = Nest(lowering.emit, (batch, *split), reductions=2)
+    x = nest.input(lowering.reshape(memory, (batch, *split)), (0, 1, 2, 3))
+    w = nest.input(lowering.reshape(lowering.value(op.time_weight), split), (1, 2, 3))
+    x = lowering.widen(nest, x, quantized_element(op.state.type))
+    w = lowering.widen(nest, w, quantized_element(op.time_weight.type))
+    (sums,) = nest.reduce([biases], multiply_accumulate(nest, x, w))
+    nest = Nest(lowering.emit, (batch, units))
+    result = lowering.finish_with_rule(
+        nest,
+        "svdf",
+        {"accumulator": nest.input(sums, (0, 1))},
+        svdf_values(lowering.contract, op),
+        quantized_element(op.result.type),
+    )
+    moved = lowering.emit.filled(shape, storage_type(op.state.type.element_type), 0)
+    if places > 1:
+        nest = Nest(lowering.emit, (batch, filters, places - 1))
+        (rest,) = nest.build([nest.input(memory, (0, 1, AffineDimExpr(2) + 1))])
+        moved = lowering.emit.inserted(rest, moved, (0, 0, 0))
+    return result, moved
+
+
+def _remembered(lowering: Lowering, op: qnn.SvdfOp) -> SSAValue:
+    """What is remembered of this call, [B, F]."""
+    bounds = shape_of(op.state)[:2]
+    zeros = lowering.emit.filled(bounds, i32, 0)
+    sums = _sums(lowering, lowering.value(op.input), op.input, op.weight, zeros)
+    nest = Nest(lowering.emit, bounds)
+    return lowering.finish_with_rule(
+        nest,
+        "svdf_state",
+        {"accumulator": nest.input(sums, (0, 1))},
+        svdf_state_values(lowering.contract, op),
+        quantized_element(op.state.type),
+    )

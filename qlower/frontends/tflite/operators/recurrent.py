@@ -1,4 +1,4 @@
-"""UNIDIRECTIONAL_SEQUENCE_LSTM of int8, whose cell has 16 bits."""
+"""UNIDIRECTIONAL_SEQUENCE_LSTM of int8, whose cell has 16 bits, and SVDF."""
 
 from __future__ import annotations
 
@@ -35,6 +35,10 @@ UNSUPPORTED = {
 """Optional operands that no converter writes for an LSTM of Keras."""
 
 TANH = 4
+
+SVDF_TIME_WEIGHTS, SVDF_STATE = 2, 4
+
+RELU = 1
 
 
 def import_lstm(op: OperatorContext) -> None:
@@ -118,8 +122,60 @@ def _joined_biases(op: OperatorContext, units: int) -> SSAValue:
     return op.emit(arith.ConstantOp(dense), "biases")
 
 
+def import_svdf(op: OperatorContext) -> None:
+    """The state is [batch, filters * places] in the file. LiteRT's kernel takes no
+    other activation function than RELU, and leaves its bound to the zero point."""
+    batch, _ = op.shape(0, rank=2)
+    filters, places = op.shape(SVDF_TIME_WEIGHTS, rank=2)
+    _check_svdf(op, batch, filters, places)
+    units = filters // op.option("rank", 1, filters)
+    state = op.state(SVDF_STATE)
+    shaped = TensorType(op.per_tensor(op.input(SVDF_STATE)), (batch, filters, places))
+    svdf = qnn.SvdfOp(
+        op.value(0),
+        op.emit(qnn.ReshapeOp(state, shaped), "state"),
+        op.value(1),
+        op.value(SVDF_TIME_WEIGHTS),
+        _svdf_bias(op, units),
+        op.quantized_result_type((batch, units)),
+    )
+    op.finish_part(0, svdf)
+    flat = qnn.ReshapeOp(svdf.next_state, state.type)
+    op.keep(SVDF_STATE, op.emit(flat, "next_state"))
+
+
+def _check_svdf(op: OperatorContext, batch: int, filters: int, places: int) -> None:
+    expected = (*("INT8", "INT8", "INT16"), "INT32" if op.has_input(3) else None)
+    types = tuple(op.input(n).type if op.has_input(n) else None for n in range(4))
+    if types != expected or op.input(SVDF_STATE).type != "INT16":
+        raise op.error(
+            f"an SVDF of {types[0]} with weights of {types[1]}, {types[2]} along time,"
+            f" and a state of {op.input(SVDF_STATE).type} is not supported; expected"
+            " INT8, INT8, INT16 and INT16"
+        )
+    for number in (1, SVDF_TIME_WEIGHTS):
+        zero_point = op.per_tensor(op.input(number)).zero_points[0]
+        op.check_range(f"{op.input(number)}: zero point", zero_point, 0, 0)
+    if op.shape(SVDF_STATE, rank=2) != (batch, filters * places):
+        raise op.error(
+            f"{op.input(SVDF_STATE)}: shape {list(op.shape(SVDF_STATE))}, expected"
+            f" {[batch, filters * places]}"
+        )
+    op.option("fused_activation_function", RELU, RELU)
+    op.check_range("filters modulo rank", filters % op.option("rank", 1, filters), 0, 0)
+
+
+def _svdf_bias(op: OperatorContext, units: int) -> SSAValue:
+    type = TensorType(i32, (units,))
+    if op.has_input(3):
+        return op.graph.value(op.input(3), type, op)
+    dense = DenseIntOrFPElementsAttr(type, BytesAttr(bytes(4 * units)))
+    return op.emit(arith.ConstantOp(dense), "bias")
+
+
 IMPORTERS = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": Importer(
         import_lstm, (20, 24), "UnidirectionalSequenceLSTMOptions"
     ),
+    "SVDF": Importer(import_svdf, (5, 5), "SVDFOptions"),
 }
