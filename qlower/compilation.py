@@ -167,11 +167,11 @@ class Compilation:
     ) -> ModelInterpreter:
         """The model in the reference interpreter, at one of its levels; `load` finds
         contracts by name at the qnn level."""
-        from qlower.model.layers import has_dialect
+        from qlower.model.layers import own_arithmetic
 
         match at:
-            case "qnn" if has_dialect(self.qnn, "tosa"):
-                # What TOSA means is what it is lowered to; no contract says more.
+            case "qnn" if own_arithmetic(self.qnn) is not None:
+                # What that means is what it is lowered to; no contract says more.
                 at, module = "arith", self.arith
             case "qnn":
                 module = self.qnn

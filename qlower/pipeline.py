@@ -2,6 +2,7 @@
 
 qnn --lower-qnn--> arith
 tosa --lower-tosa--> arith
+stablehlo --lower-stablehlo--> arith
 arith --set-target, form-kernels, prove-epilogues, fuse-layers, tabulate-functions,
 match-signs, plan-memory, schedule-contractions--> kernel
 kernel --> LLVM IR, object
@@ -76,7 +77,11 @@ def arith_passes(module: ModuleOp, contract: str | None) -> list[ModulePass]:
         from qlower.transforms.lower_tosa import LowerTosaPass
 
         above.append(LowerTosaPass())
-    if _is_quantized(module):
+    if has_dialect(module, "stablehlo"):
+        from qlower.transforms.lower_stablehlo import LowerStablehloPass
+
+        above.append(LowerStablehloPass())
+    elif _is_quantized(module):
         above.append(LowerQnnPass(contract=contract))
     return [
         *above,

@@ -100,7 +100,7 @@ def mutant(kind: str, choice: random.Random) -> str:
 def test_mutants(kind: str, tmp_path: Path) -> None:
     choice = random.Random(f"{kind} {SEED}")
     originals = examples(kind)[:2]
-    count = MUTANTS * (3 if kind == "linalg" else 1)
+    count = MUTANTS * (3 if kind in ("linalg", "stablehlo") else 1)
     texts = [*originals, *(mutant(kind, choice) for _ in range(count))]
     outcomes = judge_all(texts, partial(judge, contract=tmp_path / "mutant.mlir"))
     print(kind, Counter(outcome[:160] for outcome in outcomes).most_common())

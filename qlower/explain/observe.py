@@ -27,7 +27,7 @@ from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import main_function
 from qlower.model.extract import detach_layers
-from qlower.model.layers import has_dialect, layer_name, layers
+from qlower.model.layers import layer_name, layers, own_arithmetic
 
 
 @dataclass(frozen=True)
@@ -156,9 +156,9 @@ def run_layer(
     `values` has the model's inputs and layers' results by name, as `Executor.run` gives
     them. `contract` is that of operations that name none themselves; `load` finds it.
     """
-    if has_dialect(model.module, "tosa"):
+    if (stated := own_arithmetic(model.module)) is not None:
         raise QlowerError(
-            f"layer {layer!r} follows no contract: TOSA states its own arithmetic",
+            f"layer {layer!r} follows no contract: {stated} states its own arithmetic",
             help=f"every step stands in `inspect --at arith --layer {layer}`",
         )
     module, sources, _ = detach_layers(model.module, [layer])

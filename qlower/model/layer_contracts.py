@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn import QnnOp
 from qlower.model import Model
-from qlower.model.layers import has_dialect, layer_name, layers
+from qlower.model.layers import layer_name, layers, own_arithmetic
 from qlower.model.selection import select_layers
 
 
@@ -33,9 +33,9 @@ def with_layer_contracts(model: Model, contracts: Mapping[str, str]) -> Model:
 
 def check_takes_contract(module: ModuleOp, contract: str) -> None:
     """Refuse a contract for a model that says itself how everything is rounded."""
-    if has_dialect(module, "tosa"):
+    if (stated := own_arithmetic(module)) is not None:
         raise QlowerError(
-            f"contract {contract} can't be applied: TOSA states its own arithmetic",
+            f"contract {contract} can't be applied: {stated} states its own arithmetic",
             help="the rounding of every rescaling stands in the model itself",
         )
 

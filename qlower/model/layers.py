@@ -35,6 +35,16 @@ def has_dialect(module: ModuleOp, name: str) -> bool:
     return any(op.dialect_name() == name for op in module.walk())
 
 
+OWN_ARITHMETIC = {"tosa": "TOSA", "stablehlo": "StableHLO"}
+"""Dialects whose operations say themselves how they round, as people call them."""
+
+
+def own_arithmetic(module: ModuleOp) -> str | None:
+    """Which of these a module is in, if it is."""
+    found = {op.dialect_name() for op in module.walk()}
+    return next((name for d, name in OWN_ARITHMETIC.items() if d in found), None)
+
+
 def layers(module: ModuleOp) -> Iterator[Operation]:
     """The operations of the entry function that compute something, in order."""
     for op in main_function(module).body.block.ops:

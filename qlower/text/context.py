@@ -38,6 +38,7 @@ def own_dialects() -> dict[str, Callable[[], Dialect]]:
 
 INPUT_DIALECTS = {
     "linalg": "qlower.dialects.linalg:LINALG",
+    "stablehlo": "qlower.dialects.stablehlo:STABLEHLO",
     "tosa": "qlower.dialects.tosa:TOSA",
 }
 """Upstream's dialects that models come in, as far as we read them."""

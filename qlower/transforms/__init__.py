@@ -21,6 +21,7 @@ PASSES = {
     "fuse-layers": "qlower.transforms.fuse_layers:FuseLayersPass",
     "generalize-linalg": "qlower.transforms.generalize_linalg:GeneralizeLinalgPass",
     "lower-qnn": "qlower.transforms.lower_qnn:LowerQnnPass",
+    "lower-stablehlo": "qlower.transforms.lower_stablehlo:LowerStablehloPass",
     "lower-tosa": "qlower.transforms.lower_tosa:LowerTosaPass",
     "match-signs": "qlower.transforms.match_signs:MatchSignsPass",
     "plan-memory": "qlower.transforms.plan_memory:PlanMemoryPass",

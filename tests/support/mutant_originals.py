@@ -27,7 +27,7 @@ from .run_files import RUN_TESTS, SEPARATOR
 from .small_model import SMALL_MODEL
 from .tosa import TOSA_LAYER
 
-KINDS = ("qnn", "tosa", "linalg", "arith", "kernel", "contract")
+KINDS = ("qnn", "tosa", "linalg", "stablehlo", "arith", "kernel", "contract")
 
 LONGEST_CONTRACT = 2500
 """Characters of rules that are drawn as a contract."""
@@ -35,6 +35,7 @@ LONGEST_CONTRACT = 2500
 _TESTS = Path(__file__).parents[1]
 _PROGRAMS = sorted((_TESTS / "transforms" / "arith").glob("*.mlir"))
 _LINALG_MODULES = sorted((_TESTS / "frontends" / "linalg").glob("*.mlir"))
+_STABLEHLO_MODULES = sorted((_TESTS / "frontends" / "stablehlo").glob("*.mlir"))
 _TOSA_MODULES = sorted((_TESTS / "frontends" / "tosa").glob("*.mlir"))
 
 _CONTRACT = """module attributes {contract.base = "exact"} {
@@ -83,6 +84,8 @@ def examples(kind: str) -> list[str]:
             return [path.read_text() for path in (TOSA_LAYER, *_TOSA_MODULES)]
         case "linalg":
             return [path.read_text() for path in _LINALG_MODULES]
+        case "stablehlo":
+            return [path.read_text() for path in _STABLEHLO_MODULES]
         case "arith":
             return [str(read_program(path)) for path in _PROGRAMS[::5]]
         case _:
@@ -93,7 +96,7 @@ def examples(kind: str) -> list[str]:
 def draw(kind: str, choice: random.Random) -> str:
     """An original of this kind: mostly one operation, by some contract."""
     while True:
-        if kind in ("tosa", "linalg") or choice.random() < 0.04:
+        if kind in ("tosa", "linalg", "stablehlo") or choice.random() < 0.04:
             return choice.choice(_known_examples(kind))
         text, contracts = choice.choice(_modules())
         if kind in ("qnn", "contract"):

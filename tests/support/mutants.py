@@ -23,7 +23,7 @@ MEMORY = 4 << 30
 
 _TOKEN = re.compile(
     r"(?P<layout>#kernel\.\w+(?:<[^>]*>)?)|(?P<name>%[\w#]+)"
-    r"|(?P<type>\b[iuf]\d+\b|\bindex\b)|(?P<number>-?\b\d+(\.\d+)?(e[-+]?\d+)?\b)|(?P<op>\b(?:arith|math|fixed|tensor|linalg|qnn|quant|tosa|kernel)\.\w+)"
+    r"|(?P<type>\b[iuf]\d+\b|\bindex\b)|(?P<number>-?\b\d+(\.\d+)?(e[-+]?\d+)?\b)|(?P<op>\b(?:arith|math|fixed|tensor|linalg|qnn|quant|tosa|stablehlo|kernel)\.\w+)"
     r"|(?P<word>\b[a-z_]{3,}\b)"
 )
 _NUMBERS = "0 1 -1 2 3 7 8 31 32 63 64 127 -128 255 1000 65536 2147483647 -2147483648"

@@ -1,0 +1,105 @@
+// RUN: %qopt %s --split-input-file --verify-diagnostics --parsing-diagnostics | %filecheck %s
+
+// What is refused of StableHLO.
+
+func.func @f(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // CHECK: [[#]]:8: error: stablehlo.transpose: result has shape [2, 3], the operands give [3, 2]
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // CHECK: error: stablehlo.abs: tensor<?xf32> is not a tensor of fixed shape
+  %0 = stablehlo.abs %x : tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<2xf64>) -> tensor<2xf64> {
+  // CHECK: error: stablehlo.abs: elements of f64 aren't supported
+  %0 = stablehlo.abs %x : tensor<2xf64>
+  return %0 : tensor<2xf64>
+}
+
+// -----
+
+func.func @f(%x: tensor<2xi32>) -> tensor<2xi32> {
+  // CHECK: error: stablehlo.abs: elements of i32; f32 and quantized ones are supported
+  %0 = stablehlo.abs %x : tensor<2xi32>
+  return %0 : tensor<2xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32:0, {0.1,0.2,0.3}>> {
+  // CHECK: error: stablehlo.uniform_quantize: 3 scales along axis 0 don't fit tensor<2x!quant
+  %0 = stablehlo.uniform_quantize %x : (tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32:0, {0.1,0.2,0.3}>>
+  return %0 : tensor<2x!quant.uniform<i8:f32:0, {0.1,0.2,0.3}>>
+}
+
+// -----
+
+func.func @f(%x: tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32, 0.1:200>> {
+  // CHECK: error: stablehlo.uniform_quantize: zero point 200 is outside of [-128, 127]
+  %0 = stablehlo.uniform_quantize %x : (tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32, 0.1:200>>
+  return %0 : tensor<2x!quant.uniform<i8:f32, 0.1:200>>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x!quant.uniform<i8:f32, 0.1>>) -> tensor<2x!quant.uniform<i8:f32, 0.2>> {
+  // CHECK: error: stablehlo.reshape: element types !quant.uniform<i8:f32, 1.000000e-01>, !quant.uniform<i8:f32, 2.000000e-01> differ; elements that move keep theirs
+  %0 = stablehlo.reshape %x : (tensor<2x!quant.uniform<i8:f32, 0.1>>) -> tensor<2x!quant.uniform<i8:f32, 0.2>>
+  return %0 : tensor<2x!quant.uniform<i8:f32, 0.2>>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x3xf32>, %w: tensor<3x3x4x2xf32>) -> tensor<1x2x2x2xf32> {
+  // CHECK: error: stablehlo.convolution: weights are for 4 channels in 1 groups, there are 3
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x3xf32>, tensor<3x3x4x2xf32>) -> tensor<1x2x2x2xf32>
+  return %0 : tensor<1x2x2x2xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x3xf32>, %w: tensor<3x3x3x2xf32>) -> tensor<1x2x2x2xf32> {
+  // CHECK: error: a window has no strides, or it is given twice
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {strides = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x3xf32>, tensor<3x3x3x2xf32>) -> tensor<1x2x2x2xf32>
+  return %0 : tensor<1x2x2x2xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x3xf32>, %w: tensor<3x3x3x2xf32>) -> tensor<1x2x2x2xf32> {
+  // CHECK: error: stablehlo.convolution: [b, 0, 0, f]x[0, 1, i, o]->[b, 0, 1, f] are no dimensions of
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 0, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x3xf32>, tensor<3x3x3x2xf32>) -> tensor<1x2x2x2xf32>
+  return %0 : tensor<1x2x2x2xf32>
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<4x5xf32>) -> tensor<2x5xf32> {
+  // CHECK: error: stablehlo.dot_general: contracting dimensions have different sizes
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+  return %0 : tensor<2x5xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) -> tensor<2xf32> {
+  // CHECK: error: stablehlo.slice: [1:5:1] is no box of 4 elements
+  %0 = stablehlo.slice %x [1:5] : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: error: operation stablehlo.custom_call is not registered
+  %0 = stablehlo.custom_call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -1,0 +1,58 @@
+// RUN: %roundtrip
+// RUN: %generic_roundtrip
+
+// StableHLO in the text of its own tools.
+
+!q = !quant.uniform<i8:f32, 0.5:-3>
+!r = !quant.uniform<i8:f32, 0.25:4>
+!v = !quant.uniform<i8:f32, 0.25>
+!w = !quant.uniform<i8:f32:3, {0.1,0.2}>
+!s = !quant.uniform<i32:f32:3, {0.05,0.1}>
+
+// CHECK-LABEL: func.func @elements
+func.func @elements(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: stablehlo.constant dense<[1.000000e+00, -2.000000e+00, 3.000000e+00, 0.000000e+00]> : tensor<4xf32>
+  %c = stablehlo.constant dense<[1.0, -2.0, 3.0, 0.0]> : tensor<4xf32>
+  // CHECK: stablehlo.constant() <{value = dense<[1, 2, -3, 4]> : tensor<4xi8>}> : () -> tensor<4x!quant.uniform<i8:f32, 5.000000e-01:-3>>
+  %k = stablehlo.constant() <{value = dense<[1, 2, -3, 4]> : tensor<4xi8>}> : () -> tensor<4x!q>
+  // CHECK: stablehlo.uniform_quantize %{{.*}} : (tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f32, 5.000000e-01:-3>>
+  %q = stablehlo.uniform_quantize %x : (tensor<4xf32>) -> tensor<4x!q>
+  // CHECK: stablehlo.add %{{.*}}, %{{.*}} : (tensor<4x!quant
+  %s = stablehlo.add %q, %k : (tensor<4x!q>, tensor<4x!q>) -> tensor<4x!r>
+  // CHECK: stablehlo.abs %{{.*}} : (tensor<4x!quant.uniform<i8:f32, 2.500000e-01:4>>) -> tensor<4x!quant.uniform<i8:f32, 2.500000e-01:4>>
+  %a = stablehlo.abs %s : tensor<4x!r>
+  // CHECK: stablehlo.uniform_dequantize
+  %d = stablehlo.uniform_dequantize %a : (tensor<4x!r>) -> tensor<4xf32>
+  // CHECK: stablehlo.clamp
+  %m = stablehlo.clamp %c, %d, %c : tensor<4xf32>
+  return %m : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @moves
+func.func @moves(%x: tensor<2x6x!q>, %i: tensor<3x1xi32>, %z: tensor<!q>) -> tensor<3x6x!q> {
+  // CHECK: stablehlo.transpose %{{.*}}, dims = [1, 0] : (
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x6x!q>) -> tensor<6x2x!q>
+  // CHECK: stablehlo.reshape
+  %r = stablehlo.reshape %t : (tensor<6x2x!q>) -> tensor<3x4x!q>
+  // CHECK: stablehlo.slice %{{.*}} [1:3, 0:4:3] : (
+  %s = stablehlo.slice %r [1:3, 0:4:3] : (tensor<3x4x!q>) -> tensor<2x2x!q>
+  // CHECK: stablehlo.concatenate %{{.*}}, %{{.*}}, dim = 1 : (
+  %c = stablehlo.concatenate %s, %s, dim = 1 : (tensor<2x2x!q>, tensor<2x2x!q>) -> tensor<2x4x!q>
+  // CHECK: stablehlo.pad %{{.*}}, %{{.*}}, low = [0, 1], high = [0, 1], interior = [1, 0] : (
+  %p = stablehlo.pad %c, %z, low = [0, 1], high = [0, 1], interior = [1, 0] : (tensor<2x4x!q>, tensor<!q>) -> tensor<3x6x!q>
+  // CHECK: stablehlo.broadcast_in_dim %{{.*}}, dims = [] : (
+  %b = stablehlo.broadcast_in_dim %z, dims = [] : (tensor<!q>) -> tensor<3x6x!q>
+  %m = stablehlo.maximum %p, %b : tensor<3x6x!q>
+  // CHECK: "stablehlo.gather"(%{{.*}}, %{{.*}}) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>}>
+  %g = "stablehlo.gather"(%m, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>}> : (tensor<3x6x!q>, tensor<3x1xi32>) -> tensor<3x6x!q>
+  return %g : tensor<3x6x!q>
+}
+
+// CHECK-LABEL: func.func @sums
+func.func @sums(%x: tensor<1x4x4x3x!q>, %w: tensor<3x3x3x2x!w>, %a: tensor<2x3x4x!q>, %b: tensor<2x4x5x!v>) -> (tensor<1x2x2x2x!s>, tensor<2x3x5x!q>) {
+  // CHECK: stablehlo.convolution(%{{.*}}, %{{.*}}) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = {{\[\[}}1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo.precision<HIGH>, #stablehlo.precision<DEFAULT>]} : (
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGH>, #stablehlo<precision DEFAULT>]} : (tensor<1x4x4x3x!q>, tensor<3x3x3x2x!w>) -> tensor<1x2x2x2x!s>
+  // CHECK: stablehlo.dot_general %{{.*}}, %{{.*}}, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT] : (
+  %z = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT] : (tensor<2x3x4x!q>, tensor<2x4x5x!v>) -> tensor<2x3x5x!q>
+  return %y, %z : tensor<1x2x2x2x!s>, tensor<2x3x5x!q>
+}

@@ -1,0 +1,152 @@
+"""The attributes of `stablehlo` ops: which dimensions do what, and precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.str_enum import StrEnum
+
+Lists: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
+"""Lists of dimensions by name, in the order of the text."""
+
+Layout: TypeAlias = tuple[str | int, ...]
+"""What each dimension of a tensor is: a letter, or the number of a spatial one."""
+
+
+class Precision(StrEnum):
+    """How exact a product should be at least; all are exact here."""
+
+    DEFAULT = "DEFAULT"
+    HIGH = "HIGH"
+    HIGHEST = "HIGHEST"
+
+
+@irdl_attr_definition
+class PrecisionAttr(EnumAttribute[Precision]):
+    """The wish of one operand."""
+
+    name = "stablehlo.precision"
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data}>")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Precision:
+        if parser.parse_optional_punctuation("<") is None:
+            return parser.parse_str_enum(Precision)
+        precision = parser.parse_str_enum(Precision)
+        parser.parse_punctuation(">")
+        return precision
+
+
+class _ListsAttr(Data[Lists]):
+    """Lists of dimensions; those that the text leaves out are empty."""
+
+    def dimensions(self, name: str) -> tuple[int, ...]:
+        """The list with this name."""
+        return dict(self.data).get(name, ())
+
+    def print_parameter(self, printer: Printer) -> None:
+        def print_entry(entry: tuple[str, tuple[int, ...]]) -> None:
+            name, numbers = entry
+            value = numbers[0] if name == INDEX_VECTOR else list(numbers)
+            printer.print_string(f"{name} = {value}")
+
+        with printer.in_angle_brackets():
+            printer.print_list(self.data, print_entry)
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Lists:
+        def parse_entry() -> tuple[str, tuple[int, ...]]:
+            name = parser.parse_identifier()
+            parser.parse_punctuation("=")
+            if name == INDEX_VECTOR:
+                return name, (parser.parse_integer(allow_boolean=False),)
+            return name, parse_integers(parser)
+
+        entries = parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_entry)
+        if len(dict(entries)) != len(entries):
+            parser.raise_error("a list of dimensions is given twice")
+        return tuple(entries)
+
+
+INDEX_VECTOR = "index_vector_dim"
+"""The entry of a gather that is one number."""
+
+
+@irdl_attr_definition
+class DotAttr(_ListsAttr):
+    """Which dimensions of a product's operands are batches, and which are summed."""
+
+    name = "stablehlo.dot"
+
+
+@irdl_attr_definition
+class GatherAttr(_ListsAttr):
+    """Which dimensions of a gather's operands and result belong together."""
+
+    name = "stablehlo.gather"
+
+
+@irdl_attr_definition
+class ConvAttr(Data[tuple[Layout, Layout, Layout]]):
+    """The dimensions of a convolution's operands and result:
+    `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
+
+    name = "stablehlo.conv"
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.text()}>")
+
+    def text(self) -> str:
+        image, weight, result = (
+            f"[{', '.join(map(str, layout))}]" for layout in self.data
+        )
+        return f"{image}x{weight}->{result}"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[Layout, Layout, Layout]:
+        with parser.in_angle_brackets():
+            return parse_layouts(parser)
+
+
+def parse_layouts(parser: AttrParser) -> tuple[Layout, Layout, Layout]:
+    """The layouts of a convolution, as `ConvAttr` has them."""
+
+    def parse_dimension() -> str | int:
+        return parser.parse_optional_identifier() or parser.parse_integer(
+            allow_boolean=False
+        )
+
+    def parse_layout() -> Layout:
+        return tuple(
+            parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_dimension)
+        )
+
+    image = parse_layout()
+    parser.parse_keyword("x")
+    weight = parse_layout()
+    parser.parse_punctuation("->")
+    return image, weight, parse_layout()
+
+
+def parse_integers(parser: AttrParser) -> tuple[int, ...]:
+    """`[1, 2]`"""
+
+    def parse_integer() -> int:
+        return parser.parse_integer(allow_boolean=False)
+
+    square = parser.Delimiter.SQUARE
+    return tuple(parser.parse_comma_separated_list(square, parse_integer))
+
+
+def parse_pairs(parser: AttrParser) -> Sequence[tuple[int, ...]]:
+    """`[[1, 2], [0, 0]]`"""
+    square = parser.Delimiter.SQUARE
+    return parser.parse_comma_separated_list(square, lambda: parse_integers(parser))

@@ -1,0 +1,142 @@
+"""Operations of `stablehlo` on one element of each operand, and between types."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32
+from xdsl.ir import Attribute
+from xdsl.irdl import (
+    irdl_op_definition,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import ConstantLike, Pure
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+from ..types import element_type, shape_of
+from .base import Shape, StablehloOp, parse_types, quantization
+
+
+@irdl_op_definition
+class ConstantOp(StablehloOp):
+    """
+    A tensor of numbers, or of the stored integers of quantized ones.
+
+    ```mlir
+    %c = stablehlo.constant dense<[1.5, 2.0]> : tensor<2xf32>
+    ```
+    """
+
+    name = "stablehlo.constant"
+
+    value = prop_def(DenseIntOrFPElementsAttr)
+    output = result_def(TensorType[Attribute])
+
+    traits = traits_def(Pure(), ConstantLike())
+
+    def result_shape(self) -> Shape:
+        return tuple(self.value.get_shape())
+
+    def check(self) -> None:
+        quantized = quantization(self.output.type)
+        element = element_type(self.output.type)
+        stored = element if quantized is None else quantized.storage_type
+        if self.value.get_element_type() != stored:
+            raise VerifyException(
+                f"elements of {self.value.get_element_type()} are stored as {stored}"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ConstantOp:
+        if parser.parse_optional_punctuation("(") is not None:
+            # Upstream's text of one that is quantized.
+            parser.parse_punctuation(")")
+            properties = parser.parse_optional_properties_dict()
+            attributes = parser.parse_optional_attr_dict()
+            _, outputs = parse_types(parser, 0)
+            return cls.create(
+                properties=properties, attributes=attributes, result_types=outputs
+            )
+        attributes = parser.parse_optional_attr_dict()
+        value = parser.parse_attribute()
+        if not isa(value, DenseIntOrFPElementsAttr):
+            parser.raise_error("a constant is dense elements")
+        return cls.create(
+            properties={"value": value},
+            attributes=attributes,
+            result_types=[value.type],
+        )
+
+    def print(self, printer: Printer) -> None:
+        if self.value.type != self.output.type:
+            printer.print_string("() <{value = ")
+            printer.print_attribute(self.value)
+            printer.print_string("}>")
+            self.print_end(printer)
+            return
+        if self.attributes:
+            printer.print_op_attributes(self.attributes)
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+
+
+class ElementwiseOp(StablehloOp, ABC):
+    """
+    A function of real numbers at each place. Quantized operands are dequantized, a
+    quantized result is quantized.
+
+    ```mlir
+    %y = stablehlo.subtract %a, %b : (tensor<4x!a>, tensor<4x!b>) -> tensor<4x!y>
+    ```
+    """
+
+    input = var_operand_def(TensorType[Attribute])
+    output = result_def(TensorType[Attribute])
+
+    ARITY: ClassVar[int]
+
+    def result_shape(self) -> Shape:
+        if len(self.input) != self.ARITY:
+            raise VerifyException(f"{len(self.input)} operands, there are {self.ARITY}")
+        shapes = {shape_of(operand) for operand in self.input}
+        if len(shapes) != 1:
+            raise VerifyException("the shapes of the operands differ")
+        return next(iter(shapes))
+
+    def check(self) -> None:
+        for value in (*self.operands, *self.results):
+            quantized = quantization(value.type)
+            if quantized is None and element_type(value.type) != f32:
+                raise VerifyException(
+                    f"elements of {element_type(value.type)}; f32 and quantized ones"
+                    " are supported"
+                )
+
+
+@irdl_op_definition
+class ClampOp(ElementwiseOp):
+    """
+    The number, or the bound that it is beyond; a bound has its shape or none.
+
+    ```mlir
+    %y = stablehlo.clamp %least, %x, %most : tensor<4xf32>
+    ```
+    """
+
+    name = "stablehlo.clamp"
+    ARITY: ClassVar[int] = 3
+
+    def result_shape(self) -> Shape:
+        if len(self.input) != self.ARITY:
+            raise VerifyException(f"{len(self.input)} operands, there are {self.ARITY}")
+        least, x, most = map(shape_of, self.input)
+        if {least, most} - {x, ()}:
+            raise VerifyException("the bounds have another shape")
+        return x
