@@ -109,12 +109,6 @@ REAL: dict[str, Case] = {
 }
 """Operators that ATen and qlower compute alike, to the last bit."""
 
-NEAR: dict[str, Case] = {
-    "sigmoid": lambda: real("aten.sigmoid.default"),
-    "silu": lambda: real("aten.silu.default"),
-}
-"""Operators that differ in the last bits."""
-
 
 def _parts(target: str, **given: Argument) -> Pt2Builder:
     build = Pt2Builder()

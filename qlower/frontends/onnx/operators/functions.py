@@ -107,8 +107,8 @@ def tanh(nest: Nest, x: SSAValue) -> SSAValue:
     x = nest.add(MaximumfOp(x, number(nest, -LARGEST_TANH))).result
     x = nest.add(MinimumfOp(x, number(nest, LARGEST_TANH))).result
     square = nest.add(MulfOp(x, x)).result
-    above = nest.add(MulfOp(_polynomial(nest, TANH_NUMERATOR, square), x)).result
-    below = _polynomial(nest, TANH_DENOMINATOR, square)
+    above = nest.add(MulfOp(polynomial(nest, TANH_NUMERATOR, square), x)).result
+    below = polynomial(nest, TANH_DENOMINATOR, square)
     return nest.add(DivfOp(above, below)).result
 
 
@@ -116,9 +116,9 @@ def erf(nest: Nest, x: SSAValue) -> SSAValue:
     size = nest.add(AbsFOp(x)).result
     size = nest.add(MinimumfOp(size, number(nest, LARGEST_ERF))).result
     square = nest.add(MulfOp(size, size)).result
-    small = _polynomial(nest, SMALL_ERF, square)
+    small = polynomial(nest, SMALL_ERF, square)
     small = nest.add(FmaOp(small, size, size)).result
-    large = _polynomial(nest, LARGE_ERF, size)
+    large = polynomial(nest, LARGE_ERF, size)
     large = nest.add(FmaOp(large, size, size)).result
     below = nest.add(SubfOp(number(nest, 0.0), large)).result
     tail = _exponential(nest, below, EXP_OF_ERF)
@@ -135,18 +135,23 @@ def exponential(nest: Nest, x: SSAValue) -> SSAValue:
 
 
 def _exponential(nest: Nest, x: SSAValue, polynomial: Sequence[float]) -> SSAValue:
-    """2^m p(x - m ln(2)), m whole; two powers of 2, of which the second one may round
-    to a denormal."""
-
-    def whole(value: int) -> SSAValue:
-        return nest.add(scalar_constant(value, i32)).result
+    """2^m p(x - m ln(2)), m whole."""
 
     shifted = nest.add(FmaOp(x, number(nest, LOG2_E), number(nest, TO_WHOLE))).result
     power = nest.add(SubfOp(shifted, number(nest, TO_WHOLE))).result
     for part in (LN_2_HIGH, LN_2_LOW):
         x = nest.add(FmaOp(power, number(nest, part), x)).result
-    result = _polynomial(nest, polynomial, x)
+    result = polynomial(nest, polynomial, x)
     exponent = nest.add(ConvertOp(power, i32, RoundingMode.TOWARD_ZERO)).result
+    return times_power_of_two(nest, result, exponent)
+
+
+def times_power_of_two(nest: Nest, result: SSAValue, exponent: SSAValue) -> SSAValue:
+    """`result 2^exponent` in two steps, of which the second may give a denormal."""
+
+    def whole(value: int) -> SSAValue:
+        return nest.add(scalar_constant(value, i32)).result
+
     half = nest.add(ShRSIOp(exponent, whole(1))).result
     for part in (half, nest.add(SubiOp(exponent, half)).result):
         biased = nest.add(AddiOp(part, whole(BIAS))).result
@@ -156,7 +161,7 @@ def _exponential(nest: Nest, x: SSAValue, polynomial: Sequence[float]) -> SSAVal
     return result
 
 
-def _polynomial(nest: Nest, factors: Sequence[float], x: SSAValue) -> SSAValue:
+def polynomial(nest: Nest, factors: Sequence[float], x: SSAValue) -> SSAValue:
     """A chain of FMAs, from the highest power on."""
     first, *rest = (number(nest, factor) for factor in factors)
     for factor in rest:

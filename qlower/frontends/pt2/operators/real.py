@@ -1,15 +1,18 @@
 """Operators on float32 between quantized ones, as PyTorch's kernels compute them.
 
 Functions of one number are written in operations of IEEE 754 in the order of ATen
-(aten/src/ATen/native/cpu/Activation.cpp); the exponential is the C library's, which
-differs from ATen's in last bits.
+(aten/src/ATen/native/cpu/Activation.cpp, Loops.h), which takes SLEEF's exponential in
+vectors and the C library's for what is left over.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.arith import IndexCastOp
+from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.model.nests import Nest
@@ -20,6 +23,10 @@ from ...onnx.entry import Entry
 from ...onnx.operators.real import elementwise, import_bounded, real_operand
 from ...tflite.scalars import Scalars
 from ..translating import TORCH
+from .exponential import exponential
+
+STEP = 32
+"""Elements of a step of ATen's loops: two vectors of AVX-512."""
 
 Function = Callable[[Scalars, SSAValue], SSAValue]
 
@@ -52,9 +59,26 @@ def hard_swish(steps: Scalars, x: SSAValue) -> SSAValue:
 
 
 def _one_and_exp(steps: Scalars, x: SSAValue) -> SSAValue:
-    """F(1 + e^-x)"""
-    exponential = steps.exp(steps.negate(x))
-    return steps.add(steps.constant(1.0, f32), exponential)
+    """F(1 + e^-x), by the C library where elements fill no two vectors any more."""
+    nest, opposite = steps.nest, steps.negate(x)
+    count = math.prod(nest.bounds)
+    whole = count - count % STEP
+    power = exponential(nest, opposite) if whole else steps.exp(opposite)
+    if 0 < whole < count:
+        is_last = steps.compare("ge", _position(nest), steps.constant(whole, i32))
+        power = steps.select(is_last, steps.exp(opposite), power)
+    return steps.add(steps.constant(1.0, f32), power)
+
+
+def _position(nest: Nest) -> SSAValue:
+    """How many elements are stored before the one at hand."""
+    steps = Scalars(nest)
+    position = steps.constant(0, i32)
+    for loop, bound in enumerate(nest.bounds):
+        index = nest.add(IndexCastOp(nest.add(IndexOp(loop)).result, i32)).result
+        position = steps.multiply(position, steps.constant(bound, i32))
+        position = steps.add(position, index)
+    return position
 
 
 def sigmoid(steps: Scalars, x: SSAValue) -> SSAValue:
