@@ -32,8 +32,9 @@
 // - Average pools of float32 numbers: PyTorch adds them in an order that depends on memory format
 //   and vectors, here it is that of the image. Near ties can differ by 1. Means are in ATen's order
 //   with one thread (SumKernel.cpp).
-// - Exponentials: sigmoid and what is made of it are the correctly rounded function here; PyTorch's
-//   is within a unit in the last place.
+// - Exponentials: in sigmoid and SiLU of `.pt2` files they are ATen's on CPUs with AVX-512, elsewhere
+//   and in softmax the correctly rounded function or the C library's; PyTorch's are within a unit in
+//   the last place of these.
 //
 // # Checked against
 // PyTorch 2.13.0 with torchao 0.18.0: recorded near ties of convolutions and linear layers

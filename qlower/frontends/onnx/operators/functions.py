@@ -134,14 +134,14 @@ def exponential(nest: Nest, x: SSAValue) -> SSAValue:
     return _exponential(nest, x, EXP)
 
 
-def _exponential(nest: Nest, x: SSAValue, polynomial: Sequence[float]) -> SSAValue:
+def _exponential(nest: Nest, x: SSAValue, factors: Sequence[float]) -> SSAValue:
     """2^m p(x - m ln(2)), m whole."""
 
     shifted = nest.add(FmaOp(x, number(nest, LOG2_E), number(nest, TO_WHOLE))).result
     power = nest.add(SubfOp(shifted, number(nest, TO_WHOLE))).result
     for part in (LN_2_HIGH, LN_2_LOW):
         x = nest.add(FmaOp(power, number(nest, part), x)).result
-    result = polynomial(nest, polynomial, x)
+    result = polynomial(nest, factors, x)
     exponent = nest.add(ConvertOp(power, i32, RoundingMode.TOWARD_ZERO)).result
     return times_power_of_two(nest, result, exponent)
 
