@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.lanes import a_part
 from support.native import (
     compile_text,
     levels,
@@ -153,7 +154,8 @@ def test_integer_operations(level: str, bits: int):
         suffix = f" {{rounding = {mode}}}" if mode else ""
         values = [meaning(x, y, bits) for x, y in zip(a, n, strict=True)]
         add(f"%r = {op} %a, %c{suffix} : {type}", values)
-        for amount in (0, 1, bits - 2, bits - 1):
+        amounts = (0, 1, bits - 2, bits - 1)
+        for amount in a_part(amounts, 2, LEVELS.index(level)):
             values = [meaning(x, amount, bits) for x in a]
             constant = f"%n = arith.constant {amount} : {type}\n"
             add(f"{constant}%r = {op} %a, %n{suffix} : {type}", values)
