@@ -175,7 +175,7 @@ def _load_shipped_contract(name: str) -> Contract:
             hint = f"did you mean the file ./{name}.mlir? "
         raise QlowerError(
             f"there is no contract {name!r}",
-            help=f"{hint}known contracts: {', '.join(known)}; "
+            help=f"{hint}`qlower contracts` lists them; "
             "a contract of your own is a path that ends in .mlir",
         )
     resource = files(__name__) / f"{name}.mlir"

@@ -92,7 +92,8 @@ class _Matching:
     def _pairs(
         self, arrays: Mapping[str, Array], specs: Mapping[str, TensorSpec]
     ) -> dict[str, str]:
-        """The layer of each array: by its name, then by one like it and its shape."""
+        """The layer of each array: by its name, then by one like it and its shape; a
+        lone array of any name may be the only output."""
         names = {alias: name for name in specs for alias in self._aliases(name, specs)}
         pairs: dict[str, str] = {}
         for given in arrays:
@@ -108,6 +109,9 @@ class _Matching:
                 for alias, name in names.items()
                 if name not in pairs.values() and _normal(alias) == _normal(given)
             )
+            if not like and len(arrays) == len(self.model.outputs) == 1:
+                output = names[self.model.outputs[0].name]
+                like = {output: None} if self._fits(specs[output], array) else {}
             fitting = [n for n in like if self._fits(specs[n], array)] or list(like)
             if len(fitting) == 1:
                 pairs[given] = self.alike[given] = fitting[0]

@@ -208,6 +208,16 @@ HOSTILE: dict[str, tuple[str, Callable[[Path], object], str]] = {
 }
 
 
+def test_a_lone_array_may_be_the_only_output(
+    layers: dict[str, Array], tmp_path: Path
+) -> None:
+    np.save(tmp_path / "device.npy", layers["logits"])
+    dump = str(tmp_path / "device.npy")
+    found = qlower.diff(CONTRACT, dump, RESIDUAL, np.load(IMAGE))
+    assert "device is logits" in found.notes[0]
+    assert found.is_equal
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_cannot_be_used_is_told(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
