@@ -61,6 +61,8 @@
 // - leaky_relu with a negative alpha rounds |alpha| and changes the sign after that.
 // - add and sub are refused where an operand's scale is 2^19 times the result's or more: there
 //   LiteRT's ADD aborts, and its SUB shifts by a negative number.
+// - lstm: a cell in steps of less than 2^-15, as the converter writes it where cells stay below
+//   1/2, or of more than 2^-9 has no tanh, and the state is made of input gate times output gate.
 // - hard_swish makes zero point + 1 or - 1 of everything where s_y is more than some 470 s_x: its
 //   division by 2^16 and more is done in 16 bits.
 // - Sums wrap. A linear layer's sum that is beyond int32 in steps of the output saturates, where
@@ -2207,13 +2209,14 @@ func.func private @lstm_cell_bits(%scale: f32) -> i32 {
   %power = arith.shli %exponent, %c23 : i32
   %is_power = arith.cmpi eq, %power, %bits : i32
   cf.assert %is_power, "lstm: the scale of the cell must be a power of two"
-  %least = arith.constant 112 : i32
-  %most = arith.constant 118 : i32
+  %least = arith.constant 97 : i32
+  %most = arith.constant 128 : i32
   %at_least = arith.cmpi sge, %exponent, %least : i32
   %at_most = arith.cmpi sle, %exponent, %most : i32
   %legal = arith.andi %at_least, %at_most : i1
-  cf.assert %legal, "lstm: the scale of the cell must be between 2^-15 and 2^-9, for others LiteRT has no tanh"
-  %result = arith.subi %exponent, %least : i32
+  cf.assert %legal, "lstm: the scale of the cell must be between 2^-30 and 2: the kernel would shift a 32-bit value out of its range"
+  %of_one_bit = arith.constant 112 : i32
+  %result = arith.subi %exponent, %of_one_bit : i32
   return %result : i32
 }
 
@@ -2227,7 +2230,9 @@ func.func @lstm_cell(
   %kept = fixed.shift_right %kept_product, %c15 {rounding = half_away} : i32
   %places = arith.addi %bits, %c15 : i32
   %new_product = arith.muli %input_gate, %update_gate : i32
-  %new = fixed.shift_right %new_product, %places {rounding = half_away} : i32
+  %scaled = fixed.shift_right %new_product, %places {rounding = half_away} : i32
+  %wrapped = arith.trunci %scaled : i32 to i16
+  %new = arith.extsi %wrapped : i16 to i32
   %sum = arith.addi %kept, %new : i32
   %saturated = func.call @saturate_16(%sum) : (i32) -> i32
 
@@ -2247,12 +2252,20 @@ func.func @lstm_cell(
   return %result : i32
 }
 
-// lstm_eval.cc, CalculateLstmOutputInteger8x8_16 without a projection
-func.func @lstm_output(%cell: i32, %output_gate: i32, %cell_scale: f32, %output_scale: f32) -> i32
+// lstm_eval.cc, CalculateLstmOutputInteger8x8_16 without a projection. internal/reference/
+// portable_tensor_utils.cc, PortableApplyTanh has 0 to 6 integer bits. For others it does nothing,
+// and its buffer holds the input gate still.
+func.func @lstm_output(
+    %cell: i32, %input_gate: i32, %output_gate: i32, %cell_scale: f32, %output_scale: f32) -> i32
     attributes {contract.rules = ["lstm_output_i16"]} {
   %bits = func.call @lstm_cell_bits(%cell_scale) : (f32) -> i32
+  %zero = arith.constant 0 : i32
+  %six = arith.constant 6 : i32
+  %legal_bits = func.call @clamp_code(%bits, %zero, %six) : (i32, i32, i32) -> i32
+  %has_tanh = arith.cmpi eq, %bits, %legal_bits : i32
   %is_tanh = arith.constant true
-  %tanh = func.call @logistic_or_tanh_16(%cell, %bits, %is_tanh) : (i32, i32, i1) -> i32
+  %tanh_of_cell = func.call @logistic_or_tanh_16(%cell, %legal_bits, %is_tanh) : (i32, i32, i1) -> i32
+  %tanh = arith.select %has_tanh, %tanh_of_cell, %input_gate : i32
   %product = arith.muli %output_gate, %tanh : i32
   %wide = arith.extf %output_scale : f32 to f64
   %step = arith.constant 3.0517578125E-05 : f64

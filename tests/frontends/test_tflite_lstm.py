@@ -36,7 +36,7 @@ def drawn(seed: int) -> Lstm:
         weight_scale=float(np.exp(random.uniform(-8, -2))),
         state_scale=float(random.choice([1 / 128, 0.0078, 0.003, 0.02])),
         state_zero_point=int(random.integers(-128, 128)),
-        cell_scale=float(2.0 ** random.integers(-15, -8)),
+        cell_scale=float(2.0 ** random.integers(-18, -6)),
         cell_clip=float(random.choice(ANY_CLIP)),
         bias_range=int(random.choice([0, 1000, 1 << 20, (1 << 31) - 1])),
     )
@@ -87,7 +87,7 @@ def test_many_calls_are_those_of_litert(tmp_path: Path) -> None:
 
 @needs_litert
 @pytest.mark.parametrize("gate", range(4))
-@pytest.mark.parametrize("cell_scale", [2.0**-15, 2.0**-10])
+@pytest.mark.parametrize("cell_scale", [2.0**-17, 2.0**-15, 2.0**-10])
 def test_every_gate_is_that_of_litert(
     gate: int, cell_scale: float, tmp_path: Path
 ) -> None:
@@ -162,7 +162,7 @@ def test_refusals(lstm: Lstm, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("cell_scale", "message"),
-    [(0.001, "must be a power of two"), (2.0**-8, "must be between 2^-15 and 2^-9")],
+    [(0.001, "must be a power of two"), (2.0**-31, "must be between 2^-30 and 2")],
 )
 def test_scales_of_the_cell(cell_scale: float, message: str, tmp_path: Path) -> None:
     path = tmp_path / "lstm.tflite"
