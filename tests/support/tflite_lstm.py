@@ -34,6 +34,7 @@ class Lstm:
     state_scale: float = 2.0**-7
     state_zero_point: int = -3
     hidden_scale: float | None = None
+    result_scale: float | None = None
     cell_scale: float = 2.0**-12
     cell_clip: float = 10.0
     bias_range: int = 5000
@@ -94,7 +95,7 @@ class Lstm:
         y = builder.tensor(
             "y",
             (self.batch, self.steps, self.units),
-            scale=self.state_scale,
+            scale=self.result_scale or self.state_scale,
             zero_point=point,
         )
         options: dict[str, Option] = {

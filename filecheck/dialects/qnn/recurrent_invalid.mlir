@@ -36,9 +36,9 @@ func.func @lstm_bias(%0: tensor<1x6x8x!a>, %1: tensor<1x2x!a>, %2: tensor<1x2x!c
 !a = !quant.uniform<i8:f32, 0.5>
 !c = !quant.uniform<i16:f32, 0.5>
 
-func.func @lstm_quantization(%0: tensor<1x6x8x!a>, %1: tensor<1x2x!a>, %2: tensor<1x2x!c>, %3: tensor<8x8x!a>, %4: tensor<8x2x!a>, %5: tensor<8xi32>) {
-  // CHECK: error: qnn.lstm: quantization !quant.uniform<i8:f32, 2.500000e-01> of result differs from the !quant.uniform<i8:f32, 5.000000e-01> that it begins with
-  %y:3 = qnn.lstm %0, %1, %2, %3, %4, %5 : (tensor<1x6x8x!a>, tensor<1x2x!a>, tensor<1x2x!c>, tensor<8x8x!a>, tensor<8x2x!a>, tensor<8xi32>) -> (tensor<1x6x2x!quant.uniform<i8:f32, 0.25>>, tensor<1x2x!a>, tensor<1x2x!c>)
+func.func @lstm_storage(%0: tensor<1x6x8x!a>, %1: tensor<1x2x!a>, %2: tensor<1x2x!c>, %3: tensor<8x8x!a>, %4: tensor<8x2x!a>, %5: tensor<8xi32>) {
+  // CHECK: error: qnn.lstm: storage u8 of result differs from the i8 of state
+  %y:3 = qnn.lstm %0, %1, %2, %3, %4, %5 : (tensor<1x6x8x!a>, tensor<1x2x!a>, tensor<1x2x!c>, tensor<8x8x!a>, tensor<8x2x!a>, tensor<8xi32>) -> (tensor<1x6x2x!quant.uniform<u8:f32, 0.25>>, tensor<1x2x!a>, tensor<1x2x!c>)
   return
 }
 
@@ -127,5 +127,17 @@ func.func @svdf_zero_point(%0: tensor<1x8x!a>, %1: tensor<1x4x5x!c>, %2: tensor<
 func.func @svdf_next(%0: tensor<1x8x!a>, %1: tensor<1x4x5x!c>, %2: tensor<4x8x!a>, %3: tensor<4x5x!c>, %4: tensor<2xi32>) {
   // CHECK: error: qnn.svdf: quantization !quant.uniform<i16:f32, 2.500000e-01> of next_state differs from the !quant.uniform<i16:f32, 5.000000e-01> of state
   %y:2 = qnn.svdf %0, %1, %2, %3, %4 : (tensor<1x8x!a>, tensor<1x4x5x!c>, tensor<4x8x!a>, tensor<4x5x!c>, tensor<2xi32>) -> (tensor<1x2x!a>, tensor<1x4x5x!quant.uniform<i16:f32, 0.25>>)
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!b = !quant.uniform<i8:f32, 0.25>
+!c = !quant.uniform<i16:f32, 0.5>
+
+func.func @lstm_quantization(%0: tensor<1x6x8x!a>, %1: tensor<1x2x!a>, %2: tensor<1x2x!c>, %3: tensor<8x8x!a>, %4: tensor<8x2x!a>, %5: tensor<8xi32>) {
+  // CHECK: error: qnn.lstm: quantization !quant.uniform<i8:f32, 2.500000e-01> of last_state differs from the !quant.uniform<i8:f32, 5.000000e-01> that it begins with
+  %y:3 = qnn.lstm %0, %1, %2, %3, %4, %5 : (tensor<1x6x8x!a>, tensor<1x2x!a>, tensor<1x2x!c>, tensor<8x8x!a>, tensor<8x2x!a>, tensor<8xi32>) -> (tensor<1x6x2x!a>, tensor<1x2x!b>, tensor<1x2x!c>)
   return
 }

@@ -36,7 +36,8 @@ class LstmOp(QnnOp):
     - `state = sigmoid(output) * tanh(cell)`, which is also the step's result.
 
     The bias is in steps of `input scale * input weight scale`. Results are all states
-    [B, T, U], the last state and the last cell.
+    [B, T, U], the last state and the last cell. States are stored by the quantization
+    of the result, and read at the next step by that of `state`: a model may have two.
 
     ```mlir
     %y, %h, %c = qnn.lstm %x, %h0, %c0, %wx, %wh, %b {cell_clip = 10.0}
@@ -114,8 +115,16 @@ class LstmOp(QnnOp):
             ("last_cell", self.last_cell, (batch, units)),
         ):
             check_shape(name, shape_of(value), shape)
+        of_state = self.state.type.element_type
+        of_result = self.result.type.element_type
+        if of_result.storage_type != of_state.storage_type or (
+            of_result.signed != of_state.signed
+        ):
+            raise VerifyException(
+                f"storage {of_result.data.storage.name} of result differs from the "
+                f"{of_state.data.storage.name} of state"
+            )
         for name, value, given in (
-            ("result", self.result, self.state),
             ("last_state", self.last_state, self.state),
             ("last_cell", self.last_cell, self.cell),
         ):

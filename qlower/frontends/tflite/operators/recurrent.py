@@ -25,7 +25,7 @@ INPUT_WEIGHTS, STATE_WEIGHTS, BIASES = 1, 5, 12
 STATE, CELL = 18, 19
 
 HIDDEN = 4
-"""The intermediate tensor that has the scale of the state."""
+"""The intermediate tensor that has the scale by which states are stored."""
 
 UNSUPPORTED = {
     "peephole weights": range(9, 12),
@@ -42,19 +42,17 @@ RELU = 1
 
 
 def import_lstm(op: OperatorContext) -> None:
-    """Weights of the gates are joined: [4 units, inputs] and [4 units, units]."""
+    """Weights of the gates are joined: [4 units, inputs] and [4 units, units].
+
+    States are stored by the scale of the intermediate tensor; the kernel takes them to
+    have that of the variable when it reads them, and of the result when others do.
+    """
     _check_form(op)
     batch, steps, inputs = op.shape(0, rank=3)
     units = op.shape(INPUT_WEIGHTS, rank=2)[0]
     state, cell = op.state(STATE), op.state(CELL)
-    result = op.quantized_result_type((batch, steps, units))
+    type = op.quantized_result_type((batch, steps, units))
     hidden = op.per_tensor(op.intermediate(HIDDEN))
-    for tensor in (op.output(), op.input(STATE)):
-        if op.per_tensor(tensor) != hidden:
-            raise op.error(
-                f"{tensor}: quantization {op.per_tensor(tensor)} differs from the"
-                f" {hidden} of {op.intermediate(HIDDEN)}"
-            )
     lstm = qnn.LstmOp(
         op.quantized(0),
         state,
@@ -62,10 +60,10 @@ def import_lstm(op: OperatorContext) -> None:
         _joined_weights(op, INPUT_WEIGHTS, (units, inputs), "input_weights"),
         _joined_weights(op, STATE_WEIGHTS, (units, units), "state_weights"),
         _joined_biases(op, units),
-        result,
+        TensorType(hidden, type.get_shape()),
         cell_clip=max(op.real("cell_clip"), 0.0),
     )
-    op.finish_part(0, lstm)
+    op.graph.define(op.output(), op.retyped(op.emit(lstm), type), op)
     op.keep(STATE, lstm.last_state)
     op.keep(CELL, lstm.last_cell)
 
