@@ -169,3 +169,32 @@ def test_a_subgraph_that_nothing_runs(caplog: pytest.LogCaptureFixture) -> None:
     x = builder.tensor("x", (1,), scale=0.1)
     import_tflite(builder.build([x], [x], [other.graph([], [])]), name="model.tflite")
     assert "the model doesn't run subgraph 1" in caplog.text
+
+
+def requantized_variable() -> bytes:
+    """y = x + variable, which then gets the stored elements of y, in other steps."""
+    builder = TFLiteBuilder()
+    once = builder.subgraph()
+    handle = once.tensor("h", (), "resource")
+    first = once.tensor("first", (4,), scale=0.1, data=[1, 2, 3, 4])
+    once.operator("VAR_HANDLE", [], [handle], {"shared_name": "v"})
+    once.operator("ASSIGN_VARIABLE", [handle, first], [])
+    x, v = (builder.tensor(name, (4,), scale=0.1) for name in "xv")
+    y = builder.tensor("y", (4,), scale=0.3, zero_point=7)
+    handle = builder.tensor("handle", (), "resource")
+    builder.operator("CALL_ONCE", [], [], {"init_subgraph_index": 1})
+    builder.operator("VAR_HANDLE", [], [handle], {"shared_name": "v"})
+    builder.operator("READ_VARIABLE", [handle], [v])
+    builder.operator("ADD", [x, v], [y])
+    builder.operator("ASSIGN_VARIABLE", [handle, y], [])
+    return builder.build([x], [y], [once.graph([], [])])
+
+
+@needs_litert
+def test_variables_hold_stored_elements_whatever_their_scale(tmp_path: Path) -> None:
+    steps = list(np.random.default_rng(0).integers(-128, 128, (5, 4)).astype(np.int8))
+    wanted = run_litert_steps(requantized_variable(), [[x] for x in steps])
+    model = qlower.load(written(tmp_path, requantized_variable()))
+    state = model.new_state()
+    got = qlower.jit(model)(np.stack(steps), state=state)
+    np.testing.assert_array_equal(got, [y for (y,) in wanted])

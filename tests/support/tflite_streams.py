@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -157,7 +160,7 @@ def svdf(
     units: int = 4,
     places: int = 6,
     has_bias: bool = True,
-    **scales: float,
+    scales: Mapping[str, float] = MappingProxyType({}),
 ) -> bytes:
     """SVDF of int8 with a state of int16; `scales` are those of input, weights,
     time_weights, state and output."""

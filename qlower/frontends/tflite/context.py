@@ -378,8 +378,12 @@ class OperatorContext(Site):
     def emit(
         self, operation: Operation, suffix: str | None = None, output: int = 0
     ) -> SSAValue:
-        """Add an operation; with `suffix` it is a step on the way to the result."""
-        name = self.graph.name(self.output(output))
+        """Add an operation; with `suffix` it is a step on the way to the result.
+
+        It is called like the result, or like the last operand where there is none.
+        """
+        has_result = len(self.operator.outputs) > 0
+        name = self.graph.name(self.output(output) if has_result else self.input(-1))
         if suffix is not None:
             name = f"{name}/{suffix}"
         operation.location = NameLoc(StringAttr(name), self.location)

@@ -378,16 +378,18 @@ class _GraphImporter:
             return places.get(index, index)
 
         self.depth += 1
-        for operator in subgraph.operators:
-            self.import_operator(
-                replace(
-                    operator,
-                    inputs=tuple(map(place, operator.inputs)),
-                    outputs=tuple(map(place, operator.outputs)),
-                    intermediates=tuple(map(place, operator.intermediates)),
+        try:
+            for operator in subgraph.operators:
+                self.import_operator(
+                    replace(
+                        operator,
+                        inputs=tuple(map(place, operator.inputs)),
+                        outputs=tuple(map(place, operator.outputs)),
+                        intermediates=tuple(map(place, operator.intermediates)),
+                    )
                 )
-            )
-        self.depth -= 1
+        finally:
+            self.depth -= 1
         return [place(index) for index in subgraph.outputs]
 
     def add_tensor(
