@@ -93,7 +93,10 @@ def run(options: argparse.Namespace) -> int:
     if options.stats:
         table = _table(compilation, chosen, options.full_names)
         given = shlex.quote(options.model)
-        hint = f"qlower lint {given} finds the layers whose sums can leave their width."
+        hint = (
+            f"qlower lint {given} finds the layers whose sums can leave 32 bits, "
+            "or so many as --accumulator-bits says."
+        )
         print_table(replace(table, notes=[*table.notes, hint]), options)
         return 0
     text = _text(compilation, options.at, chosen, options.constants)

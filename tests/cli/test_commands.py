@@ -167,7 +167,8 @@ def test_inspect_statistics(model: str, capsys: Capture):
     assert "2/2" in conv  # channels whose requantization is proved
     assert "3 layers" in lines[-4]
     assert lines[-2] == (
-        "qlower lint model.mlir finds the layers whose sums can leave their width."
+        "qlower lint model.mlir finds the layers whose sums can leave 32 bits, "
+        "or so many as --accumulator-bits says."
     )
     assert lines[-1].startswith("fma: one multiply-add takes the place")
 
