@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.litert import run_litert
+from support.litert import run_litert, run_litert_steps
 from support.tflite_cases import random_inputs
 
 import qlower
@@ -25,26 +25,54 @@ from qlower.diagnostics import QlowerError
 PYTHON = os.environ.get("QLOWER_TENSORFLOW_PYTHON")
 FOLDER = os.environ.get("QLOWER_NETWORKS")
 WORKER = Path(__file__).parents[1] / "support" / "tensorflow_worker.py"
-INPUTS = 3
+INPUTS, STEPS = 3, 50
 LEAST_SHARE = 0.95
 """Of the networks that LiteRT runs, how many have to be imported."""
 
 
-@pytest.mark.long
-@pytest.mark.skipif(
+needs_tensorflow = pytest.mark.skipif(
     PYTHON is None and FOLDER is None,
     reason="$QLOWER_TENSORFLOW_PYTHON names no Python with TensorFlow",
 )
-def test_networks(tmp_path: Path) -> None:
+
+
+def networks(folder: Path, wanted: str = "") -> list[Path]:
+    """The files, of which the names have this part; written where there are none."""
     pytest.importorskip("ai_edge_litert")
-    folder = tmp_path if FOLDER is None else Path(FOLDER)
-    if not any(folder.glob("*.tflite")):
+    folder = folder if FOLDER is None else Path(FOLDER)
+    if not any(folder.glob(f"*{wanted}*.tflite")):
         assert PYTHON is not None
-        command = [PYTHON, "-I", str(WORKER), str(folder)]
+        command = [PYTHON, "-I", str(WORKER), str(folder), wanted]
         subprocess.run(command, check=True, capture_output=True)
+    return sorted(folder.glob(f"*{wanted}*.tflite"))
+
+
+@pytest.mark.long
+@needs_tensorflow
+def test_streams(tmp_path: Path) -> None:
+    """Each step of models with state."""
+    found = networks(tmp_path, "stream.")
+    assert len(found) == 3
+    for path in found:
+        model = qlower.load(path)
+        assert model.signature.states
+        types = [(spec.shape, spec.dtype) for spec in model.inputs]
+        steps = [random_inputs(types, seed) for seed in range(STEPS)]
+        expected = run_litert_steps(path.read_bytes(), steps)
+        function, state, other = qlower.jit(model), *(model.new_state() for _ in "ab")
+        for inputs, (theirs,) in zip(steps, expected, strict=True):
+            ours = function(*inputs, state=state)
+            np.testing.assert_array_equal(ours, theirs, err_msg=path.name)
+            meant = qlower.interpret(model, *inputs, at="qnn", state=other)
+            np.testing.assert_array_equal(meant, theirs, err_msg=path.name)
+
+
+@pytest.mark.long
+@needs_tensorflow
+def test_networks(tmp_path: Path) -> None:
     refused: list[str] = []
     equal: list[str] = []
-    for path in sorted(folder.glob("*.tflite")):
+    for path in networks(tmp_path):
         try:
             model = qlower.load(path)
             function = qlower.jit(model)

@@ -324,6 +324,36 @@ def of_function(function: Function, shapes: Sequence[tuple[int, ...]]) -> Any:
     return tf.lite.TFLiteConverter.from_concrete_functions([concrete])
 
 
+class Spotter(tf.Module):
+    """A convolution over the last frames, which a variable keeps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        random = np.random.default_rng(5)
+        self.frames = tf.Variable(tf.zeros([1, 6, 8]))
+        self.kernel = tf.constant(random.normal(0, 0.3, (6, 8, 5)).astype(np.float32))
+
+    def step(self, x: Any) -> Any:
+        frames = tf.concat([self.frames[:, 1:], x], 1)
+        self.frames.assign(frames)
+        return tf.nn.relu(tf.nn.conv1d(frames, self.kernel, 1, "VALID"))
+
+
+def stream(variant: str) -> bytes:
+    """A model with state; `variables` are quantized as well, or float32."""
+    module = Spotter()
+    shape = (1, 1, 8)
+    concrete = tf.function(module.step).get_concrete_function(
+        tf.TensorSpec(shape, tf.float32)
+    )
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete], module)
+    converter.experimental_enable_resource_variables = True
+    if variant == "plain":
+        return converter.convert()
+    converter._experimental_variable_quantization = variant == "variables"
+    return converted(converter, [shape])
+
+
 def files() -> Iterator[tuple[str, Callable[[], bytes]]]:
     """Every file's name and what makes its bytes."""
     for count, functions in ((1, ONE), (2, TWO)):
@@ -333,6 +363,8 @@ def files() -> Iterator[tuple[str, Callable[[], bytes]]]:
                 f"function_{name}.int8",
                 lambda f=function, s=shapes: converted(of_function(f, s), s),
             )
+    for variant in ("plain", "int8", "variables"):
+        yield f"stream.{variant}", lambda v=variant: stream(v)
     for name, make in NETWORKS.items():
         for variant in ("dynamic", "int8", "float", "int16", "range"):
             yield f"{name}.{variant}", lambda m=make, v=variant: network(m, v)
