@@ -208,3 +208,40 @@ def test_damaged_text_is_refused_or_understood():
             parse(bytes(damaged))
             understood += 1
     assert 0 < understood < count * 3 // 4
+
+
+RESOURCE = """
+func.func @main() -> tensor<3xi16> {
+  %0 = arith.constant dense_resource<torch_tensor_3_torch.int16> : tensor<3xi16>
+  return %0 : tensor<3xi16>
+}
+{-#
+  dialect_resources: {
+    builtin: {
+      other_torch_tensor_3_torch.int16: "0x040000000000",
+      torch_tensor_3_torch.int16: "0x080000000100FEFF0080"
+    }
+  }
+#-}
+"""
+
+
+def test_elements_at_the_end_of_the_file():
+    """Resources, as importers of PyTorch's models write weights."""
+    text = str(parse_module(RESOURCE))
+    assert "dense<[1, -2, -32768]> : tensor<3xi16>" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("FEFF0080", "FEFF", "3:38: error: a resource of 4 bytes, tensor<3xi16> has 6"),
+        ("      torch_tensor_3", "      gone", "are not in the file"),
+        ("tensor<3xi16>", "tensor<3xi4>", "resources of i4 are not supported"),
+        ("tensor<3xi16>", "tensor<?xi16>", "has -"),
+        ("#-}", "", "the end of the file's metadata, #-}, is missing"),
+    ],
+)
+def test_resources_that_do_not_fit(old: str, new: str, message: str):
+    with pytest.raises(QlowerError, match=message):
+        parse_module(RESOURCE.replace(old, new))

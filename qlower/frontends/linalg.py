@@ -9,6 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr, IntegerType, ModuleOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
+from xdsl.dialects.ml_program import GlobalOp
 from xdsl.ir import Operation, Region
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
@@ -21,8 +22,12 @@ from qlower.model.nests import scalar_constant
 
 
 def complete_linalg(module: ModuleOp) -> None:
-    """Write the layers of a module, under their names, as `linalg.generic`; and define
-    conversions from floats."""
+    """Write the layers of a module, under their names, as `linalg.generic`; define
+    conversions from floats, and leave out global variables: nothing here reads one."""
+    for op in list(module.body.ops):
+        # torch-mlir writes the state of a random generator into every model.
+        if isinstance(op, GlobalOp):
+            module.body.block.erase_op(op)
     changes = [op for op in module.walk() if _is_named(op) or type(op) in _WIDENING]
     if not changes:
         return

@@ -18,6 +18,7 @@ UPSTREAM_DIALECTS = (
     "cf",
     "scf",
     "memref",
+    "ml_program",
 )
 """Dialects of xDSL that our levels are written in."""
 

@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ModuleOp,
     RankedStructure,
+    TensorType,
     UnknownLoc,
 )
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
@@ -41,6 +42,7 @@ from xdsl.utils.exceptions import (
     ParseError,
     VerifyException,
 )
+from xdsl.utils.hints import isa
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
@@ -72,6 +74,10 @@ _LOCATION_ALIAS = re.compile(r"^#loc[0-9]* = loc\(", re.MULTILINE)
 
 _NUMBER_LIST = re.compile(r"\s*(\[[-+0-9.eE,\s\[\]]{1024,}\])\s*>")
 """A decimal list long enough to be worth reading in one go."""
+
+
+_BLOB = re.compile(r'([\w.$]+)\s*:\s*"0x((?:[0-9A-Fa-f]{2})*)"')
+"""A resource at the end of a file, `name: "0x..."`."""
 
 
 class _Lexer(MLIRLexer):
@@ -126,6 +132,7 @@ class LocatingParser(Parser):
         self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self._operation_starts: list[int] = []
         self._early_aliases: set[str] = set()
+        self._blobs: dict[str, tuple[int, int]] | None = None
         self._first_uses: dict[str, Span] = {}
         # Parser's own constructor would make xDSL's lexer.
         lexer = _Lexer(Input(text, filename))
@@ -270,6 +277,41 @@ class LocatingParser(Parser):
                 raise
             self.raise_error(error.msg, start)
 
+    def _parse_builtin_dense_resource_attr(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self,
+    ) -> DenseIntOrFPElementsAttr:
+        """A constant whose elements stand at the end of the file, read at once."""
+        self.parse_punctuation("<")
+        start = self.pos
+        key = self.parse_identifier()
+        self.parse_punctuation(">")
+        self.parse_punctuation(":")
+        type = self.parse_type()
+        try:
+            return dense_of_bytes(type, self._blob(key))
+        except ValueError as error:
+            self.raise_error(str(error), start)
+
+    def _parse_file_metadata_dictionary(self) -> None:
+        """What stands at the end of the file is read where it is used."""
+        start = self._current_token.span.start
+        end = self.lexer.input.content.find("#-}", start)
+        if end < 0:
+            self.raise_error("the end of the file's metadata, #-}, is missing", start)
+        self._resume_from(end + len("#-}"))
+
+    def _blob(self, key: str) -> bytes:
+        """The bytes of a resource; ValueError if the file doesn't have it."""
+        text = self.lexer.input.content
+        if self._blobs is None:
+            entries = _BLOB.finditer(text, max(0, text.rfind("{-#")))
+            self._blobs = {entry[1]: entry.span(2) for entry in entries}
+        if key not in self._blobs:
+            raise ValueError(f"the elements of {key} are not in the file")
+        start, end = self._blobs[key]
+        # The first four bytes tell the alignment.
+        return bytes.fromhex(text[start:end])[4:]
+
     def _parse_tensor_literal_element(self) -> _Element:
         element = super()._parse_tensor_literal_element()
         return self._Element(element.is_negative, element.value, element.span)
@@ -332,6 +374,19 @@ class LocatingParser(Parser):
             )
         data = BytesAttr(stored.tobytes())
         return _sign_extended(DenseIntOrFPElementsAttr(type, data))
+
+
+def dense_of_bytes(type: Attribute, data: bytes) -> DenseIntOrFPElementsAttr:
+    """A constant of raw little-endian elements; ValueError where they don't fit."""
+    if not isa(type, TensorType[IntegerType | AnyFloat]):
+        raise ValueError(f"resources of {type} are not supported")
+    element = type.element_type
+    if element.bitwidth not in (8, 16, 32, 64):
+        raise ValueError(f"resources of {element} are not supported")
+    size = math.prod(type.get_shape()) * element.compile_time_size
+    if len(data) != size:
+        raise ValueError(f"a resource of {len(data)} bytes, {type} has {size}")
+    return DenseIntOrFPElementsAttr(type, BytesAttr(data))
 
 
 def _sign_extended(dense: DenseIntOrFPElementsAttr) -> DenseIntOrFPElementsAttr:

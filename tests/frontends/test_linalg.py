@@ -140,6 +140,16 @@ def test_upstream_texts_of_a_network(path: Path, tmp_path: Path):
             np.testing.assert_array_equal(result, wanted)
 
 
+def test_what_torch_mlir_writes():
+    """Weights at the end of the file, and a variable that no operation reads."""
+    x = np.array([[100, -128, 7, 127]], np.int8)
+    weight = np.arange(1, 9).reshape(4, 2)
+    expected = (x.astype(np.int32) - 7) @ weight + [5, -6]
+    path = NETWORK.with_name("torch.mlir")
+    np.testing.assert_array_equal(qlower.jit(path)(x), expected)
+    np.testing.assert_array_equal(qlower.interpret(path, x), expected)
+
+
 def test_layers_keep_their_names():
     names = list(qlower.load(NETWORK).full_names)
     assert [
