@@ -32,15 +32,14 @@
 // - Average pools of float32 numbers: PyTorch adds them in an order that depends on memory format
 //   and vectors, here it is that of the image. Near ties can differ by 1. Means are in ATen's order
 //   with one thread (SumKernel.cpp).
-// - Exponentials: in sigmoid and SiLU of `.pt2` files they are ATen's on CPUs with AVX-512, elsewhere
-//   and in softmax the correctly rounded function or the C library's; PyTorch's are within a unit in
-//   the last place of these.
+// - Exponentials: in sigmoid and SiLU of `.pt2` files they are ATen's on CPUs with AVX-512; softmax and
+//   attention take another one, which differs in the last place.
 //
 // # Checked against
 // PyTorch 2.13.0 with torchao 0.18.0: recorded near ties of convolutions and linear layers
 // (345,600 outputs) and live ones of residuals (230,400), all equal. Six networks of torchvision in
-// the form of `lower_pt2e_quantized_to_x86`: 4.0 million values between layers, all equal, and 1.4
-// million of two of them with calibrated norms.
+// the form of `lower_pt2e_quantized_to_x86`: 4.0 million values between layers, all equal, and 3.0
+// million of three of them with calibrated norms.
 //
 // # Sources
 // - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/qconv.cpp, run_pointwise of QConvoneDNN; qlinear.cpp

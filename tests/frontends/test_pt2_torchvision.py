@@ -29,7 +29,11 @@ NETWORKS = (
     "mobilenet_v3_small",
     "squeezenet1_1",
     "shufflenet_v2_x0_5",
+    "efficientnet_b0",
 )
+CALIBRATED = ("mobilenet_v2", "mobilenet_v3_small", "efficientnet_b0")
+"""With norms that make numbers as large as those of trained networks."""
+
 SHAPE = (1, 3, 64, 64)
 ENCODER = "encoder"
 
@@ -50,12 +54,29 @@ def encoder() -> Any:
     return nn.Sequential(nn.Linear(16, 32), layer, nn.Linear(32, 10))
 
 
-def network(name: str) -> Any:
+def network(name: str, calibrated: bool = False) -> Any:
     torch.manual_seed(0)
     if name == ENCODER:
         return encoder().eval()
     models: Any = pytest.importorskip("torchvision.models")
-    return getattr(models, name)(weights=None).eval()
+    made = getattr(models, name)(weights=None)
+    if calibrated:
+        calibrate_norms(made)
+    return made.eval()
+
+
+def calibrate_norms(network: Any) -> None:
+    """Drawn scales and offsets, and the statistics of two batches of drawn images."""
+    nn = torch.nn
+    for module in network.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.momentum = None
+            nn.init.uniform_(module.weight, 0.5, 1.5)
+            nn.init.normal_(module.bias, 0, 0.3)
+    network.train()
+    with torch.no_grad():
+        for _ in range(2):
+            network(torch.randn(8, *SHAPE[1:]))
 
 
 def examples(name: str) -> list[Any]:
@@ -64,11 +85,11 @@ def examples(name: str) -> list[Any]:
     return [torch.randn(shape, generator=generator) for _ in range(4)]
 
 
-def quantized(name: str, quantizer: Any) -> Any:
+def quantized(name: str, quantizer: Any, calibrated: bool = False) -> Any:
     """The network that PT2E prepares, calibrates and converts."""
     steps: Any = pytest.importorskip("torchao.quantization.pt2e.quantize_pt2e")
     given = examples(name)
-    exported = torch.export.export(network(name), (given[0],), strict=True)
+    exported = torch.export.export(network(name, calibrated), (given[0],), strict=True)
     prepared = steps.prepare_pt2e(exported.module(), quantizer)
     with torch.no_grad():
         for x in given:
@@ -107,12 +128,17 @@ def stored_values(lowered: Any, x: Any) -> list[Array]:
     return found
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-def test_values_of_the_lowered_program(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "calibrated"),
+    [*((name, False) for name in NETWORKS), *((name, True) for name in CALIBRATED)],
+)
+def test_values_of_the_lowered_program(
+    name: str, calibrated: bool, tmp_path: Path
+) -> None:
     """Each stored value of ours is one of PyTorch's, whatever it is called there."""
     lowering: Any = pytest.importorskip("torchao.quantization.pt2e.lowering")
     x = examples(name)[0]
-    converted = quantized(name, inductor())
+    converted = quantized(name, inductor(), calibrated)
     path = saved(converted, x, tmp_path)
     lowered = lowering.lower_pt2e_quantized_to_x86(converted, (x,))
     wanted = stored_values(lowered, x)
