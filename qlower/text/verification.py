@@ -68,6 +68,6 @@ def _verify_dominance(op: Operation, verified: set[Operation]) -> None:
             fault = "is used before it is defined"
         else:
             continue
-        default = f"of {owner.name}" if isinstance(owner, Operation) else operand.index
+        default = f"of {owner.name}" if isinstance(owner, Operation) else "of a block"
         name = operand.name_hint or default
         raise QlowerError(f"{op.name}: operand %{name} {fault}", op.location)
