@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 CONTRACTS = {"tosa": "SINGLE_ROUND", "tosa-double": "DOUBLE_ROUND"}
 """The mode of the converter's RESCALEs for each contract."""
 
-SEEDS, LONG_SEEDS = 3, 10
+SEEDS, LONG_SEEDS = 2, 10
 SETS = 10
 """Sets of inputs a layer: about a million outputs a contract in the long run."""
 
