@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from qlower.identification.result import Identification
     from qlower.model import Model, build
     from qlower.model.signature import TensorSpec
+    from qlower.model.state import State
     from qlower.runtime.executors import JitFunction
     from qlower.runtime.library import CompiledLibrary
     from qlower.validation.validate import validate
@@ -43,6 +44,7 @@ __all__ = [
     "Model",
     "QlowerError",
     "Report",
+    "State",
     "TensorSpec",
     "Trace",
     "Vectors",
@@ -75,6 +77,7 @@ _NAMES = lazy_table(
         "Diff": "qlower.explain.diff_result:Diff",
         "Identification": "qlower.identification.result:Identification",
         "Report": "qlower.viewer.report:Report",
+        "State": "qlower.model.state:State",
         "TensorSpec": "qlower.model.signature:TensorSpec",
         "Trace": "qlower.explain.trace:Trace",
         "Vectors": "qlower.explain.vectors:Vectors",

@@ -25,12 +25,9 @@ def state_offsets(specs: Sequence[StateSpec]) -> list[int]:
 
 def initial_memory(specs: Sequence[StateSpec]) -> bytes:
     """The memory of a new state."""
-    return b"".join(
-        spec.initial.ljust(stop - start, b"\0")
-        for spec, start, stop in zip(
-            specs, state_offsets(specs), state_offsets(specs)[1:], strict=False
-        )
-    )
+    sizes = np.diff(state_offsets(specs)).tolist()
+    pairs = zip(specs, sizes, strict=True)
+    return b"".join(spec.initial.ljust(size, b"\0") for spec, size in pairs)
 
 
 class State:
@@ -43,9 +40,11 @@ class State:
 
     __slots__ = ("_arrays", "memory", "specs")
 
-    def __init__(self, specs: Sequence[StateSpec]) -> None:
+    def __init__(self, specs: Sequence[StateSpec], memory: bytes | None = None) -> None:
+        """`memory` is that of another state of these tensors, to begin like that."""
         self.specs = tuple(specs)
-        words = np.frombuffer(initial_memory(specs), np.uint64).copy()
+        begin = initial_memory(specs) if memory is None else memory
+        words = np.frombuffer(begin, np.uint64).copy()
         self.memory: NDArray[np.uint8] = words.view(np.uint8)
         self._arrays = tuple(
             self.memory[start : start + spec.nbytes]
@@ -71,9 +70,7 @@ class State:
 
     def copy(self) -> State:
         """A state of its own that is as this one is now."""
-        copied = State(self.specs)
-        copied.memory[...] = self.memory
-        return copied
+        return State(self.specs, self.memory.tobytes())
 
     def __repr__(self) -> str:
         tensors = ", ".join(str(spec) for spec in self.specs)
