@@ -1,14 +1,14 @@
 """Seconds to compile against layers, 10 to 1,000: a table in Markdown, and a picture.
 
-python examples/benchmark/compile_time.py [--write]
+python examples/benchmark/compile_time.py [--write] [--runs N]
 
 The networks are chains of linear layers, sigmoids, products, sums and tanhs of 16
 numbers, as of an unrolled recurrent network; no two have the same scales. Each is
 compiled in a process of its own, without cache, for x86-64-v3. Seconds are the
-processor's, of the median of three runs; interpreter and imports are counted once, as
-0 layers. Before each run the yardstick is timed (yardstick.py), by whose seconds other
-machines, and busy ones, can be compared. --write puts both into this folder, as
-compile_time.md and .svg.
+processor's, of the median run; interpreter and imports are counted once, as 0 layers.
+Before each run the yardstick is timed (yardstick.py), by whose seconds other machines,
+and busy ones, can be compared. --write puts both into this folder, as compile_time.md
+and .svg.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from qlower.report.table import Column, Table, counted
 
 LAYERS = (0, 10, 30, 100, 300, 1000)
 WIDTH = 16
-RUNS = 3
 
 
 @dataclass(frozen=True)
@@ -93,22 +92,22 @@ def compile_once(layers: int) -> None:
         qlower.compile(model, "x86_64-linux-gnu", "x86-64-v3", contract="tflite")
 
 
-def measured(layers: int, start: float) -> Row:
+def measured(layers: int, runs: int, start: float) -> Row:
     """The median of the processes, by the time that they took."""
     command = [sys.executable, __file__, "--layers", str(layers)]
     environment = {**os.environ, "QLOWER_CACHE_DIR": ""}
-    runs: list[tuple[float, int]] = []
+    figures: list[tuple[float, int]] = []
     yardsticks: list[float] = []
-    for _ in range(RUNS):
+    for _ in range(runs):
         measure = yardstick()
         process = subprocess.Popen(command, env=environment)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             raise SystemExit(process.returncode)
-        runs.append((used.ru_utime + used.ru_stime, used.ru_maxrss >> 10))
-        yardsticks.append(runs[-1][0] / measure)
-    seconds, megabytes = sorted(runs)[RUNS // 2]
+        figures.append((used.ru_utime + used.ru_stime, used.ru_maxrss >> 10))
+        yardsticks.append(figures[-1][0] / measure)
+    seconds, megabytes = sorted(figures)[runs // 2]
     return Row(layers, seconds, megabytes, statistics.median(yardsticks), start)
 
 
@@ -150,18 +149,21 @@ def draw(rows: Sequence[Row], path: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Seconds to compile against layers.")
     parser.add_argument("--write", action="store_true", help="write table and picture")
+    parser.add_argument("--runs", type=int, default=3, help="of each (default: 3)")
     parser.add_argument("--layers", type=int, help="only compile so many, and end")
     options = parser.parse_args(arguments)
     if options.layers is not None:
         compile_once(options.layers)
         return 0
-    rows = [measured(LAYERS[0], 0.0)]
-    rows += [measured(layers, rows[0].seconds) for layers in LAYERS[1:]]
+    if options.runs < 1:
+        parser.error(f"--runs must be positive, not {options.runs}")
+    rows = [measured(LAYERS[0], options.runs, 0.0)]
+    rows += [measured(count, options.runs, rows[0].seconds) for count in LAYERS[1:]]
     table = Table("compile time", rows, COLUMNS).render("markdown")
     load = f"{os.getloadavg()[0]:.1f} on {counted(os.cpu_count() or 1, 'core')}"
     text = (
-        f"{table}\n\nThe yardstick, {DESCRIPTION}, took {yardstick():.3f} s in the "
-        f"end; the load was {load}.\n"
+        f"{table}\n\nMedians of {counted(options.runs, 'run')}. The yardstick, "
+        f"{DESCRIPTION}, took {yardstick():.3f} s in the end; the load was {load}.\n"
     )
     print(text, end="")
     if options.write:

@@ -73,10 +73,10 @@ def draw(rows: Sequence[Entry], path: Path) -> None:
         places = [commits.index(row.commit) for row in own]
         left.plot(places, [row.compile for row in own], marker="o", label=model)
         right.plot(places, [row.litert or math.nan for row in own], marker="o")
-    left.set_ylabel("CPU time to compile, in yardsticks")
-    right.set_ylabel("LiteRT's time of a call over ours")
+    left.set_title("CPU time to compile, in yardsticks")
+    right.set_title("LiteRT's time of a call over qlower's")
     for axes in (left, right):
-        axes.set_yscale("log")
+        axes.set_ylim(bottom=0)
         axes.set_xticks(range(len(commits)), commits, rotation=45)
     left.legend()
     save(figure, path)
