@@ -1,4 +1,5 @@
-"""StableHLO's reference interpreter, which jaxlib has; tests skip without it."""
+"""StableHLO's reference interpreter, which jaxlib (extra `peers`) has; tests skip
+without it."""
 
 from __future__ import annotations
 
