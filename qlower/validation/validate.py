@@ -127,7 +127,10 @@ def prepare(
         "layers": with_layers,
         "limit": limit,
     }
-    return Job(source, reference, metric, compilations, limit, key, source.describe())
+    summary = source.describe()
+    if loaded.signature.states:
+        summary += "; each is a first call, with a new state"
+    return Job(source, reference, metric, compilations, limit, key, summary)
 
 
 def run(

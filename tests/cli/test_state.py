@@ -22,7 +22,6 @@ COMMANDS = {
     "vectors": "vectors stream.tflite -o vectors",
     "report": "report stream.tflite -o report.html",
     "lint": "lint stream.tflite",
-    "validate": "validate stream.tflite --data set.npy",
     "verify": "verify stream.tflite --accumulator-bits 24",
     "compile": "compile stream.tflite -o out --emit obj,header",
 }
@@ -53,6 +52,13 @@ def test_run_goes_on_from_row_to_row(executor: str, folder: Path) -> None:
     with np.load("y.npz") as found:
         np.testing.assert_array_equal(found["words"], words)
         np.testing.assert_array_equal(found["calls_after"], counts)
+
+
+def test_validate_says_what_a_row_is(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    succeed("validate stream.tflite --data set.npy")
+    assert "each is a first call, with a new state" in capsys.readouterr().err
 
 
 def succeed(command: str) -> None:
