@@ -37,7 +37,7 @@ _HOPELESS = 12
 _BLOCK = 64
 """Channels whose points are looked at together: caches hold them."""
 
-_PART = 256
+_TOGETHER = 512
 """Channels whose lines are looked for together: if these have none, no others have."""
 
 _LIMIT = 2.0**30
@@ -155,7 +155,7 @@ def fit_lines(form: Form, steps: SeenSteps) -> Lines | None:
     None of their operations wraps or saturates: the lines are non-decreasing.
     """
     found: list[Lines] = []
-    for part in steps.parts(_PART):
+    for part in steps.parts(_TOGETHER):
         lines = _fit(form, part)
         if lines is None:
             return None
