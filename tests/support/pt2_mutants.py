@@ -28,8 +28,9 @@ def mutant(data: bytes, choice: random.Random) -> bytes:
     compression = zipfile.ZIP_STORED
     for _ in range(choice.choice((1, 1, 2, 3))):
         turn = choice.random()
-        if turn < 0.75:
-            name = choice.choice([n for n in entries if n.endswith(".json")])
+        texts = [name for name in entries if name.endswith(".json")]
+        if turn < 0.75 and texts:
+            name = choice.choice(texts)
             entries[name] = _changed(entries[name], choice)
         elif turn < 0.9:
             name = choice.choice([*entries])
