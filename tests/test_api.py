@@ -9,7 +9,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import pytest
@@ -104,7 +104,7 @@ def test_inputs_by_name_and_without_copies(path: Path):
         ((np.empty((0, 2, 2, 1), np.int8),), {}, "the set of inputs is empty"),
     ):
         with pytest.raises(qlower.QlowerError, match=message):
-            run(*inputs, **named)
+            run(*inputs, **cast(dict[str, Any], named))
 
 
 @pytest.mark.parametrize("level", ["native", "qnn", "arith", "kernel"])
