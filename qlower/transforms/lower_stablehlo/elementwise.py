@@ -21,7 +21,6 @@ from qlower.transforms.lower_stablehlo.lowering import (
     Lowering,
     parameters,
     result_parameters,
-    stablehlo_function,
 )
 
 BINARY: Mapping[str, type[Operation]] = {
@@ -104,12 +103,12 @@ def _table(kind: str, op: stablehlo.ElementwiseOp) -> Array:
     codes = np.arange(1 << type.storage_width, dtype=f"u{type.storage_width // 8}")
     stored = codes.view(f"i{codes.itemsize}") if type.signed else codes
     values = {"input": stored.astype(np.int32), **parameters("input", op.input[0].type)}
-    (real,) = stablehlo_function("dequantize").evaluate(values)
-    (result,) = stablehlo_function(f"real_{kind}").evaluate({"x": real})
+    (real,) = Lowering.step("dequantize").evaluate(values)
+    (result,) = Lowering.step(f"real_{kind}").evaluate({"x": real})
     if quantization(op.output.type) is None:
         return result
     values = {"input": result, **result_parameters(op.output.type)}
-    return stablehlo_function("quantize").evaluate(values)[0]
+    return Lowering.step("quantize").evaluate(values)[0]
 
 
 def lower_clamp(lowering: Lowering, op: stablehlo.ClampOp) -> SSAValue:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import arith, func
@@ -11,31 +10,25 @@ from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from qlower.contracts import Rule, load_contract
 from qlower.dialects import fixed
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.stablehlo.base import quantization
 from qlower.dialects.types import element_type
 from qlower.interp.values import Array
 from qlower.model.nests import Emitter, Index, Nest
-from qlower.transforms.lower_qnn.inline_rule import inline_rule
-from qlower.transforms.lower_qnn.lowering import constant_of, storage_type
-from qlower.transforms.lowered_function import LoweredFunction
+from qlower.transforms.lower_qnn.lowering import storage_type
+from qlower.transforms.stated_function import StatedFunction
 
 Constants = dict[str, Array]
 
 
-@cache
-def stablehlo_function(name: str) -> Rule:
-    """A function of the contract `stablehlo`."""
-    return load_contract("stablehlo").definition.function(name)
-
-
-class Lowering(LoweredFunction):
+class Lowering(StatedFunction):
     """Lowers the operations of one function, in order, into one block.
 
     `emit` appends operations at the location of the operation at hand.
     """
+
+    contract = "stablehlo"
 
     def __init__(self, function: func.FuncOp) -> None:
         super().__init__(function, storage_type)
@@ -43,21 +36,6 @@ class Lowering(LoweredFunction):
     def begin(self, op: Operation) -> None:
         """Turn to the next operation."""
         self.emit = Emitter(self.block, op.location)
-
-    def constant(self, source: SSAValue) -> Array | None:
-        """The stored elements of a constant operand; None if it is computed."""
-        return constant_of(self.value(source))
-
-    def inline(
-        self,
-        nest: Nest,
-        name: str,
-        runtime: Mapping[str, SSAValue],
-        constants: Mapping[str, Array],
-    ) -> SSAValue:
-        """What a function of the contract gives at each iteration."""
-        (result,) = inline_rule(stablehlo_function(name), runtime, constants, nest)
-        return result
 
     def stored(
         self, nest: Nest, source: SSAValue, indices: Sequence[Index]

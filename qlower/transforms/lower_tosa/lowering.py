@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import func
@@ -11,14 +10,12 @@ from xdsl.dialects.builtin import IntegerType, LocationAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from qlower.contracts import Rule, load_contract
 from qlower.dialects.tosa.checks import known_integers
 from qlower.dialects.types import element_type
 from qlower.interp.values import Array
 from qlower.model.nests import Emitter, Index, Nest
-from qlower.transforms.lower_qnn.inline_rule import inline_rule
 from qlower.transforms.lower_qnn.lowering import constant_of
-from qlower.transforms.lowered_function import LoweredFunction
+from qlower.transforms.stated_function import StatedFunction
 from qlower.transforms.tensors import reshape
 
 
@@ -43,17 +40,13 @@ def is_unsigned(value: SSAValue) -> bool:
     return str(element_type(value.type)).startswith("u")
 
 
-@cache
-def tosa_function(name: str) -> Rule:
-    """A function of the contract `tosa`, which has the arithmetic of RESCALE."""
-    return load_contract("tosa").definition.function(name)
-
-
-class Lowering(LoweredFunction):
+class Lowering(StatedFunction):
     """Lowers the operations of one function, in order, into one block.
 
     `emit` appends operations at the location of the layer at hand.
     """
+
+    contract = "tosa"
 
     def __init__(self, function: func.FuncOp) -> None:
         super().__init__(function, signless)
@@ -62,10 +55,6 @@ class Lowering(LoweredFunction):
         """Turn to the next operation."""
         self.op = op
         self.emit = Emitter(self.block, location)
-
-    def constant(self, source: SSAValue) -> Array | None:
-        """The elements of a constant operand; None if it is computed."""
-        return constant_of(self.value(source))
 
     def read(self, nest: Nest, source: SSAValue, indices: Sequence[Index]) -> SSAValue:
         """An element of an operand; where all are the same, a constant of the nest."""
@@ -80,17 +69,6 @@ class Lowering(LoweredFunction):
         if known is None or tuple(shape) == known.shape:
             return reshape(self.emit, value, shape)
         return self.emit.constant(known.reshape(shape), element_type(value.type))
-
-    def inline(
-        self,
-        nest: Nest,
-        name: str,
-        runtime: Mapping[str, SSAValue],
-        constants: Mapping[str, Array],
-    ) -> SSAValue:
-        """What a function of the contract `tosa` gives at each iteration."""
-        (result,) = inline_rule(tosa_function(name), runtime, constants, nest)
-        return result
 
 
 def known_number(name: str, value: SSAValue) -> int:
