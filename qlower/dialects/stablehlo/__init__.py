@@ -10,9 +10,10 @@ from xdsl.ir import Dialect
 
 from .attributes import ConvAttr, DotAttr, GatherAttr, PrecisionAttr
 from .base import StablehloOp as StablehloOp
-from .contraction import ConvolutionOp, DotGeneralOp
-from .contraction import Window as Window
 from .conversion import UniformDequantizeOp, UniformQuantizeOp
+from .convolution import ConvolutionOp
+from .convolution import Window as Window
+from .dot_general import DotGeneralOp
 from .elementwise import ClampOp, ConstantOp
 from .elementwise import ElementwiseOp as ElementwiseOp
 from .gather import GatherOp

@@ -1,0 +1,268 @@
+"""Convolutions of `stablehlo`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntElementsAttr,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import (
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+from ..types import shape_of
+from .attributes import (
+    ConvAttr,
+    Layout,
+    parse_integers,
+    parse_layouts,
+    parse_pairs,
+)
+from .base import Shape, integers, parse_types
+from .contraction import ContractionOp
+
+Integers = DenseArrayBase.constr(i64)
+
+
+@dataclass(frozen=True)
+class Window:
+    """What a convolution does along one spatial dimension."""
+
+    stride: int
+    before: int
+    after: int
+    image_dilation: int
+    weight_dilation: int
+    is_reversed: bool
+
+    def padded(self, size: int) -> int:
+        """The extent of the image with what is around and between its pixels."""
+        return self.before + max(size - 1, 0) * self.image_dilation + 1 + self.after
+
+
+@irdl_op_definition
+class ConvolutionOp(ContractionOp):
+    """
+    Any convolution; zeros surround the image.
+
+    ```mlir
+    %y = stablehlo.convolution(%x, %w)
+      dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {stride = [2, 2], pad = [[1, 1], [1, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<1x4x4x3xf32>, tensor<3x3x3x8xf32>) -> tensor<1x2x2x8xf32>
+    ```
+    """
+
+    name = "stablehlo.convolution"
+
+    dimension_numbers = prop_def(ConvAttr)
+    window_strides = opt_prop_def(Integers)
+    padding = opt_prop_def(DenseIntElementsAttr)
+    lhs_dilation = opt_prop_def(Integers)
+    rhs_dilation = opt_prop_def(Integers)
+    window_reversal = opt_prop_def(DenseArrayBase.constr(i1))
+    feature_group_count = prop_def(IntegerAttr.constr(i64))
+    batch_group_count = prop_def(IntegerAttr.constr(i64))
+
+    @property
+    def layouts(self) -> tuple[Layout, Layout, Layout]:
+        """What the dimensions of image, weights and result are."""
+        return self.dimension_numbers.data
+
+    @property
+    def groups(self) -> int:
+        """Groups of channels that have weights of their own."""
+        return self.feature_group_count.value.data
+
+    @property
+    def batch_groups(self) -> int:
+        """Groups of images that have outputs of their own."""
+        return self.batch_group_count.value.data
+
+    @property
+    def windows(self) -> list[Window]:
+        """The spatial dimensions, by their numbers."""
+        count = len(self.layouts[0]) - 2
+        padding = [0] * (2 * count)
+        if self.padding is not None:
+            padding = [int(number) for number in self.padding.get_values()]
+            padding = padding * (2 * count) if len(padding) == 1 else padding
+
+        def numbers(
+            given: DenseArrayBase[IntegerType] | None, default: int
+        ) -> Sequence[int]:
+            return [default] * count if given is None else integers(given)
+
+        return [
+            Window(stride, *pads, image, weight, bool(back))
+            for stride, pads, image, weight, back in zip(
+                numbers(self.window_strides, 1),
+                zip(padding[::2], padding[1::2], strict=True),
+                numbers(self.lhs_dilation, 1),
+                numbers(self.rhs_dilation, 1),
+                numbers(self.window_reversal, 0),
+                strict=True,
+            )
+        ]
+
+    def size(self, operand: int, dimension: str | int) -> int:
+        """The size of a dimension of image (0), weights (1) or result (2)."""
+        value = (*self.operands, self.output)[operand]
+        return shape_of(value)[self.layouts[operand].index(dimension)]
+
+    def result_shape(self) -> Shape:
+        self._check_layouts()
+        for window in self.windows:
+            if (
+                window.stride < 1
+                or min(window.image_dilation, window.weight_dilation) < 1
+            ):
+                raise VerifyException("a stride or dilation is less than 1")
+            if window.is_reversed:
+                raise VerifyException("reversed windows aren't supported")
+        channels, outputs = self.size(0, "f"), self.size(1, "o")
+        if self.groups < 1 or channels != self.size(1, "i") * self.groups:
+            raise VerifyException(
+                f"weights are for {self.size(1, 'i')} channels in {self.groups} groups,"
+                f" there are {channels}"
+            )
+        if outputs % self.groups:
+            raise VerifyException(f"{outputs} outputs in {self.groups} groups")
+        batch, parts = self.size(0, "b"), self.batch_groups
+        if parts < 1 or batch % parts or outputs % parts or min(parts, self.groups) > 1:
+            raise VerifyException(
+                f"a batch of {batch} with {outputs} outputs in {parts} groups"
+            )
+        sizes: dict[str | int, int] = {"b": batch // parts, "f": outputs}
+        for number, window in enumerate(self.windows):
+            taps = (self.size(1, number) - 1) * window.weight_dilation + 1
+            room = window.padded(self.size(0, number)) - taps
+            if room < 0:
+                raise VerifyException(f"the window is larger than dimension {number}")
+            sizes[number] = room // window.stride + 1
+        return tuple(sizes[dimension] for dimension in self.layouts[2])
+
+    def _check_layouts(self) -> None:
+        spatial = set(range(len(self.layouts[0]) - 2))
+        wanted: list[set[str | int]] = [
+            {"b", "f", *spatial},
+            {"i", "o", *spatial},
+            {"b", "f", *spatial},
+        ]
+        values = (*self.operands, self.output)
+        for layout, names, value in zip(self.layouts, wanted, values, strict=True):
+            if set(layout) != names or len(layout) != len(shape_of(value)):
+                raise VerifyException(
+                    f"{self.dimension_numbers.text()} are no dimensions of "
+                    f"{', '.join(str(value.type) for value in values)}"
+                )
+        count = len(spatial)
+        for given, wanted_size in (
+            (self.window_strides, count),
+            (self.lhs_dilation, count),
+            (self.rhs_dilation, count),
+            (self.window_reversal, count),
+        ):
+            if given is not None and len(given) != wanted_size:
+                raise VerifyException(f"the window doesn't have {count} dimensions")
+        padding = self.padding
+        if padding is not None and tuple(padding.get_shape()) != (count, 2):
+            raise VerifyException(f"padding is not of {count} dimensions")
+        if padding is not None and min(padding.get_values(), default=0) < 0:
+            raise VerifyException("negative padding isn't supported: slice instead")
+
+    def check_channels(self, axis: int | None) -> None:
+        if axis is None or self.layouts[1][axis] != "o":
+            raise VerifyException(f"{self.rhs.type} has scales for no output channels")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ConvolutionOp:
+        start = parser.pos
+        operands = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, parser.parse_unresolved_operand
+        )
+        parser.parse_keyword("dim_numbers")
+        parser.parse_punctuation("=")
+        properties: dict[str, Attribute] = {
+            "dimension_numbers": ConvAttr(parse_layouts(parser))
+        }
+        parser.parse_punctuation(",")
+        parser.parse_keyword("window")
+        parser.parse_punctuation("=")
+        parser.parse_comma_separated_list(
+            parser.Delimiter.BRACES, lambda: _parse_window(parser, properties)
+        )
+        given = parser.parse_optional_attr_dict()
+        known = cls.get_irdl_definition().properties
+        inputs, outputs = parse_types(parser, len(operands))
+        return cls.create(
+            operands=parser.resolve_operands(operands, inputs, start),
+            result_types=outputs,
+            properties=properties | {k: v for k, v in given.items() if k in known},
+            attributes={k: v for k, v in given.items() if k not in known},
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string("(")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_string(f") dim_numbers = {self.dimension_numbers.text()}")
+        printer.print_string(", window = {")
+        lists: list[tuple[str, list[int] | list[list[int]]]] = []
+        for key, name in _WINDOW.items():
+            value = self.properties.get(name)
+            if isa(value, DenseArrayBase[IntegerType]):
+                lists.append((key, list(integers(value))))
+            elif value is not None:
+                windows = self.windows
+                lists.append((key, [[w.before, w.after] for w in windows]))
+        printer.print_string(", ".join(f"{key} = {numbers}" for key, numbers in lists))
+        printer.print_string("} ")
+        shown = ("batch_group_count", "feature_group_count", "precision_config")
+        printer.print_attr_dict(
+            {name: self.properties[name] for name in shown if name in self.properties}
+        )
+        self.print_end(printer)
+
+
+_WINDOW = {
+    "stride": "window_strides",
+    "pad": "padding",
+    "lhs_dilate": "lhs_dilation",
+    "rhs_dilate": "rhs_dilation",
+    "reverse": "window_reversal",
+}
+"""The properties of a window, by their keys."""
+
+
+def _parse_window(parser: Parser, properties: dict[str, Attribute]) -> None:
+    key = parser.parse_identifier()
+    name = _WINDOW.get(key)
+    if name is None or name in properties:
+        parser.raise_error(f"a window has no {key}, or it is given twice")
+    parser.parse_punctuation("=")
+    if key == "pad":
+        pairs = parse_pairs(parser)
+        if any(len(pair) != 2 for pair in pairs):
+            parser.raise_error("pad has a pair of numbers for each dimension")
+        type = TensorType(i64, [len(pairs), 2])
+        flat = [number for pair in pairs for number in pair]
+        properties[name] = DenseIntElementsAttr.from_list(type, flat)
+        return
+    element = i1 if key == "reverse" else i64
+    properties[name] = DenseArrayBase.from_list(element, parse_integers(parser))

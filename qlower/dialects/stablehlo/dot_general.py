@@ -1,0 +1,141 @@
+"""Products of tensors of `stablehlo`."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import (
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ..types import shape_of
+from .attributes import (
+    DotAttr,
+    PrecisionAttr,
+    parse_integers,
+)
+from .base import Shape, parse_types, quantization
+from .contraction import ContractionOp
+
+
+@irdl_op_definition
+class DotGeneralOp(ContractionOp):
+    """
+    The sum over contracting dimensions, for each place of batching dimensions, which
+    come first, and of the others.
+
+    ```mlir
+    %y = stablehlo.dot_general %a, %b, batching_dims = [0] x [0],
+      contracting_dims = [2] x [1]
+      : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
+    ```
+    """
+
+    name = "stablehlo.dot_general"
+
+    dot_dimension_numbers = prop_def(DotAttr)
+    algorithm = opt_prop_def(Attribute)
+
+    def dimensions(self, kind: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The batching or contracting dimensions of both operands."""
+        numbers = self.dot_dimension_numbers
+        return (
+            numbers.dimensions(f"lhs_{kind}_dimensions"),
+            numbers.dimensions(f"rhs_{kind}_dimensions"),
+        )
+
+    def kept(self, operand: int) -> list[int]:
+        """The dimensions of an operand that are neither batches nor summed."""
+        used = {
+            *self.dimensions("batching")[operand],
+            *self.dimensions("contracting")[operand],
+        }
+        rank = len(shape_of(self.operands[operand]))
+        return [axis for axis in range(rank) if axis not in used]
+
+    def result_shape(self) -> Shape:
+        if self.algorithm is not None:
+            raise VerifyException("an algorithm isn't supported")
+        shapes = shape_of(self.lhs), shape_of(self.rhs)
+        for number, shape in enumerate(shapes):
+            used = (
+                *self.dimensions("batching")[number],
+                *self.dimensions("contracting")[number],
+            )
+            if len(set(used)) != len(used) or not set(used) <= set(range(len(shape))):
+                raise VerifyException(
+                    f"dimensions {list(used)} are not those of {len(shape)}"
+                )
+        for kind in ("batching", "contracting"):
+            lhs, rhs = self.dimensions(kind)
+            if [shapes[0][n] for n in lhs] != [shapes[1][n] for n in rhs]:
+                raise VerifyException(f"{kind} dimensions have different sizes")
+        batches = [shapes[0][axis] for axis in self.dimensions("batching")[0]]
+        rest = [shape[a] for n, shape in enumerate(shapes) for a in self.kept(n)]
+        return (*batches, *rest)
+
+    def check(self) -> None:
+        super().check()
+        rhs = quantization(self.rhs.type)
+        if rhs is not None and any(rhs.zero_points):
+            raise VerifyException(f"{rhs}: the second zero point has to be 0")
+
+    def check_channels(self, axis: int | None) -> None:
+        if axis not in self.kept(1):
+            raise VerifyException(
+                f"{self.rhs.type} has scales along a summed dimension"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> DotGeneralOp:
+        start = parser.pos
+        operands = [parser.parse_unresolved_operand()]
+        parser.parse_punctuation(",")
+        operands.append(parser.parse_unresolved_operand())
+        lists: list[tuple[str, tuple[int, ...]]] = []
+        properties: dict[str, Attribute] = {}
+        while parser.parse_optional_punctuation(",") is not None:
+            key = parser.parse_identifier()
+            parser.parse_punctuation("=")
+            if key == "precision":
+                properties["precision_config"] = ArrayAttr(
+                    parser.parse_comma_separated_list(
+                        parser.Delimiter.SQUARE,
+                        lambda: PrecisionAttr(PrecisionAttr.parse_parameter(parser)),
+                    )
+                )
+                continue
+            kind = key.removesuffix("_dims")
+            if kind not in ("batching", "contracting") or kind == key:
+                parser.raise_error(f"{cls.name} has no {key}")
+            lists.append((f"lhs_{kind}_dimensions", parse_integers(parser)))
+            parser.parse_keyword("x")
+            lists.append((f"rhs_{kind}_dimensions", parse_integers(parser)))
+        properties["dot_dimension_numbers"] = DotAttr(tuple(lists))
+        attributes = parser.parse_optional_attr_dict()
+        inputs, outputs = parse_types(parser, 2)
+        return cls.create(
+            operands=parser.resolve_operands(operands, inputs, start),
+            result_types=outputs,
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        for kind in ("batching", "contracting"):
+            lhs, rhs = self.dimensions(kind)
+            if lhs or kind == "contracting":
+                printer.print_string(f", {kind}_dims = {list(lhs)} x {list(rhs)}")
+        if self.precision_config is not None:
+            words = ", ".join(wish.data for wish in self.precision_config)
+            printer.print_string(f", precision = [{words}]")
+        self.print_end(printer)
