@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
@@ -17,10 +17,9 @@ from qlower.dialects.types import element_type, shape_of
 from qlower.files.arrays import Array
 
 from ..site import Site
-from .schema import Operator, OptionValue, Subgraph, Tensor
-from .states import States
+from .function import Function
+from .schema import Operator, OptionValue, Tensor
 from .types import Element, checked_shape, stored_bytes, tensor_type
-from .variables import Variables
 
 ACTIVATIONS: Mapping[int, str | None] = {
     0: None,
@@ -42,65 +41,6 @@ ARRAY_TYPES = {
 ACTIVATION_NAMES = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6", "TANH", "SIGN_BIT")
 
 
-class Graph(Protocol):
-    """The function under construction."""
-
-    def tensor(self, index: int, site: Site) -> Tensor:
-        """The entry `index` of the tensor table, or an error if there is none."""
-        ...
-
-    def name(self, tensor: Tensor) -> str:
-        """The name of `tensor`, unique in the model."""
-        ...
-
-    def constant(self, tensor: Tensor, site: Site) -> bytes | None:
-        """The bytes of `tensor`; None when it is not constant."""
-        ...
-
-    def value(self, tensor: Tensor, type: TensorType[Element], site: Site) -> SSAValue:
-        """The value of `tensor`: one computed before, or a constant of type `type`."""
-        ...
-
-    def resize(self, tensor: Tensor, shape: tuple[int, ...], site: Site) -> None:
-        """Give a result the shape that follows from the operands'.
-
-        That is another than the file's only where the file leaves shapes open.
-        """
-        ...
-
-    @property
-    def states(self) -> States:
-        """What the model keeps between calls."""
-        ...
-
-    @property
-    def variables(self) -> Variables:
-        """The resources of the model."""
-        ...
-
-    def subgraph(self, number: int, site: Site) -> Subgraph:
-        """A subgraph of the file besides the first, or an error if there is none."""
-        ...
-
-    def inline(self, number: int, arguments: Sequence[int], site: Site) -> list[int]:
-        """Add what a subgraph computes of tensors; returns its results' tensors."""
-        ...
-
-    def know(
-        self, tensor: Tensor, data: bytes, shape: tuple[int, ...], site: Site
-    ) -> None:
-        """Make a constant the value of `tensor`, which must not have one yet."""
-        ...
-
-    def append(self, operation: Operation) -> None:
-        """Add `operation` at the end of the function."""
-        ...
-
-    def define(self, tensor: Tensor, value: SSAValue, site: Site) -> None:
-        """Make `value` the value of `tensor`, which must not have one yet."""
-        ...
-
-
 class OperatorContext(Site):
     """One operator of the file, and the function that it is added to.
 
@@ -110,7 +50,7 @@ class OperatorContext(Site):
 
     def __init__(
         self,
-        graph: Graph,
+        graph: Function,
         filename: str,
         operator: Operator,
         options: Mapping[str, OptionValue],

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import PurePath
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     ModuleOp,
-    NameLoc,
     StringAttr,
-    TensorType,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Region
 
 from qlower.diagnostics import QlowerError, printable_path, warn
-from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import CONTRACT, REMARKS, STATE
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
@@ -32,7 +28,6 @@ from .evaluation import EVALUATORS
 from .names import (
     distinct,
     find_tensor,
-    hinted,
     name_attributes,
     short_tensor_names,
     unique_names,
@@ -40,19 +35,9 @@ from .names import (
 from .operators import IMPORTERS
 from .schema import Model, Operator, Subgraph, Tensor, default_options
 from .states import States
-from .types import Element, constant_value, tensor_type
+from .tensor_table import TensorTable
+from .types import tensor_type
 from .variables import Variables, needed_operators, written_variables
-
-NO_BUFFER = 0
-"""The buffer of tensors without data; the schema says that it is empty, and LiteRT
-reads no data from it."""
-
-SMALLEST_BUDGET = 1 << 14
-OPERATION_COST = 16
-"""Work is charged against the bytes of the file, or this many where it is smaller: so
-many for an operation, and one for each scale of an operator's operands. Files have more
-bytes than that for either, unless they use the same things again and again, by which a
-small file could take any time."""
 
 UNROLLED_BUDGET = 1 << 20
 """What loops may take besides: they do use the same things again and again."""
@@ -84,8 +69,8 @@ def find_problems(model: Model, options: ImportOptions) -> list[QlowerError]:
     return problems
 
 
-class _GraphImporter:
-    """The function under construction: the values of the tensors so far."""
+class _GraphImporter(TensorTable):
+    """The function under construction, and how it goes on."""
 
     def __init__(
         self,
@@ -93,30 +78,23 @@ class _GraphImporter:
         options: ImportOptions,
         problems: list[QlowerError] | None = None,
     ) -> None:
-        self.site = Site(model.filename, 0, "model")
-        self.problems = problems
-        self.unknown: set[int] = set()
-        self.budget = max(model.size, SMALLEST_BUDGET)
+        site = Site(model.filename, 0, "model")
+        names = unique_names(model)
+        super().__init__(cut_model(model, options.outputs, names), names, site)
         if any(operator.name == "WHILE" for operator in model.operators):
             self.budget += UNROLLED_BUDGET
-        self.block = Block()
-        self.computed: dict[int, SSAValue] = {}
-        self.constants: dict[tuple[int, TensorType[Element]], SSAValue] = {}
-        self.names = unique_names(model)
-        self.taken = set(self.names.values())
         self.whole = model
-        self.model = self.cut(model, options.outputs)
-        self.tensors = list(model.tensors)
+        self.problems = problems
+        self.unknown: set[int] = set()
+        self.taken = set(names.values())
         self.places: dict[tuple[int, int], int] = {}
         self.states = States(self.block)
         self.variables = Variables(written_variables(self.model, model.others))
         self.depth = 0
         self.left_out = set(range(1, len(model.others) + 1))
-        inputs = {self.names[i]: i for i in model.inputs if i in self.names}
+        inputs = {names[i]: i for i in self.model.inputs if i in names}
         options.check_inputs(inputs)
-        self.shapes = {inputs[name]: shape for name, shape in options.shapes.items()}
-        self.is_resized = any(-1 in tensor.signature for tensor in model.tensors)
-        self.known: dict[int, bytes] = {}
+        self.shapes |= {inputs[name]: shape for name, shape in options.shapes.items()}
 
     def build(self) -> ModuleOp:
         model = self.model
@@ -168,22 +146,6 @@ class _GraphImporter:
         if not _is_quantized(main):
             attributes[REMARKS] = ArrayAttr([StringAttr(NOTHING_QUANTIZED)])
         return ModuleOp([main], attributes)
-
-    def cut(self, model: Model, outputs: Sequence[str]) -> Model:
-        """The model up to these tensors, without what they don't depend on."""
-        if not outputs:
-            return model
-        short = short_tensor_names(model, self.names)
-        returned = tuple(find_tensor(name, self.names, short) for name in outputs)
-        kept = sorted(needed_operators(model, returned))
-        operators = tuple(model.operators[place] for place in kept)
-        read = {index for operator in operators for index in operator.inputs}
-        return replace(
-            model,
-            operators=operators,
-            inputs=tuple(i for i in model.inputs if i in read.union(returned)),
-            outputs=returned,
-        )
 
     def way_out(self, operator: Operator) -> str | None:
         """How the model goes without an operator: cut at what this one takes."""
@@ -290,18 +252,6 @@ class _GraphImporter:
         )
         return OperatorContext(self, self.model.filename, operator, options)
 
-    def charge(self, work: int) -> None:
-        """Refuse a file whose operators use the same things again and again."""
-        self.budget -= work
-        if self.budget < 0:
-            raise self.site.error(
-                f"more operations and scales than a file of {self.model.size} bytes"
-                " has room for"
-            )
-
-    def named_location(self, tensor: Tensor, site: Site) -> NameLoc:
-        return NameLoc(StringAttr(self.name(tensor)), site.location)
-
     def warn_of_ignored_axes(self) -> None:
         """Some converters number the scales of a bias by the dimension of the weights.
 
@@ -326,33 +276,6 @@ class _GraphImporter:
                 f" the first is {slips[0]}",
                 self.site.location,
             )
-
-    # What `Graph` promises to the importers
-
-    def tensor(self, index: int, site: Site) -> Tensor:
-        site.check_range("tensor index", index, 0, len(self.tensors) - 1)
-        tensor, shape = self.tensors[index], self.shapes.get(index)
-        return tensor if shape is None else replace(tensor, shape=shape)
-
-    def name(self, tensor: Tensor) -> str:
-        return self.names[tensor.index]
-
-    def resize(self, tensor: Tensor, shape: tuple[int, ...], site: Site) -> None:
-        if tensor.shape == shape:
-            return
-        if not (self.is_resized or self.shapes):
-            raise site.error(
-                f"{tensor}: shape {list(tensor.shape)}, expected {list(shape)}"
-            )
-        self.shapes[tensor.index] = shape
-
-    def know(
-        self, tensor: Tensor, data: bytes, shape: tuple[int, ...], site: Site
-    ) -> None:
-        self.check_undefined(tensor, site)
-        self.charge(math.prod(shape))
-        self.resize(tensor, shape, site)
-        self.known[tensor.index] = data
 
     def subgraph(self, number: int, site: Site) -> Subgraph:
         others = self.model.others
@@ -406,56 +329,22 @@ class _GraphImporter:
         self.names[added] = distinct(tensor.name, f"#{added}", self.taken)
         return added
 
-    def constant(self, tensor: Tensor, site: Site) -> bytes | None:
-        if tensor.index in self.known:
-            return self.known[tensor.index]
-        if tensor.buffer == NO_BUFFER:
-            return None
-        buffers = self.model.buffers
-        site.check_range(f"{tensor}: buffer index", tensor.buffer, 0, len(buffers) - 1)
-        buffer = buffers[tensor.buffer]
-        if buffer.is_external:
-            raise site.error(
-                f"{tensor}: buffer {tensor.buffer} is stored outside of the flatbuffer,"
-                " which is not supported"
-            )
-        return buffer.data or None
 
-    def value(self, tensor: Tensor, type: TensorType[Element], site: Site) -> SSAValue:
-        if tensor.index in self.computed:
-            return self.computed[tensor.index]
-        data = self.constant(tensor, site)
-        if data is None and tensor.is_variable:
-            raise site.error(f"{tensor}: a variable tensor is not supported here")
-        if data is None:
-            raise site.error(f"{tensor}: used before it is computed")
-        key = (tensor.index, type)
-        if key not in self.constants:
-            value = constant_value(tensor, data, type, site)
-            if isinstance(type.element_type, QuantizedType):
-                operation = qnn.ConstantOp(value, type)
-            else:
-                operation = arith.ConstantOp(value)
-            operation.location = self.named_location(tensor, site)
-            self.append(operation)
-            self.constants[key] = hinted(operation.results[0], self.name(tensor))
-        return self.constants[key]
-
-    def append(self, operation: Operation) -> None:
-        self.charge(OPERATION_COST)
-        self.block.add_op(operation)
-
-    def define(self, tensor: Tensor, value: SSAValue, site: Site) -> None:
-        self.check_undefined(tensor, site)
-        self.computed[tensor.index] = hinted(value, self.name(tensor))
-
-    def check_undefined(self, tensor: Tensor, site: Site) -> None:
-        if tensor.index in self.computed or tensor.index in self.known:
-            raise site.error(f"{tensor}: computed a second time")
-        if tensor.is_variable:
-            raise site.error(f"{tensor}: a variable tensor is not supported here")
-        if self.constant(tensor, site) is not None:
-            raise site.error(f"{tensor}: a result that is a constant")
+def cut_model(model: Model, outputs: Sequence[str], names: dict[int, str]) -> Model:
+    """The model up to these tensors, without what they don't depend on."""
+    if not outputs:
+        return model
+    short = short_tensor_names(model, names)
+    returned = tuple(find_tensor(name, names, short) for name in outputs)
+    kept = sorted(needed_operators(model, returned))
+    operators = tuple(model.operators[place] for place in kept)
+    read = {index for operator in operators for index in operator.inputs}
+    return replace(
+        model,
+        operators=operators,
+        inputs=tuple(i for i in model.inputs if i in read.union(returned)),
+        outputs=returned,
+    )
 
 
 def _is_quantized(function: func.FuncOp) -> bool:

@@ -1,0 +1,138 @@
+"""The tensors of a file, and what they are in the function under construction."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
+
+from ..site import Site
+from .names import hinted
+from .schema import Model, Tensor
+from .types import Element, constant_value
+
+NO_BUFFER = 0
+"""The buffer of tensors without data; the schema says that it is empty, and LiteRT
+reads no data from it."""
+
+SMALLEST_BUDGET = 1 << 14
+OPERATION_COST = 16
+"""Work is charged against the bytes of the file, or this many where it is smaller: so
+many for an operation, and one for each scale of an operator's operands. Files have more
+bytes than that for either, unless they use the same things again and again, by which a
+small file could take any time."""
+
+
+class TensorTable:
+    """The tensors of a model: computed, constant, or still without a value.
+
+    `model` is what is imported; tensors of subgraphs are added to `tensors` and to
+    `names`. Work is charged against a budget.
+    """
+
+    def __init__(self, model: Model, names: dict[int, str], site: Site) -> None:
+        self.model = model
+        self.names = names
+        self.site = site
+        self.tensors = list(model.tensors)
+        self.block = Block()
+        self.computed: dict[int, SSAValue] = {}
+        self.constants: dict[tuple[int, TensorType[Element]], SSAValue] = {}
+        self.known: dict[int, bytes] = {}
+        self.shapes: dict[int, tuple[int, ...]] = {}
+        self.is_resized = any(-1 in tensor.signature for tensor in model.tensors)
+        self.budget = max(model.size, SMALLEST_BUDGET)
+
+    def charge(self, work: int) -> None:
+        """Refuse a file whose operators use the same things again and again."""
+        self.budget -= work
+        if self.budget < 0:
+            raise self.site.error(
+                f"more operations and scales than a file of {self.model.size} bytes"
+                " has room for"
+            )
+
+    def named_location(self, tensor: Tensor, site: Site) -> NameLoc:
+        return NameLoc(StringAttr(self.name(tensor)), site.location)
+
+    def tensor(self, index: int, site: Site) -> Tensor:
+        site.check_range("tensor index", index, 0, len(self.tensors) - 1)
+        tensor, shape = self.tensors[index], self.shapes.get(index)
+        return tensor if shape is None else replace(tensor, shape=shape)
+
+    def name(self, tensor: Tensor) -> str:
+        return self.names[tensor.index]
+
+    def resize(self, tensor: Tensor, shape: tuple[int, ...], site: Site) -> None:
+        if tensor.shape == shape:
+            return
+        if not (self.is_resized or self.shapes):
+            raise site.error(
+                f"{tensor}: shape {list(tensor.shape)}, expected {list(shape)}"
+            )
+        self.shapes[tensor.index] = shape
+
+    def know(
+        self, tensor: Tensor, data: bytes, shape: tuple[int, ...], site: Site
+    ) -> None:
+        self.check_undefined(tensor, site)
+        self.charge(math.prod(shape))
+        self.resize(tensor, shape, site)
+        self.known[tensor.index] = data
+
+    def constant(self, tensor: Tensor, site: Site) -> bytes | None:
+        if tensor.index in self.known:
+            return self.known[tensor.index]
+        if tensor.buffer == NO_BUFFER:
+            return None
+        buffers = self.model.buffers
+        site.check_range(f"{tensor}: buffer index", tensor.buffer, 0, len(buffers) - 1)
+        buffer = buffers[tensor.buffer]
+        if buffer.is_external:
+            raise site.error(
+                f"{tensor}: buffer {tensor.buffer} is stored outside of the flatbuffer,"
+                " which is not supported"
+            )
+        return buffer.data or None
+
+    def value(self, tensor: Tensor, type: TensorType[Element], site: Site) -> SSAValue:
+        if tensor.index in self.computed:
+            return self.computed[tensor.index]
+        data = self.constant(tensor, site)
+        if data is None and tensor.is_variable:
+            raise site.error(f"{tensor}: a variable tensor is not supported here")
+        if data is None:
+            raise site.error(f"{tensor}: used before it is computed")
+        key = (tensor.index, type)
+        if key not in self.constants:
+            value = constant_value(tensor, data, type, site)
+            if isinstance(type.element_type, QuantizedType):
+                operation = qnn.ConstantOp(value, type)
+            else:
+                operation = arith.ConstantOp(value)
+            operation.location = self.named_location(tensor, site)
+            self.append(operation)
+            self.constants[key] = hinted(operation.results[0], self.name(tensor))
+        return self.constants[key]
+
+    def append(self, operation: Operation) -> None:
+        self.charge(OPERATION_COST)
+        self.block.add_op(operation)
+
+    def define(self, tensor: Tensor, value: SSAValue, site: Site) -> None:
+        self.check_undefined(tensor, site)
+        self.computed[tensor.index] = hinted(value, self.name(tensor))
+
+    def check_undefined(self, tensor: Tensor, site: Site) -> None:
+        if tensor.index in self.computed or tensor.index in self.known:
+            raise site.error(f"{tensor}: computed a second time")
+        if tensor.is_variable:
+            raise site.error(f"{tensor}: a variable tensor is not supported here")
+        if self.constant(tensor, site) is not None:
+            raise site.error(f"{tensor}: a result that is a constant")
