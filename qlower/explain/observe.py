@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -83,12 +83,30 @@ class LayerRun:
     def chains(self, index: Index) -> list[Chain]:
         """What each rule did for one element of the result; the last stores it."""
         chains: list[Chain] = []
-        for evaluation in self.evaluations:
-            values = evaluation.at(index, self.result.shape)
+        for evaluation, place, shape in self._places(index):
+            values = evaluation.at(place, shape)
             if values is not None:
                 meant = values | self._exact_sum(index)
                 chains.append(rule_chain(evaluation.rule, values, meant, self.cut))
         return chains
+
+    def _places(self, index: Index) -> Iterator[tuple[Evaluation, Index, Index]]:
+        """The evaluations that an element is made of, the place in each, and its shape.
+
+        An LSTM goes step by step, the result's second dimension: of its own step these
+        are the four gates [batch, gate, unit], the cell and the state [batch, unit].
+        """
+        shape = self.result.shape
+        if not isinstance(self.op, qnn.LstmOp):
+            yield from ((evaluation, index, shape) for evaluation in self.evaluations)
+            return
+        (batch, step, unit), (batches, steps, units) = index, shape
+        count = len(self.evaluations) // steps
+        gates, *others = self.evaluations[step * count : (step + 1) * count]
+        for gate in range(len(qnn.GATES)):
+            yield gates, (batch, gate, unit), (batches, len(qnn.GATES), units)
+        for evaluation in others:
+            yield evaluation, (batch, unit), (batches, units)
 
     @property
     def cut(self) -> str:

@@ -220,7 +220,7 @@ REASONS: dict[str, Callable[[Kernel], Kernel]] = {
     "stride 2: reads": lambda kernel: replace(kernel, step=2),
     "bytes: ": lambda kernel: replace(kernel, bytes=1 << 20),
     "no rule": lambda kernel: kernel,
-    "5 operations a result": lambda k: replace(k, family="map", operations=5),
+    "5 operations on each number": lambda k: replace(k, family="map", operations=5),
 }
 
 

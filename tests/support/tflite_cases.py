@@ -200,6 +200,9 @@ OTHER_SUMS_OF_XNNPACK = OTHER_SUMS | {
     "fully_connected_hybrid",
     "fully_connected_hybrid_asymmetric",
     "fully_connected_hybrid_rank3",
+    "gelu_float",
+    "gelu_float_odd",
+    "gelu_tanh_float",
     "mean_float",
     "sum_float",
 }
