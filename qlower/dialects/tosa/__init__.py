@@ -75,7 +75,7 @@ from .reduction import (
 from .reduction import ReductionOp as ReductionOp
 from .rescale import ClampOp, RescaleOp, TableOp
 from .text import ResizeMode as ResizeMode
-from .text import ResizeModeAttr
+from .text import ResizeModeAttr, TargetEnvAttr
 
 TOSA = Dialect(
     "tosa",
@@ -135,5 +135,5 @@ TOSA = Dialect(
         TransposeConv2DOp,
         TransposeOp,
     ],
-    [NanModeAttr, ResizeModeAttr, RoundingModeAttr, ShapeType],
+    [NanModeAttr, ResizeModeAttr, RoundingModeAttr, ShapeType, TargetEnvAttr],
 )

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.tosa import NanMode, NanModeAttr, RoundingMode, RoundingModeAttr
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
@@ -45,6 +45,36 @@ class ResizeModeAttr(EnumAttribute[ResizeMode]):
     def parse_parameter(cls, parser: AttrParser) -> ResizeMode:
         with parser.in_angle_brackets():
             return parser.parse_str_enum(ResizeMode)
+
+
+@irdl_attr_definition
+class TargetEnvAttr(Data[tuple[tuple[str, str], ...]]):
+    """What converters say of the implementation that a module is for: limits and
+    profiles, by name, as text. Nothing that is computed depends on it."""
+
+    name = "tosa.target_env"
+
+    def print_parameter(self, printer: Printer) -> None:
+        entries = ", ".join(f"{name} = {value}" for name, value in self.data)
+        printer.print_string(f"<{entries}>")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[tuple[str, str], ...]:
+        def parse_entry() -> tuple[str, str]:
+            name = parser.parse_identifier()
+            parser.parse_punctuation("=")
+            text = parser.parse_optional_str_literal()
+            if text is not None:
+                return name, f'"{text}"'
+            words = parser.parse_optional_comma_separated_list(
+                parser.Delimiter.SQUARE, parser.parse_identifier
+            )
+            if words is not None:
+                return name, f"[{', '.join(words)}]"
+            return name, parser.parse_identifier()
+
+        entries = parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_entry)
+        return tuple(entries)
 
 
 Keyword: TypeAlias = RoundingModeAttr | NanModeAttr | ResizeModeAttr
