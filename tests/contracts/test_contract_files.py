@@ -12,6 +12,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.printer import Printer
 from xdsl.traits import SymbolTable
 
+import qlower
 from qlower.contracts import (
     Contract,
     contract_names,
@@ -23,6 +24,7 @@ from qlower.contracts.outline import Outline, functions_of
 from qlower.contracts.reading import SERVED, Rule
 from qlower.contracts.rules import AUXILIARY, RULES, is_of_words
 from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn
 
 READ_IN_PARTS = ("pytorch-qnnpack", "tflm")
 """Contracts with two bases and functions that replace theirs; for others it takes
@@ -385,6 +387,22 @@ def test_mistakes_point_at_their_line(old: str, new: str, expected: str | None):
     with pytest.raises(QlowerError) as error:
         parse(text)
     assert expected in str(error.value)
+
+
+def test_a_rule_may_do_without_its_input(tmp_path: Path):
+    """A function of bytes that is the same everywhere."""
+    path = tmp_path / "seven.mlir"
+    path.write_text(
+        HALVE.replace("@requantize", "@sigmoid").replace("%x, %one", "%one, %one")
+    )
+    model = qlower.build.make_model(
+        [qlower.build.quantized([4], 0.5, 3)],
+        lambda x: [qnn.SigmoidOp(x, qlower.build.quantized([4], 0.25, 0)).result],
+    )
+    x = np.array([-128, 0, 3, 127], np.int8)
+    want = qlower.interpret(model, x, contract=str(path), at="qnn")
+    np.testing.assert_array_equal(want, [0, 0, 0, 0])
+    np.testing.assert_array_equal(qlower.jit(model, contract=str(path))(x), want)
 
 
 def test_an_unknown_contract_lists_the_known_ones():

@@ -288,6 +288,10 @@ def test_functions_of_integers(operator: str) -> None:
         ("MINIMUM", ["int8 4", "int8 4"]),
         ("SELECT", ["bool 4", "int8 4", "int8 4"]),
         ("FILL", [[4], np.int8(3)]),
+        ("TILE", ["int8 2", [2]]),
+        ("BROADCAST_TO", ["int8 1", [4]]),
+        ("REVERSE_V2", ["int8 4", [0]]),
+        ("GATHER", ["int8 4", [3, 2, 1, 0]]),
     ],
 )
 def test_results_of_another_type(operator: str, operands: list[ArrayLike]) -> None:

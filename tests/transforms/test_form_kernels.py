@@ -330,6 +330,38 @@ def test_foreign_op_is_refused() -> None:
     assert message == "'arith.addi' has no form at the kernel level"
 
 
+def test_a_schedule_goes_with_its_family() -> None:
+    """A sum of products that are multiplied isn't cut as a contraction is."""
+    module = parse_module(
+        """func.func @main(%x: tensor<2x8xi8>, %w: tensor<4x8xi8>) -> tensor<2x4xi32> {
+        %y = kernel.nest contraction parallel [2, 4] reduction [8] maps [
+          affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>,
+          affine_map<(d0, d1, d2) -> (d0, d1)>
+        ] ins(%x, %w : tensor<2x8xi8>, tensor<4x8xi8>) init {
+        ^bb0(%a: i8, %b: i8):
+          %zero = arith.constant 0 : i32
+          kernel.yield %zero : i32
+        } body {
+        ^bb0(%a: i8, %b: i8, %sum: i32):
+          %wide_a = arith.extsi %a : i8 to i32
+          %wide_b = arith.extsi %b : i8 to i32
+          %product = arith.muli %wide_a, %wide_b : i32
+          %next = arith.muli %sum, %product : i32
+          kernel.yield %next : i32
+        } epilogue {
+        ^bb0(%a: i8, %b: i8, %sum: i32):
+          kernel.yield %sum : i32
+        } schedule #kernel.tile<2, 1> -> tensor<2x4xi32>
+        return %y : tensor<2x4xi32>
+        }"""
+    )
+    FormKernelsPass().apply(make_context(), module)
+    (nest,) = (op for op in module.walk() if isinstance(op, NestOp))
+    assert nest.family.data == "loop"
+    assert nest.schedule is None
+    module.verify()
+
+
 def test_negative_padding_is_refused() -> None:
     message = refused(
         """%y = tensor.pad %x low[-1] high[1] {

@@ -124,6 +124,11 @@ class OperatorContext(Site):
         element = self.result_type(number=output).element_type
         return self.retyped(self.value(number), TensorType(element, shape))
 
+    def elements(self, number: int) -> SSAValue:
+        """The stored elements of an operand, of the type of the result's."""
+        self.check_type(self.output(), self.input(number).type)
+        return self.stored(self.value(number))
+
     def retyped(self, value: SSAValue, type: TensorType[Element]) -> SSAValue:
         """The stored elements of a value as those of another type."""
         if value.type == type:

@@ -61,6 +61,8 @@ def form_kernels(block: Block) -> None:
         _check_level(op)
         if isinstance(op, kernel.NestOp):
             op.family = StringAttr(family_of(op))
+            if op.family.data != "contraction":
+                op.schedule = None
 
 
 def _check_level(op: Operation) -> None:

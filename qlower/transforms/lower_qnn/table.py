@@ -42,7 +42,9 @@ def lower_tabulated(lowering: Lowering, op: Tabulated) -> Sequence[SSAValue]:
         values["alpha"] = np.array(op.alpha, np.float32)
     rule = lowering.contract.rule(op.rules[0])
     (results,) = rule.evaluate(values)
-    table = lowering.emit.constant(results, target.storage_type)
+    # A rule that doesn't look at its input gives one number.
+    whole = np.broadcast_to(results, codes.shape)
+    table = lowering.emit.constant(whole, target.storage_type)
     return [_look_up(lowering, op.input, table)]
 
 

@@ -34,7 +34,7 @@ def import_tile(op: OperatorContext) -> None:
         op.check_range("multiple", count, 1, MAX_REPEATS)
     result = [count * size for count, size in zip(times, shape, strict=True)]
     op.check_range("number of elements", math.prod(result), 1, MAX_ELEMENTS)
-    value = op.stored(op.value(0))
+    value = op.elements(0)
     repeated = [dim for dim, count in enumerate(times) if count > 1]
     if all(shape[dim] == 1 for dim in repeated):
         finish(op, _broadcast(op, value, result))
@@ -55,7 +55,7 @@ def import_broadcast_to(op: OperatorContext) -> None:
     if any(size not in (1, new) for size, new in zip(shape, sizes, strict=True)):
         raise op.error(f"shape {list(shape)} does not broadcast to {result}")
     op.result_type(result)
-    finish(op, _broadcast(op, op.stored(op.value(0)), result))
+    finish(op, _broadcast(op, op.elements(0), result))
 
 
 def import_reverse(op: OperatorContext) -> None:
@@ -89,7 +89,7 @@ def import_mirror_pad(op: OperatorContext) -> None:
 
 def _import_take(op: OperatorContext, places: Sequence[Sequence[int]]) -> None:
     op.result_type([len(taken) for taken in places])
-    finish(op, take(op, op.stored(op.value(0)), places))
+    finish(op, take(op, op.elements(0), places))
 
 
 def import_gather(op: OperatorContext) -> None:
@@ -111,7 +111,7 @@ def import_gather(op: OperatorContext) -> None:
             op.check_range("index", index, 0, source[axis] - 1)
         places: list[Sequence[int]] = [range(size) for size in source]
         places[axis] = wanted
-        taken = take(op, op.stored(op.value(0)), places)
+        taken = take(op, op.elements(0), places)
         finish(op, _reshape(op, taken, result))
         return
     if op.input(1).type not in ("INT32", "INT64"):
@@ -126,7 +126,7 @@ def import_gather(op: OperatorContext) -> None:
     above = nest.add(arith.MaxSIOp(index, first)).result
     inside = nest.add(arith.MinSIOp(above, last)).result
     chosen = [*loops[:axis], to_index(nest, inside), *loops[axis + len(kept) :]]
-    table = op.stored(op.value(0))
+    table = op.elements(0)
     finish(op, nest.build([extract(nest, table, chosen)])[0])
 
 
@@ -142,7 +142,7 @@ def import_embedding_lookup(op: OperatorContext) -> None:
     first = nest.add(scalar_constant(0, i32)).result
     above = nest.add(arith.MaxSIOp(index, first)).result
     inside = nest.add(arith.MinSIOp(above, last)).result
-    table = op.stored(op.value(1))
+    table = op.elements(1)
     chosen = [to_index(nest, inside), *loops[1:]]
     finish(op, nest.build([extract(nest, table, chosen)])[0])
 

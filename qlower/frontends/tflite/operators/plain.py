@@ -248,7 +248,7 @@ def fold(op: OperatorContext, compute: Binary, initial: str) -> None:
     order = [*kept, *axes]
     nest = start(op, [shape[dim] for dim in order], reductions=len(axes))
     steps = Scalars(nest, op.input(0).type == "UINT8")
-    source = op.stored(op.value(0))
+    source = op.elements(0)
     value = nest.input(source, [order.index(dim) for dim in range(len(shape))])
     first = _initial(initial, op.input(0).type)
     init = nest.emitter.filled(nest.output_shape, value.type, first)

@@ -34,7 +34,7 @@ def import_strided_slice(op: OperatorContext) -> None:
     shape = op.shape(0)
     result_type = op.result_type(taken.shape)
     if any(indices.step < 0 for indices in taken.indices):
-        box = take(op, op.stored(op.value(0)), taken.indices)
+        box = take(op, op.elements(0), taken.indices)
         if shape_of(box) != taken.shape:
             type = TensorType(element_type(box.type), taken.shape)
             box = op.emit(qnn.ReshapeOp(box, type), "reshape")
