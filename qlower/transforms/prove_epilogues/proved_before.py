@@ -91,7 +91,7 @@ def _content(
             if operand not in numbers:
                 numbers[operand] = len(numbers)
                 lanes = constants[operand]
-                yield from (f"{lanes.dtype} {lanes.ndim}".encode(), lanes.tobytes())
+                yield from (f"{lanes.dtype} {lanes.shape}".encode(), lanes.tobytes())
         operands = [numbers[operand] for operand in op.operands]
         for result in op.results:
             numbers[result] = len(numbers)
