@@ -46,7 +46,7 @@ class StablehloOp(IRDLOperation, ABC):
     """Properties that are lists of integers, by the keys of their clauses."""
 
     NUMBERS: ClassVar[frozenset[str]] = frozenset()
-    """Those of the keys whose value is one integer."""
+    """The keys, among those of an operation, whose value is one integer."""
 
     traits = traits_def(Pure())
 

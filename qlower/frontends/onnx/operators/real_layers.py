@@ -160,7 +160,7 @@ def _reshaped(node: NodeContext, value: SSAValue, shape: Sequence[int]) -> SSAVa
 
 
 def import_matmul(node: NodeContext) -> None:
-    """Of a constant matrix, or of two values of equal leading dimensions."""
+    """Multiply by a constant matrix, or two values of equal leading dimensions."""
     lhs = _in_order(node, real_operand(node, 0))
     packed = node.is_constant(1)
     rhs = _matrix(node, 1, lhs)

@@ -131,7 +131,7 @@ def _choose(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
 
 
 def import_where(node: NodeContext) -> None:
-    """Of real numbers, where a condition holds the first."""
+    """Choose between real numbers: where a condition holds, the first."""
     operands = [_condition(node, 0), real_operand(node, 1), real_operand(node, 2)]
     node.define(elementwise(node, operands, _choose))
 
@@ -162,7 +162,7 @@ def _condition(node: NodeContext, number: int) -> Value:
 
 
 def import_comparison(node: NodeContext, predicate: str) -> None:
-    """Of real numbers; NaN compares with nothing."""
+    """Compare real numbers; NaN compares with nothing."""
 
     def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
         one, other = elements

@@ -85,7 +85,7 @@ def import_residual_conv(node: NodeContext) -> None:
 
 
 def import_linear(node: NodeContext) -> None:
-    """Of the last dimension; operands as of a convolution."""
+    """Multiply along the last dimension; operands are as of a convolution."""
     input = node.stored(INPUT, INPUT + 1, INPUT + 2)
     input = node.builder.in_order(input, identity(len(input.order)), node.place())
     units, depth = node.shape(WEIGHTS, rank=2)
