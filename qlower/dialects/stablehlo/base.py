@@ -46,7 +46,7 @@ class StablehloOp(IRDLOperation, ABC):
     """Properties that are lists of integers, by the keys of their clauses."""
 
     NUMBERS: ClassVar[frozenset[str]] = frozenset()
-    """The keys, among those of an operation, whose value is one integer."""
+    """The keys of clauses whose value is one integer."""
 
     traits = traits_def(Pure())
 

@@ -31,7 +31,7 @@ TO_WHOLE = float.fromhex("0x1.8p+52")
 """Added and taken away again, it rounds to whole numbers; its low bits are those."""
 
 LOWEST, HIGHEST = -104.0, 89.0
-"""Beyond these the result is 0 or infinite in float32, as it is for these."""
+"""Arguments beyond which e^x is 0 or infinite in float32, as it is for these two."""
 
 
 def _power(numerator: int) -> float:

@@ -33,7 +33,7 @@ TANH_DENOMINATOR = (
     4.673548340e-1,
     1.0,
 )
-"""Of polynomials in x^2, the highest first, as all below."""
+"""Coefficients of polynomials in x^2, the highest first, as all below."""
 
 ERFC_LIMIT = 11.0
 ERFC_BELOW_1 = (

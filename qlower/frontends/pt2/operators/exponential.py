@@ -30,7 +30,7 @@ FACTORS = (
     0.166666671633720397949219,
     0.5,
 )
-"""Of the polynomial after `1 + s`, highest power first."""
+"""Coefficients of the polynomial after `1 + s`, highest power first."""
 
 
 def exponential(nest: Nest, x: SSAValue) -> SSAValue:
