@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, traits_def
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -89,6 +89,17 @@ class StablehloOp(IRDLOperation, ABC):
                 if key in cls.NUMBERS
                 else DenseArrayBase.from_list(i64, parse_integers(parser))
             )
+        return cls.parse_end(parser, operands, properties, start)
+
+    @classmethod
+    def parse_end(
+        cls,
+        parser: Parser,
+        operands: Sequence[UnresolvedOperand],
+        properties: dict[str, Attribute],
+        start: int,
+    ) -> Self:
+        """The op, whose attributes and types are left to be read."""
         attributes = parser.parse_optional_attr_dict()
         inputs, outputs = parse_types(parser, len(operands))
         return cls.create(

@@ -21,7 +21,7 @@ from .attributes import (
     PrecisionAttr,
     parse_integers,
 )
-from .base import Shape, parse_types, quantization
+from .base import Shape, quantization
 from .contraction import ContractionOp
 
 
@@ -119,14 +119,7 @@ class DotGeneralOp(ContractionOp):
             parser.parse_keyword("x")
             lists.append((f"rhs_{kind}_dimensions", parse_integers(parser)))
         properties["dot_dimension_numbers"] = DotAttr(tuple(lists))
-        attributes = parser.parse_optional_attr_dict()
-        inputs, outputs = parse_types(parser, 2)
-        return cls.create(
-            operands=parser.resolve_operands(operands, inputs, start),
-            result_types=outputs,
-            properties=properties,
-            attributes=attributes,
-        )
+        return cls.parse_end(parser, operands, properties, start)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
