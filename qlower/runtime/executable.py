@@ -41,7 +41,9 @@ class Executable:
             )
         with Executable._loading:
             if Executable._jit is None:
-                Executable._jit = BINDING.create_lljit_compiler()
+                # RuntimeDyld has code and constants apart, and aborts where more than
+                # 2 GiB are between; JITLink has all of an object in one block
+                Executable._jit = BINDING.create_lljit_compiler(use_jit_link=True)
             builder = BINDING.JITLibraryBuilder()
             for one in compiled.objects:
                 builder = builder.add_object_img(one)
@@ -53,7 +55,10 @@ class Executable:
                 for name, address in openmp_runtime().items():
                     builder = builder.import_symbol(name, address)
             name = f"qlower_{next(Executable._libraries)}"
-            self._tracker = builder.link(Executable._jit, name)
+            try:
+                self._tracker = builder.link(Executable._jit, name)
+            except RuntimeError as error:
+                raise QlowerError(f"the code cannot be loaded: {error}") from error
         # no status to convert and no types to check: arguments are always addresses
         self._entry = ctypes.CFUNCTYPE(None)(self._tracker[ENTRY])
         self._arenas: list[Array] = []

@@ -54,7 +54,9 @@ def _access() -> tuple[Callable[[ctypes.c_uint32], None], ...]:
     )
     for name in ("read", "write"):
         builder = builder.export_symbol(name)
-    tracker = builder.link(BINDING.create_lljit_compiler(), "float_environment")
+    tracker = builder.link(
+        BINDING.create_lljit_compiler(use_jit_link=True), "float_environment"
+    )
     type = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_uint32))
     loaded.append(tracker)
     return tuple(type(tracker[name]) for name in ("read", "write"))
