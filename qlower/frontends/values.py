@@ -92,7 +92,7 @@ class FunctionBuilder:
     `charge` is told of every operation, and may refuse more of them.
     """
 
-    def __init__(self, charge: Callable[[int], None]) -> None:
+    def __init__(self, charge: Callable[[], None]) -> None:
         self.block = Block()
         self._charge = charge
         self._reordered: dict[tuple[SSAValue, Order, Order], SSAValue] = {}
@@ -114,7 +114,7 @@ class FunctionBuilder:
             # xDSL breaks the line before the reason.
             reason = " ".join(str(error).split())
             raise place.refuse(f"{operation.name}: {reason}") from error
-        self._charge(1)
+        self._charge()
         self.block.add_op(operation)
         if suffix is None:
             hint(operation.results[0], place.name)
@@ -122,7 +122,7 @@ class FunctionBuilder:
 
     def emitter(self, place: Place, suffix: str | None = None) -> Emitter:
         """What adds operations on plain tensors; with `suffix` these are steps."""
-        self._charge(1)
+        self._charge()
         return Emitter(self.block, place.named(suffix))
 
     def constant(

@@ -13,6 +13,7 @@ from qlower.diagnostics import QlowerError, printable_path
 from qlower.dialects.qnn.attributes import CONTRACT, REMARKS
 from qlower.model.names import short_names
 
+from ..budget import Budget
 from ..import_options import ImportOptions, unknown_output
 from ..orders import identity
 from ..site import Site
@@ -25,10 +26,8 @@ from .graph import Graph, Node, hoist_constants
 from .quantizations import find_quantization
 from .schema import Model, Port, SourceNode
 
-SMALLEST_BUDGET = 1 << 14
 OPERATION_COST = 8
-"""Work is charged against the bytes of the file, or this many where it is smaller: so
-many for an operation, and one for each scale of an axis."""
+"""Units of work that an operation takes of the file's budget."""
 
 MAX_RANK = 8
 MAX_ELEMENTS = 1 << 30
@@ -92,13 +91,11 @@ class _GraphImporter:
         self.framework = framework
         self.qdq = options.qdq
         self.site = Site(model.filename, 0, "model")
-        self.budget = max(model.size, SMALLEST_BUDGET)
+        self.charge = Budget(model.size, self.site).charge
         self.check_names()
         options.check_inputs(port.name for port in model.inputs)
         self.graph = Graph(model, self.outputs())
-        self.builder = FunctionBuilder(
-            lambda count: self.charge(count * OPERATION_COST)
-        )
+        self.builder = FunctionBuilder(lambda: self.charge(OPERATION_COST))
         self.values: dict[str, Value] = {}
         self.skipped: set[Node] = set()
         self.is_quantized = any(
@@ -321,11 +318,3 @@ class _GraphImporter:
 
     def skip(self, node: Node) -> None:
         self.skipped.add(node)
-
-    def charge(self, work: int) -> None:
-        self.budget -= work
-        if self.budget < 0:
-            raise self.site.error(
-                f"more operations and scales than a file of {self.model.size} bytes"
-                " has room for"
-            )

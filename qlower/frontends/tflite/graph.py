@@ -82,7 +82,7 @@ class _GraphImporter(TensorTable):
         names = unique_names(model)
         super().__init__(cut_model(model, options.outputs, names), names, site)
         if any(operator.name == "WHILE" for operator in model.operators):
-            self.budget += UNROLLED_BUDGET
+            self.budget.left += UNROLLED_BUDGET
         self.whole = model
         self.problems = problems
         self.unknown: set[int] = set()
@@ -219,7 +219,7 @@ class _GraphImporter(TensorTable):
             if index != -1:
                 quantization = self.tensor(index, context).quantization
                 if quantization is not None:
-                    self.charge(len(quantization.scales))
+                    self.budget.charge(len(quantization.scales))
         for what, count, (low, high) in (
             ("operands", len(operator.inputs), entry.inputs),
             ("results", len(operator.outputs), entry.outputs),

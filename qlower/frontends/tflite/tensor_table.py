@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 
+from ..budget import Budget
 from ..site import Site
 from .names import hinted
 from .schema import Model, Tensor
@@ -21,19 +22,15 @@ NO_BUFFER = 0
 """The buffer of tensors without data; the schema says that it is empty, and LiteRT
 reads no data from it."""
 
-SMALLEST_BUDGET = 1 << 14
 OPERATION_COST = 16
-"""Work is charged against the bytes of the file, or this many where it is smaller: so
-many for an operation, and one for each scale of an operator's operands. Files have more
-bytes than that for either, unless they use the same things again and again, by which a
-small file could take any time."""
+"""Units of work that an operation takes of the file's budget."""
 
 
 class TensorTable:
     """The tensors of a model: computed, constant, or still without a value.
 
     `model` is what is imported; tensors of subgraphs are added to `tensors` and to
-    `names`. Work is charged against a budget.
+    `names`.
     """
 
     def __init__(self, model: Model, names: dict[int, str], site: Site) -> None:
@@ -47,16 +44,7 @@ class TensorTable:
         self.known: dict[int, bytes] = {}
         self.shapes: dict[int, tuple[int, ...]] = {}
         self.is_resized = any(-1 in tensor.signature for tensor in model.tensors)
-        self.budget = max(model.size, SMALLEST_BUDGET)
-
-    def charge(self, work: int) -> None:
-        """Refuse a file whose operators use the same things again and again."""
-        self.budget -= work
-        if self.budget < 0:
-            raise self.site.error(
-                f"more operations and scales than a file of {self.model.size} bytes"
-                " has room for"
-            )
+        self.budget = Budget(model.size, site)
 
     def named_location(self, tensor: Tensor, site: Site) -> NameLoc:
         return NameLoc(StringAttr(self.name(tensor)), site.location)
@@ -82,7 +70,7 @@ class TensorTable:
         self, tensor: Tensor, data: bytes, shape: tuple[int, ...], site: Site
     ) -> None:
         self.check_undefined(tensor, site)
-        self.charge(math.prod(shape))
+        self.budget.charge(math.prod(shape))
         self.resize(tensor, shape, site)
         self.known[tensor.index] = data
 
@@ -122,7 +110,7 @@ class TensorTable:
         return self.constants[key]
 
     def append(self, operation: Operation) -> None:
-        self.charge(OPERATION_COST)
+        self.budget.charge(OPERATION_COST)
         self.block.add_op(operation)
 
     def define(self, tensor: Tensor, value: SSAValue, site: Site) -> None:
