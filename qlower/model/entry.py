@@ -1,4 +1,4 @@
-"""A module's entry function: where it is, and what it takes and gives."""
+"""A module's functions, and what its entry function takes and gives."""
 
 from __future__ import annotations
 
@@ -76,6 +76,11 @@ def main_function(module: ModuleOp) -> FuncOp:
     if len(found[0].body.blocks) != 1:
         raise QlowerError("the model's function must have one block", found[0].location)
     return found[0]
+
+
+def defined_functions(module: ModuleOp) -> list[FuncOp]:
+    """The functions of a module that have a body."""
+    return [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration]
 
 
 def _bytes(dense: InitialValue) -> bytes:

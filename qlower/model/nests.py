@@ -36,6 +36,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.utils.hints import isa
 
+from qlower.dialects.fixed import SaturateOp
 from qlower.dialects.types import tensor_type
 from qlower.interp.values import Array, dtype_of
 
@@ -259,6 +260,25 @@ def extract(nest: Nest, table: SSAValue, indices: Sequence[SSAValue]) -> SSAValu
     """One element of a tensor at computed indices."""
     element = tensor_type(table).element_type
     return nest.add(tensor.ExtractOp(table, indices, element)).result
+
+
+def widen(
+    nest: Nest, value: SSAValue, type: IntegerType, *, unsigned: bool = False
+) -> SSAValue:
+    """An integer as one of a wider type, by the sign that it has."""
+    if value.type == type:
+        return value
+    extend = arith.ExtUIOp if unsigned else arith.ExtSIOp
+    return nest.add(extend(value, type)).result
+
+
+def narrow(
+    nest: Nest, value: SSAValue, type: Attribute, *, unsigned: bool = False
+) -> SSAValue:
+    """An integer saturated to a narrower type."""
+    if value.type == type:
+        return value
+    return nest.add(SaturateOp(value, type, unsigned=unsigned)).result
 
 
 def row_major_index(nest: Nest) -> SSAValue:

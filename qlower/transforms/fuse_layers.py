@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
@@ -33,6 +32,7 @@ from xdsl.utils.hints import isa
 
 from qlower.dialects.kernel import NestOp
 from qlower.dialects.types import element_type
+from qlower.model.entry import defined_functions
 from qlower.tally import Rewrites
 from qlower.transforms.form_kernels.fuse import (
     can_merge,
@@ -58,9 +58,8 @@ class FuseLayersPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rewrites = Rewrites("layers fused", self.limit)
-        for function in op.walk():
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                fuse_layers(function.body.block, rewrites, real=self.real)
+        for function in defined_functions(op):
+            fuse_layers(function.body.block, rewrites, real=self.real)
 
 
 def fuse_layers(block: Block, rewrites: Rewrites, *, real: bool) -> None:

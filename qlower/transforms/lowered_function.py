@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Self
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    LocationAttr,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from qlower.dialects.qnn.attributes import TYPE
+from qlower.model.nests import Emitter
+from qlower.tally import timed_layer
 
 
 class LoweredFunction:
     """The lowered body of a function with one block, and the lowered forms of values.
 
     `convert` gives the lowered form of a type, of the function's arguments and results
-    among others.
+    among others. `emit` appends operations at the location of the one at hand, `op`.
     """
 
     def __init__(
@@ -43,6 +51,26 @@ class LoweredFunction:
     def value(self, source: SSAValue) -> SSAValue:
         """The lowered form of a value."""
         return self._values[source]
+
+    def lower(
+        self,
+        lower: Callable[[Self, Operation], Sequence[SSAValue]],
+        locations: Mapping[Operation, LocationAttr] = {},
+    ) -> None:
+        """Lower all operations, in order, to the values that `lower` gives for one.
+
+        What is lowered has an operation's own location where `locations` has none.
+        """
+        for op in self._function.body.block.ops:
+            self.op = op
+            self.emit = Emitter(self.block, locations.get(op, op.location))
+            if isinstance(op, func.ReturnOp):
+                self.emit.add(func.ReturnOp(*map(self.value, op.operands)))
+                continue
+            with timed_layer(op):
+                lowered = lower(self, op)
+            for result, value in zip(op.results, lowered, strict=True):
+                self.bind(result, value)
 
     def finish(self, note: Callable[[Attribute], Attribute | None]) -> None:
         """Give the function its lowered body and signature.

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, LocationAttr, ModuleOp, i8
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
@@ -29,6 +29,7 @@ from xdsl.utils.hints import isa
 from qlower.codegen.targets.set_target import target_of
 from qlower.dialects.kernel import CopyOp, NestOp
 from qlower.dialects.types import tensor_type
+from qlower.model.entry import defined_functions
 from qlower.tally import Rewrites
 from qlower.transforms.operations import Operations, insert_at
 
@@ -53,9 +54,8 @@ class MatchSignsPass(ModulePass):
         if unsigned is None:
             return
         rewrites = Rewrites("values flipped", self.limit)
-        for function in op.walk():
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                match_signs(function.body.block, unsigned, rewrites)
+        for function in defined_functions(op):
+            match_signs(function.body.block, unsigned, rewrites)
 
 
 def match_signs(block: Block, unsigned: bool, rewrites: Rewrites) -> None:

@@ -39,6 +39,7 @@ from qlower.dialects.kernel import (
     element_byte_size,
 )
 from qlower.dialects.types import tensor_type
+from qlower.model.entry import defined_functions
 from qlower.tally import count
 from qlower.transforms.boxes import writable_boxes
 from qlower.transforms.padding import is_read_in_place
@@ -65,11 +66,10 @@ class PlanMemoryPass(ModulePass):
         if self.alignment not in _ALIGNMENTS:
             legal = ", ".join(map(str, _ALIGNMENTS))
             raise QlowerError(f"plan-memory aligns to {legal}, not to {self.alignment}")
-        for function in op.walk():
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                arena_bytes = plan_memory(function.body.block, self.alignment)
-                count("bytes of arena", arena_bytes)
-                function.attributes[ARENA_BYTES] = IntegerAttr(arena_bytes, i64)
+        for function in defined_functions(op):
+            arena_bytes = plan_memory(function.body.block, self.alignment)
+            count("bytes of arena", arena_bytes)
+            function.attributes[ARENA_BYTES] = IntegerAttr(arena_bytes, i64)
 
 
 @dataclass(eq=False)

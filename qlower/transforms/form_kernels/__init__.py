@@ -23,6 +23,7 @@ from xdsl.passes import ModulePass
 from qlower.codegen.nests.recognise import family_of
 from qlower.diagnostics import QlowerError
 from qlower.dialects import kernel
+from qlower.model.entry import defined_functions
 from qlower.transforms.form_kernels.convert import convert_operations
 from qlower.transforms.form_kernels.fuse import fuse_nests, remove_unused
 
@@ -47,9 +48,8 @@ class FormKernelsPass(ModulePass):
     name = "form-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.walk():
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                form_kernels(function.body.block)
+        for function in defined_functions(op):
+            form_kernels(function.body.block)
 
 
 def form_kernels(block: Block) -> None:

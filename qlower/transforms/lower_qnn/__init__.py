@@ -26,7 +26,7 @@ from qlower.dialects import qnn, quant
 from qlower.dialects.qnn.attributes import CONTRACT, module_contract
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
-from qlower.tally import timed_layer
+from qlower.model.entry import defined_functions
 from qlower.transforms.lower_qnn import (
     contraction,
     elementwise,
@@ -115,37 +115,28 @@ class LowerQnnPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         default = self.contract or module_contract(op)
-        for function in list(op.body.ops):
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _lower_function(function, default)
+        for function in defined_functions(op):
+            _lower_function(function, default)
         op.attributes.pop(CONTRACT, None)
 
 
 def _lower_function(function: func.FuncOp, default: str | None) -> None:
     """Replace a function's body and signature by their lowered forms."""
-    source = function.body.block
     load = cache(load_contract)
-    check_needs(source.ops, default, load)
+    check_needs(function.body.block.ops, default, load)
     lowering = Lowering(function, lambda op: contract_of(op, default, load))
-    for op in source.ops:
-        lowering.begin(op)
-        if isinstance(op, func.ReturnOp):
-            results = [lowering.value(operand) for operand in op.operands]
-            lowering.emit.add(func.ReturnOp(*results))
-            continue
-        lower = LOWERINGS.get(type(op))
-        if lower is None:
-            raise QlowerError(
-                f"{op.name} can't stand beside qnn operations", op.location
-            )
-        try:
-            with timed_layer(op):
-                lowered = lower(lowering, op)
-        except QlowerError as error:
-            raise _at_operation(error, op) from error
-        for result, value in zip(op.results, lowered, strict=True):
-            lowering.bind(result, value)
+    lowering.lower(_lower)
     lowering.finish(_quantized)
+
+
+def _lower(lowering: Lowering, op: Operation) -> Sequence[SSAValue]:
+    lower = LOWERINGS.get(type(op))
+    if lower is None:
+        raise QlowerError(f"{op.name} can't stand beside qnn operations", op.location)
+    try:
+        return lower(lowering, op)
+    except QlowerError as error:
+        raise _at_operation(error, op) from error
 
 
 def _at_operation(error: QlowerError, op: Operation) -> QlowerError:

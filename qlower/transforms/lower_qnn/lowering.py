@@ -17,16 +17,11 @@ from xdsl.utils.hints import isa
 
 from qlower.contracts import Contract
 from qlower.contracts.values import position_values, rounding_values
-from qlower.dialects import fixed, qnn
+from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import shape_of
 from qlower.interp.values import Array, dtype_of
-from qlower.model.nests import (
-    Emitter,
-    Index,
-    Nest,
-    row_major_index,
-)
+from qlower.model.nests import Index, Nest, narrow, row_major_index, widen
 from qlower.transforms.lower_qnn.inline_rule import inline_rule
 from qlower.transforms.lowered_function import LoweredFunction
 from qlower.transforms.tensors import pad, reshape
@@ -56,19 +51,11 @@ def constant_of(value: SSAValue) -> Array | None:
 
 
 class Lowering(LoweredFunction):
-    """Lowers the operations of one function, in order, into one block.
-
-    `emit` appends operations at the location of the operation at hand, `op`.
-    """
+    """Lowers the operations of one function, each by the rules of its contract."""
 
     def __init__(self, function: func.FuncOp, contract_of: ContractOf) -> None:
         super().__init__(function, storage_type)
         self._contract_of = contract_of
-
-    def begin(self, op: Operation) -> None:
-        """Turn to the next operation."""
-        self.op = op
-        self.emit = Emitter(self.block, op.location)
 
     @property
     def contract(self) -> Contract:
@@ -82,13 +69,11 @@ class Lowering(LoweredFunction):
 
     def widen(self, nest: Nest, scalar: SSAValue, type: QuantizedType) -> SSAValue:
         """A stored integer as i32, by its own signedness."""
-        extend = arith.ExtSIOp if type.signed else arith.ExtUIOp
-        return nest.add(extend(scalar, i32)).result
+        return widen(nest, scalar, i32, unsigned=not type.signed)
 
     def narrow(self, nest: Nest, scalar: SSAValue, type: QuantizedType) -> SSAValue:
         """An i32 that the storage can hold, as a stored integer."""
-        saturate = fixed.SaturateOp(scalar, type.storage_type, unsigned=not type.signed)
-        return nest.add(saturate).result
+        return narrow(nest, scalar, type.storage_type, unsigned=not type.signed)
 
     def finish_with_rule(
         self,

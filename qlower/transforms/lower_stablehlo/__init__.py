@@ -7,12 +7,11 @@ say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -20,7 +19,7 @@ from xdsl.passes import ModulePass
 from qlower.diagnostics import QlowerError
 from qlower.dialects import stablehlo
 from qlower.dialects.stablehlo.base import quantization
-from qlower.tally import timed_layer
+from qlower.model.entry import defined_functions
 from qlower.transforms.lower_stablehlo import contraction, elementwise, movement
 from qlower.transforms.lower_stablehlo.lowering import Lowering
 
@@ -53,23 +52,14 @@ class LowerStablehloPass(ModulePass):
     name = "lower-stablehlo"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in list(op.body.ops):
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _lower_function(function)
+        for function in defined_functions(op):
+            lowering = Lowering(function)
+            lowering.lower(_lower)
+            lowering.finish(quantization)
 
 
-def _lower_function(function: func.FuncOp) -> None:
-    """Replace a function's body and signature by their lowered forms."""
-    lowering = Lowering(function)
-    for op in function.body.block.ops:
-        lowering.begin(op)
-        lower = LOWERINGS.get(type(op))
-        if isinstance(op, func.ReturnOp):
-            returned = [lowering.value(operand) for operand in op.operands]
-            lowering.emit.add(func.ReturnOp(*returned))
-        elif lower is None:
-            raise QlowerError(f"{op.name} can't stand beside StableHLO", op.location)
-        else:
-            with timed_layer(op):
-                lowering.bind(op.results[0], lower(lowering, op))
-    lowering.finish(quantization)
+def _lower(lowering: Lowering, op: Operation) -> Sequence[SSAValue]:
+    lower = LOWERINGS.get(type(op))
+    if lower is None:
+        raise QlowerError(f"{op.name} can't stand beside StableHLO", op.location)
+    return [lower(lowering, op)]

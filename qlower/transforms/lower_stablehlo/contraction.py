@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, i32
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from qlower.dialects import stablehlo
-from qlower.dialects.quant import QuantizedType
+from qlower.dialects.quant import quantized_element
 from qlower.dialects.stablehlo.base import quantization
 from qlower.dialects.types import element_type, shape_of
 from qlower.interp.values import Array
-from qlower.model.nests import Index, Nest, scalar_constant
+from qlower.model.nests import Index, Nest, scalar_constant, widen
 from qlower.transforms.lower_qnn.contraction import multiply_accumulate
 from qlower.transforms.lower_stablehlo.lowering import (
     Lowering,
@@ -149,11 +149,9 @@ def _centred(
     nest: Nest, value: SSAValue, indices: Sequence[Index], operand: SSAValue
 ) -> SSAValue:
     """A stored integer less its zero point."""
-    type = element_type(operand.type)
-    assert isinstance(type, QuantizedType)
-    stored: BlockArgument = nest.input(value, indices)
-    extend = arith.ExtSIOp if type.signed else arith.ExtUIOp
-    wide = nest.add(extend(stored, i32)).result
+    type = quantized_element(operand.type)
+    stored = nest.input(value, indices)
+    wide = widen(nest, stored, i32, unsigned=not type.signed)
     if not any(type.zero_points):
         return wide
     zero = nest.add(scalar_constant(type.zero_points[0], i32)).result

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects import stablehlo
-from qlower.dialects.quant import QuantizedType
+from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.stablehlo.base import quantization
 from qlower.dialects.types import element_type, shape_of
 from qlower.interp.values import Array
@@ -98,8 +98,7 @@ def lower_unary(lowering: Lowering, op: stablehlo.ElementwiseOp) -> SSAValue:
 
 def _table(kind: str, op: stablehlo.ElementwiseOp) -> Array:
     """The result of each stored value, in the order of their bits."""
-    type = element_type(op.input[0].type)
-    assert isinstance(type, QuantizedType)
+    type = quantized_element(op.input[0].type)
     codes = np.arange(1 << type.storage_width, dtype=f"u{type.storage_width // 8}")
     stored = codes.view(f"i{codes.itemsize}") if type.signed else codes
     values = {"input": stored.astype(np.int32), **parameters("input", op.input[0].type)}

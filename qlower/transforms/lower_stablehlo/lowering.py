@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects import arith, func
+from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
-from qlower.dialects import fixed
-from qlower.dialects.quant import QuantizedType
+from qlower.dialects.quant import quantized_element
 from qlower.dialects.stablehlo.base import quantization
-from qlower.dialects.types import element_type
 from qlower.interp.values import Array
-from qlower.model.nests import Emitter, Index, Nest
+from qlower.model.nests import Index, Nest, narrow, widen
 from qlower.transforms.lower_qnn.lowering import storage_type
 from qlower.transforms.stated_function import StatedFunction
 
@@ -23,31 +21,20 @@ Constants = dict[str, Array]
 
 
 class Lowering(StatedFunction):
-    """Lowers the operations of one function, in order, into one block.
-
-    `emit` appends operations at the location of the operation at hand.
-    """
+    """Lowers the operations of one function of StableHLO."""
 
     contract = "stablehlo"
 
     def __init__(self, function: func.FuncOp) -> None:
         super().__init__(function, storage_type)
 
-    def begin(self, op: Operation) -> None:
-        """Turn to the next operation."""
-        self.emit = Emitter(self.block, op.location)
-
     def stored(
         self, nest: Nest, source: SSAValue, indices: Sequence[Index]
     ) -> SSAValue:
         """An element of a quantized tensor: its stored integer as i32."""
-        type = quantization(source.type)
-        assert type is not None
         scalar = nest.input(self.value(source), indices)
-        if scalar.type == i32:
-            return scalar
-        extend = arith.ExtSIOp if type.signed else arith.ExtUIOp
-        return nest.add(extend(scalar, i32)).result
+        type = quantized_element(source.type)
+        return widen(nest, scalar, i32, unsigned=not type.signed)
 
     def real(self, nest: Nest, source: SSAValue, indices: Sequence[Index]) -> SSAValue:
         """An element as a real number, dequantized where it is quantized."""
@@ -67,21 +54,14 @@ class Lowering(StatedFunction):
 
     def narrow(self, nest: Nest, code: SSAValue, type: Attribute) -> SSAValue:
         """An i32 that the storage can hold, as a stored integer."""
-        element = element_type(type)
-        assert isinstance(element, QuantizedType)
-        if element.storage_type == i32:
-            return code
-        saturate = fixed.SaturateOp(
-            code, element.storage_type, unsigned=not element.signed
-        )
-        return nest.add(saturate).result
+        element = quantized_element(type)
+        return narrow(nest, code, element.storage_type, unsigned=not element.signed)
 
 
 def parameters(prefix: str, type: Attribute) -> Constants:
     """Scale and zero point of a quantized tensor: numbers, or along the last loops; the
     scale also as the float64 number that the type has."""
-    element = element_type(type)
-    assert isinstance(element, QuantizedType)
+    element = quantized_element(type)
     assert isa(type, TensorType[Attribute])
     shape: tuple[int, ...] = ()
     if element.axis is not None:
@@ -96,8 +76,7 @@ def parameters(prefix: str, type: Attribute) -> Constants:
 
 def result_parameters(type: Attribute) -> Constants:
     """The parameters of a result, and the range of its storage."""
-    element = element_type(type)
-    assert isinstance(element, QuantizedType)
+    element = quantized_element(type)
     return {
         **parameters("output", type),
         "output_min": np.array(element.storage_min, np.int32),

@@ -7,12 +7,11 @@ has a say: the model names its multipliers, shifts and roundings itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -21,7 +20,7 @@ from xdsl.utils.hints import isa
 from qlower.diagnostics import QlowerError
 from qlower.dialects import tosa
 from qlower.dialects.types import element_type
-from qlower.tally import timed_layer
+from qlower.model.entry import defined_functions
 from qlower.transforms.lower_tosa import (
     contraction,
     elementwise,
@@ -72,29 +71,21 @@ class LowerTosaPass(ModulePass):
     name = "lower-tosa"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in list(op.body.ops):
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _lower_function(function)
+        for function in defined_functions(op):
+            lowering = Lowering(function)
+            lowering.lower(_lower, locations_by_layer(function.body.block))
+            lowering.finish(_unsigned)
 
 
-def _lower_function(function: func.FuncOp) -> None:
-    """Replace a function's body and signature by their lowered forms."""
-    source = function.body.block
-    lowering = Lowering(function)
-    locations = locations_by_layer(source)
-    for op in source.ops:
-        lowering.begin(op, locations.get(op, op.location))
-        lower = LOWERINGS.get(type(op))
-        if lower is not None:
-            with timed_layer(op):
-                lowering.bind(op.results[0], lower(lowering, op))
-        elif isinstance(op, tosa.TosaOp):
-            if not isinstance(op, tosa.ConstShapeOp):
-                raise QlowerError(f"{op.name} isn't supported", op.location)
-        else:
-            for result, value in zip(op.results, keep(lowering, op), strict=True):
-                lowering.bind(result, value)
-    lowering.finish(_unsigned)
+def _lower(lowering: Lowering, op: Operation) -> Sequence[SSAValue]:
+    lower = LOWERINGS.get(type(op))
+    if lower is not None:
+        return [lower(lowering, op)]
+    if not isinstance(op, tosa.TosaOp):
+        return keep(lowering, op)
+    if isinstance(op, tosa.ConstShapeOp):
+        return op.results  # whatever takes a shape reads it there
+    raise QlowerError(f"{op.name} isn't supported", op.location)
 
 
 def _unsigned(type: Attribute) -> Attribute | None:

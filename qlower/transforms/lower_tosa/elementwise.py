@@ -13,9 +13,14 @@ from qlower.dialects import fixed, tosa
 from qlower.dialects.fixed import RoundingMode
 from qlower.dialects.tosa.base import constant_integers
 from qlower.dialects.types import element_type, shape_of
-from qlower.model.nests import Nest, broadcast_indices, scalar_constant
+from qlower.model.nests import (
+    Nest,
+    broadcast_indices,
+    narrow,
+    scalar_constant,
+    widen,
+)
 from qlower.transforms.lower_tosa.lowering import Lowering, integer_type, known_number
-from qlower.transforms.lower_tosa.rescale import narrow, widen
 
 Compute: TypeAlias = Callable[[Nest, Any, list[SSAValue]], SSAValue]
 """Appends to a nest what an operation makes of the elements of its operands."""

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerType, LocationAttr, TensorType
+from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from qlower.dialects.tosa.checks import known_integers
 from qlower.dialects.types import element_type
 from qlower.interp.values import Array
-from qlower.model.nests import Emitter, Index, Nest
+from qlower.model.nests import Index, Nest
 from qlower.transforms.lower_qnn.lowering import constant_of
 from qlower.transforms.stated_function import StatedFunction
 from qlower.transforms.tensors import reshape
@@ -41,20 +41,12 @@ def is_unsigned(value: SSAValue) -> bool:
 
 
 class Lowering(StatedFunction):
-    """Lowers the operations of one function, in order, into one block.
-
-    `emit` appends operations at the location of the layer at hand.
-    """
+    """Lowers the operations of one function of TOSA."""
 
     contract = "tosa"
 
     def __init__(self, function: func.FuncOp) -> None:
         super().__init__(function, signless)
-
-    def begin(self, op: Operation, location: LocationAttr) -> None:
-        """Turn to the next operation."""
-        self.op = op
-        self.emit = Emitter(self.block, location)
 
     def read(self, nest: Nest, source: SSAValue, indices: Sequence[Index]) -> SSAValue:
         """An element of an operand; where all are the same, a constant of the nest."""

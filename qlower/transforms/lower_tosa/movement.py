@@ -15,10 +15,9 @@ from qlower.dialects import tosa
 from qlower.dialects.tosa.checks import sizes
 from qlower.dialects.types import element_type, shape_of
 from qlower.interp.values import Array
-from qlower.model.nests import Nest, extract, scalar_constant, to_index
+from qlower.model.nests import Nest, extract, scalar_constant, to_index, widen
 from qlower.transforms.lower_qnn.lowering import constant_of
 from qlower.transforms.lower_tosa.lowering import Lowering, integer_type
-from qlower.transforms.lower_tosa.rescale import widen
 from qlower.transforms.tensors import pad
 
 

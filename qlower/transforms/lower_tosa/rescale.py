@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, i8, i32, i64
+from xdsl.dialects.builtin import AnyFloat, IndexType, i8, i32, i64
 from xdsl.dialects.tosa import RoundingMode
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
-from qlower.dialects import fixed, tosa
+from qlower.dialects import tosa
 from qlower.dialects.tosa.checks import known_integers
 from qlower.dialects.types import element_type, integer_range, shape_of
 from qlower.interp.values import integer_width
-from qlower.model.nests import Nest, extract, scalar_constant
+from qlower.model.nests import Nest, extract, narrow, scalar_constant, widen
 from qlower.transforms.lower_tosa.lowering import (
     Lowering,
     is_unsigned,
@@ -117,22 +117,3 @@ def _entry(nest: Nest, table: SSAValue, index: SSAValue, offset: int) -> SSAValu
     place = nest.add(arith.AddiOp(index, first)).result
     position = nest.add(arith.IndexCastOp(place, IndexType())).result
     return extract(nest, table, [position])
-
-
-def widen(
-    nest: Nest, value: SSAValue, type: IntegerType, *, unsigned: bool = False
-) -> SSAValue:
-    """An integer as one of a wider type, by the sign that it has."""
-    if value.type == type:
-        return value
-    extend = arith.ExtUIOp if unsigned else arith.ExtSIOp
-    return nest.add(extend(value, type)).result
-
-
-def narrow(
-    nest: Nest, value: SSAValue, type: Attribute, *, unsigned: bool = False
-) -> SSAValue:
-    """An integer saturated to a narrower type."""
-    if value.type == type:
-        return value
-    return nest.add(fixed.SaturateOp(value, type, unsigned=unsigned)).result

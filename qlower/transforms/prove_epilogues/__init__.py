@@ -25,7 +25,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
@@ -34,6 +33,7 @@ from qlower.codegen.targets.resolve import Target
 from qlower.codegen.targets.set_target import target_of
 from qlower.dialects.kernel import NestOp
 from qlower.interp import InterpretationError
+from qlower.model.entry import defined_functions
 from qlower.model.layers import layer_name
 from qlower.tally import Rewrites, count, timed_layer
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
@@ -123,15 +123,14 @@ def prove_epilogues(
     """Rewrites the epilogues of all nests that can be proved to give the same bits."""
     rewrites = Rewrites("epilogues proved", limit)
     proofs: list[Proof] = []
-    for function in module.ops:
-        if isinstance(function, func.FuncOp) and not function.is_declaration:
-            for nest in tuple(function.body.block.ops):
-                if isinstance(nest, NestOp):
-                    with timed_layer(nest):
-                        nest, found = _prove_bytes(nest, machine, rewrites)
-                        proofs += found
-                        if nest.reduction_bounds:
-                            proofs += prove_epilogue(nest, machine, rewrites)
+    for function in defined_functions(module):
+        for nest in tuple(function.body.block.ops):
+            if isinstance(nest, NestOp):
+                with timed_layer(nest):
+                    nest, found = _prove_bytes(nest, machine, rewrites)
+                    proofs += found
+                    if nest.reduction_bounds:
+                        proofs += prove_epilogue(nest, machine, rewrites)
     count("exceptions mended", sum(proof.exceptions for proof in proofs))
     count("epilogues as written", sum(proof.form is None for proof in proofs))
     return proofs

@@ -22,7 +22,7 @@ from qlower.dialects.fixed import ConvertOp, RoundingMode
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
-from qlower.model.nests import Emitter, Nest
+from qlower.model.nests import Emitter, Nest, widen
 
 from ...orders import identity
 from ...values import Value
@@ -317,8 +317,7 @@ def _less(
     stored = emit.add(StorageCastOp(zero_point.ssa, plain)).result
     nest = Nest(emit, shape_of(sums))
     first = [AffineConstantExpr(0)] * len(zero_point.shape)
-    extend = arith.ExtSIOp if element.signed else arith.ExtUIOp
-    point = nest.add(extend(nest.input(stored, first), i32)).result
+    point = widen(nest, nest.input(stored, first), i32, unsigned=not element.signed)
     factor = nest.constant(factors.astype(np.int32), i32)
     excess = nest.add(arith.MuliOp(point, factor)).result
     total = nest.input(sums, range(nest.parallel))
