@@ -6,6 +6,7 @@ import re
 import struct
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ from support.tflite_models import (
 
 from qlower.diagnostics import QlowerError
 from qlower.frontends.tflite import import_tflite
+from qlower.frontends.tflite.evaluation import EVALUATORS
 
 CONV_OPTIONS = {
     "padding": 1,
@@ -136,6 +138,23 @@ def relu(source: int = 0, target: int = 1, operator: str = "RELU") -> bytes:
 )
 def test_graphs(data: bytes, message: str) -> None:
     expect_refusal(data, message)
+
+
+@pytest.mark.parametrize("operator", sorted(EVALUATORS))
+def test_missing_operands_of_constants(operator: str) -> None:
+    """Of any operator that is computed now: one operand is there, or none."""
+    low, high = EVALUATORS[operator].inputs
+    for number in range(max(low, 1), min(high, 3) + 1):
+        for present in range(number + 1):
+            builder = TFLiteBuilder()
+            constant = builder.tensor("c", (1,), "int32", data=[1])
+            result = builder.tensor("y", (1,), "int32")
+            operands = [-1] * number
+            operands[present:] = operands[present + 1 :]
+            operands.insert(present, constant)
+            builder.operator(operator, operands[:number], [result])
+            with suppress(QlowerError):
+                import_tflite(builder.build([], [result]), name="model.tflite")
 
 
 def test_the_place_is_the_operator() -> None:

@@ -79,7 +79,7 @@ def _dtype(op: OperatorContext, tensor: Tensor) -> np.dtype[np.generic]:
 
 
 def _arrays(op: OperatorContext) -> list[Array]:
-    return [op.array(n) for n in range(len(op.operator.inputs)) if op.has_input(n)]
+    return [op.array(number) for number in range(len(op.operator.inputs))]
 
 
 def _sized(op: OperatorContext, shape: Sequence[int]) -> tuple[int, ...]:
