@@ -24,6 +24,7 @@ from qlower.model.entry import signature_of
 from qlower.model.extract import detach_layers
 from qlower.model.layers import expose_layers, layer_name, layers
 from qlower.model.signature import TensorSpec
+from qlower.runtime.executors import Executor as Runnable
 
 Executor: TypeAlias = Literal["interp", "jit"]
 
@@ -151,14 +152,6 @@ class Computed:
         if self.executor == "jit":
             return compilation.function()
         return compilation.interpreter("qnn", self.load)
-
-
-class Runnable(Protocol):
-    """What runs a model: `runtime.executors.Executor`."""
-
-    def run(
-        self, inputs: Sequence[Array], named: Mapping[str, Array]
-    ) -> tuple[tuple[Array, ...], dict[str, Array]]: ...
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ layer if the model was prepared to return them.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -39,25 +40,6 @@ Level: TypeAlias = Literal["qnn", "arith", "kernel"]
 
 Results: TypeAlias = tuple[tuple[Array, ...], dict[str, Array]]
 """The outputs in order, and the layers' results by name."""
-
-
-class Executor(Protocol):
-    """A model that is ready to run on one example, or on a set (`input_sets.py`)."""
-
-    @property
-    def inputs(self) -> tuple[TensorSpec, ...]: ...
-
-    @property
-    def outputs(self) -> tuple[TensorSpec, ...]: ...
-
-    def new_state(self) -> State: ...
-
-    def run(
-        self,
-        inputs: Sequence[Array],
-        named: Mapping[str, Array],
-        state: State | None = None,
-    ) -> Results: ...
 
 
 @dataclass(frozen=True)
@@ -111,26 +93,19 @@ class Variant:
         return arrays[: self.output_count], layers
 
 
-class ModelInterpreter:
-    """A model that was lowered once, to be interpreted for many inputs.
+class Executor(ABC):
+    """A model that is ready to run, for many inputs.
 
-    `contract` is whose arithmetic a module at the qnn level has; None is its own.
-    `load` finds contracts by name there, `load_contract` by default.
+    `inputs` and `outputs` tell the name, shape, dtype, scale and zero point of every
+    tensor.
     """
 
-    def __init__(
-        self,
-        module: ModuleOp,
-        variant: Variant,
-        at: Level,
-        contract: str | None,
-        load: LoadContract | None = None,
-    ) -> None:
-        self._module = module
+    def __init__(self, variant: Variant) -> None:
         self._variant = variant
-        self._at: Level = at
-        self._contract = contract
-        self._load = load
+
+    @abstractmethod
+    def _run_example(self, arrays: Sequence[Array], state: State | None) -> Results:
+        """The outputs, and the layers that are kept, for one example."""
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
@@ -140,68 +115,6 @@ class ModelInterpreter:
     @property
     def outputs(self) -> tuple[TensorSpec, ...]:
         """What the model gives, in order."""
-        return self._variant.outputs
-
-    def new_state(self) -> State:
-        """What the model keeps between calls, as it is before the first."""
-        return State(self._variant.signature.states)
-
-    @default_floats()
-    def run(
-        self,
-        inputs: Sequence[Array],
-        named: Mapping[str, Array],
-        state: State | None = None,
-    ) -> Results:
-        """The outputs, and the results of the layers if they are wanted."""
-        arrays = assign_inputs(self.inputs, inputs, named)
-        step = partial(self._variant.run, self._interpret, state=state)
-        return run_examples(self.inputs, arrays, step)
-
-    def _interpret(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
-        from qlower.model.entry import main_function
-
-        name = main_function(self._module).sym_name.data
-        if self._at == "qnn":
-            from qlower.dialects.qnn.attributes import module_contract
-            from qlower.interp.qnn import run_qnn_function
-
-            contract = self._contract or module_contract(self._module)
-            return run_qnn_function(
-                self._module, name, arrays, contract=contract, load=self._load
-            )
-        from qlower.interp import run_function
-
-        return run_function(self._module, name, arrays)
-
-
-class JitFunction:
-    """A model as native code in this process: numpy arrays in, numpy arrays out.
-
-    Thread-safe; several may live side by side. `inputs` and `outputs` tell the name,
-    shape, dtype, scale and zero point of every tensor.
-    """
-
-    def __init__(
-        self,
-        executable: Executable,
-        variant: Variant,
-    ) -> None:
-        self._executable = executable
-        self._variant = variant
-
-    def __reduce__(self) -> tuple[Callable[..., JitFunction], tuple[object, ...]]:
-        """Object code and signature; what loads them needs no compiler."""
-        return load_function, (self._executable.compiled.without_text(), self._variant)
-
-    @property
-    def inputs(self) -> tuple[TensorSpec, ...]:
-        """What the function takes, in order."""
-        return self._variant.signature.inputs
-
-    @property
-    def outputs(self) -> tuple[TensorSpec, ...]:
-        """What the function gives, in order."""
         return self._variant.outputs
 
     def new_state(self) -> State:
@@ -232,10 +145,71 @@ class JitFunction:
         named: Mapping[str, Array],
         state: State | None = None,
     ) -> Results:
-        """The outputs, and every layer's result if it was compiled with layers."""
+        """The outputs, and every layer's result where the model was prepared so."""
         arrays = assign_inputs(self.inputs, inputs, named)
-        step = partial(self._variant.run, self._executable, state=state)
-        return run_examples(self.inputs, arrays, step)
+        return _run_examples(
+            self.inputs, arrays, partial(self._run_example, state=state)
+        )
+
+
+class ModelInterpreter(Executor):
+    """A model that was lowered once, to be interpreted for many inputs.
+
+    `contract` is whose arithmetic a module at the qnn level has; None is its own.
+    `load` finds contracts by name there, `load_contract` by default.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        variant: Variant,
+        at: Level,
+        contract: str | None,
+        load: LoadContract | None = None,
+    ) -> None:
+        super().__init__(variant)
+        self._module = module
+        self._at: Level = at
+        self._contract = contract
+        self._load = load
+
+    @default_floats()
+    def _run_example(self, arrays: Sequence[Array], state: State | None) -> Results:
+        return self._variant.run(self._interpret, arrays, state)
+
+    def _interpret(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
+        from qlower.model.entry import main_function
+
+        name = main_function(self._module).sym_name.data
+        if self._at == "qnn":
+            from qlower.dialects.qnn.attributes import module_contract
+            from qlower.interp.qnn import run_qnn_function
+
+            contract = self._contract or module_contract(self._module)
+            return run_qnn_function(
+                self._module, name, arrays, contract=contract, load=self._load
+            )
+        from qlower.interp import run_function
+
+        return run_function(self._module, name, arrays)
+
+
+class JitFunction(Executor):
+    """A model as native code in this process: numpy arrays in, numpy arrays out.
+
+    Thread-safe; several may live side by side.
+    """
+
+    def __init__(self, executable: Executable, variant: Variant) -> None:
+        super().__init__(variant)
+        self._executable = executable
+
+    def __reduce__(self) -> tuple[Callable[..., JitFunction], tuple[object, ...]]:
+        """Object code and signature; what loads them needs no compiler."""
+        return load_function, (self._executable.compiled.without_text(), self._variant)
+
+    def _run_example(self, arrays: Sequence[Array], state: State | None) -> Results:
+        return self._variant.run(self._executable, arrays, state)
 
     def bind(
         self,
@@ -321,7 +295,7 @@ def _as_stored(result: Array, spec: TensorSpec) -> Array:
     return np.ascontiguousarray(result).view(spec.numpy_dtype)
 
 
-def run_examples(
+def _run_examples(
     specs: Sequence[TensorSpec],
     arrays: Sequence[Array],
     run: Callable[[Sequence[Array]], Results],

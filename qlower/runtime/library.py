@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from qlower.codegen.program.interface import STATUS_CODES, Interface
 from qlower.diagnostics import QlowerError
-from qlower.model.signature import Array, TensorSpec, assign_inputs
+from qlower.model.signature import Array
 from qlower.model.state import State, state_of
-from qlower.runtime.executors import Outputs, Results, run_examples, unpack
+from qlower.runtime.executors import Executor, Results, Variant
 
 
-class CompiledLibrary:
+class CompiledLibrary(Executor):
     """A compiled model from a shared library: the same calls as `qlower.jit` gives.
 
     Thread-safe: every call has an arena of its own. `interface` tells the contract,
@@ -37,6 +36,7 @@ class CompiledLibrary:
             raise QlowerError(f"{path} is not a model compiled by qlower") from error
         json = ctypes.string_at(ctypes.addressof(text))
         self.interface = Interface.from_json(json.decode())
+        super().__init__(Variant.plain(self.interface.signature))
         if self.level is None:
             raise QlowerError(
                 f"{path} is compiled for {self.interface.target}, "
@@ -53,37 +53,7 @@ class CompiledLibrary:
         number = int(self._level())
         return self.interface.levels[number - 1] if number else None
 
-    @property
-    def inputs(self) -> tuple[TensorSpec, ...]:
-        """What the function takes, in order."""
-        return self.interface.signature.inputs
-
-    @property
-    def outputs(self) -> tuple[TensorSpec, ...]:
-        """What the function gives, in order."""
-        return self.interface.signature.outputs
-
-    def new_state(self) -> State:
-        """What the model keeps between calls, as it is before the first."""
-        return State(self.interface.signature.states)
-
-    def __call__(
-        self, *inputs: Array, state: State | None = None, **named_inputs: Array
-    ) -> Outputs:
-        """Run the model on stored values, or on a set of them, as a `JitFunction`."""
-        return unpack(self.run(inputs, named_inputs, state)[0])
-
-    def run(
-        self,
-        inputs: Sequence[Array],
-        named: Mapping[str, Array],
-        state: State | None = None,
-    ) -> Results:
-        """The outputs; a library keeps no layers."""
-        arrays = assign_inputs(self.inputs, inputs, named)
-        return run_examples(self.inputs, arrays, partial(self._run, state=state))
-
-    def _run(self, arrays: Sequence[Array], state: State | None) -> Results:
+    def _run_example(self, arrays: Sequence[Array], state: State | None) -> Results:
         states = self.interface.signature.states
         kept: list[Array] = []
         if states or state is not None:
