@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import Float32Type
@@ -88,11 +88,7 @@ def check_needs(
         )
     )
     kinds = list(dict.fromkeys(_kind(need.op) for need in needs))
-    named = [
-        f"{_kind(n.op)} {location_name(n.op.location) or ''}".strip() for n in needs
-    ]
-    more = len(named) - MOST_NAMED
-    layers = ", ".join(named[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    layers = named_layers([need.op for need in needs])
     other = " ".join(f"--layer-contract {kind}={COMPLETE}" for kind in kinds)
     raise QlowerError(
         f"contract {contract.name} has no rule {', '.join(rules)}, which this model "
@@ -104,6 +100,13 @@ def check_needs(
         ],
         help=f"give such layers another contract's arithmetic: {other}",
     )
+
+
+def named_layers(ops: Sequence[Operation]) -> str:
+    """The first of the operations by kind and name, and how many more there are."""
+    named = [f"{_kind(op)} {location_name(op.location) or ''}".strip() for op in ops]
+    more = len(named) - MOST_NAMED
+    return ", ".join(named[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _kind(op: Operation) -> str:

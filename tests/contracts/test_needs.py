@@ -17,6 +17,16 @@ from qlower.model.layers import layers
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.mlir"
 
+REFUSED = """
+!t = tensor<1x4x!quant.uniform<i8:f32, 0.5:3>>
+func.func @main(%x: !t) -> !t {
+  %first = qnn.leaky_relu %x {alpha = -0.1 : f32} : (!t) -> !t
+  %beta = qnn.softmax %first {axis = 1, beta = 2.0 : f32} : (!t) -> !t
+  %second = qnn.leaky_relu %beta {alpha = -0.2 : f32} : (!t) -> !t
+  func.return %second : !t
+}
+"""
+
 EMPTY = 'module attributes {contract.summary = "nothing"} {}'
 
 
@@ -41,6 +51,18 @@ def test_one_missing_rule():
     assert "no rule softmax_output, softmax_term, softmax_addend, which" in text
     assert "note: in layer 'probabilities'" in text
     assert "conv2d=" not in text
+
+
+def test_every_layer_that_is_refused_is_named(tmp_path: Path):
+    path = tmp_path / "refused.mlir"
+    path.write_text(REFUSED)
+    with pytest.raises(QlowerError) as caught:
+        qlower.lower(path, "glow-cpu")
+    text = str(caught.value)
+    assert "refused.mlir:4:12: error: leaky_relu: the slope isn't positive" in text
+    assert "note: in 2 layers: leaky_relu first, leaky_relu second" in text
+    assert "note: the contract says so here" in text
+    assert "note: besides, in softmax beta: softmax: Glow has no beta but 1" in text
 
 
 def test_a_contract_that_is_complete_needs_nothing():

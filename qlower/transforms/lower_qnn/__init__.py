@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from qlower.contracts import load_contract
-from qlower.contracts.needs import check_needs
+from qlower.contracts.needs import check_needs, named_layers
 from qlower.contracts.values import contract_of
 from qlower.diagnostics import QlowerError, file_location, format_location
 from qlower.dialects import qnn, quant
@@ -37,7 +37,7 @@ from qlower.transforms.lower_qnn import (
     softmax,
     table,
 )
-from qlower.transforms.lower_qnn.lowering import Lowering
+from qlower.transforms.lower_qnn.lowering import Lowering, storage_type
 
 Lower: TypeAlias = Callable[[Lowering, Any], Sequence[SSAValue]]
 
@@ -125,32 +125,45 @@ def _lower_function(function: func.FuncOp, default: str | None) -> None:
     load = cache(load_contract)
     check_needs(function.body.block.ops, default, load)
     lowering = Lowering(function, lambda op: contract_of(op, default, load))
-    lowering.lower(_lower)
+    refused: list[tuple[Operation, QlowerError]] = []
+
+    def lower(lowering: Lowering, op: Operation) -> Sequence[SSAValue]:
+        found = LOWERINGS.get(type(op))
+        if found is None:
+            raise QlowerError(
+                f"{op.name} can't stand beside qnn operations", op.location
+            )
+        try:
+            return found(lowering, op)
+        except QlowerError as error:
+            refused.append((op, error))
+        # Stands in for the results, so that later refusals come to light, too.
+        return [
+            lowering.emit.add(tensor.EmptyOp((), storage_type(value.type))).tensor
+            for value in op.results
+        ]
+
+    lowering.lower(lower)
+    if refused:
+        raise _refusal(refused) from refused[0][1]
     lowering.finish(_quantized)
 
 
-def _lower(lowering: Lowering, op: Operation) -> Sequence[SSAValue]:
-    lower = LOWERINGS.get(type(op))
-    if lower is None:
-        raise QlowerError(f"{op.name} can't stand beside qnn operations", op.location)
-    try:
-        return lower(lowering, op)
-    except QlowerError as error:
-        raise _at_operation(error, op) from error
-
-
-def _at_operation(error: QlowerError, op: Operation) -> QlowerError:
-    """An error of a contract's rule, seen from the operation that uses the rule."""
-    if error.location is None or error.location == op.location:
-        return QlowerError(
-            error.message, op.location, notes=error.notes, help=error.help
-        )
-    place = file_location(error.location)
-    where = error.location if place is None else format_location(place)
-    note = f"the contract says so here: {where}"
-    return QlowerError(
-        error.message, op.location, notes=[note, *error.notes], help=error.help
-    )
+def _refusal(refused: Sequence[tuple[Operation, QlowerError]]) -> QlowerError:
+    """All that contracts refuse, seen from the first operation that it is about."""
+    first, error = refused[0]
+    layers: dict[str, list[Operation]] = {}
+    for op, found in refused:
+        layers.setdefault(found.message, []).append(op)
+    (_, same), *others = layers.items()
+    notes = [f"in {len(same)} layers: {named_layers(same)}"] if len(same) > 1 else []
+    if error.location is not None and error.location != first.location:
+        place = file_location(error.location)
+        where = error.location if place is None else format_location(place)
+        notes.append(f"the contract says so here: {where}")
+    notes += error.notes
+    notes += [f"besides, in {named_layers(ops)}: {what}" for what, ops in others]
+    return QlowerError(error.message, first.location, notes=notes, help=error.help)
 
 
 def _quantized(type: Attribute) -> Attribute | None:
