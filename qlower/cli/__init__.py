@@ -8,6 +8,7 @@ import logging
 import sys
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode, ending, exit_codes
@@ -26,6 +27,29 @@ EXAMPLE = """example:
   qlower COMMAND --help
 """
 
+COMMANDS = (
+    "import_",
+    "inspect",
+    "lint",
+    "run",
+    "compile",
+    "diff",
+    "trace",
+    "report",
+    "vectors",
+    "identify",
+    "verify",
+    "bisect",
+    "validate",
+    "bench",
+    "contracts",
+    "targets",
+    "cache",
+)
+"""The files of commands, which are called like them, in the order of the help."""
+
+ABOUT_ALL = ("completion", "help")
+"""Those of commands that tell of all others."""
 
 _NEW_OBJECTS = 1_000_000
 """Objects between two searches for cyclic garbage: what a command makes it mostly uses
@@ -39,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     handler = _log_to_stderr()
 
     def run() -> int:
-        options = make_parser().parse_args(given)
+        options = make_parser(*given[:1]).parse_args(given)
         handler.be_verbose(options.verbose)
         with observed_by(make_observers(options)):
             code: int = options.run(options)
@@ -52,30 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         LOGGER.removeHandler(handler)
 
 
-def make_parser() -> ArgumentParser:
-    """The parser of the whole command line."""
-    from qlower.cli import (
-        bench,
-        bisect,
-        cache,
-        compile,
-        completion,
-        contracts,
-        diff,
-        help,
-        identify,
-        import_,
-        inspect,
-        lint,
-        report,
-        run,
-        targets,
-        trace,
-        validate,
-        vectors,
-        verify,
-    )
-
+def make_parser(first: str | None = None) -> ArgumentParser:
+    """The parser of the command line: with all commands, or with the first word's
+    alone if that is one of `COMMANDS`, which takes far less."""
     parser = ArgumentParser(
         prog="qlower",
         description="A compiler for quantized neural networks whose arithmetic is a "
@@ -100,26 +103,11 @@ def make_parser() -> ArgumentParser:
     common.add_argument(
         "--debug", action="store_true", help="show a traceback for every error"
     )
-    work = (
-        import_,
-        inspect,
-        lint,
-        run,
-        compile,
-        diff,
-        trace,
-        report,
-        vectors,
-        identify,
-        verify,
-        bisect,
-        validate,
-        bench,
-    )
-    for command in (*work, contracts, targets, cache):
-        command.register(commands, common)
-    for command in (completion, help):
-        command.register(commands, common, parser)
+    alone = [command for command in COMMANDS if command.rstrip("_") == first]
+    for command in alone or COMMANDS:
+        import_module(f"qlower.cli.{command}").register(commands, common)
+    for command in () if alone else ABOUT_ALL:
+        import_module(f"qlower.cli.{command}").register(commands, common, parser)
     parser.set_defaults(run=partial(_show_help, parser), verbose=0)
     return parser
 

@@ -128,14 +128,14 @@ def _own_code() -> bytes:
             digest.update(f" {package} {version(package)}".encode())
         except PackageNotFoundError:
             digest.update(f" {package} missing".encode())
-    root = Path(__file__).parents[1]
+    root = str(Path(__file__).parents[1])
     for folder, rooms, names in os.walk(root, followlinks=True):
         rooms[:] = sorted(set(rooms) - _NO_COMPILER)
         for name in sorted(names):
             if name.endswith((".py", ".mlir", ".ll")):
-                path = Path(folder, name)
-                content = path.read_bytes()
-                digest.update(f"{path.relative_to(root)} {len(content)} ".encode())
+                with open(f"{folder}/{name}", "rb", buffering=0) as file:  # the fastest
+                    content = file.read()
+                digest.update(f"{folder[len(root) :]}/{name} {len(content)} ".encode())
                 digest.update(content)
     return digest.digest()
 
