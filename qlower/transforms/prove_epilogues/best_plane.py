@@ -38,31 +38,30 @@ def best_plane(
     case that is farthest off takes the place of one of them. It begins with few.
     """
     count = columns.shape[1]
-    above_most = np.where(values == values.max(), -np.inf, -values.astype(float))
-    below_least = np.where(values == values.min(), -np.inf, values)
+    least, most = values.min(), values.max()
     # rows @ (c, e) <= limits holds with equality; at first for the sides of a box
     rows = -np.eye(count + 1)
     limits = np.append(np.full(count, _BOX), 0.0)
     cost = np.append(np.zeros(count), 1.0)
     step = _SPARSE if len(values) > _FEW else 1
-    some = np.ascontiguousarray(columns[::step])
+    some, above_most, below_least = _cases(columns, values, least, most, step)
     for _ in range(_ROUNDS):
         solution = np.linalg.solve(rows, limits)
         if solution[count] >= limit:  # the distance of some cases: that of all is more
             return None
         found = some @ solution[:count]
-        above, below = found + above_most[::step], below_least[::step] - found
+        above, below = found + above_most, below_least - found
         high, low = int(above.argmax()), int(below.argmax())
         if max(above[high], below[low]) <= solution[count] + _EXACT:
             if step == 1:
                 return solution[:count], float(solution[count])
-            step, some = 1, columns
+            step = 1
+            some, above_most, below_least = _cases(columns, values, least, most, step)
             continue
         is_above = above[high] >= below[low]
         case, sign = (high * step, 1.0) if is_above else (low * step, -1.0)
         entering = np.append(sign * columns[case], -1.0)
-        prices = np.linalg.solve(rows.T, -cost)
-        share = np.linalg.solve(rows.T, entering)
+        prices, share = np.linalg.solve(rows.T, np.stack([-cost, entering], 1)).T
         ratios = np.full(count + 1, np.inf)
         np.divide(prices, share, out=ratios, where=share > _EXACT)
         leaving = int(ratios.argmin())
@@ -70,3 +69,16 @@ def best_plane(
             return None
         rows[leaving], limits[leaving] = entering, sign * values[case]
     return None
+
+
+def _cases(
+    columns: Doubles, values: Integers, least: np.int64, most: np.int64, step: int
+) -> tuple[Doubles, Doubles, Doubles]:
+    """Every so many cases: their columns, the negative of what no sum may be above, and
+    what none may be below."""
+    some = values[::step].astype(float)
+    return (
+        np.ascontiguousarray(columns[::step]),
+        np.where(some == most, -np.inf, -some),
+        np.where(some == least, -np.inf, some),
+    )

@@ -36,11 +36,7 @@ class ByteFunction:
     @property
     def grid(self) -> tuple[Array, ...]:
         """The bits of each source in all its cases, with an axis for each source."""
-        count = len(self.sources)
-        return tuple(
-            _EVERY_BYTE.reshape([256 if own == axis else 1 for own in range(count)])
-            for axis in range(count)
-        )
+        return every_case(len(self.sources))
 
     @cached_property
     def lanes(self) -> tuple[Array, ...]:
@@ -91,6 +87,14 @@ class ByteFunction:
         """Whether a source is first of all extended to a number from 0 to 255."""
         value = self.sources[source]
         return any(isinstance(use.operation, arith.ExtUIOp) for use in value.uses)
+
+
+def every_case(count: int) -> tuple[Array, ...]:
+    """The bits of so many bytes in all cases, with an axis for each byte."""
+    return tuple(
+        _EVERY_BYTE.reshape([256 if own == axis else 1 for own in range(count)])
+        for axis in range(count)
+    )
 
 
 def numbers_of(bits: Array, *, unsigned: bool) -> Integers:

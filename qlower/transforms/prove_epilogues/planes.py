@@ -24,7 +24,11 @@ from qlower.dialects.fixed import ConvertOp, RoundingMode, SaturateOp
 from qlower.interp import Array
 from qlower.transforms.operations import Operations
 from qlower.transforms.prove_epilogues.best_plane import best_plane
-from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
+from qlower.transforms.prove_epilogues.byte_functions import (
+    ByteFunction,
+    every_case,
+    numbers_of,
+)
 from qlower.transforms.prove_epilogues.costs import cost
 from qlower.transforms.prove_epilogues.lines import Doubles, Singles
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
@@ -177,19 +181,10 @@ class Plane:
         shift = [self.shift] if self.shift else []
         return [*self.zero_points, *shift, int(values.min()), int(values.max())]
 
-    @cached_property
+    @property
     def columns(self) -> Doubles:
         """What the coefficients belong to, in all cases: [case, coefficient]."""
-        numbers = self.function.source_numbers
-        if self.zero_points:
-            x, y = (n - z for n, z in zip(numbers, self.zero_points, strict=True))
-            numbers = [x * y]
-        columns = np.empty((len(self.function.bits), len(numbers) + 1))
-        for index, number in enumerate([*numbers, np.ones(1)]):
-            columns[:, index] = self.function.flat(number)
-        if self.odd:
-            columns[columns[:, 0] < 0, 1] = -1
-        return columns
+        return _columns(self.form.unsigned, self.zero_points, self.odd)
 
     def write(self) -> list[Operation]:
         """The operations that take the place of the function's."""
@@ -211,6 +206,26 @@ class Plane:
         return self.form.bits(lanes, coefficients, self._integers)
 
 
+@lru_cache(maxsize=8)
+def _columns(
+    unsigned: tuple[bool, ...], zero_points: tuple[int, ...], odd: bool
+) -> Doubles:
+    """The columns of a plane whose sources are of that signedness; not to be written
+    to."""
+    grid = every_case(len(unsigned))
+    numbers = [numbers_of(b, unsigned=u) for b, u in zip(grid, unsigned, strict=True)]
+    if zero_points:
+        x, y = (n - z for n, z in zip(numbers, zero_points, strict=True))
+        numbers = [x * y]
+    cases = (256,) * len(unsigned)
+    columns = np.ones((256 ** len(unsigned), len(numbers) + 1))
+    for index, number in enumerate(numbers):
+        columns[:, index] = np.broadcast_to(number, cases).reshape(-1)
+    if odd:
+        columns[columns[:, 0] < 0, 1] = -1
+    return columns
+
+
 def prove_plane(function: ByteFunction, *, fused: bool, limit: int) -> Plane | None:
     """A plane that gives the function in all cases, at a cost below the limit.
 
@@ -230,8 +245,10 @@ def prove_plane(function: ByteFunction, *, fused: bool, limit: int) -> Plane | N
         for order in permutations(shape.order):
             plane = shape if order == shape.order else replace(shape, order=order)
             tried = _neighbours(coefficients)
-            wrong = plane.bits(tried[..., np.newaxis], near) != function.bits[near]
-            chosen = tried[:, np.count_nonzero(wrong, axis=-1).argmin()]
+            chosen = tried[:, 0]
+            if np.any(plane.bits(chosen, near) != function.bits[near]):
+                wrong = plane.bits(tried[..., np.newaxis], near) != function.bits[near]
+                chosen = tried[:, np.count_nonzero(wrong, axis=-1).argmin()]
             if np.array_equal(plane.bits(chosen), function.bits):
                 return replace(plane, coefficients=tuple(chosen.tolist()))
     return None
