@@ -22,6 +22,7 @@ from qlower.diagnostics import LOGGER, QlowerError, warn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.float_environment import default_floats
+from qlower.garbage import rare_collections
 from qlower.model.layers import has_dialect
 from qlower.passes import Observer, apply_passes
 from qlower.transforms import get_all_passes
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 
 @default_floats()
+@rare_collections()
 def lower_to_arith(
     module: ModuleOp,
     contract: str | None = None,
@@ -137,6 +139,7 @@ def kernel_passes(target: Target) -> list[ModulePass]:
 
 
 @default_floats()
+@rare_collections()
 def lower_to_kernel(
     module: ModuleOp, target: Target, observers: Sequence[Observer] = ()
 ) -> ModuleOp:
@@ -156,6 +159,7 @@ def epilogue_proofs(module: ModuleOp, target: Target) -> list[Proof]:
 
 
 @default_floats()
+@rare_collections()
 def generate_code(
     module: ModuleOp, target: Target, flavour: Flavour | None = None
 ) -> CompiledObject:
@@ -168,6 +172,7 @@ def generate_code(
 
 
 @default_floats()
+@rare_collections()
 def generate_package(
     levels: Sequence[tuple[ModuleOp, Target]], interface: Interface
 ) -> CompiledObject:

@@ -12,7 +12,7 @@ import qlower
 
 FLOORS = (
     ("diagnostics",),
-    ("dialects", "extras", "float_environment", "lazy", "version"),
+    ("dialects", "extras", "float_environment", "garbage", "lazy", "version"),
     ("contract_plugins", "files"),
     ("interp",),
     ("report.table", "text"),

@@ -15,6 +15,7 @@ from qlower.cli.exit_codes import ExitCode, ending, exit_codes
 from qlower.cli.options import make_observers
 from qlower.cli.parser import COMMAND, ArgumentParser
 from qlower.diagnostics import LOGGER
+from qlower.garbage import NEW_OBJECTS
 from qlower.observing import observed_by
 from qlower.version import __version__
 
@@ -51,15 +52,11 @@ COMMANDS = (
 ABOUT_ALL = ("completion", "help")
 """Those of commands that tell of all others."""
 
-_NEW_OBJECTS = 1_000_000
-"""Objects between two searches for cyclic garbage: what a command makes it mostly uses
-till its end, and Python's default takes a tenth of the time."""
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    gc.set_threshold(_NEW_OBJECTS)
+    gc.set_threshold(NEW_OBJECTS)
     handler = _log_to_stderr()
 
     def run() -> int:
