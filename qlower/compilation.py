@@ -90,31 +90,27 @@ class Compilation:
         return self._exposed[0] if self.with_layers else self.model.module
 
     @cached_property
-    @default_floats()
     def arith(self) -> ModuleOp:
         """The arith level: every rounding, shift and saturation is an op."""
-        if self.above is not None:
-            return self.above.arith
-        from qlower.passes import apply_passes
-        from qlower.pipeline import lower_to_arith
-
-        with self._journal.kept():
-            lowered = lower_to_arith(self.qnn, self.contract, observers=self.observers)
-            if not self.passes:
-                return lowered
-            return apply_passes(lowered, self.passes, self.observers)
+        self._verify_lowered()
+        return self._lowered
 
     @cached_property
     def kernels(self) -> ModuleOp:
         """The kernel level: loop nests for the target, cut as they will run."""
+        from qlower.passes import CompilerBug
         from qlower.pipeline import lower_to_kernel
 
         if self.tuned:
             from qlower.runtime.tuning import check_tunable
 
             check_tunable(self.target)
-        with kept_at_least_in(self.parts):
-            lowered = lower_to_kernel(self.arith, self.target, self.observers)
+        try:
+            with kept_at_least_in(self.parts):
+                lowered = lower_to_kernel(self._lowered, self.target, self.observers)
+        except CompilerBug:
+            self._verify_lowered()  # else a pass before is to blame
+            raise
         if not self.tuned:
             return lowered
         from qlower.runtime.tuning import tune
@@ -193,6 +189,38 @@ class Compilation:
     def parts(self) -> PartsInMemory:
         """What equal layers share, where no cache has it."""
         return PartsInMemory() if self.above is None else self.above.parts
+
+    @cached_property
+    def _lowered(self) -> ModuleOp:
+        """The arith level as its passes left it: what comes of it is verified."""
+        return self._lower() if self.above is None else self.above._lowered
+
+    def _verify_lowered(self) -> None:
+        """Raises CompilerBug, at the pass that is to blame, if that doesn't verify."""
+        from qlower.text.verification import verify_module
+
+        try:
+            verify_module(self._lowered)
+        except QlowerError:
+            self._lower(verify=True)
+            raise
+
+    @default_floats()
+    def _lower(self, *, verify: bool = False) -> ModuleOp:
+        """The arith level, made anew."""
+        from qlower.passes import apply_passes
+        from qlower.pipeline import lower_to_arith
+
+        with self._journal.kept():
+            lowered = lower_to_arith(
+                self.qnn,
+                self.contract,
+                observers=self.observers,
+                verify=verify or bool(self.passes),
+            )
+            if not self.passes:
+                return lowered
+            return apply_passes(lowered, self.passes, self.observers)
 
     @cached_property
     def _journal(self) -> Journal:

@@ -67,20 +67,23 @@ def apply_passes(
     module: ModuleOp,
     steps: Sequence[ModulePass],
     observers: Sequence[Observer] = (),
+    *,
+    verify: bool = True,
 ) -> ModuleOp:
     """A copy of the module that went through the passes, and verifies.
 
-    It is verified after the last pass, and after each where somebody observes them or
-    `VERIFY_EACH` asks for it. QlowerError is the user's mistake. Anything else that a
-    pass raises becomes a CompilerBug, and so does IR that doesn't verify; the pass that
-    is to blame is found by verifying after each.
+    It is verified after the last pass unless `verify` leaves that to the caller, and
+    after each where somebody observes them or `VERIFY_EACH` asks for it. QlowerError
+    is the user's mistake. Anything else that a pass raises becomes a CompilerBug, and
+    so does IR that doesn't verify; the pass that is to blame is found by verifying
+    after each.
     """
     verify_each = bool(observers or os.environ.get(VERIFY_EACH))
     try:
-        return _apply(module, steps, observers, verify_each)
+        return _apply(module, steps, observers, verify, verify_each)
     except CompilerBug:
         if not verify_each:
-            _apply(module, steps, (), True)
+            _apply(module, steps, (), verify=True, verify_each=True)
         raise
 
 
@@ -88,6 +91,7 @@ def _apply(
     module: ModuleOp,
     steps: Sequence[ModulePass],
     observers: Sequence[Observer],
+    verify: bool,
     verify_each: bool,
 ) -> ModuleOp:
     context = make_context()
@@ -106,7 +110,7 @@ def _apply(
                 what = f"{type(error).__name__}: {error}"
                 raise _failure(module, steps, index, what) from error
             applied = perf_counter()
-        if verify_each or step is steps[-1]:
+        if verify_each or (verify and step is steps[-1]):
             try:
                 verify_module(result)
             except QlowerError as error:

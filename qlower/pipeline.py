@@ -42,8 +42,9 @@ def lower_to_arith(
     *,
     expand_fixed: bool = False,
     observers: Sequence[Observer] = (),
+    verify: bool = True,
 ) -> ModuleOp:
-    """A copy of a qnn-level module at the arith level.
+    """A copy of a qnn-level module at the arith level; `verify` as in `apply_passes`.
 
     `contract` names the numerics (or is the path of a file with them), in place of the
     module's own. With `expand_fixed` the result is upstream MLIR, without our ops.
@@ -55,7 +56,7 @@ def lower_to_arith(
         from qlower.transforms.expand_fixed import ExpandFixedPass
 
         passes += [ExpandFixedPass(), CanonicalizePass()]
-    return apply_passes(module, passes, observers)
+    return apply_passes(module, passes, observers, verify=verify)
 
 
 def arith_passes(module: ModuleOp, contract: str | None) -> list[ModulePass]:

@@ -17,7 +17,10 @@ import qlower
 from qlower.cli import main
 from qlower.cli.opt import main as opt
 from qlower.codegen.targets.resolve import host_target
+from qlower.model.entry import main_function
+from qlower.passes import VERIFY_EACH
 from qlower.pipeline import kernel_passes
+from qlower.transforms.lower_qnn import LowerQnnPass
 from qlower.transforms.tabulate_functions import TabulateFunctionsPass
 
 Capture = pytest.CaptureFixture[str]
@@ -95,6 +98,27 @@ def test_a_failing_pass_leaves_what_repeats_it(
     assert "kernel.nest" in (again / "before.mlir").read_text()
     monkeypatch.undo()
     assert opt([str(again / "before.mlir"), "-p", "tabulate-functions"]) == 0
+
+
+def test_a_pass_that_leaves_what_does_not_verify_is_to_blame(
+    model: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    """Also where the module is verified only after later passes."""
+    lower = LowerQnnPass.apply
+
+    def use_too_early(self: LowerQnnPass, ctx: Context, op: ModuleOp) -> None:
+        lower(self, ctx, op)
+        block = main_function(op).body.block
+        last = block.last_op
+        assert last is not None
+        block.detach_op(last)
+        block.insert_op_before(last, next(iter(block.ops)))
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(LowerQnnPass, "apply", use_too_early)
+    monkeypatch.delenv(VERIFY_EACH, raising=False)
+    assert main(["inspect", model, "--at", "kernel"]) == 70
+    assert "CompilerBug: lower-qnn: " in capsys.readouterr().err
 
 
 def test_what_is_said_between_passes_is_not_the_result(model: str, capsys: Capture):
