@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation
@@ -61,11 +61,11 @@ COLUMNS: tuple[Column[LayerStatistics], ...] = (
     Column(None, "full_name", lambda row: row.full_name),
     Column("op", "op", lambda row: row.kind, right=False),
     Column(
-        "input (scale, zero point)",
+        "input",
         "inputs",
         lambda row: row.inputs,
         right=False,
-        least=28,
+        least=14,
         rank=5,
     ),
     Column(
@@ -166,7 +166,15 @@ def layer_table(
 
     `refused` says why some have no epilogue.
     """
-    columns = list(COLUMNS)
+    results = {text for row in rows for text in row.results}
+
+    def inputs(row: LayerStatistics) -> str:
+        """Without scales where a row above has them."""
+        return ", ".join(
+            text.split(" (")[0] if text in results else text for text in row.inputs
+        )
+
+    columns = [replace(c, show=inputs) if c.key == "inputs" else c for c in COLUMNS]
     if full_names:
         columns[1:3] = [
             Column(None, "layer", lambda row: row.name),

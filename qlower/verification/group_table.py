@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from qlower.interp import Array
-from qlower.report.table import Column, Table, Tabled, counted
+from qlower.report.table import NOTHING, Column, Table, Tabled, counted
 from qlower.verification.verdict import Kind
 
 
@@ -68,19 +68,33 @@ class Groups(Tabled[LayerGroups]):
     @property
     def table(self) -> Table[LayerGroups]:
         """A line for each layer."""
+        everywhere = self.everywhere()
+        names = {
+            name: f"{first} +{len(more)}" if more else first
+            for first, *more in everywhere
+            for name in (first, *more)
+        }
         columns: list[Column[LayerGroups]] = [
             Column("layer", "layer", lambda row: row.layer, right=False, least=12),
             Column("op", "op", lambda row: row.kind, right=False, rank=2),
             Column("groups", "count", lambda row: len(row.groups)),
             Column("undecided", "undecided", lambda row: len(row.undecided) or None),
             Column("no rule", "refused", lambda row: len(row.refused) or None),
-            Column("the same", "same", _same, right=False, least=20),
+            Column(
+                "the same",
+                "same",
+                _same,
+                lambda row: _same(row, names) or NOTHING,
+                right=False,
+                least=20,
+            ),
         ]
-        whole = [group for group in self.everywhere() if len(group) > 1]
+        whole = [group for group in everywhere if len(group) > 1]
         pairs = sum(len(one) * (len(one) - 1) // 2 for one in whole)
         notes = [
-            f"{counted(len(self.contracts), 'contract')}; the same in every layer: "
-            f"{_written(whole) or 'none'} ({counted(pairs, 'pair')})."
+            f"{counted(len(self.contracts), 'contract')}; the same in every layer, and"
+            f" told by the first above: {_written(whole) or 'none'}"
+            f" ({counted(pairs, 'pair')})."
         ]
         title = "contracts that are the same for all inputs"
         return Table(title, self.layers, columns, notes=notes, whole="--json")
@@ -99,9 +113,10 @@ class Groups(Tabled[LayerGroups]):
         return {}
 
 
-def _same(row: LayerGroups) -> str:
-    return _written([group for group in row.groups if len(group) > 1])
+def _same(row: LayerGroups, names: Mapping[str, str] = {}) -> str:
+    groups = [group for group in row.groups if len(group) > 1]
+    return _written([[names.get(name, name) for name in group] for group in groups])
 
 
 def _written(groups: Sequence[Sequence[str]]) -> str:
-    return "; ".join(" = ".join(group) for group in groups)
+    return "; ".join(" = ".join(dict.fromkeys(group)) for group in groups)
