@@ -97,14 +97,16 @@ def accumulator_bounds(nest: NestOp) -> tuple[Array, Array] | None:
         if extent == 1
     )
     reduced = tuple(range(first, len(nest.bounds)))
-    low, high = (start + repeated * end.sum(axis=reduced) for end in terms)
+    low, high = (
+        start + repeated * end.sum(axis=reduced, dtype=np.int64) for end in terms
+    )
     limit = 1 << 31
     if low.min() < -limit or high.max() >= limit:
         return None
     return low, high
 
 
-def _products(nest: NestOp) -> tuple[Integers, Integers] | None:
+def _products(nest: NestOp) -> tuple[Array, Array] | None:
     """The ends of what is added in a step, with an axis for every loop of the nest."""
     factors = product_factors(nest)
     if factors is None:
@@ -122,10 +124,11 @@ def _products(nest: NestOp) -> tuple[Integers, Integers] | None:
         _factor(body, body.args[index], lanes)
         for index, lanes in ((activation, _EVERY_BYTE), (weight, weights))
     )
-    if max(np.abs(x).max(), np.abs(w).max()) >= _FEW:
+    if any(max(-int(f.min()), int(f.max())) >= _FEW for f in (x, w)):
         return None
-    ends = np.stack([w * int(x.min()), w * int(x.max())])
-    return ends.min(axis=0), ends.max(axis=0)
+    w = w.astype(np.int32)  # there are many of them
+    at_least, at_most = w * np.int32(x.min()), w * np.int32(x.max())
+    return np.minimum(at_least, at_most), np.maximum(at_least, at_most)
 
 
 def _bytes(nest: NestOp) -> tuple[Integers, Integers] | None:
@@ -164,7 +167,7 @@ def _evaluate(nest: NestOp, block: Block) -> Integers | None:
     return np.asarray(values[terminator.operands[0]]).astype(np.int64)
 
 
-def _factor(body: Block, source: SSAValue, lanes: Array) -> Integers:
+def _factor(body: Block, source: SSAValue, lanes: Array) -> Array:
     """The factor of the body's product that is computed from the argument `source`."""
     terminator = body.last_op
     assert terminator is not None
@@ -175,7 +178,7 @@ def _factor(body: Block, source: SSAValue, lanes: Array) -> Integers:
     product = next(terms).owner
     assert isinstance(product, arith.MuliOp)
     factor = product.lhs if product.lhs in values else product.rhs
-    return values[factor].astype(np.int64)
+    return values[factor]
 
 
 def _computed_from(body: Block, source: SSAValue, lanes: Array) -> Values:

@@ -34,6 +34,9 @@ Doubles: TypeAlias = NDArray[np.float64]
 _HOPELESS = 12
 """Points of a channel where a line is wrong, beyond which no neighbour is tried."""
 
+_NEAR = 32
+"""Points of a channel at which neighbours are compared: more than may be wrong."""
+
 _BLOCK = 64
 """Channels whose points are looked at together: caches hold them."""
 
@@ -171,33 +174,87 @@ def _fit(form: Form, steps: SeenSteps) -> Lines | None:
     """`fit_lines` for few channels."""
     x, value = steps.points
     crossings = _crossings(form, steps)
-
-    def mistakes(rows: Integers, scale: Singles, offset: Singles) -> Integers:
-        got = form.values(scale[..., np.newaxis], offset[..., np.newaxis], x[rows])
-        return np.count_nonzero(got != value[rows], axis=-1)
-
     best = crossings.best_scale(*_scale_bounds(steps))
     scale, offset = (pair.copy() for pair in crossings.singles(best, 0, 0.5))
-    blocks = np.array_split(np.arange(len(x)), len(x) // _BLOCK + 1)
-    wrong = np.concatenate(
-        [mistakes(rows, scale[rows], offset[rows]) for rows in blocks]
+    is_wrong = np.concatenate(
+        [
+            _differs(form, scale[some], offset[some], x[some], value[some])
+            for some in np.array_split(np.arange(len(x)), len(x) // _BLOCK + 1)
+        ]
     )
-    for scale_step in (0, 1, -1, 2, -2, 3, -3):
-        rows = np.flatnonzero(wrong)
-        if not len(rows):
-            break
-        if wrong.max() > _HOPELESS:
-            return None
-        scales, offsets = crossings.of(rows).singles(best[rows], scale_step, _PARTS)
-        tried = mistakes(rows, scales, offsets)
-        choice = tried.argmin(axis=0), np.arange(len(rows))
-        better = tried[choice] < wrong[rows]
-        for old, new in ((scale, scales), (offset, offsets), (wrong, tried)):
-            old[rows[better]] = new[choice][better]
+    mistakes = np.count_nonzero(is_wrong, axis=1)
+    if mistakes.max() > _HOPELESS:
+        return None
+    rows = np.flatnonzero(mistakes)
+    if len(rows):
+        pair = scale[rows], offset[rows]
+        columns = _near_points(form, *pair, x[rows], is_wrong[rows])
+        x, value = x[rows], value[rows]
+        near = (np.take_along_axis(points, columns, 1) for points in (x, value))
+        pair = _neighbours(
+            form, crossings.of(rows), best[rows], pair, mistakes[rows], *near
+        )
+        left = np.count_nonzero(_differs(form, *pair, x, value), axis=1)
+        better = left < mistakes[rows]
+        for old, new in zip((scale, offset, mistakes), (*pair, left), strict=True):
+            old[rows[better]] = new[better]
     reach = np.maximum(np.abs(steps.low), np.abs(steps.high))
     if np.any(scale < 0) or np.any(scale * reach + np.abs(offset) >= _LIMIT):
         return None
-    return Lines(form, scale, offset, wrong)
+    return Lines(form, scale, offset, mistakes)
+
+
+def _differs(
+    form: Form, scale: Singles, offset: Singles, x: Integers, value: Integers
+) -> NDArray[np.bool_]:
+    """Where lines, one or more for each row of points, don't give the values there."""
+    got = form.values(scale[..., np.newaxis], offset[..., np.newaxis], x)
+    return got != value
+
+
+def _near_points(
+    form: Form,
+    scale: Singles,
+    offset: Singles,
+    x: Integers,
+    is_wrong: NDArray[np.bool_],
+) -> Integers:
+    """Which points of each row decide between lines that are nearly the same: those
+    where this one is wrong, and then where it comes closest to rounding otherwise."""
+    start = offset[:, np.newaxis].astype(np.float64)
+    if form.odd:
+        start = np.copysign(start, x)
+    real = scale[:, np.newaxis] * x + start
+    distance = np.abs(real - np.floor(real) - 0.5)
+    distance[is_wrong] = -1
+    count = min(_NEAR, x.shape[1])
+    return np.argpartition(distance, count - 1, axis=1)[:, :count]
+
+
+def _neighbours(
+    form: Form,
+    crossings: _Crossings,
+    best: Doubles,
+    pair: tuple[Singles, Singles],
+    mistakes: Integers,
+    x: Integers,
+    value: Integers,
+) -> tuple[Singles, Singles]:
+    """Of a pair of scale and offset and its neighbours, the one with the least mistakes
+    at x."""
+    scale, offset, least = (array.copy() for array in (*pair, mistakes))
+    for scale_step in (0, 1, -1, 2, -2, 3, -3):
+        rows = np.flatnonzero(least)
+        if not len(rows):
+            break
+        scales, offsets = crossings.of(rows).singles(best[rows], scale_step, _PARTS)
+        differs = _differs(form, scales, offsets, x[rows], value[rows])
+        tried = np.count_nonzero(differs, axis=-1)
+        choice = tried.argmin(axis=0), np.arange(len(rows))
+        better = tried[choice] < least[rows]
+        for old, new in ((scale, scales), (offset, offsets), (least, tried)):
+            old[rows[better]] = new[choice][better]
+    return scale, offset
 
 
 @dataclass(frozen=True)

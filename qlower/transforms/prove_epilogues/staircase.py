@@ -22,7 +22,7 @@ from qlower.transforms.prove_epilogues.monotone import (
 )
 from qlower.transforms.prove_epilogues.steps import Integers
 
-_BLOCK = 1 << 17
+_BLOCK = 1 << 14
 """Accumulators that are looked at together: so many that calls cost next to nothing."""
 
 _FEW_ACCUMULATORS = 1 << 17
