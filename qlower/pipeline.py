@@ -3,8 +3,8 @@
 qnn --lower-qnn--> arith
 tosa --lower-tosa--> arith
 stablehlo --lower-stablehlo--> arith
-arith --set-target, form-kernels, prove-epilogues, fuse-layers, tabulate-functions,
-match-signs, plan-memory, schedule-contractions--> kernel
+arith --set-target, form-kernels, tabulate-words, prove-epilogues, fuse-layers,
+tabulate-functions, match-signs, plan-memory, schedule-contractions--> kernel
 kernel --> LLVM IR, object
 """
 
@@ -124,11 +124,13 @@ def kernel_passes(target: Target) -> list[ModulePass]:
     from qlower.transforms.plan_memory import PlanMemoryPass
     from qlower.transforms.prove_epilogues import ProveEpiloguesPass
     from qlower.transforms.tabulate_functions import TabulateFunctionsPass
+    from qlower.transforms.tabulate_words import TabulateWordsPass
 
     return [
         SetTargetPass.of(target),
         FormKernelsPass(),
         CheckDefinedPass(),
+        TabulateWordsPass(),
         FuseLayersPass(real=True),
         ProveEpiloguesPass(),
         FuseLayersPass(),

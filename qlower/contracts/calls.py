@@ -23,6 +23,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from qlower.contracts.rules import RULES
+from qlower.contracts.tables import check_table
 from qlower.diagnostics import QlowerError
 
 VALUE = "contract.value"
@@ -59,6 +60,7 @@ def check_functions(module: ModuleOp) -> None:
                 "a function of a contract has one",
                 op.location,
             )
+        check_table(op)
 
 
 def complete_calls(module: ModuleOp) -> None:

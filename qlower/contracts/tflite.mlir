@@ -1584,7 +1584,8 @@ func.func private @sigmoid_value(%index: f64) -> f64 {
 
 // internal/common.h, sigmoid_table_uint16: its 256 entries are the values less half the error
 // that a straight line makes halfway to the next; the last is 2^16 - 1.
-func.func private @sigmoid_entry(%index: i32) -> i32 {
+func.func private @sigmoid_entry(%index: i32) -> i32
+    attributes {contract.table = 256} {
   %real = arith.sitofp %index : i32 to f64
   %half = arith.constant 0.5 : f64
   %one = arith.constant 1.0 : f64
@@ -1612,7 +1613,8 @@ func.func private @sigmoid_between(%magnitude: i32, %bits: i32, %beyond: i32) ->
   %one = arith.constant 1 : i32
   %c255 = arith.constant 255 : i32
   %inside = arith.cmpi slt, %place, %c255 : i32
-  %index = arith.select %inside, %place, %one : i32
+  %c254 = arith.constant 254 : i32
+  %index = arith.minui %place, %c254 : i32
   %next = arith.addi %index, %one : i32
   %low = func.call @sigmoid_entry(%index) : (i32) -> i32
   %high = func.call @sigmoid_entry(%next) : (i32) -> i32
@@ -1701,7 +1703,8 @@ func.func private @interpolate(%low: i32, %high: i32, %place: i32) -> i32 {
 }
 
 // e^x at x = 10 / 512 * index - 10
-func.func private @exponential_entry(%index: i32) -> i32 {
+func.func private @exponential_entry(%index: i32) -> i32
+    attributes {contract.table = 513} {
   %real = arith.sitofp %index : i32 to f64
   %one = arith.constant 1.0 : f64
   %half = arith.constant 0.5 : f64
@@ -1756,7 +1759,8 @@ func.func @softmax_addend_i16(%term: i32) -> i32 {
 }
 
 // 1 / (1 + x) at x = index / 512
-func.func private @reciprocal_entry(%index: i32) -> i32 {
+func.func private @reciprocal_entry(%index: i32) -> i32
+    attributes {contract.table = 513} {
   %real = arith.sitofp %index : i32 to f64
   %one = arith.constant 1.0 : f64
   %half = arith.constant 0.5 : f64
@@ -1913,7 +1917,8 @@ func.func private @exp_value(%x: f32) -> f32 {
   return %result : f32
 }
 
-func.func private @exp_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+func.func private @exp_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32
+    attributes {contract.table = 513} {
   %x, %half_x, %next_x, %end = func.call @word_places(%index, %input_scale) : (i32, f32) -> (f32, f32, f32, f32)
   %value = func.call @exp_value(%x) : (f32) -> f32
   %half_value = func.call @exp_value(%half_x) : (f32) -> f32
@@ -1931,7 +1936,8 @@ func.func @exp_i16(%input: i32, %input_scale: f32, %output_scale: f32) -> i32 {
   return %result : i32
 }
 
-func.func private @gelu_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+func.func private @gelu_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32
+    attributes {contract.table = 513} {
   %x, %half_x, %next_x, %end = func.call @word_places(%index, %input_scale) : (i32, f32) -> (f32, f32, f32, f32)
   %value = func.call @gelu_value(%x) : (f32) -> f32
   %half_value = func.call @gelu_value(%half_x) : (f32) -> f32
@@ -1949,7 +1955,8 @@ func.func @gelu_i16(%input: i32, %input_scale: f32, %output_scale: f32) -> i32 {
   return %result : i32
 }
 
-func.func private @gelu_tanh_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+func.func private @gelu_tanh_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32
+    attributes {contract.table = 513} {
   %x, %half_x, %next_x, %end = func.call @word_places(%index, %input_scale) : (i32, f32) -> (f32, f32, f32, f32)
   %value = func.call @gelu_tanh_value(%x) : (f32) -> f32
   %half_value = func.call @gelu_tanh_value(%half_x) : (f32) -> f32
@@ -1975,7 +1982,8 @@ func.func private @log_value(%x: f32, %output_scale: f32) -> f32 {
   return %result : f32
 }
 
-func.func private @log_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+func.func private @log_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32
+    attributes {contract.table = 513} {
   %x, %half_x, %next_x, %end = func.call @word_places(%index, %input_scale) : (i32, f32) -> (f32, f32, f32, f32)
   %value = func.call @log_value(%x, %output_scale) : (f32, f32) -> f32
   %half_value = func.call @log_value(%half_x, %output_scale) : (f32, f32) -> f32
@@ -2007,7 +2015,8 @@ func.func private @rsqrt_value(%x: f32, %output_scale: f32) -> f32 {
   return %result : f32
 }
 
-func.func private @rsqrt_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+func.func private @rsqrt_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32
+    attributes {contract.table = 513} {
   %x, %half_x, %next_x, %end = func.call @word_places(%index, %input_scale) : (i32, f32) -> (f32, f32, f32, f32)
   %value = func.call @rsqrt_value(%x, %output_scale) : (f32, f32) -> f32
   %half_value = func.call @rsqrt_value(%half_x, %output_scale) : (f32, f32) -> f32

@@ -208,7 +208,8 @@ func.func @lstm_gate(%input_sum: i32) -> i32 {
 
 // kernels/internal/common.h, LUTPopulate: in float32, where LiteRT's is in float64.
 // e^x from -10 to 0
-func.func private @exponential_entry(%index: i32) -> i32 {
+func.func private @exponential_entry(%index: i32) -> i32
+    attributes {contract.table = 513} {
   %scale = arith.constant 1.52590219E-04 : f32
   %first = arith.constant -65535.0 : f32
   %last = arith.constant 0.0 : f32
@@ -226,7 +227,8 @@ func.func private @exponential_entry(%index: i32) -> i32 {
 }
 
 // 1 / (1 + x) from 0 to 1
-func.func private @reciprocal_entry(%index: i32) -> i32 {
+func.func private @reciprocal_entry(%index: i32) -> i32
+    attributes {contract.table = 513} {
   %scale = arith.constant 1.52590219E-05 : f32
   %first = arith.constant 0.0 : f32
   %last = arith.constant 65535.0 : f32

@@ -10,6 +10,8 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 
+from qlower.contracts.tables import TABLE
+
 Value = TypeVar("Value")
 
 
@@ -17,11 +19,13 @@ def walk_function(
     function: FuncOp,
     arguments: Sequence[Value],
     run: Callable[[Operation, Sequence[Value]], Sequence[Value]],
+    look_up: Callable[[FuncOp, Sequence[Value]], Value | None] | None = None,
 ) -> Sequence[Value]:
     """The results of a checked contract's function.
 
     `run` gives the results of an op for its operands; each call of a function has its
-    own values.
+    own values. The result of a call of a table may come from `look_up`, where that
+    gives one.
     """
     block = function.body.block
     known: dict[SSAValue, Value] = dict(zip(block.args, arguments, strict=True))
@@ -30,7 +34,14 @@ def walk_function(
         if isinstance(op, ReturnOp):
             return operands
         if isinstance(op, CallOp):
-            results = walk_function(_callee(op), operands, run)
+            callee = _callee(op)
+            found = None
+            if look_up is not None and TABLE in callee.attributes:
+                found = look_up(callee, operands)
+            if found is not None:
+                results = [found]
+            else:
+                results = walk_function(callee, operands, run, look_up)
         else:
             results = run(op, operands)
         known.update(zip(op.results, results, strict=True))

@@ -31,6 +31,7 @@ PASSES = {
     ),
     "set-target": "qlower.codegen.targets.set_target:SetTargetPass",
     "tabulate-functions": "qlower.transforms.tabulate_functions:TabulateFunctionsPass",
+    "tabulate-words": "qlower.transforms.tabulate_words:TabulateWordsPass",
 }
 """Every pass of ours, and where its class is."""
 

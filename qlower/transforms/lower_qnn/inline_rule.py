@@ -1,7 +1,8 @@
 """Inline a contract's rule into a loop nest, computing at once what is constant.
 
 The rule is written from the real scales to the result. Whatever depends on compile-time
-values alone is evaluated here by the interpreter, for all channels together; the rest
+values alone is evaluated here by the interpreter, for all channels together; a helper
+that is a table of a small index is evaluated for all of them, and looked up; the rest
 is copied into the nest. So the derivation of multipliers and shifts is part of the
 contract's text, and the lowered model holds the steps that remain, each an operation.
 """
@@ -14,16 +15,18 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith, cf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerType, ModuleOp, i32
+from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qlower.contracts import Rule
+from qlower.contracts.tables import table_size
 from qlower.contracts.walk import walk_function
 from qlower.diagnostics import QlowerError
-from qlower.interp import make_interpreter
+from qlower.interp import evaluate_function, make_interpreter
 from qlower.interp.values import Array
-from qlower.model.nests import Nest
+from qlower.model.nests import Nest, extract, to_index
 
 Value: TypeAlias = SSAValue | Array
 """A value of the rule: already in the nest, or known now."""
@@ -46,7 +49,7 @@ def inline_rule(
     arguments: list[Value] = [
         runtime[name] if name in runtime else constants[name] for name in rule.values
     ]
-    results = walk_function(rule.function, arguments, inliner.inline)
+    results = walk_function(rule.function, arguments, inliner.inline, inliner.look_up)
     types = rule.function.function_type.outputs
     return tuple(
         inliner.materialize(value, type)
@@ -71,6 +74,22 @@ class _Inliner:
             return value
         return self._nest.constant(value, type)
 
+    def look_up(self, table: FuncOp, operands: Sequence[Value]) -> Value | None:
+        """An entry of a table whose index alone is not known yet."""
+        index, *others = operands
+        known = [value for value in others if not isinstance(value, SSAValue)]
+        if not isinstance(index, SSAValue) or len(known) < len(others):
+            return None
+        if any(np.size(value) > 1 for value in known):
+            return None
+        indices = np.arange(table_size(table), dtype=np.int32)
+        (found,) = evaluate_function(table, [indices, *known])
+        entries = np.broadcast_to(found, indices.shape)
+        stored, widen = _narrowest(entries)
+        constant = self._nest.emitter.constant(entries, stored)
+        entry = extract(self._nest, constant, [to_index(self._nest, index)])
+        return entry if widen is None else self._nest.add(widen(entry, i32)).result
+
     def inline(self, op: Operation, operands: Sequence[Value]) -> Sequence[Value]:
         """What an op gives: evaluated now, or a copy of it in the nest."""
         known = [value for value in operands if not isinstance(value, SSAValue)]
@@ -93,3 +112,16 @@ class _Inliner:
         # twice as fast for an operation without regions, as nearly all are
         copy = (op.clone if op.regions else op.clone_without_regions)(mapped)
         return self._nest.add(copy).results
+
+
+def _narrowest(
+    entries: Array,
+) -> tuple[IntegerType, type[arith.ExtSIOp | arith.ExtUIOp] | None]:
+    """The type that holds a table of i32 in the fewest bytes, and what widens it."""
+    least, most = int(entries.min()), int(entries.max())
+    for width in (8, 16):
+        if -(1 << (width - 1)) <= least and most < 1 << (width - 1):
+            return IntegerType(width), arith.ExtSIOp
+        if least >= 0 and most < 1 << width:
+            return IntegerType(width), arith.ExtUIOp
+    return i32, None

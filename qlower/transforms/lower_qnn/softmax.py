@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith
@@ -13,31 +14,24 @@ from qlower.contracts.values import softmax_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
+from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, to_index
 from qlower.transforms.lower_qnn.lowering import Lowering
 
+Softmax: TypeAlias = qnn.SoftmaxOp | qnn.LogSoftmaxOp
 
-def lower_softmax(
-    lowering: Lowering, op: qnn.SoftmaxOp | qnn.LogSoftmaxOp
-) -> Sequence[SSAValue]:
+
+def lower_softmax(lowering: Lowering, op: Softmax) -> Sequence[SSAValue]:
     """Three nests over (rows..., c): a maximum, a sum and a map.
 
-    Terms and addends depend on the difference from the row's maximum alone, one of 256
-    values, or 65,536 of 16 bits, and are tabulated.
+    Terms and addends depend on the difference from the row's maximum alone. Of bytes it
+    is one of 256 values, for which they are tabulated; of 16 bits they are computed.
     """
-    contract = lowering.contract
     shape = shape_of(op.input)
     rows = shape[:-1]
-    constants = softmax_values(contract, op)
-    differences = np.arange(smallest_difference(op), 1, dtype=np.int32)
-    term_rule = contract.rule("softmax_term")
-    (terms,) = term_rule.evaluate({"difference": differences, **constants})
-    addend_rule = contract.rule("softmax_addend")
-    (addends,) = addend_rule.evaluate({"term": terms})
-    (term_type,) = term_rule.function.function_type.outputs
-    (addend_type,) = addend_rule.function.function_type.outputs
-    term_table = lowering.emit.constant(terms, term_type)
-    addend_table = lowering.emit.constant(addends, addend_type)
+    constants = softmax_values(lowering.contract, op)
+    width = quantized_element(op.input.type).storage_width
+    terms = (_Tabulated if width == 8 else _Computed)(lowering, op, constants)
 
     nest = Nest(lowering.emit, shape, reductions=1)
     loops = range(len(shape))
@@ -50,16 +44,16 @@ def lower_softmax(
     (maxima,) = nest.reduce([init], larger)
 
     sums_nest = Nest(lowering.emit, shape, reductions=1)
-    position = _table_position(lowering, sums_nest, op, maxima)
-    addend = extract(sums_nest, addend_table, [position])
-    init = lowering.emit.filled(rows, addend_type, 0)
+    position = _position(lowering, sums_nest, op, maxima)
+    addend = terms.addend(sums_nest, position)
+    init = lowering.emit.filled(rows, addend.type, 0)
     (sums,) = sums_nest.reduce([init], sums_nest.adding(addend))
 
     nest = Nest(lowering.emit, shape)
     runtime: dict[str, SSAValue] = {"sum": nest.input(sums, loops[:-1])}
     if isinstance(op, qnn.SoftmaxOp):
-        position = _table_position(lowering, nest, op, maxima)
-        runtime["term"] = extract(nest, term_table, [position])
+        position = _position(lowering, nest, op, maxima)
+        runtime["term"] = terms.term(nest, position)
     else:
         runtime["difference"] = _difference(lowering, nest, op, maxima)
     type = quantized_element(op.result.type)
@@ -67,10 +61,7 @@ def lower_softmax(
 
 
 def _difference(
-    lowering: Lowering,
-    nest: Nest,
-    op: qnn.SoftmaxOp | qnn.LogSoftmaxOp,
-    maxima: SSAValue,
+    lowering: Lowering, nest: Nest, op: Softmax, maxima: SSAValue
 ) -> SSAValue:
     """The stored element less the maximum of its row."""
     loops = range(len(nest.bounds))
@@ -79,24 +70,66 @@ def _difference(
     return nest.add(arith.SubiOp(value, maximum)).result
 
 
-def _table_position(
-    lowering: Lowering,
-    nest: Nest,
-    op: qnn.SoftmaxOp | qnn.LogSoftmaxOp,
-    maxima: SSAValue,
+def _position(
+    lowering: Lowering, nest: Nest, op: Softmax, maxima: SSAValue
 ) -> SSAValue:
-    """Where the tables hold the element's difference from the maximum of its row.
+    """By how much, as i32, the difference is above the smallest one.
 
-    It is cut to the bits of an element, which says that it lies in the table.
+    It is cut to the bits of an element, which says how many there are.
     """
     difference = _difference(lowering, nest, op, maxima)
     first = nest.constant(np.array(-smallest_difference(op), np.int32), i32)
     position = nest.add(arith.AddiOp(difference, first)).result
     stored = quantized_element(op.input.type).storage_type
     code = nest.add(arith.TruncIOp(position, stored)).result
-    return to_index(nest, nest.add(arith.ExtUIOp(code, i32)).result)
+    return nest.add(arith.ExtUIOp(code, i32)).result
 
 
-def smallest_difference(op: qnn.SoftmaxOp | qnn.LogSoftmaxOp) -> int:
+def smallest_difference(op: Softmax) -> int:
     """Between two stored integers, less the larger one."""
     return 1 - (1 << quantized_element(op.input.type).storage_width)
+
+
+class _Computed:
+    """Terms, and what they add to the sum of a row, by their rules."""
+
+    def __init__(
+        self, lowering: Lowering, op: Softmax, constants: Mapping[str, Array]
+    ) -> None:
+        self._lowering = lowering
+        self._constants = constants
+        self._smallest = np.array(smallest_difference(op), np.int32)
+
+    def term(self, nest: Nest, position: SSAValue) -> SSAValue:
+        smallest = nest.constant(self._smallest, i32)
+        difference = nest.add(arith.AddiOp(position, smallest)).result
+        return self._rule(nest, "softmax_term", {"difference": difference})
+
+    def addend(self, nest: Nest, position: SSAValue) -> SSAValue:
+        return self._rule(nest, "softmax_addend", {"term": self.term(nest, position)})
+
+    def _rule(self, nest: Nest, name: str, runtime: Mapping[str, SSAValue]) -> SSAValue:
+        return self._lowering.apply_rule(nest, name, runtime, self._constants)
+
+
+class _Tabulated:
+    """Terms, and what they add to the sum of a row, from a table of each."""
+
+    def __init__(
+        self, lowering: Lowering, op: Softmax, constants: Mapping[str, Array]
+    ) -> None:
+        differences = np.arange(smallest_difference(op), 1, dtype=np.int32)
+        term_rule = lowering.contract.rule("softmax_term")
+        (terms,) = term_rule.evaluate({"difference": differences, **constants})
+        addend_rule = lowering.contract.rule("softmax_addend")
+        (addends,) = addend_rule.evaluate({"term": terms})
+        (term_type,) = term_rule.function.function_type.outputs
+        (addend_type,) = addend_rule.function.function_type.outputs
+        self._terms = lowering.emit.constant(terms, term_type)
+        self._addends = lowering.emit.constant(addends, addend_type)
+
+    def term(self, nest: Nest, position: SSAValue) -> SSAValue:
+        return extract(nest, self._terms, [to_index(nest, position)])
+
+    def addend(self, nest: Nest, position: SSAValue) -> SSAValue:
+        return extract(nest, self._addends, [to_index(nest, position)])

@@ -1,4 +1,9 @@
-"""Functions of one stored integer, as tables of all their values."""
+"""Functions of one stored integer: of a byte as tables of all their values.
+
+Of 16 bits they are computed as the rule says, from tables of its own that are smaller
+by two orders of magnitude; a target that has memory for 65,536 values makes a table of
+them later (pass tabulate-words).
+"""
 
 from __future__ import annotations
 
@@ -29,19 +34,25 @@ Tabulated: TypeAlias = (
 
 
 def lower_tabulated(lowering: Lowering, op: Tabulated) -> Sequence[SSAValue]:
-    """The rule of each stored value, computed now; then one look-up an element."""
+    """The rule of each stored value, computed now, then one look-up an element; or the
+    rule itself."""
     source, target = quantized_element(op.input.type), quantized_element(op.result.type)
-    codes = np.arange(1 << source.storage_width, dtype=f"u{source.storage_width // 8}")
-    stored = codes.view(f"i{codes.itemsize}") if source.signed else codes
     values: dict[str, Array] = {
-        "input": stored.astype(np.int32),
         **operand_values("input", op.input.type),
         **output_values(lowering.contract, op.result.type),
     }
     if isinstance(op, qnn.LeakyReluOp):
         values["alpha"] = np.array(op.alpha, np.float32)
-    rule = lowering.contract.rule(op.rules[0])
-    (results,) = rule.evaluate(values)
+    name = op.rules[0]
+    if source.storage_width > 8:
+        nest = Nest(lowering.emit, shape_of(op.input))
+        runtime = {"input": lowering.read(nest, op.input, range(nest.parallel))}
+        return [lowering.finish_with_rule(nest, name, runtime, values, target)]
+    codes = np.arange(1 << source.storage_width, dtype=f"u{source.storage_width // 8}")
+    stored = codes.view(f"i{codes.itemsize}") if source.signed else codes
+    (results,) = lowering.contract.rule(name).evaluate(
+        {"input": stored.astype(np.int32), **values}
+    )
     # A rule that doesn't look at its input gives one number.
     whole = np.broadcast_to(results, codes.shape)
     table = lowering.emit.constant(whole, target.storage_type)

@@ -67,11 +67,11 @@ def replace_by_line(
     ops = _operations(lines.form, accumulator, added, value.type)
     assert isinstance(value.owner, Operation)
     insert_at(InsertPoint.after(value.owner), ops, value.owner.location)
-    _replace(value, ops[-1].results[0])
+    replace_value(value, ops[-1].results[0])
 
     maps = [*nest.input_maps, *[channel_map] * len(constants), *nest.result_maps]
     results = [constant.result for constant in constants]
-    _rebuild(nest, [*inputs, *results], nest.tables, maps, init, body, epilogue)
+    rebuild(nest, [*inputs, *results], nest.tables, maps, init, body, epilogue)
 
 
 def replace_by_substitutes(
@@ -89,7 +89,9 @@ def replace_by_substitutes(
         assert isinstance(owner, Operation)
         ops, table = substitute.ops, substitute.table
         insert_at(InsertPoint.after(owner), ops, owner.location)
-        _replace(function.value, ops[-1].results[0] if ops else function.sources[0])
+        replace_value(
+            function.value, ops[-1].results[0] if ops else function.sources[0]
+        )
         if table is not None:
             insert_at(InsertPoint.before(nest), (table,), nest.location)
             tables.append(table)
@@ -98,10 +100,10 @@ def replace_by_substitutes(
     regions = (nest.detach_region(region) for region in tuple(nest.regions))
     maps = [*nest.input_maps, *nest.result_maps]
     added = [*nest.tables, *(table.result for table in tables)]
-    return _rebuild(nest, nest.inputs, added, maps, *regions)
+    return rebuild(nest, nest.inputs, added, maps, *regions)
 
 
-def _replace(value: SSAValue, result: SSAValue) -> None:
+def replace_value(value: SSAValue, result: SSAValue) -> None:
     """Another result in a value's place, and no code for the value."""
     block = value.owner.parent if isinstance(value.owner, Operation) else None
     assert block is not None
@@ -118,7 +120,7 @@ def erase_dead_code(block: Block) -> None:
             Rewriter.erase_op(op)
 
 
-def _rebuild(
+def rebuild(
     nest: NestOp,
     inputs: Sequence[SSAValue],
     tables: Sequence[SSAValue],

@@ -1,0 +1,81 @@
+"""Helpers of a contract that are tables: compiled to look-ups, and how mistakes are
+reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.contracts import parse_contract
+from qlower.diagnostics import QlowerError
+from qlower.pipeline import lower_to_arith
+
+MODEL = """\
+!x = tensor<256x!quant.uniform<i8:f32, 1.0>>
+func.func @main(%x: !x) -> !x {
+  %y = qnn.requantize %x : (!x) -> !x
+  return %y : !x
+}
+"""
+SQUARES = """\
+func.func @requantize(%input: i32) -> i32 {
+  %half = arith.constant 128 : i32
+  %place = arith.addi %input, %half : i32
+  %four = arith.constant 4 : i32
+  %index = arith.shrui %place, %four : i32
+  %square = func.call @square(%index) : (i32) -> i32
+  %result = arith.subi %square, %half : i32
+  return %result : i32
+}
+func.func private @square(%index: i32) -> i32
+    attributes {contract.table = 16} {
+  %result = arith.muli %index, %index : i32
+  return %result : i32
+}
+"""
+
+
+def test_entries_are_looked_up(tmp_path: Path) -> None:
+    contract, model = tmp_path / "squares.mlir", tmp_path / "model.mlir"
+    contract.write_text(SQUARES)
+    model.write_text(MODEL)
+    x = np.arange(-128, 128, dtype=np.int8)
+    expected = (np.arange(256) // 16) ** 2 - 128
+    module = lower_to_arith(qlower.load(model).module, str(contract))
+    assert "tensor<16xi8>" in str(module)
+    for found in (
+        qlower.jit(model, contract=str(contract))(x),
+        qlower.interpret(model, x, contract=str(contract), at="qnn"),
+        qlower.interpret(model, x, contract=str(contract), at="kernel"),
+    ):
+        np.testing.assert_array_equal(found, np.minimum(expected, 127))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("= 16", "= 0", r"contract.table must be an integer in \[1, 65536\], not 0"),
+        ("= 16", '= "all"', r'an integer in \[1, 65536\], not "all"'),
+        ("index: i32) -> i32\n", "index: i32) -> i64\n", "its one result is of i32"),
+        (
+            "= 16",
+            "= 8",
+            r"'tensor.extract' has no result where its index of axis 0 is outside of "
+            r"\[0, 7\], and it may be in \[0, 15\]",
+        ),
+    ],
+)
+def test_mistakes(old: str, new: str, expected: str, tmp_path: Path) -> None:
+    text = SQUARES.replace(old, new)
+    assert text != SQUARES
+    contract, model = tmp_path / "squares.mlir", tmp_path / "model.mlir"
+    contract.write_text(text)
+    model.write_text(MODEL)
+    with pytest.raises(QlowerError, match=expected):
+        qlower.jit(model, contract=str(contract))
+    if new != "= 8":
+        with pytest.raises(QlowerError, match=expected):
+            parse_contract(text, "squares", "squares.mlir")
