@@ -12,7 +12,7 @@ tightest gap that is left by those that are live at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -97,11 +97,12 @@ def plan_memory(block: Block, alignment: int = ARENA_ALIGNMENT) -> int:
     for op in block.ops:
         if isinstance(op, CopyOp) and is_read_in_place(op):
             op.buffers = ArrayAttr([UnstoredAttr()])
-    boxes: dict[SSAValue, CopyOp] = {}
-    arena_bytes, storages = _plan(block, boxes, alignment)
+    boxes: dict[SSAValue, SSAValue] = {}
+    outputs, uses = _outputs(block), _uses(block)
+    arena_bytes, storages = _plan(outputs, uses, boxes, alignment)
     for first, copies in writable_boxes(block):
-        more = boxes | {copy.source: first for copy in copies}
-        size, planned = _plan(block, more, alignment)
+        more = boxes | {copy.source: first.result for copy in copies}
+        size, planned = _plan(outputs, uses, more, alignment)
         if size <= arena_bytes:
             boxes, arena_bytes, storages = more, size, planned
     for op in block.ops:
@@ -114,18 +115,34 @@ def plan_memory(block: Block, alignment: int = ARENA_ALIGNMENT) -> int:
     return arena_bytes
 
 
+@dataclass(frozen=True)
+class _Use:
+    """What a stored nest or copy does, whatever else is planned.
+
+    Nothing later reads the values `dying`. `results` are its results, each with its
+    bytes, its last use, and the values whose storage it may take over if they die.
+    """
+
+    position: int
+    dying: Sequence[SSAValue]
+    results: Sequence[tuple[SSAValue, int, int, Sequence[SSAValue]]]
+
+
 def _plan(
-    block: Block, boxes: Mapping[SSAValue, CopyOp], alignment: int
+    outputs: Sequence[SSAValue],
+    uses: Sequence[_Use],
+    boxes: Mapping[SSAValue, SSAValue],
+    alignment: int,
 ) -> tuple[int, dict[SSAValue, Storage]]:
     """The bytes of the arena and the storages, with their buffers.
 
-    `boxes` are the results that lie in the tensor that a chain of copies, of which the
-    first is given, writes.
+    `boxes` are the results that lie in the tensor that a chain of copies writes, whose
+    first result is given.
     """
-    storages = form_storages(block, boxes)
-    place_outputs(block, storages)
+    storages = _form_storages(uses, boxes)
+    _place_outputs(outputs, storages)
     unplaced = [s for s in dict.fromkeys(storages.values()) if s.buffer is None]
-    return place_in_arena(unplaced, alignment), storages
+    return _place_in_arena(unplaced, alignment), storages
 
 
 def root(value: SSAValue) -> SSAValue:
@@ -145,64 +162,84 @@ def _is_stored(op: Operation) -> TypeGuard[NestOp | CopyOp]:
     return isinstance(op, NestOp) or (isinstance(op, CopyOp) and op.is_stored)
 
 
-def form_storages(
-    block: Block, boxes: Mapping[SSAValue, CopyOp]
-) -> dict[SSAValue, Storage]:
-    """The storage of every result of a nest or copy; of `boxes` see `_plan`."""
-    early: dict[SSAValue, Storage] = {}
-    last_use: dict[SSAValue, int] = {}
-    for position, op in enumerate(block.ops):
-        if not isinstance(op, ExpandShapeOp | CollapseShapeOp):
-            last_use |= {root(operand): position for operand in op.operands}
-    storages: dict[SSAValue, Storage] = {}
+def _uses(block: Block) -> list[_Use]:
+    """What the nests and copies of a function do, in order."""
+    operands = [
+        ()
+        if isinstance(op, ExpandShapeOp | CollapseShapeOp)
+        else tuple(map(root, op.operands))
+        for op in block.ops
+    ]
+    last_use = {
+        value: position for position, used in enumerate(operands) for value in used
+    }
+    uses: list[_Use] = []
     for position, op in enumerate(block.ops):
         if not _is_stored(op):
             continue
-        dying = {
-            value: storages[value]
-            for operand in op.operands
-            if (value := root(operand)) in storages and last_use[value] == position
-        }
-        for index, result in enumerate(op.results):
-            last = last_use.get(result, position)
-            if result in boxes:
-                whole = boxes[result].result
-                new = Storage(byte_size(tensor_type(whole)), position, last)
-                storage = storages.get(whole) or early.setdefault(whole, new)
-                storage.last = max(storage.last, last)
-                storages[result] = storage
-                continue
-            overwritten = (
-                _overwritten_by_copy(op)
+        dying = [
+            value
+            for value in dict.fromkeys(operands[position])
+            if last_use[value] == position
+        ]
+        results = [
+            (
+                result,
+                byte_size(tensor_type(result)),
+                last_use.get(result, position),
+                _overwritable_by_copy(op)
                 if isinstance(op, CopyOp)
-                else _overwritten_by_nest(op, index, set(dying))
+                else _overwritable_by_nest(op, index, dying),
             )
-            storage = dying.pop(overwritten, None) if overwritten else None
-            storage = storage or early.get(result)
-            if storage is None:
-                storage = Storage(byte_size(tensor_type(result)), position, last)
+            for index, result in enumerate(op.results)
+        ]
+        uses.append(_Use(position, dying, results))
+    return uses
+
+
+def _form_storages(
+    uses: Sequence[_Use], boxes: Mapping[SSAValue, SSAValue]
+) -> dict[SSAValue, Storage]:
+    """The storage of every result of a nest or copy; of `boxes` see `_plan`."""
+    sizes = {result: size for use in uses for result, size, _, _ in use.results}
+    early: dict[SSAValue, Storage] = {}
+    storages: dict[SSAValue, Storage] = {}
+    for use in uses:
+        position = use.position
+        dying = {value: storages[value] for value in use.dying if value in storages}
+        for result, size, last, overwritable in use.results:
+            whole = boxes.get(result)
+            if whole is not None:
+                new = Storage(sizes[whole], position, last)
+                storage = storages.get(whole) or early.setdefault(whole, new)
+            else:
+                overwritten = next((v for v in overwritable if v in dying), None)
+                storage = (
+                    early.get(result) if overwritten is None else dying.pop(overwritten)
+                )
+                storage = storage or Storage(size, position, last)
             storage.last = max(storage.last, last)
             storages[result] = storage
     return storages
 
 
-def _overwritten_by_copy(copy: CopyOp) -> SSAValue | None:
+def _overwritable_by_copy(copy: CopyOp) -> Sequence[SSAValue]:
     """The destination, unless the copy also reads it as its source."""
     if copy.destination is None or root(copy.destination) is root(copy.source):
-        return None
-    return root(copy.destination)
+        return ()
+    return (root(copy.destination),)
 
 
-def _overwritten_by_nest(
-    nest: NestOp, index: int, candidates: set[SSAValue]
-) -> SSAValue | None:
-    """A dying input that result `index` of a nest may overwrite.
+def _overwritable_by_nest(
+    nest: NestOp, index: int, candidates: Collection[SSAValue]
+) -> list[SSAValue]:
+    """The dying inputs that result `index` of a nest may overwrite.
 
-    It may not where points are computed twice: the sums of depthwise convolutions are,
+    It may none where points are computed twice: the sums of depthwise convolutions are,
     by vectors of channels that may overlap.
     """
     if nest.family.data == DepthwiseProducts.family:
-        return None
+        return []
     in_body = nest.body.block.args if nest.body.blocks else ()
     summed = {
         root(value)
@@ -212,6 +249,7 @@ def _overwritten_by_nest(
     result, written = tensor_type(nest.res[index]), nest.result_maps[index]
     size = element_byte_size(result.element_type)
     tables = {root(table) for table in nest.tables}
+    found: list[SSAValue] = []
     for value in nest.inputs:
         candidate = root(value)
         reads = [
@@ -230,21 +268,28 @@ def _overwritten_by_nest(
                 for type, map in reads
             )
         ):
-            return candidate
-    return None
+            found.append(candidate)
+    return found
 
 
-def place_outputs(block: Block, storages: dict[SSAValue, Storage]) -> None:
-    """Puts storages that are returned into the caller's buffers, each into one."""
+def _outputs(block: Block) -> list[SSAValue]:
+    """What a function returns."""
     terminator = block.last_op
     assert isinstance(terminator, func.ReturnOp)
-    for index, value in enumerate(terminator.arguments):
-        storage = storages.get(root(value))
+    return [root(value) for value in terminator.arguments]
+
+
+def _place_outputs(
+    outputs: Sequence[SSAValue], storages: Mapping[SSAValue, Storage]
+) -> None:
+    """Puts storages that are returned into the caller's buffers, each into one."""
+    for index, value in enumerate(outputs):
+        storage = storages.get(value)
         if storage is not None and storage.buffer is None:
             storage.buffer = OutputAttr(index)
 
 
-def place_in_arena(storages: list[Storage], alignment: int) -> int:
+def _place_in_arena(storages: list[Storage], alignment: int) -> int:
     """Gives every storage an offset and returns the size of the arena."""
 
     def aligned(size: int) -> int:
@@ -254,17 +299,16 @@ def place_in_arena(storages: list[Storage], alignment: int) -> int:
         )
         return -(-size // unit) * unit
 
-    placed: list[tuple[int, Storage]] = []
+    placed: list[tuple[int, int, Storage]] = []
     for storage in sorted(storages, key=lambda s: (-s.size, s.first)):
         taken = sorted(
-            (offset, offset + aligned(other.size))
-            for offset, other in placed
-            if storage.meets(other)
+            [(start, stop) for start, stop, other in placed if storage.meets(other)]
         )
-        offset = _tightest_gap(aligned(storage.size), taken)
+        size = aligned(storage.size)
+        offset = _tightest_gap(size, taken)
         storage.buffer = ArenaAttr(offset)
-        placed.append((offset, storage))
-    return max((offset + aligned(s.size) for offset, s in placed), default=0)
+        placed.append((offset, offset + size, storage))
+    return max((stop for _, stop, _ in placed), default=0)
 
 
 def _tightest_gap(size: int, taken: list[tuple[int, int]]) -> int:
