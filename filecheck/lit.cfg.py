@@ -10,19 +10,28 @@ not it is activated:
     %mlir_opt                     upstream's mlir-opt, LLVM 22 or newer, where found;
                                   tests that need it say `REQUIRES: mlir-opt`
     %mlir_translate               upstream's mlir-translate, if it lies beside mlir-opt
+
+Our tools, and FileCheck, run in forks of lit's processes, which have imported them.
 """
 
 # pyright: reportUndefinedVariable=false
 # ruff: noqa: F821
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import lit.formats
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
+import filecheck.main
+from support.forked_tools import forking
 from support.upstream import find_mlir_opt
+
+import qlower.cli
+import qlower.cli.opt
+from qlower.universe import QLOWER_UNIVERSE
 
 config.name = "qlower"
 config.test_format = lit.formats.ShTest(execute_external=False)
@@ -36,6 +45,17 @@ config.environment["PATH"] = f"{scripts}{os.pathsep}{config.environment['PATH']}
 for name in ("QLOWER_MODELS", "QLOWER_CACHE_DIR", "HOME"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+
+subprocess.Popen = forking(
+    subprocess.Popen,
+    {
+        str(scripts / "qlower"): qlower.cli.main,
+        str(scripts / "qlower-opt"): qlower.cli.opt.main,
+        str(scripts / "filecheck"): filecheck.main.main,
+    },
+)
+for make_pass in QLOWER_UNIVERSE.all_passes.values():
+    make_pass()  # imports it, once for all forks
 
 qlower_opt = f"'{scripts / 'qlower-opt'}'"
 filecheck = f"'{scripts / 'filecheck'}'"
