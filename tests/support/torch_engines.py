@@ -1,29 +1,28 @@
 """Running modules of qnn operations with PyTorch's quantized engines.
 
-Needs the optional package `torch`; tests skip without it. PyTorch runs in a process of
+Needs the optional package `torch`; tests skip without it. PyTorch runs in processes of
 its own, with one thread, because it reads limits on instruction sets once, from the
-environment.
+environment: one process for each limit.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from multiprocessing import get_context
 from typing import Any
+from unittest.mock import patch
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
 from qlower.explain.systems.torch import evaluate_all, stored_of, tensor_of
-from qlower.files.arrays import read_arrays, write_arrays
 from qlower.interp.values import Array
 from qlower.text.parsing import parse_module
 from support.random_modules import RandomLayer
@@ -103,39 +102,32 @@ def run_torch(
 
     In memory images have their channels last, too, unless `contiguous`.
     """
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        for index, layer in enumerate(layers):
-            (folder / f"{index}.mlir").write_text(str(layer.module))
-            arrays = {f"x{i}": x for i, x in enumerate(layer.inputs)}
-            with (folder / f"{index}.npz").open("wb") as stream:
-                write_arrays(stream, arrays)
-        subprocess.run(
-            [
-                *(sys.executable, "-m", __name__, name, engine, str(len(layers))),
-                *(["contiguous"] if contiguous else []),
-            ],
-            env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
-            cwd=Path(__file__).parents[1],
-            check=True,
-        )
-        return list(read_arrays(folder / "answers.npz").values())
+    texts = [(str(layer.module), layer.inputs) for layer in layers]
+    process = _process(tuple(environment.items()))
+    return process.submit(_answers, texts, engine, contiguous).result()
 
 
-def _main(folder: Path, engine: str, count: int, contiguous: bool) -> None:
+@cache
+def _process(environment: tuple[tuple[str, str], ...]) -> ProcessPoolExecutor:
+    """A process in which PyTorch has found these variables; it ends with this one."""
+    process = ProcessPoolExecutor(1, get_context("spawn"))
+    with patch.dict(os.environ, {"OMP_NUM_THREADS": "1", **dict(environment)}):
+        process.submit(os.getpid).result()  # starts it
+    return process
+
+
+def _answers(
+    layers: Sequence[tuple[str, Sequence[Array]]], engine: str, contiguous: bool
+) -> list[Array]:
     # Quantized tensors are deprecated in favour of PT2E, which has other arithmetic.
     warnings.simplefilter("ignore")
     torch = import_module("torch")
     torch.set_num_threads(1)
     torch.backends.quantized.engine = engine
-    answers: dict[str, Array] = {}
-    for index in range(count):
-        path = folder / f"{index}.mlir"
-        module = parse_module(path.read_text(), str(path))
-        inputs = list(read_arrays(path.with_suffix(".npz")).values())
-        answers[str(index)] = _run(torch, module, inputs, contiguous)
-    with (folder / "answers.npz").open("wb") as stream:
-        write_arrays(stream, answers)
+    return [
+        _run(torch, parse_module(text, engine), inputs, contiguous)
+        for text, inputs in layers
+    ]
 
 
 def _run(
@@ -153,7 +145,3 @@ def _run(
     terminator = main.body.block.last_op
     assert isinstance(terminator, ReturnOp)
     return stored_of(values[terminator.operands[0]])
-
-
-if __name__ == "__main__":
-    _main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), "contiguous" in sys.argv)
