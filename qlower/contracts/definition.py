@@ -15,7 +15,7 @@ from qlower.contracts.products import EXACT
 from qlower.contracts.reading import Functions, Rule, read_functions
 from qlower.contracts.rules import OF_WORDS, is_of_words
 
-FEW_READINGS = 8
+FEW_READINGS = 4
 """Times that some rules of a contract are read before all are read at once, which takes
 as long as some five times; one model asks two or three times."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import (
     Interpreter,
     InterpreterFunctions,
@@ -68,6 +69,16 @@ class NumpyInterpreter(Interpreter):
         """The results of a function. Floating-point exceptions are silent."""
         with np.errstate(all="ignore"):
             return super().call_op(op, inputs)
+
+    def get_op_for_symbol(self, symbol: str | SymbolRefAttr) -> Operation:
+        """What is called. The framework would search the module at every call."""
+        name = symbol if isinstance(symbol, str) else symbol.string_value()
+        return self._functions.get(name) or super().get_op_for_symbol(symbol)
+
+    @cached_property
+    def _functions(self) -> Mapping[str, Operation]:
+        functions = (op for op in self.module.body.ops if isinstance(op, FuncOp))
+        return {function.sym_name.data: function for function in functions}
 
     def _run_op(self, op: Operation, inputs: PythonValues) -> OpImplResult:
         implementation = self.implementations.get(type(op))

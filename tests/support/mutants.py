@@ -13,13 +13,14 @@ import re
 import resource
 import signal
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import FrameType
 
 SECONDS = 10.0
 """Processor time of one mutant; most take a tenth."""
 
 MEMORY = 4 << 30
-"""Bytes of address space that a process has."""
+"""Bytes of address space that a process has, besides what it begins with."""
 
 _TOKEN = re.compile(
     r"(?P<layout>#kernel\.\w+(?:<[^>]*>)?)|(?P<name>%[\w#]+)"
@@ -99,7 +100,9 @@ def _judge_in_process(
         raise TimeoutError(f"more than {SECONDS} s")
 
     signal.signal(signal.SIGVTALRM, interrupt)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = pages * resource.getpagesize() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     gc.freeze()
     gc.set_threshold(200_000, 5, 5)
