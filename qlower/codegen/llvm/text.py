@@ -98,6 +98,9 @@ def vector_constant(scalar: str, values: Sequence[int]) -> Value:
     return Value(Type(scalar, len(values)), f"<{elements}>")
 
 
+NULL = Value(POINTER, "null")
+
+
 def zero(type: Type) -> Value:
     return Value(type, "zeroinitializer") if type.lanes > 1 else constant(type, 0)
 
@@ -424,9 +427,9 @@ class Function:
 
     # ---------------------------------------------------------------- memory
 
-    def allocate(self, size: int) -> Value:
-        """`size` bytes of the stack frame."""
-        name, alignment = self._name(), self.module.alignment
+    def allocate(self, size: int, alignment: int | None = None) -> Value:
+        """`size` bytes of the stack frame; `alignment` is the module's by default."""
+        name, alignment = self._name(), alignment or self.module.alignment
         self._allocas.append(f"  {name} = alloca [{size} x i8], align {alignment}")
         return Value(POINTER, name)
 
@@ -451,6 +454,18 @@ class Function:
 
     def store(self, value: Value, pointer: Value, alignment: int) -> None:
         self._lines.append(f"  store {value}, {pointer}, align {alignment}")
+
+    def load_atomic(self, type: Type, pointer: Value, alignment: int) -> Value:
+        """A word that other threads may write, in no order with other words."""
+        return self._emit(
+            type, f"load atomic {type}, {pointer} monotonic, align {alignment}"
+        )
+
+    def store_atomic(self, value: Value, pointer: Value, alignment: int) -> None:
+        """Write a word that `load_atomic` reads."""
+        self._lines.append(
+            f"  store atomic {value}, {pointer} monotonic, align {alignment}"
+        )
 
     def copy_bytes(self, target: Value, source: Value, size: int) -> None:
         def copy(offset: Value, size: int) -> None:

@@ -3,8 +3,8 @@
     int32_t <name>_level(void);
 
 gives the number of a level, from 1 on, or 0 where the processor has none of them. The
-choice (`CHOICE`) is a pure function of what the processor says (`WORDS`): the last
-level whose needs it meets, so that levels are listed from the least to the most.
+choice is a pure function of what the processor says (`WORDS`): the last level whose
+needs it meets, so that levels are listed from the least to the most.
 
 It is made anew in every call where asking is cheap. Where it isn't, the object keeps
 the number in one word of memory, the only one that it writes to: whoever comes first
@@ -14,83 +14,62 @@ An indirect function (IFUNC) would spare that word, but musl loads none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from qlower.codegen.llvm.text import (
+    I1,
+    I32,
+    I64,
+    Function,
+    Module,
+    Value,
+    constant,
+    symbol,
+)
 from qlower.codegen.targets.processor import WORDS, Processor
 
-CHOICE = "choose.level"
 _KNOWN = "known.level"
 """No name of C, so that no model can be called so."""
 
 
-def level_function(
-    name: str, processor: Processor | None, needs: Sequence[frozenset[str]]
-) -> list[str]:
-    """LLVM IR of the function `name`, and of what it calls, for levels with `needs`."""
+def add_level_function(
+    module: Module,
+    name: str,
+    processor: Processor | None,
+    needs: Sequence[frozenset[str]],
+) -> None:
+    """Define the function `name`, and what it calls, for levels with `needs`."""
+    f = Function(module, name, [], [], result=I32, internal=False)
     if processor is None or not any(needs):
-        return [
-            f"define i32 @{name}() nounwind #0 {{",
-            f"  ret i32 {len(needs)}",
-            "}",
-        ]
-    return [
-        *processor.reader(frozenset[str]().union(*needs)),
-        *_choice([processor.masks(features) for features in needs]),
-        *(_remembered if processor.remembers else _asked)(name, processor),
-    ]
+        return f.finish(constant(I32, len(needs)))
+    processor.add_reader(module, frozenset[str]().union(*needs))
+    if not processor.remembers:
+        return f.finish(_choice(f, processor, needs))
+    module.globals.append(f"@{_KNOWN} = internal global i32 -1, align 4")
+    known = symbol(_KNOWN)
+
+    def find() -> None:
+        f.store_atomic(f.call(f"{_KNOWN}.now", I32, []), known, 4)
+
+    f.when(f.compare("slt", f.load_atomic(I32, known, 4), constant(I32, 0)), find)
+    f.finish(f.load_atomic(I32, known, 4))
+    now = Function(module, f"{_KNOWN}.now", [], [], result=I32)
+    now.finish(_choice(now, processor, needs))
 
 
-def _choice(levels: Sequence[Mapping[int, int]]) -> list[str]:
-    lines: list[str] = []
-    chosen = "0"
-    for number, masks in enumerate(levels, 1):
-        has = "true"
-        for word, bits in masks.items():
-            part = f"{number}_{word}"
-            lines += [
-                f"  %at{part} = getelementptr i64, ptr %words, i64 {word}",
-                f"  %word{part} = load i64, ptr %at{part}, align 8",
-                f"  %bits{part} = and i64 %word{part}, {bits}",
-                f"  %same{part} = icmp eq i64 %bits{part}, {bits}",
-                f"  %has{part} = and i1 {has}, %same{part}",
-            ]
-            has = f"%has{part}"
-        lines.append(f"  %level{number} = select i1 {has}, i32 {number}, i32 {chosen}")
-        chosen = f"%level{number}"
-    return [
-        f"define internal i32 @{CHOICE}(ptr %words) nounwind #0 {{",
-        *lines,
-        f"  ret i32 {chosen}",
-        "}",
-    ]
-
-
-def _asked(name: str, processor: Processor, linkage: str = "") -> list[str]:
-    return [
-        f"define {linkage} i32 @{name}() nounwind #0 {{",
-        f"  %words = alloca [{processor.words} x i64], align 8",
-        f"  call void @{WORDS}(ptr %words)",
-        f"  %level = call i32 @{CHOICE}(ptr %words)",
-        "  ret i32 %level",
-        "}",
-    ]
-
-
-def _remembered(name: str, processor: Processor) -> list[str]:
-    return [
-        f"@{_KNOWN} = internal global i32 -1, align 4",
-        f"define i32 @{name}() nounwind #0 {{",
-        "entry:",
-        f"  %known = load atomic i32, ptr @{_KNOWN} monotonic, align 4",
-        "  %is_known = icmp sge i32 %known, 0",
-        "  br i1 %is_known, label %done, label %find",
-        "find:",
-        f"  %found = call i32 @{_KNOWN}.now()",
-        f"  store atomic i32 %found, ptr @{_KNOWN} monotonic, align 4",
-        "  br label %done",
-        "done:",
-        "  %level = phi i32 [ %known, %entry ], [ %found, %find ]",
-        "  ret i32 %level",
-        "}",
-        *_asked(f"{_KNOWN}.now", processor, "internal"),
-    ]
+def _choice(
+    f: Function, processor: Processor, needs: Sequence[frozenset[str]]
+) -> Value:
+    """The number of the last level whose needs the processor meets."""
+    words = f.allocate(8 * processor.words, 8)
+    f.call_function(WORDS, [words])
+    level = constant(I32, 0)
+    for number, features in enumerate(needs, 1):
+        has = constant(I1, 1)
+        for word, bits in processor.masks(features).items():
+            wanted = constant(I64, bits)
+            told = f.load(I64, f.at(words, constant(I64, 8 * word)), 8)
+            same = f.compare("eq", f.binary("and", told, wanted), wanted)
+            has = f.binary("and", has, same)
+        level = f.select(has, constant(I32, number), level)
+    return level

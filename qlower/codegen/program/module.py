@@ -21,19 +21,18 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from qlower.codegen.llvm.binding import BINDING, ModuleRef, PassBuilder, TargetMachine
-from qlower.codegen.llvm.text import I64, POINTER, Function, Module, constant
+from qlower.codegen.llvm.text import Module
 from qlower.codegen.program.compiled import ENTRY, CompiledObject
 from qlower.codegen.program.emit import Program
-from qlower.codegen.program.entry_point import BEGIN, KEEP, entry_point, reset_point
+from qlower.codegen.program.entry_point import add_entry_point, add_reset_point
 from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.program.interface import Interface
-from qlower.codegen.program.levels import level_function
+from qlower.codegen.program.levels import add_level_function
 from qlower.codegen.program.plan import Plan, plan
 from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.dialects.kernel import ARENA_BYTES
 from qlower.files.parts import are_kept, find_or_make
 from qlower.model.entry import main_function, signature_of
-from qlower.model.state import initial_memory, state_offsets
 
 
 def compile_module(
@@ -81,6 +80,7 @@ def compile_package(
     if others or target.needs:
         target = resolve_target(target.triple)  # what asks must run everywhere
     package = _empty(target)
+    codes: list[Module] = []
     callees: list[str] = []
     needs: list[frozenset[str]] = []
     for number, (level, level_target) in enumerate(levels, 1):
@@ -89,14 +89,14 @@ def compile_package(
         callees.append(prefix + ENTRY)
         planned = plan(level, level_target, entry=callees[-1], prefix=prefix)
         Program(code, planned, is_exported=False)
-        package.add_level(code)
+        codes.append(code)
         needs.append(_needs(code, level_target))
-    package.texts += level_function(
-        interface.level_function, levels[0][1].processor, needs
-    )
-    package.texts += entry_point(interface, callees, target.pointer_bytes)
+    add_level_function(package, interface.level_function, levels[0][1].processor, needs)
+    add_entry_point(package, interface, callees)
     if interface.state_bytes:
-        _add_reset(package, interface)
+        add_reset_point(package, interface)
+    for code in codes:
+        package.add_level(code)
     text = str(package)
     return CompiledObject(
         (machine_code(text, target),),
@@ -105,21 +105,6 @@ def compile_package(
         target,
         llvm_text=text,
     )
-
-
-def _add_reset(package: Module, interface: Interface) -> None:
-    """The functions that copy states, and make new ones."""
-    states = interface.signature.states
-    keep = Function(package, KEEP, [POINTER, POINTER], ["noalias nonnull"] * 2)
-    for spec, offset in zip(states, state_offsets(states), strict=False):
-        target, source = (keep.at(a, constant(I64, offset)) for a in keep.arguments)
-        keep.copy_bytes(target, source, spec.nbytes)
-    keep.finish()
-    begin = Function(package, BEGIN, [POINTER], ["noalias nonnull"])
-    initial = package.add_constant(initial_memory(states))
-    begin.copy_bytes(begin.arguments[0], initial, interface.state_bytes)
-    begin.finish()
-    package.texts += reset_point(interface)
 
 
 def _needs(code: Module, target: Target) -> frozenset[str]:

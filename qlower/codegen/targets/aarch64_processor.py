@@ -8,23 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from qlower.codegen.llvm.text import I64, POINTER, Function, Module, constant
 from qlower.codegen.targets.processor import WORDS, Processor
 
 _AT_HWCAP, _AT_HWCAP2 = 16, 26
 
 
-def _reader(features: Collection[str]) -> list[str]:
-    return [
-        "declare i64 @getauxval(i64)",
-        f"define internal void @{WORDS}(ptr %words) noinline nounwind #0 {{",
-        f"  %first = call i64 @getauxval(i64 {_AT_HWCAP})",
-        f"  %second = call i64 @getauxval(i64 {_AT_HWCAP2})",
-        "  %second_at = getelementptr i64, ptr %words, i64 1",
-        "  store i64 %first, ptr %words, align 8",
-        "  store i64 %second, ptr %second_at, align 8",
-        "  ret void",
-        "}",
-    ]
+def _add_reader(module: Module, features: Collection[str]) -> None:
+    f = Function(module, WORDS, [POINTER], [""])
+    for word, kind in enumerate((_AT_HWCAP, _AT_HWCAP2)):
+        told = f.call("getauxval", I64, [constant(I64, kind)])
+        f.store(told, f.at(f.arguments[0], constant(I64, 8 * word)), 8)
+    f.finish()
 
 
 AARCH64_PROCESSOR = Processor(
@@ -38,6 +33,6 @@ AARCH64_PROCESSOR = Processor(
         "bf16": {1: 1 << 14},
     },
     words=2,
-    reader=_reader,
+    add_reader=_add_reader,
     remembers=False,
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from qlower.codegen.llvm.text import Module
+
 WORDS = "processor_words"
-"""The function `void @processor_words(ptr %words)`, that `Processor.reader` writes."""
+"""The function `void @processor_words(ptr)`, that `Processor.add_reader` defines."""
 
 
 @dataclass(frozen=True)
@@ -14,16 +16,16 @@ class Processor:
     """What an operating system and its processors tell of their features.
 
     `bits`: for each feature that can be asked for, by LLVM's name, the bits that must
-    be set, by the number of their word. `reader` is LLVM IR that defines the function
-    `WORDS`, for code that needs some features: it stores `words` numbers of 64 bits,
-    and asks the system for what it must permit before it is used. `remembers` says that
+    be set, by the number of their word. `add_reader` defines the function `WORDS`, for
+    code that needs some features: it stores `words` numbers of 64 bits, and asks the
+    system for what it must permit before it is used. `remembers` says that
     reading takes so long (thousands of cycles, in a virtual machine hundreds of
     thousands) that an object does it once.
     """
 
     bits: Mapping[str, Mapping[int, int]]
     words: int
-    reader: Callable[[Collection[str]], list[str]]
+    add_reader: Callable[[Module, Collection[str]], None]
     remembers: bool
 
     def masks(self, features: Iterable[str]) -> dict[int, int]:

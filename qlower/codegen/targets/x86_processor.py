@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from qlower.codegen.llvm.text import escape_bytes
+from qlower.codegen.llvm.text import (
+    I32,
+    I64,
+    POINTER,
+    Function,
+    Module,
+    Value,
+    constant,
+    escape_bytes,
+)
 from qlower.codegen.targets.processor import WORDS, Processor
 from qlower.codegen.targets.x86_tiles import (
     AMX,
@@ -55,56 +64,56 @@ def _bits(word: int, bit: int, feature: str) -> Mapping[int, int]:
     return {**found, _SAVED: _AVX} if feature in _VECTORS else found
 
 
-def _reader(features: Collection[str]) -> list[str]:
-    asks = not AMX.features.isdisjoint(features)
-    return [
-        _of_bytes("void @cpuid(i32 %leaf, i32 %subleaf, ptr %registers)", _CPUID),
-        _of_bytes("i32 @xgetbv()", _XGETBV),
-        f"define internal void @{WORDS}(ptr %words) noinline nounwind #0 {{",
-        "entry:",
-        "  %registers = alloca [4 x i32], align 4",
-        f"  store [{_SAVED + 1} x i64] zeroinitializer, ptr %words, align 8",
-        *_cpuid("zero", 0, 0, {}),
-        "  %highest = load i32, ptr %registers, align 4",
-        *_cpuid("one", 1, 0, {2: 0}),
-        *_cpuid("extended", 0x80000001 - (1 << 32), 0, {2: 5}),
-        "  %has_seven = icmp uge i32 %highest, 7",
-        "  br i1 %has_seven, label %seven, label %after_seven",
-        "seven:",
-        *_cpuid("seven_0", 7, 0, {1: 1, 2: 2, 3: 3}),
-        *_cpuid("seven_1", 7, 1, {0: 4}),
-        "  br label %after_seven",
-        "after_seven:",
-        f"  %osxsave = and i32 %one_2, {1 << 27}",
-        "  %has_states = icmp ne i32 %osxsave, 0",
-        "  br i1 %has_states, label %states, label %done",
-        "states:",
-        "  %saved = call i32 @xgetbv()",
-        *_stored("saved", _SAVED),
-        *(_ask_for_tiles() if asks else ()),
-        "  br label %done",
-        "done:",
-        "  ret void",
-        "}",
-        *([_of_bytes(_SYSTEM_CALL, _SYSCALL)] if asks else []),
-    ]
+def _add_reader(module: Module, features: Collection[str]) -> None:
+    _add_bytes(module, "cpuid", "void @cpuid(i32, i32, ptr)", _CPUID)
+    _add_bytes(module, "xgetbv", "i32 @xgetbv()", _XGETBV)
+    f = Function(module, WORDS, [POINTER], [""])
+    registers = f.allocate(16, 4)
+
+    def store(value: Value, word: int) -> None:
+        wide = f.cast("zext", value, "i64")
+        f.store(wide, f.at(f.arguments[0], constant(I64, 8 * word)), 8)
+
+    def cpuid(leaf: int, subleaf: int, words: Mapping[int, int]) -> None:
+        """CPUID, and its registers (0 is eax, 3 edx) into words."""
+        asked = [constant(I32, leaf), constant(I32, subleaf), registers]
+        f.call_function("cpuid", asked)
+        for register, word in words.items():
+            store(f.load(I32, f.at(registers, constant(I64, 4 * register)), 4), word)
+
+    f.fill_bytes(f.arguments[0], 0, 8 * (_SAVED + 1))
+    cpuid(0, 0, {})
+    highest = f.load(I32, registers, 4)
+    cpuid(1, 0, {2: 0})
+    has_states = _has(f, f.load(I64, f.arguments[0], 8), 1 << 27)
+    cpuid(0x80000001, 0, {2: 5})
+
+    def seven() -> None:
+        cpuid(7, 0, {1: 1, 2: 2, 3: 3})
+        cpuid(7, 1, {0: 4})
+
+    def states() -> None:
+        saved = f.call("xgetbv", I32, [])
+        store(saved, _SAVED)
+        if not AMX.features.isdisjoint(features):
+            f.when(_has(f, saved, _TILES), ask)
+
+    def ask() -> None:
+        """The request of `x86_tiles`, where the system saves tiles at all."""
+        _add_bytes(module, "system_call", "i64 @system_call(i64, i64, i64)", _SYSCALL)
+        request = ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA, ARCH_PRCTL
+        arguments = [constant(I64, argument) for argument in request]
+        refused = f.call("system_call", I64, arguments)
+        store(f.compare("eq", refused, constant(I64, 0)), _PERMITTED)
+
+    f.when(f.compare("uge", highest, constant(I32, 7)), seven)
+    f.when(has_states, states)
+    f.finish()
 
 
-def _ask_for_tiles() -> list[str]:
-    """The request of `x86_tiles`, where the system saves tiles at all."""
-    arguments = ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA, ARCH_PRCTL
-    return [
-        f"  %tiles = and i32 %saved, {_TILES}",
-        f"  %has_tiles = icmp eq i32 %tiles, {_TILES}",
-        "  br i1 %has_tiles, label %ask, label %done",
-        "ask:",
-        "  %refused = call i64 @system_call("
-        + ", ".join(f"i64 {argument}" for argument in arguments)
-        + ")",
-        "  %is_permitted = icmp eq i64 %refused, 0",
-        "  %permitted = zext i1 %is_permitted to i32",
-        *_stored("permitted", _PERMITTED),
-    ]
+def _has(f: Function, value: Value, bits: int) -> Value:
+    wanted = constant(value.type, bits)
+    return f.compare("eq", f.binary("and", value, wanted), wanted)
 
 
 _CPUID = """
@@ -125,7 +134,6 @@ _XGETBV = """
     0f 01 d0    xgetbv
     c3          ret
 """
-_SYSTEM_CALL = "i64 @system_call(i64 %first, i64 %second, i64 %number)"
 _SYSCALL = """
     48 89 d0    mov rax, rdx
     0f 05       syscall
@@ -136,36 +144,14 @@ inline assembly they would need a parser, which llvmlite has for the host alone.
 """
 
 
-def _of_bytes(signature: str, listing: str) -> str:
+def _add_bytes(module: Module, name: str, signature: str, listing: str) -> None:
     """A function that is machine code. LLVM sees no body to draw conclusions from."""
     code = b"".join(bytes.fromhex(line[4:16]) for line in listing.splitlines())
-    return (
+    module.functions[name] = (
         f"define internal {signature} naked noinline optnone nounwind #0 "
         f'prologue [{len(code)} x i8] c"{escape_bytes(code)}" {{\n'
         "  unreachable\n}"
     )
-
-
-def _cpuid(name: str, leaf: int, subleaf: int, words: Mapping[int, int]) -> list[str]:
-    """CPUID, and its registers (0 is eax, 3 edx) into words."""
-    lines = [f"  call void @cpuid(i32 {leaf}, i32 {subleaf}, ptr %registers)"]
-    for register, word in words.items():
-        value = f"{name}_{register}"
-        lines += [
-            f"  %{value}_from = getelementptr i32, ptr %registers, i64 {register}",
-            f"  %{value} = load i32, ptr %{value}_from, align 4",
-            *_stored(value, word),
-        ]
-    return lines
-
-
-def _stored(value: str, word: int) -> list[str]:
-    """An i32 as a word."""
-    return [
-        f"  %{value}_word = zext i32 %{value} to i64",
-        f"  %{value}_at = getelementptr i64, ptr %words, i64 {word}",
-        f"  store i64 %{value}_word, ptr %{value}_at, align 8",
-    ]
 
 
 X86_PROCESSOR = Processor(
@@ -175,6 +161,6 @@ X86_PROCESSOR = Processor(
         for feature, bit in bits.items()
     },
     words=_SAVED + 1,
-    reader=_reader,
+    add_reader=_add_reader,
     remembers=True,
 )
