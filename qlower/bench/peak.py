@@ -95,18 +95,18 @@ def _emit(f: Function, dot: VectorStep, rows: int, columns: int) -> int:
     type = Type("i32", dot.lanes)
 
     def step(index: Value, flat: list[Value]) -> list[Value]:
-        base = f.scale(index, dot.run_bytes)
+        base = f.scale(index, dot.run_length)
         factors = [
             dot.load_activations(
                 f,
                 [f.at(x, f.add(base, constant(I64, row * DEPTH)))],
-                dot.run_bytes,
+                dot.run_length,
                 signed=False,
             )
             for row in range(rows)
         ]
-        for part in range(dot.run_bytes // 4):
-            chunk = f.add(f.scale(index, dot.run_bytes // 4), constant(I64, part))
+        for part in range(dot.run_length // 4):
+            chunk = f.add(f.scale(index, dot.run_length // 4), constant(I64, part))
             at = f.scale(chunk, dot.chunk_bytes)
             weights = [
                 dot.load_weights(f, f.at(w, f.add(at, constant(I64, c * panel))), 4)
@@ -116,7 +116,7 @@ def _emit(f: Function, dot: VectorStep, rows: int, columns: int) -> int:
         return flat
 
     def sums(index: Value, flat: list[Value]) -> list[Value]:
-        return f.loop(DEPTH // dot.run_bytes, flat, step)
+        return f.loop(DEPTH // dot.run_length, flat, step)
 
     flat = f.loop(_REPEATS, [zero(type)] * (rows * columns), sums)
     for value in flat:

@@ -7,7 +7,7 @@ the columns of a window lie side by side; their padding is stored.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import i8
+from xdsl.dialects.builtin import i8, i16
 from xdsl.ir import SSAValue
 
 from qlower.codegen.nests.recognise import DepthwiseProducts
@@ -20,7 +20,7 @@ def is_read_in_place(copy: CopyOp) -> bool:
     """Whether all that read a copy can read its source instead, and know its border."""
     return (
         copy.pads
-        and tensor_type(copy.result).element_type == i8
+        and tensor_type(copy.result).element_type in (i8, i16)
         and not is_constant(copy.source)
         and all(
             isinstance(use.operation, NestOp) and _reads_bordered(use.operation, copy)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from qlower.model.signature import Array
 from support.native import dense
@@ -33,6 +34,11 @@ class Window:
     """Rows above and below, columns before and after: no memory has them."""
     border: int = 0
     """The byte that they consist of, signed."""
+    words: bool = False
+    """Activations are i16, summed in i64, which are the result."""
+    every_x: int | None = None
+    every_w: int | None = None
+    """What all activations and weights are; None: they are drawn."""
 
     @property
     def spatial(self) -> tuple[int, int]:
@@ -47,26 +53,36 @@ class Window:
         return height, width
 
 
-def numbers(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Random bytes, as signed numbers; some of the extremes."""
-    values = rng.integers(-128, 128, shape).astype(np.int8)
+def numbers(
+    rng: np.random.Generator, shape: tuple[int, ...], dtype: DTypeLike = np.int8
+) -> Array:
+    """Random signed numbers; some of the extremes."""
+    limits = np.iinfo(dtype)
+    values = rng.integers(limits.min, limits.max + 1, shape)
     extremes = rng.random(shape) < 0.1
-    return np.where(extremes, np.where(values < 0, -128, 127), values).astype(np.int8)
+    ends = np.where(values < 0, limits.min, limits.max)
+    return np.where(extremes, ends, values).astype(dtype)
 
 
 def build(case: Window, seed: int) -> tuple[str, Array, Array]:
     """Text, input and expected output of a case."""
     rng = np.random.default_rng(seed)
+    dtype = np.int16 if case.words else np.int8
+    wide = np.int64 if case.words else np.int32
     (kh, kw), (sh, sw), (dh, dw) = case.kernel, case.stride, case.dilation
     oh, ow = case.spatial
     per_group = case.outputs // case.groups
     depth = 1 if case.depthwise else case.channels // case.groups
     above, below, before, after = case.padding
     rows, columns = case.height - above - below, case.width - before - after
-    image = numbers(rng, (rows, columns, case.channels))
-    x = np.full((case.height, case.width, case.channels), case.border, np.int8)
+    image = numbers(rng, (rows, columns, case.channels), dtype)
+    if case.every_x is not None:
+        image[:] = case.every_x
+    x = np.full((case.height, case.width, case.channels), case.border, dtype)
     x[above : above + rows, before : before + columns] = image
-    bias = rng.integers(-(1 << 31), 1 << 31, case.outputs).astype(np.int32)
+    bias = rng.integers(-(1 << 31), 1 << 31, case.outputs).astype(wide)
+    if case.words:
+        bias <<= 20 * (seed % 2)
     zero_w = (
         rng.integers(-128, 128, case.outputs)
         if case.zero_w is None
@@ -75,7 +91,9 @@ def build(case: Window, seed: int) -> tuple[str, Array, Array]:
 
     # the definition: loops (y, x, group, o | kh, kw, c)
     weight = numbers(rng, (case.groups, per_group, kh, kw, depth))
-    wide_x = (x.view(np.uint8) if case.unsigned_x else x).astype(np.int64)
+    if case.every_w is not None:
+        weight[:] = case.every_w
+    wide_x = (x.view(f"u{x.itemsize}") if case.unsigned_x else x).astype(np.int64)
     wide_w = (weight.view(np.uint8) if case.unsigned_w else weight).astype(np.int64)
     wide_x = wide_x - case.zero_x
     wide_w = wide_w - zero_w.reshape(case.groups, per_group, 1, 1, 1)
@@ -85,8 +103,10 @@ def build(case: Window, seed: int) -> tuple[str, Array, Array]:
         taps = taps[:, : (ow - 1) * sw + 1 : sw].reshape(oh, ow, case.groups, depth)
         total += (taps[..., None, :] * wide_w[:, :, i, j]).sum(axis=-1)
     total = total.reshape(oh, ow, case.outputs) + bias
-    total = ((total + (1 << 31)) % (1 << 32)) - (1 << 31)
-    want = np.clip(total >> 9, -128, 127).astype(np.int8)
+    want = total
+    if not case.words:
+        total = ((total + (1 << 31)) % (1 << 32)) - (1 << 31)
+        want = np.clip(total >> 9, -128, 127).astype(np.int8)
 
     if case.depthwise:
         stored = np.ascontiguousarray(weight[:, 0, :, :, 0].transpose(1, 2, 0))
@@ -105,52 +125,65 @@ def build(case: Window, seed: int) -> tuple[str, Array, Array]:
     dims = ", ".join(f"d{i}" for i in range(len(loops) + len(reduction)))
     maps_text = ", ".join(f"affine_map<({dims}) -> ({m})>" for m in maps)
     w_type = f"tensor<{'x'.join(map(str, shape))}xi8>"
-    c_type = f"tensor<{'x'.join(map(str, channel_shape))}xi32>"
-    x_type = f"tensor<{case.height}x{case.width}x{case.channels}xi8>"
-    image_type = f"tensor<{rows}x{columns}x{case.channels}xi8>"
+    element, sums, y = ("i16", "i64", "i64") if case.words else ("i8", "i32", "i8")
+    c_type = f"tensor<{'x'.join(map(str, channel_shape))}x{sums}>"
+    z_type = f"tensor<{'x'.join(map(str, channel_shape))}xi32>"
+    x_type = f"tensor<{case.height}x{case.width}x{case.channels}x{element}>"
+    image_type = f"tensor<{rows}x{columns}x{case.channels}x{element}>"
+    y_type = f"tensor<{result}x{y}>"
     argument, padding = "%x", ""
     if any(case.padding):
         argument = "%image"
         padding = f"""
       %x = kernel.copy %image[0, 0, 0] [{rows}, {columns}, {case.channels}] [1, 1, 1]
-          into fill({case.border} : i8)[{above}, {before}, 0] [1, 1, 1]
+          into fill({case.border} : {element})[{above}, {before}, 0] [1, 1, 1]
           : {image_type} into {x_type} in [#kernel.unstored]"""
     per_channel = case.zero_w is None
     subtrahend = "%zc" if per_channel else "%zw"
+    product, finished = (
+        "%p",
+        """
+            %n = arith.constant 9 : i32
+            %r = arith.shrsi %acc, %n : i32
+            %q = fixed.saturate %r : i32 to i8
+            kernel.yield %q : i8""",
+    )
+    widened = ""
+    if case.words:
+        product, finished = "%e", "kernel.yield %acc : i64"
+        widened = "%e = arith.extsi %p : i32 to i64"
     text = f"""
-    func.func @main({argument}: {image_type}) -> tensor<{result}xi8> {{{padding}
+    func.func @main({argument}: {image_type}) -> {y_type} {{{padding}
       %w = arith.constant {dense(stored)}
       %b = arith.constant {dense(bias.reshape(channel_shape))}
       %z = arith.constant {dense(zero_w.astype(np.int32).reshape(channel_shape))}
       %y = kernel.nest loop parallel {loops} reduction {reduction} maps [{maps_text}]
-          ins(%x, %w, %b, %z : {x_type}, {w_type}, {c_type}, {c_type})
+          ins(%x, %w, %b, %z : {x_type}, {w_type}, {c_type}, {z_type})
           init {{
-          ^bb0(%xs: i8, %ws: i8, %bs: i32, %zc: i32):
-            kernel.yield %bs : i32
+          ^bb0(%xs: {element}, %ws: i8, %bs: {sums}, %zc: i32):
+            kernel.yield %bs : {sums}
           }} body {{
-          ^bb0(%xs: i8, %ws: i8, %bs: i32, %zc: i32, %acc: i32):
-            %x1 = arith.{"extui" if case.unsigned_x else "extsi"} %xs : i8 to i32
+          ^bb0(%xs: {element}, %ws: i8, %bs: {sums}, %zc: i32, %acc: {sums}):
+            %x1 = arith.{"extui" if case.unsigned_x else "extsi"} %xs : {element} to i32
             %zx = arith.constant {case.zero_x} : i32
             %x2 = arith.subi %x1, %zx : i32
             %w1 = arith.{"extui" if case.unsigned_w else "extsi"} %ws : i8 to i32
             %zw = arith.constant {case.zero_w or 0} : i32
             %w2 = arith.subi %w1, {subtrahend} : i32
             %p = arith.muli %x2, %w2 : i32
-            %s = arith.addi %acc, %p : i32
-            kernel.yield %s : i32
+            {widened}
+            %s = arith.addi %acc, {product} : {sums}
+            kernel.yield %s : {sums}
           }} epilogue {{
-          ^bb0(%xs: i8, %ws: i8, %bs: i32, %zc: i32, %acc: i32):
-            %n = arith.constant 9 : i32
-            %r = arith.shrsi %acc, %n : i32
-            %q = fixed.saturate %r : i32 to i8
-            kernel.yield %q : i8
-          }} -> tensor<{result}xi8> in [#kernel.output<0>]
-      return %y : tensor<{result}xi8>
+          ^bb0(%xs: {element}, %ws: i8, %bs: {sums}, %zc: i32, %acc: {sums}):
+            {finished}
+          }} -> {y_type} in [#kernel.output<0>]
+      return %y : {y_type}
     }}"""
     return text, image, want
 
 
-def sampled(seed: int, *, depthwise: bool) -> Window:
+def sampled(seed: int, *, depthwise: bool, words: bool = False) -> Window:
     """One of many, always the same for a seed."""
     rng = np.random.default_rng(seed)
 
@@ -167,7 +200,7 @@ def sampled(seed: int, *, depthwise: bool) -> Window:
     if depthwise:
         groups = outputs = channels
     unsigned_x, unsigned_w = (bool(rng.random() < 0.5) for _ in range(2))
-    return Window(
+    drawn = Window(
         height,
         width,
         channels,
@@ -182,3 +215,7 @@ def sampled(seed: int, *, depthwise: bool) -> Window:
         zero_x=int(rng.integers(0, 256)) - (0 if unsigned_x else 128),
         zero_w=None if rng.random() < 0.2 else pick(0, 0, 3, 128, -128),
     )
+    if not words:
+        return drawn
+    plain = replace(drawn, unsigned_x=False, unsigned_w=False, zero_x=0, zero_w=0)
+    return replace(plain, words=True)

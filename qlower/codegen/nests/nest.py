@@ -41,9 +41,8 @@ class Operand:
 
     `scalar` is the type in memory, `loaded` the one in the regions. `strides`, one a
     loop, and `offset` count elements. `data` are the bytes of a constant, None of
-    anything else. Beyond its `edges` all elements are the byte `border`. `pointer` is
-    its address inside the nest's function, once the nest is `placed`; constants have
-    none.
+    anything else. Beyond its `edges` all elements are `border`. `pointer` is its
+    address inside the nest's function, once the nest is `placed`; constants have none.
     """
 
     scalar: str
@@ -71,6 +70,11 @@ class Operand:
     def element_bytes(self) -> int:
         return storage_bytes(self.scalar)
 
+    def border_bytes(self, count: int) -> bytes:
+        """So many elements of the border."""
+        bits = self.border % (1 << 8 * self.element_bytes)
+        return bits.to_bytes(self.element_bytes, "little") * count
+
     def address(self, f: Function, indices: Sequence[Value]) -> Value:
         """The address of the element at the loops' `indices`."""
         offset = constant(I64, self.offset)
@@ -97,7 +101,7 @@ class Operand:
         address = self.address(f, indices)
         stride = 0 if loop is None else self.strides[loop]
         if self.edges:
-            border = f.module.add_constant(bytes([self.border]) * (lanes * stride + 1))
+            border = f.module.add_constant(self.border_bytes(lanes * stride + 1))
             inside = is_inside(f, self.edges, indices)
             if isinstance(inside, Value):
                 address = f.select(inside, address, border)
@@ -251,7 +255,7 @@ def _operand(value: SSAValue, map: AffineMap, loops: int) -> Operand:
     padding = value.owner
     if isinstance(padding, CopyOp) and not padding.is_stored:
         assert isinstance(padding.fill, IntegerAttr)
-        border = padding.fill.value.data & 0xFF
+        border = padding.fill.value.data
         value, indices = padding.source, _inside_of_padding(padding, indices)
         edges = _edges(padding, indices)
     strides, offset = _dense_place(value, indices, loops)

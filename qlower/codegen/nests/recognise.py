@@ -19,6 +19,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from qlower.codegen.nests.nest import Nest, Operand, analyse, constant_bytes
+from qlower.codegen.values.elements import scalar_type
 from qlower.dialects.kernel import NestOp
 
 MOST_TAPS = 128
@@ -36,6 +37,11 @@ class Factor:
     operand: Operand
     signed: bool
     offset: int | Operand
+
+    @property
+    def scalar(self) -> str:
+        """The type in memory: i8, or i16 for activations."""
+        return self.operand.scalar
 
     def of(self, nest: Nest) -> Factor:
         """This factor in `nest`: its nest with addresses, or a part of that."""
@@ -61,6 +67,12 @@ class Contraction:
     taps: tuple[int, ...]
     groups: tuple[int, ...]
     pixels: tuple[int, ...]
+
+    @property
+    def accumulator(self) -> str:
+        """The accumulator's type: i32, or a wider integer."""
+        (type,) = self.nest.op.accumulator_types
+        return scalar_type(type)
 
     def on(self, nest: Nest) -> Contraction:
         """These roles in `nest`: theirs with addresses, or a part of that."""
@@ -130,6 +142,8 @@ def recognise(nest: Nest) -> Products | None:
         return None
     for with_roles in (_contraction, _depthwise):
         for activation, weight in (factors, factors[::-1]):
+            if weight.scalar != "i8":
+                continue
             found = with_roles(nest, activation, weight)
             if found is not None:
                 return found
@@ -137,7 +151,11 @@ def recognise(nest: Nest) -> Products | None:
 
 
 def _factors(nest: Nest) -> tuple[Factor, Factor] | None:
-    """The two factors of a body that adds their product to one i32 accumulator."""
+    """The two factors of a body that adds their product to one accumulator.
+
+    Bytes are summed in 32 bits. A word times a byte, both signed and without offsets,
+    is a product of 32 bits, and may be summed in more.
+    """
     if len(nest.op.body.blocks) != 1:
         return None
     block = nest.op.body.block
@@ -145,19 +163,25 @@ def _factors(nest: Nest) -> tuple[Factor, Factor] | None:
     if terminator is None or len(terminator.operands) != 1:
         return None
     accumulator = block.args[-1]
-    if accumulator.type != i32:
-        return None
     added = _operands_of(terminator.operands[0], "arith.addi")
     if added is None or accumulator not in added:
         return None
     product = added[1] if added[0] is accumulator else added[0]
-    multiplied = _operands_of(product, "arith.muli")
+    is_wide = accumulator.type != i32
+    extended = _operands_of(product, "arith.extsi") if is_wide else [product]
+    if extended is None or extended[0].type != i32:
+        return None
+    multiplied = _operands_of(extended[0], "arith.muli")
     if multiplied is None:
         return None
-    found = [_factor(nest, value) for value in multiplied]
-    if found[0] is None or found[1] is None:
+    first, second = (_factor(nest, value) for value in multiplied)
+    if first is None or second is None:
         return None
-    return found[0], found[1]
+    scalars = {first.scalar, second.scalar}
+    if scalars == {"i8"}:
+        return None if is_wide else (first, second)
+    is_plain = all(f.signed and f.offset == 0 for f in (first, second))
+    return (first, second) if is_plain and scalars == {"i8", "i16"} else None
 
 
 def _operands_of(value: SSAValue, name: str) -> Sequence[SSAValue] | None:
@@ -180,7 +204,7 @@ def _factor(nest: Nest, value: SSAValue) -> Factor | None:
         extended = _operands_of(value, name)
         if extended is not None:
             index = _input(nest, extended[0])
-            if index is not None and nest.inputs[index].scalar == "i8":
+            if index is not None and nest.inputs[index].scalar in ("i8", "i16"):
                 return Factor(index, nest.inputs[index], signed, offset)
     return None
 

@@ -105,8 +105,9 @@ def estimated_nanoseconds(
     operations = _operations(nest.op.init) + _operations(nest.op.epilogue)
     cycles = _CYCLES_PER_OPERATION * vectors * operations
     match skeleton:
-        case VectorPlan():
-            cycles += prod(nest.bounds) / (4 * lanes)
+        case VectorPlan(contraction=contraction):
+            size = contraction.activation.operand.element_bytes
+            cycles += prod(nest.bounds) * size / (4 * lanes)
         case TiledContraction(contraction=contraction, plan=plan):
             cycles += product_cycles(contraction, plan)
         case WindowPlan():  # its bytes have to be interleaved

@@ -89,6 +89,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         vector_registers=32,
         signed_dot=_dot(present, signed=True),
         unsigned_dot=_dot(present, signed=False),
+        word_dot=_SINGLES,
         rounds_in_hardware=True,
         fuses=True,
         fixed_point=_FIXED_POINT,
@@ -123,6 +124,7 @@ _FIXED_POINT = FixedPoint(
 )
 
 
+_SINGLES = Dot(DotKind.SINGLES, selects_lane=True, widens_beyond=0)
 _SIGNED_MATRIX = Dot(DotKind.SIGNED_BYTES, f"{_NEON}.smmla.v4i32.v16i8", True)
 _UNSIGNED_MATRIX = Dot(DotKind.UNSIGNED_BYTES, f"{_NEON}.usmmla.v4i32.v16i8", True)
 
@@ -134,7 +136,7 @@ def _dot(present: frozenset[str], *, signed: bool) -> Dot:
     if "dotprod" in present:
         intrinsic = f"{_NEON}.sdot.v4i32.v16i8"
         return Dot(DotKind.SIGNED_BYTES, intrinsic, selects_lane=True)
-    return Dot(DotKind.SINGLES, selects_lane=True, widens_beyond=0)
+    return _SINGLES
 
 
 AARCH64 = Architecture(

@@ -51,6 +51,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         vector_registers=13,
         signed_dot=dot,
         unsigned_dot=dot,
+        word_dot=dot,
         # no unit does so for both widths, and LLVM calls libm for what one lacks
         rounds_in_hardware=False,
         fuses=False,

@@ -139,17 +139,16 @@ class Target:
     `vector_bits` and `vector_registers` size the tiles. `signed_dot` and `unsigned_dot`
     multiply signed and unsigned activations; `signed_matrix` and `unsigned_matrix` two
     rows of them with two rows of weights, eight bytes each, where there is such an
-    instruction. What LLVM has no instruction for it would leave to libm:
-    `rounds_in_hardware` says that floor, ceil, trunc and roundeven are instructions,
-    `fuses` the same of a fused multiply-add, `converts_in_hardware` of a conversion to
-    the nearest i32, `orders_floats` of minimum and maximum, `has_roots` of a square
-    root. With `prefers_integers`
-    there are no floats at all, but in contracts that ask for them. `fixed_point` and
-    `packs` are None where LLVM finds all there is. `byte_tables` look up many bytes and
-    `tiles` are registers for matrices, where there are any; `halves` does two products
-    in a general register. A machine without vectors has those of one lane, 32 bits.
-    `float_control` holds the float environment; with None the caller must have left it
-    as it was.
+    instruction. `word_dot` multiplies activations of 16 bits. What LLVM has no
+    instruction for it would leave to libm: `rounds_in_hardware` says that floor, ceil,
+    trunc and roundeven are instructions, `fuses` the same of a fused multiply-add,
+    `converts_in_hardware` of a conversion to the nearest i32, `orders_floats` of
+    minimum and maximum, `has_roots` of a square root. With `prefers_integers` there are
+    no floats at all, but in contracts that ask for them. `fixed_point` and `packs` are
+    None where LLVM finds all there is. `byte_tables` look up many bytes and `tiles` are
+    registers for matrices, where there are any; `halves` does two products in a general
+    register. A machine without vectors has those of one lane, 32 bits. `float_control`
+    holds the float environment; with None the caller must have left it as it was.
 
     `processor` is how code asks at run time for the features that it `needs`; None
     where there is nobody to ask. `alignment`, in bytes, is that of the arena and of
@@ -167,6 +166,7 @@ class Target:
     vector_registers: int
     signed_dot: Dot
     unsigned_dot: Dot
+    word_dot: Dot
     rounds_in_hardware: bool
     fuses: bool
     converts_in_hardware: bool = True

@@ -35,6 +35,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         vector_registers=28,
         signed_dot=dot,
         unsigned_dot=dot,
+        word_dot=dot,
         rounds_in_hardware=True,
         fuses=True,
         is_experimental=True,

@@ -30,6 +30,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         vector_registers=16,  # of the machine below, as far as one can know
         signed_dot=dot,
         unsigned_dot=dot,
+        word_dot=dot,
         rounds_in_hardware=True,
         fuses=False,
         converts_in_hardware=False,

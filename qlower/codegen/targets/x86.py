@@ -83,6 +83,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         vector_registers=32 if wide else 16,
         signed_dot=dot,
         unsigned_dot=dot,
+        word_dot=_pairs(bits),  # LLVM makes one instruction of it and an addition
         rounds_in_hardware="sse4.1" in present,
         fuses="fma" in present,
         packs=_packs(bits),
@@ -126,6 +127,10 @@ def _dot(present: frozenset[str], bits: int) -> Dot:
         bits == 256 and "avxvnni" in present
     ):
         return Dot(DotKind.UNSIGNED_BYTES, f"llvm.x86.avx512.vpdpbusd.{bits}")
+    return _pairs(bits)
+
+
+def _pairs(bits: int) -> Dot:
     pairs = {128: "sse2.pmadd.wd", 256: "avx2.pmadd.wd", 512: "avx512.pmaddw.d.512"}
     intrinsic = f"llvm.x86.{pairs[bits]}"
     return Dot(DotKind.PAIRS, intrinsic, widens_beyond=_FIRST_LEVEL_BYTES)

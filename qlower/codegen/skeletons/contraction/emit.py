@@ -18,6 +18,7 @@ from qlower.codegen.nests.point import nested, split, walk
 from qlower.codegen.skeletons.contraction.products import Column, Products
 from qlower.codegen.skeletons.contraction.tiling import Tiling, VectorPlan
 from qlower.codegen.skeletons.products.packing import group_position
+from qlower.codegen.skeletons.products.partial_sums import Parts, Spans
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values.elements import store_scalars
 
@@ -30,16 +31,26 @@ def emit_contraction(f: Function, target: Target, plan: VectorPlan) -> None:
     packed = plan.factors.pack(
         f.module, dot, tiling.width if dot.weights_are_joined else 1
     )
-    code = _Tiles(f, target, nest, contraction.lane, contraction, dot, packed, tiling)
+    common = f, target, nest, contraction.lane, contraction, dot, packed
+    code = _Tiles(*common, tiling, plan.factors.parts)
     indices = [constant(I64, 0)] * len(nest.bounds)
     nested(f, nest.bounds, contraction.groups, indices, code.group)
 
 
 @dataclass(frozen=True)
 class _Tiles(Products):
-    """Emits the tiles of a nest one after another: sums, then init and epilogue."""
+    """Emits the tiles of a nest one after another: sums, then init and epilogue.
+
+    Sums of `parts` are added up in 64 bits.
+    """
 
     tiling: Tiling
+    parts: Parts | None
+
+    @property
+    def sum_bytes(self) -> int:
+        """Of a sum, in a tile's memory."""
+        return 4 if self.parts is None else 8
 
     @property
     def channels(self) -> Span:
@@ -113,15 +124,25 @@ class _Tiles(Products):
         first = f.add(f.scale(group, self.packed.vectors), column.first)
         points = self.points(height, indices)
         has_own = row_sums is None and self.packed.row_factor is not None
-        sums = self.sums(points, first, column.vectors, with_rows=has_own)
-        if has_own:
-            row_sums = self.store_row_sums([row.pop() for row in sums])
-        row_bytes = column.vectors * lanes * 4
+        row_bytes = column.vectors * lanes * self.sum_bytes
         scratch = f.allocate(height * row_bytes)
-        for row, values in enumerate(sums):
-            for vector, value in enumerate(values):
-                offset = row * row_bytes + vector * lanes * 4
-                f.store(value, f.at(scratch, constant(I64, offset)), lanes * 4)
+
+        def sums(spans: Spans) -> list[list[Value]]:
+            vectors = column.vectors
+            return self.sums(points, first, vectors, with_rows=has_own, spans=spans)
+
+        if self.parts is None:
+            rows = sums({})
+            if has_own:
+                row_sums = self.store_row_sums([row.pop() for row in rows])
+            self.put(rows, scratch, row_bytes)
+        else:
+            f.fill_bytes(scratch, 0, height * row_bytes)
+
+            def add_part(spans: Spans) -> None:
+                self.put(sums(spans), scratch, row_bytes)
+
+            self.parts.each(f, self.contraction, add_part)
 
         channel = f.scale(column.first, lanes)
 
@@ -142,6 +163,19 @@ class _Tiles(Products):
 
         f.loop(height, [], finish_row)
 
+    def put(self, sums: list[list[Value]], scratch: Value, row_bytes: int) -> None:
+        """Stores the sums of each row at `scratch`, those of a part by adding them."""
+        f, alignment = self.f, self.dot.lanes * 4
+        for row, values in enumerate(sums):
+            for vector, value in enumerate(values):
+                offset = row * row_bytes + vector * self.dot.lanes * self.sum_bytes
+                place = f.at(scratch, constant(I64, offset))
+                total = f.cast("sext", value, f"i{8 * self.sum_bytes}")
+                if self.parts is not None:
+                    before = f.load(total.type, place, alignment)
+                    total = f.binary("add", before, total)
+                f.store(total, place, alignment)
+
     def finish(
         self,
         line: Value,
@@ -153,18 +187,22 @@ class _Tiles(Products):
     ) -> None:
         """Complete `lanes` sums of a pixel, run the epilogue, store its results.
 
-        `line` is the address of the pixel's sums, i32, from output channel `channel`
-        on, which is number `packed_channel` of the packed weights. At `point` the lane
-        loop counts from `channel`, as `line` does. `row_sum` is the pixel's sum of
+        `line` is the address of the pixel's sums from output channel `channel` on,
+        which is number `packed_channel` of the packed weights. At `point` the lane loop
+        counts from `channel`, as `line` does. `row_sum` is the pixel's sum of
         activations, i32, where the sums are too great by a multiple of it.
         """
         f, nest, loop = self.f, self.nest, self.contraction.lane
         distance, point[loop] = point[loop], f.add(channel, point[loop])
-        type = Type("i32", lanes)
-        total = f.load(type, f.at(line, f.scale(distance, 4)), 4)
+        size = self.sum_bytes
+        type = Type(f"i{8 * size}", lanes)
+        total = f.load(type, f.at(line, f.scale(distance, size)), size)
         if row_sum is not None:
             surplus = self.shift(row_sum, packed_channel, distance, lanes)
             total = f.binary("sub", total, surplus)
+        accumulator = self.contraction.accumulator
+        narrows = type.bits > Type(accumulator).bits
+        total = f.cast("trunc" if narrows else "sext", total, accumulator)
         if not self.packed.starts_from_initial:
             (initial,) = self.run(nest.op.init, point, [], lanes)
             total = f.binary("add", total, initial)

@@ -2,7 +2,7 @@
 
 All sums are modulo 2^32, where additions may be reordered: the sum starts from what
 `packing` knows at compile time, and an initial accumulator that it doesn't know is
-added at the end.
+added at the end. Where that is wider, the parts that are summed at once don't wrap.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from qlower.codegen.llvm.text import I32, I64, Type, Value, constant, zero
+from qlower.codegen.nests.nest import Span
 from qlower.codegen.nests.point import PointCode, moved
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.packing import Packed
+from qlower.codegen.skeletons.products.partial_sums import Spans
 from qlower.codegen.skeletons.products.step import Step
 from qlower.codegen.skeletons.products.taps import over_taps
 
@@ -35,7 +37,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Part:
-    """Up to a chunk's depth of a piece: `size` bytes, with at least `before` bytes of
+    """Up to a chunk's depth of a piece: `size` activations, with at least `before` of
     the run before them. `number` counts the piece's parts from 0."""
 
     number: int
@@ -45,10 +47,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Piece:
-    """`size` bytes of a tap's run that are loaded together, `chunk` being their first.
+    """`size` activations of a tap's run that are loaded together, the first of them in
+    chunk `chunk`.
 
     `position` has an index for each reduction loop, and `tap` is the number of the tap
-    in row-major order. At least `before` bytes of the run lie before the piece.
+    in row-major order. At least `before` others of the run lie before the piece.
     """
 
     position: list[Value]
@@ -58,7 +61,7 @@ class Piece:
     before: int
 
     def parts(self, depth: int) -> Iterator[Part]:
-        """The piece in chunks of `depth` bytes, the last of which may have fewer."""
+        """The piece in chunks of `depth`, the last of which may have fewer."""
         for number, start in enumerate(range(0, self.size, depth)):
             yield Part(number, min(depth, self.size - start), self.before + start)
 
@@ -93,7 +96,7 @@ class Products(PointCode):
             return lambda part: [dot.ones(part.size, part.before)]
 
         start = [zero(Type("i32", dot.lanes))]
-        rows = self.products(self.points(height, indices), start, ones)
+        rows = self.products(self.points(height, indices), start, ones, {})
         return self.store_row_sums([total for (total,) in rows])
 
     def store_row_sums(self, sums: Sequence[Value]) -> Value:
@@ -125,10 +128,16 @@ class Products(PointCode):
         return f.binary("mul", moved_by, f.load(Type("i32", lanes), address, 4))
 
     def sums(
-        self, points: list[list[Value]], first: Value, vectors: int, *, with_rows: bool
+        self,
+        points: list[list[Value]],
+        first: Value,
+        vectors: int,
+        *,
+        with_rows: bool,
+        spans: Spans,
     ) -> list[list[Value]]:
         """The sums at `points` for `vectors` from packed vector `first` on, but for the
-        row sums' part.
+        row sums' part, over the spans of the reduction loops.
 
         One list a pixel, of one i32 [dot.lanes] a vector, and one more with the pixel's
         sum of activations in each lane if `with_rows`.
@@ -169,13 +178,14 @@ class Products(PointCode):
 
             return load_part
 
-        return self.products(points, start, load)
+        return self.products(points, start, load, spans)
 
     def products(
         self,
         points: list[list[Value]],
         start: list[Value],
         factors: Callable[[Piece], LoadFactors],
+        spans: Spans,
     ) -> list[list[Value]]:
         """The sums of products of the pixels at `points`, one list a pixel.
 
@@ -201,7 +211,7 @@ class Products(PointCode):
                 flat = dot.multiply_all(f, flat, xs, load(part))
             return flat
 
-        flat = self.reduce(flat, add)
+        flat = self.reduce(flat, add, spans)
         rows: list[list[Value]] = []
         for first in range(0, len(flat), len(start)):
             totals = flat[first : first + len(start)]
@@ -224,13 +234,17 @@ class Products(PointCode):
         )
 
     def reduce(
-        self, flat: list[Value], code: Callable[[Piece, list[Value]], list[Value]]
+        self,
+        flat: list[Value],
+        code: Callable[[Piece, list[Value]], list[Value]],
+        spans: Spans,
     ) -> list[Value]:
         """What `code` makes of `flat` over all pieces of the runs of all taps."""
-        f, step_bytes = self.f, self.dot.run_bytes
-        run = self.contraction.run
-        length = self.nest.bounds[run] if run is not None else 1
-        whole, rest = divmod(length, step_bytes)
+        f, dot, run = self.f, self.dot, self.contraction.run
+        span = Span(constant(I64, 0), 1 if run is None else self.nest.bounds[run])
+        if run is not None:
+            span = spans.get(run, span)
+        whole, rest = divmod(span.count, dot.run_length)
 
         def at(position: list[Value], start: Value) -> list[Value]:
             now = list(position)
@@ -239,17 +253,19 @@ class Products(PointCode):
             return now
 
         def at_tap(position: list[Value], tap: Value, flat: list[Value]) -> list[Value]:
+            def piece(index: Value, size: int, before: int) -> Piece:
+                start = f.add(span.first, f.scale(index, dot.run_length))
+                first = f.divide(span.first, dot.depth)
+                chunk = f.add(first, f.scale(index, dot.run_length // dot.depth))
+                return Piece(at(position, start), tap, chunk, size, before)
+
             def step(index: Value, carried: list[Value]) -> list[Value]:
-                now = at(position, f.scale(index, step_bytes))
-                chunk = f.scale(index, step_bytes // self.dot.depth)
-                return code(Piece(now, tap, chunk, step_bytes, 0), carried)
+                return code(piece(index, dot.run_length, 0), carried)
 
             flat = f.loop(whole, flat, step)
             if rest:
-                done = whole * step_bytes
-                now = at(position, constant(I64, done))
-                chunk = constant(I64, done // self.dot.depth)
-                flat = code(Piece(now, tap, chunk, rest, done), flat)
+                last = piece(constant(I64, whole), rest, whole * dot.run_length)
+                flat = code(last, flat)
             return flat
 
-        return over_taps(f, self.contraction, f.loop, flat, at_tap)
+        return over_taps(f, self.contraction, f.loop, flat, at_tap, spans)

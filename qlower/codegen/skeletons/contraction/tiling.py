@@ -60,7 +60,7 @@ def tile_candidates(
 
 
 def _rows_and_length(contraction: Contraction) -> tuple[int, int]:
-    """Pixels that may be in a tile, and bytes of a run."""
+    """Pixels that may be in a tile, and activations of a run."""
     bounds, run = contraction.nest.bounds, contraction.run
     rows = bounds[contraction.pixels[-1]] if contraction.pixels else 1
     return rows, bounds[run] if run is not None else 1
@@ -71,7 +71,11 @@ def choose_step(
 ) -> tuple[Step, Factors]:
     """Products of matrices, where there are enough rows and bytes, or of vectors."""
     rows, length = _rows_and_length(contraction)
-    signed = contraction.activation.signed
+    signed, scalar = contraction.activation.signed, contraction.activation.scalar
+    if scalar == "i16":
+        dot = vector_step(target, signed=signed, scalar=scalar)
+        factors = weights.factors(dot)
+        return dot.holding(factors.weights), factors
     matrix = matrix_step(target, signed=signed)
     if matrix is not None and rows >= matrix.rows and length >= matrix.depth:
         factors = weights.factors(matrix)
@@ -122,7 +126,7 @@ def possible_tilings(
     once for all rows.
     """
     spare = target.vector_registers - 4
-    loads = dot.activation_loads(min(length, dot.run_bytes))
+    loads = dot.activation_loads(min(length, dot.run_length))
     found: list[Tiling] = []
     for width in range(1, min(factors.vectors, _MAXIMUM_CHANNELS_IN_FLIGHT) + 1):
         for height in range(1, rows + 1):

@@ -1,8 +1,8 @@
 """Sums of products where every lane has its own activation: depthwise convolution.
 
-Lanes are channels. Four taps of a window make a step of the target's dot product:
-their bytes are interleaved, so that each lane finds its own four side by side, and the
-weights are packed in the same order at compile time. Several pixels are in flight;
+Lanes are channels. Four taps of a window make a step of the target's dot product, or
+two of 16 bits: they are interleaved, so that each lane finds its own side by side, and
+the weights are packed in the same order at compile time. Several pixels are in flight;
 what is interleaved once serves every one of them whose window holds these taps.
 
 With x' and w' as in `packing`, the sum starts from -x1 sum(w'). A weight beyond the
@@ -35,17 +35,15 @@ from qlower.codegen.skeletons.products.step import Integers, VectorStep
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values.elements import store_scalars
 
-_TAPS_OF_STEP = 4
-
-_MAXIMUM_STEPS = MOST_TAPS // _TAPS_OF_STEP
-"""Dot products that a window is written out as."""
-
 _MAXIMUM_COLUMNS = 8
+
+_WIDEST_BYTES = 8
+"""Of an integer that is put into a vector."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """Up to four taps that are multiplied at once."""
+    """Taps that are multiplied at once."""
 
     taps: tuple[Tap, ...]
 
@@ -78,7 +76,7 @@ def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
     best: tuple[float, tuple[Step, ...]] | None = None
     # two columns of registers hold bytes and weights, one the accumulators
     channels = nest.bounds[products.lane]
-    dot = wide_step(target, channels, signed=products.activation.signed)
+    dot = wide_step(target, channels, products.activation)
     width = min(bound, _MAXIMUM_COLUMNS, target.vector_registers // 4)
     if dot.lanes > dot.vector_lanes:
         # what accumulators leave of the registers holds bytes and weights
@@ -89,9 +87,9 @@ def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
             key = 0 if across is None else counter[across]
             groups.setdefault(key, []).append(counter)
         steps = tuple(
-            Step(tuple(group[i : i + _TAPS_OF_STEP]))
+            Step(tuple(group[i : i + dot.depth]))
             for group in groups.values()
-            for i in range(0, len(group), _TAPS_OF_STEP)
+            for i in range(0, len(group), dot.depth)
         )
         loads = {
             tuple(tap_offset(products, tap, column, column_loop) for tap in step.taps)
@@ -99,7 +97,7 @@ def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
             for column in range(width)
         }
         cost = len(steps) + 2 * len(loads) / width
-        if best is None or (cost < best[0] and len(steps) <= _MAXIMUM_STEPS):
+        if best is None or (cost < best[0] and len(steps) <= MOST_TAPS // dot.depth):
             best = cost, steps
     assert best is not None
     return WindowPlan(products, dot, best[1], column_loop, split(bound, width))
@@ -136,7 +134,7 @@ def pack_weights(
     else:
         offset = weight.offset
     centred = stored - offset
-    chunks = np.zeros((max(channels, dot.lanes), len(steps), 4), np.int64)
+    chunks = np.zeros((max(channels, dot.lanes), len(steps), dot.depth), np.int64)
     for index, step in enumerate(steps):
         for position, tap in enumerate(step.taps):
             chunks[:channels, index, position] = centred[(slice(None), *tap)]
@@ -242,6 +240,7 @@ class _Tile(PointCode):
         """Add the initial accumulators, run the epilogue, store."""
         f, nest = self.f, self.nest
         (initial,) = self.run(nest.op.init, point, [], lanes)
+        total = f.cast("sext", total, initial.type.scalar)
         accumulator = f.binary("add", total, initial)
         stored = self.run(nest.op.epilogue, point, [accumulator], lanes)
         for result, value in zip(nest.results, stored, strict=True):
@@ -262,7 +261,7 @@ class _Tile(PointCode):
         def factors(column: int, step: Step) -> list[Value]:
             places = tuple(addresses[column, tap] for tap in step.taps)
             if places not in known:
-                taps = [self.load_bytes(address) for address in places]
+                taps = [self.load_tap(address) for address in places]
                 known[places] = dot.interleave(f, taps, activation.signed)
             return known[places]
 
@@ -275,19 +274,22 @@ class _Tile(PointCode):
                     totals[column] = dot.multiply(f, totals[column], x, weight)
         return totals
 
-    def load_bytes(self, address: Value | None) -> Value:
-        """A byte a channel, the other lanes 0; no byte more is read. None: padding."""
+    def load_tap(self, address: Value | None) -> Value:
+        """A number a channel, the other lanes 0; no more is read. None: padding."""
         f, lanes = self.f, self.dot.lanes
-        bytes_ = Type("i8", lanes)
+        operand = self.products.activation.operand
+        type, size = Type(operand.scalar, lanes), operand.element_bytes
         if address is None:
-            border = self.products.activation.operand.border
-            return f.splat(constant(Type("i8"), border), lanes)
+            return f.splat(constant(Type(operand.scalar), operand.border), lanes)
         if self.valid == lanes:
-            return f.load(bytes_, address, 1)
-        loaded = zero(bytes_)
-        for piece in split(self.valid, lanes):
-            word = Type(f"i{8 * piece.width}")
-            value = f.load(word, f.at(address, constant(I64, piece.start)), 1)
-            words = f.bitcast(loaded, Type(word.scalar, lanes // piece.width))
-            loaded = f.insert(words, value, piece.start // piece.width)
-        return f.bitcast(loaded, bytes_)
+            return f.load(type, address, size)
+        loaded = zero(type)
+        for piece in split(self.valid, min(lanes, _WIDEST_BYTES // size)):
+            word = Type(f"i{8 * size * piece.width}")
+            first = piece.start // piece.width
+            for part in range(first, first + piece.repeat):
+                place = constant(I64, part * piece.width * size)
+                value = f.load(word, f.at(address, place), size)
+                words = f.bitcast(loaded, Type(word.scalar, lanes // piece.width))
+                loaded = f.insert(words, value, part)
+        return f.bitcast(loaded, type)

@@ -80,8 +80,8 @@ def tap_addresses(
 ) -> TapAddresses:
     """Where the taps of neighbouring pixels lie, in a tile at `indices`.
 
-    Along the columns they are all inside, if `is_inner`. Of each, `lanes` bytes may be
-    read at most.
+    Along the columns they are all inside, if `is_inner`. Of each, `lanes` activations
+    may be read at most.
     """
     operand = products.activation.operand
     parallel = len(products.nest.parallel)
@@ -121,10 +121,12 @@ def tap_addresses(
         inside = is_inside(f, edges, counters(column, tap))
         if isinstance(inside, Value):
             length = max(members)[0] - first + lanes
-            border = f.module.add_constant(bytes([operand.border]) * length)
+            border = f.module.add_constant(operand.border_bytes(length))
             start = f.select(inside, start, border)
+        size = operand.element_bytes
         at = {
-            place: f.at(start, constant(I64, place - first)) for place, _, _ in members
+            place: f.at(start, constant(I64, (place - first) * size))
+            for place, _, _ in members
         }
         addresses |= {(column, tap): at[place] for place, column, tap in members}
     return addresses

@@ -131,12 +131,12 @@ class BroadcastBytes(ByteProducts):
 class SelectedBytes(BroadcastBytes):
     """16 activations are loaded at once, of which the instruction selects four."""
 
-    run_bytes = 16
+    run_length = 16
     weights_are_joined = True
     cost = StepCost(load=0.6, weight=0.6, latency=8.0, fixed=0.5)
 
     def activation_loads(self, size: int) -> int:
-        whole, rest = divmod(size, self.run_bytes)
+        whole, rest = divmod(size, self.run_length)
         half, rest = divmod(rest, _HALF)
         return whole + half + rest // WORD_BYTES + (rest % WORD_BYTES > 0)
 
@@ -152,7 +152,7 @@ class SelectedBytes(BroadcastBytes):
         before: int = 0,
     ) -> list[list[Value]]:
         (address,) = addresses
-        if size == self.run_bytes:
+        if size == self.run_length:
             return self._selected(f, f.load(Type("i8", size), address, 1), signed)
         first = 0
         found: list[list[Value]] = []

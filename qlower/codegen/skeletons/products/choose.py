@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from qlower.codegen.nests.recognise import Factor
 from qlower.codegen.skeletons.products.byte_products import (
     BroadcastBytes,
     SelectedBytes,
 )
 from qlower.codegen.skeletons.products.step import VectorStep
 from qlower.codegen.skeletons.products.word_products import (
+    PairedWords,
     Pairs,
     Scalars,
     SelectedSingles,
@@ -21,29 +23,31 @@ _WIDEST_LANES = 16
 """Sums of a step that is made of several registers."""
 
 
-def vector_step(target: Target, *, signed: bool) -> VectorStep:
-    """What multiplies activations of that signedness."""
-    lanes, dot = target.vector_bits // 32, target.dot(signed=signed)
-    return _step_class(dot, lanes)(lanes, lanes, dot)
-
-
-def _step_class(dot: Dot, lanes: int) -> type[VectorStep]:
-    if dot.kind.is_bytes:
-        return SelectedBytes if dot.selects_lane else BroadcastBytes
+def vector_step(target: Target, *, signed: bool, scalar: str = "i8") -> VectorStep:
+    """What multiplies activations of that signedness, i8 or i16 in memory."""
+    lanes = target.vector_bits // 32
+    is_word = scalar == "i16"
+    dot = target.word_dot if is_word else target.dot(signed=signed)
+    if dot.kind is DotKind.SINGLES:
+        return _single_class(dot, lanes)(lanes, lanes, dot, scalar=scalar)
     if dot.kind is DotKind.PAIRS:
-        return Pairs
+        return (PairedWords if is_word else Pairs)(lanes, lanes, dot)
+    return (SelectedBytes if dot.selects_lane else BroadcastBytes)(lanes, lanes, dot)
+
+
+def _single_class(dot: Dot, lanes: int) -> type[Singles]:
     if dot.selects_lane:
         return SelectedSingles
     return Singles if lanes > 1 else Scalars
 
 
-def wide_step(target: Target, channels: int, *, signed: bool) -> VectorStep:
+def wide_step(target: Target, channels: int, activation: Factor) -> VectorStep:
     """The step of the target's vectors, in several registers where a vector is narrow:
-    its bytes are then loaded by 16.
+    activations are then loaded by 16.
 
     No lane is idle if there are as many channels as the vector has.
     """
-    step = vector_step(target, signed=signed)
+    step = vector_step(target, signed=activation.signed, scalar=activation.scalar)
     lanes = step.lanes
     if step.dot.selects_lane:
         while lanes < _WIDEST_LANES and 2 * lanes <= channels:

@@ -21,7 +21,7 @@ class MatrixStep(Step):
 
     depth = 8
     rows = 2
-    run_bytes = 16
+    run_length = 16
     weights_are_joined = True
     cost = StepCost(load=0.25, weight=0.25, row=0.5, latency=8.0, fixed=0.5)
 
@@ -35,7 +35,7 @@ class MatrixStep(Step):
         raise NotImplementedError("sums of activations are left to other steps")
 
     def activation_loads(self, size: int) -> int:
-        whole, rest = divmod(size, self.run_bytes)
+        whole, rest = divmod(size, self.run_length)
         half, rest = divmod(rest, self.depth)
         return whole + half + rest // 4 + (rest % 4 > 0)
 

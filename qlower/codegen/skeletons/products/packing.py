@@ -20,6 +20,11 @@ from xdsl.ir import BlockArgument
 from qlower.codegen.llvm.text import I64, Function, Module, Value, constant
 from qlower.codegen.nests.nest import Operand, lanes_of
 from qlower.codegen.nests.recognise import Contraction
+from qlower.codegen.skeletons.products.partial_sums import (
+    Parts,
+    is_narrow,
+    plan_parts,
+)
 from qlower.codegen.skeletons.products.step import Integers, Step, WeightLayout
 
 
@@ -48,12 +53,15 @@ class Packed:
 class Factors:
     """The numbers of `Packed`: weights [group, vector, lane, tap, chunk, depth],
     correction, row factor and, where it is constant, initial accumulator
-    [group, channel]."""
+    [group, channel]; and in which `parts` i32 sums are exact, if not as a whole.
+
+    A wide accumulator's initial value is none of them where i32 can't hold it too."""
 
     weights: Integers
     correction: Integers
     row_factor: Integers
     initial: Integers | None
+    parts: Parts | None
 
     @property
     def vectors(self) -> int:
@@ -151,12 +159,12 @@ def constant_factors(contraction: Contraction, dot: WeightLayout) -> Factors:
     padded[:, :channels] = np.where(positions < 0, 0, centred[..., positions])
     tiled = padded.reshape(groups, vectors, lanes, taps, *positions.shape)
     initial = _constant_initial(contraction)
-    return Factors(
-        tiled,
-        correction,
-        row,
-        None if initial is None else initial.reshape(groups, channels),
-    )
+    if initial is not None:
+        initial = initial.reshape(groups, channels)
+        if contraction.accumulator != "i32" and not is_narrow(centred, initial):
+            initial = None
+    parts = plan_parts(contraction, centred)
+    return Factors(tiled, correction, row, initial, parts)
 
 
 def _constant_initial(contraction: Contraction) -> Integers | None:

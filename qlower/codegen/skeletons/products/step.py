@@ -1,6 +1,6 @@
-"""The dot-product step: bytes of x times weights, summed into i32 lanes.
+"""The dot-product step: numbers of x times weights, summed into i32 lanes.
 
-A run of activations is multiplied chunk by chunk. A chunk is `depth` consecutive bytes
+A run of activations is multiplied chunk by chunk. A chunk is `depth` consecutive ones
 of the run, of each of `rows` pixels, and as many weights for each of `lanes` channels.
 Each kind of instruction has a step of its own, which knows how weights are packed for
 it, how they and activations are loaded, and what that costs.
@@ -76,7 +76,7 @@ class WeightLayout:
         return False
 
     def positions(self, length: int) -> Integers:
-        """Which byte of a run each product of its chunks takes, -1 for none: [chunk,
+        """Which number of a run each product of its chunks takes, -1 for none: [chunk,
         depth]."""
         chunks = -(-length // self.depth)
         found = np.arange(chunks * self.depth)
@@ -93,15 +93,16 @@ class Step(WeightLayout, ABC):
     """How a target multiplies and accumulates `lanes` i32 sums of a vector.
 
     `dot` is the instruction; it has `vector_lanes`, of which `lanes` are a multiple.
-    `run_bytes` activations of a run are loaded at once. A tile's weights are loaded
-    from one place if `weights_are_joined`, else each vector's from a place of its own.
+    `run_length` activations of a run are loaded at once, a multiple of `depth`. A
+    tile's weights are loaded from one place if `weights_are_joined`, else each vector's
+    from a place of its own.
     """
 
     vector_lanes: int
     dot: Dot
 
     rows: ClassVar[int] = 1
-    run_bytes: ClassVar[int] = WORD_BYTES
+    run_length: ClassVar[int] = WORD_BYTES
     weights_are_joined: ClassVar[bool] = False
     cost: ClassVar[StepCost]
 
@@ -131,10 +132,10 @@ class Step(WeightLayout, ABC):
         signed: bool,
         before: int = 0,
     ) -> list[list[Value]]:
-        """`size` <= `run_bytes` bytes of the rows, for one chunk after the other.
+        """`size` <= `run_length` numbers of the rows, for one chunk after the other.
 
-        A chunk's are in all lanes, in the form that the weights have. `before` bytes of
-        the run lie before these. No byte beyond the run is read.
+        A chunk's are in all lanes, in the form that the weights have. `before` numbers
+        of the run lie before these. Nothing beyond the run is read.
         """
 
     @abstractmethod
@@ -148,15 +149,15 @@ class Step(WeightLayout, ABC):
         """`total` plus the products of a chunk."""
 
     def products(self, size: int, before: int) -> int:
-        """The number of products of a chunk that `size` <= `depth` bytes take part in.
+        """How many products of a chunk `size` <= `depth` activations take part in.
 
-        `before` bytes of the run lie before them.
+        `before` others of the run lie before them.
         """
         return size
 
     def activation_loads(self, size: int) -> int:
-        """How many loads `load_activations` needs for so many bytes of a run."""
-        return -(-size // WORD_BYTES)
+        """How many loads `load_activations` needs for so many numbers of a run."""
+        return -(-size // self.run_length)
 
     def registers(self, rows: int, summed: int, loads: int) -> int:
         """Vector registers that a tile needs beside four spare ones: `rows` pixels
@@ -197,7 +198,7 @@ class VectorStep(Step):
     def interleave(
         self, f: Function, taps: Sequence[Value], signed: bool
     ) -> list[Value]:
-        """One to four vectors of a byte a lane, in the form that the weights have.
+        """One to `depth` vectors of a number a lane, in the form that the weights have.
 
         The products of what stands in for a missing tap have the weight 0.
         """

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from qlower.codegen.llvm.text import I64, Function, Value, constant
+from qlower.codegen.nests.nest import Span
 from qlower.codegen.nests.recognise import Contraction
+from qlower.codegen.skeletons.products.partial_sums import Spans
 
 Body: TypeAlias = Callable[[Value, list[Value]], list[Value]]
 """What a step carries to the next one, from its index and what it was given."""
@@ -21,8 +23,9 @@ def over_taps(
     loop: Callable[[int, list[Value], Body], list[Value]],
     carried: list[Value],
     code: AtTap,
+    spans: Spans,
 ) -> list[Value]:
-    """`code` at every tap, in row-major order; what the last one carries.
+    """`code` at every tap of the spans, in row-major order; what the last one carries.
 
     A tap's position has an index for each reduction loop, 0 for the run's, and its
     number counts from 0. `loop(count, carried, body)` repeats a body, as
@@ -38,13 +41,16 @@ def over_taps(
             return code(position, tap, carried)
         tap_loop, *rest = loops
 
+        whole = Span(constant(I64, 0), nest.bounds[tap_loop])
+        span = spans.get(tap_loop, whole)
+
         def step(index: Value, carried: list[Value]) -> list[Value]:
             now = list(position)
-            now[tap_loop - parallel] = index
+            now[tap_loop - parallel] = index = f.add(span.first, index)
             number = f.add(f.scale(tap, nest.bounds[tap_loop]), index)
             return inside(rest, now, number, carried)
 
-        return loop(nest.bounds[tap_loop], carried, step)
+        return loop(span.count, carried, step)
 
     position = [constant(I64, 0)] * len(nest.reduction)
     return inside(contraction.taps, position, constant(I64, 0), carried)

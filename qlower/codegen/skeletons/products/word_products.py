@@ -1,4 +1,7 @@
-"""Products of 16-bit numbers: pairs summed into each i32 lane, or one at a time."""
+"""Products of 16-bit numbers: pairs summed into each i32 lane, or one at a time.
+
+Activations are bytes that are widened, or lie in memory as such numbers.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from typing import ClassVar, Self
 import numpy as np
 
 from qlower.codegen.llvm.text import (
-    I8,
     I64,
     Function,
     Type,
@@ -50,7 +52,7 @@ class WordWeights(Step):
 
     @property
     def chunk_bytes(self) -> int:
-        return self.lanes * WORD_BYTES * (1 if self.extends else 2)
+        return self.lanes * self.depth * (1 if self.extends else 2)
 
 
 class WordProducts(WordWeights, VectorStep):
@@ -101,7 +103,7 @@ class WordProducts(WordWeights, VectorStep):
     def broadcast(
         self, f: Function, address: Value, size: int, signed: bool
     ) -> list[Value]:
-        """`size` <= 4 bytes in all lanes, as factors."""
+        """`size` <= `depth` activations in all lanes, as factors."""
 
     def load_activations(
         self,
@@ -117,8 +119,25 @@ class WordProducts(WordWeights, VectorStep):
         return [self.broadcast(f, at, size - start, signed)]
 
 
-class Pairs(WordProducts):
-    """An instruction that sums two products into each i32 lane.
+class PairedProducts(WordProducts):
+    """An instruction that sums two products into each i32 lane."""
+
+    def order(self, xs: int, ws: int) -> list[tuple[int, int]]:
+        order = super().order(xs, ws)
+        # few registers: the more numerous factors are in use the more briefly
+        return sorted(order, key=lambda pair: pair[1]) if xs <= ws else order
+
+    def multiply(
+        self, f: Function, total: Value, x: list[Value], w: list[Value]
+    ) -> Value:
+        for a, b in zip(x, w, strict=True):
+            products = f.call(self.dot.intrinsic, total.type, (a, b))
+            total = f.binary("add", total, products)
+        return total
+
+
+class Pairs(PairedProducts):
+    """Pairs of bytes.
 
     The two factors have the even bytes of a run's chunks, and the odd ones: activations
     are shifted and masked, which more units can do than move bytes about.
@@ -151,11 +170,6 @@ class Pairs(WordProducts):
     def registers(self, rows: int, summed: int, loads: int) -> int:
         return rows * summed + 2 * min(rows, summed) - 2
 
-    def order(self, xs: int, ws: int) -> list[tuple[int, int]]:
-        order = super().order(xs, ws)
-        # few registers: the more numerous factors are in use the more briefly
-        return sorted(order, key=lambda pair: pair[1]) if xs <= ws else order
-
     def broadcast(
         self, f: Function, address: Value, size: int, signed: bool
     ) -> list[Value]:
@@ -185,17 +199,39 @@ class Pairs(WordProducts):
             for pair in ((a, b), (c, d))[: self.used(len(taps))]
         ]
 
-    def multiply(
-        self, f: Function, total: Value, x: list[Value], w: list[Value]
-    ) -> Value:
-        for a, b in zip(x, w, strict=True):
-            products = f.call(self.dot.intrinsic, total.type, (a, b))
-            total = f.binary("add", total, products)
-        return total
+
+class PairedWords(PairedProducts):
+    """Pairs of activations of 16 bits, as they lie in memory."""
+
+    depth = 2
+    run_length = 2
+    factors = 1
+    cost = StepCost(shared=1.0, latency=10.0, late=0.25, tile=30.0, part=8.0)
+
+    def ones(self, size: int, before: int) -> list[Value]:
+        raise NotImplementedError("weights of words have no offset")
+
+    def broadcast(
+        self, f: Function, address: Value, size: int, signed: bool
+    ) -> list[Value]:
+        loaded = f.load(Type(f"i{16 * size}"), address, 2)
+        words = f.splat(f.cast("zext", loaded, "i32"), self.lanes)
+        return [f.bitcast(words, Type("i16", 2 * self.lanes))]
+
+    def interleave(
+        self, f: Function, taps: Sequence[Value], signed: bool
+    ) -> list[Value]:
+        return [f.interleave(taps[0], taps[-1])]
 
 
+@dataclass(frozen=True)
 class Singles(WordProducts):
-    """One product is added to each i32 lane; LLVM finds the instruction."""
+    """One product is added to each i32 lane; LLVM finds the instruction.
+
+    Activations lie in memory as `scalar`, i8 or i16.
+    """
+
+    scalar: str = "i8"
 
     factors = 4
     cost = StepCost(shared=1.0, latency=10.0, late=0.25, tile=30.0, part=4.0)
@@ -215,9 +251,37 @@ class Singles(WordProducts):
     def broadcast(
         self, f: Function, address: Value, size: int, signed: bool
     ) -> list[Value]:
-        bytes_ = f.bitcast(load_word(f, address, size), Type("i8", WORD_BYTES))
-        wide = f.cast("sext" if signed else "zext", bytes_, "i16")
+        if self.scalar == "i8":
+            bytes_ = f.bitcast(load_word(f, address, size), Type("i8", WORD_BYTES))
+            wide = f.cast("sext" if signed else "zext", bytes_, "i16")
+        elif size == self.depth:
+            wide = self.load_numbers(f, address, size, signed)
+        else:
+            return self.load_each(f, address, size, signed)
         return [f.shuffle(wide, [tap] * self.lanes) for tap in range(size)]
+
+    def load_numbers(
+        self, f: Function, address: Value, size: int, signed: bool
+    ) -> Value:
+        """`size` activations as i16."""
+        type = Type(self.scalar, size)
+        loaded = f.load(type, address, type.bits // 8)
+        return f.cast("sext" if signed else "zext", loaded, "i16")
+
+    def load_each(
+        self, f: Function, address: Value, size: int, signed: bool
+    ) -> list[Value]:
+        """`size` activations in all lanes, loaded one by one."""
+        places = [f.scale(constant(I64, at), self.number_bytes) for at in range(size)]
+        return [
+            f.splat(self.load_numbers(f, f.at(address, place), 1, signed), self.lanes)
+            for place in places
+        ]
+
+    @property
+    def number_bytes(self) -> int:
+        """Bytes of an activation in memory."""
+        return Type(self.scalar).bits // 8
 
     def interleave(
         self, f: Function, taps: Sequence[Value], signed: bool
@@ -234,25 +298,23 @@ class Singles(WordProducts):
 
 
 class Scalars(Singles):
-    """Products of single numbers, without vectors: bytes are loaded one by one."""
+    """Products of single numbers, without vectors: they are loaded one by one."""
 
     def broadcast(
         self, f: Function, address: Value, size: int, signed: bool
     ) -> list[Value]:
-        extend = "sext" if signed else "zext"
-        each_byte = [f.at(address, constant(I64, at)) for at in range(size)]
-        return [f.cast(extend, f.load(I8, at, 1), "i16") for at in each_byte]
+        return self.load_each(f, address, size, signed)
 
 
 class SelectedSingles(Singles):
     """Eight activations are loaded at once, of which the instruction selects one."""
 
-    run_bytes = 8
+    run_length = 8
     weights_are_joined = True
     cost = StepCost(load=0.6, weight=0.6, latency=8.0, fixed=0.5)
 
     def activation_loads(self, size: int) -> int:
-        whole, rest = divmod(size, self.run_bytes)
+        whole, rest = divmod(size, self.run_length)
         return whole + rest // WORD_BYTES + rest % WORD_BYTES
 
     def registers(self, rows: int, summed: int, loads: int) -> int:
@@ -267,9 +329,8 @@ class SelectedSingles(Singles):
         before: int = 0,
     ) -> list[list[Value]]:
         (address,) = addresses
-        if size == self.run_bytes:
-            loaded = f.load(Type("i8", size), address, 1)
-            wide = f.cast("sext" if signed else "zext", loaded, "i16")
+        if size == self.run_length:
+            wide = self.load_numbers(f, address, size, signed)
             return [
                 [f.shuffle(wide, [at + tap] * self.lanes) for tap in range(WORD_BYTES)]
                 for at in range(0, size, WORD_BYTES)
@@ -277,7 +338,7 @@ class SelectedSingles(Singles):
         return [
             self.broadcast(
                 f,
-                f.at(address, constant(I64, at)),
+                f.at(address, constant(I64, at * self.number_bytes)),
                 min(WORD_BYTES, size - at),
                 signed,
             )

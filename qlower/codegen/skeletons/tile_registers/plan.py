@@ -101,6 +101,8 @@ def possible_tiles(target: Target, contraction: Contraction) -> TilePlan | None:
     tiles, run = target.tiles, contraction.run
     if tiles is None or run is None or not contraction.pixels:
         return None
+    if contraction.activation.scalar != "i8":
+        return None
     bounds = contraction.nest.bounds
     length, rows = bounds[run], bounds[contraction.pixels[-1]]
     leads = _leads(contraction, -length % 4)

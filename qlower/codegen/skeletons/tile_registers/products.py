@@ -238,7 +238,7 @@ class TileProducts(PointCode):
                 piece(constant(I64, whole), constant(I64, length - plan.depth))
             return carried
 
-        over_taps(f, self.contraction, repeat, [], pieces)
+        over_taps(f, self.contraction, repeat, [], pieces, {})
 
 
 def tile_instruction(f: Function, name: str, *arguments: int | Value) -> None:
