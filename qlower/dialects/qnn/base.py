@@ -195,6 +195,27 @@ class ActivatedOp(QnnOp, ABC):
         return (self.kind,) if self.activation is None else (self.kind, "bound")
 
 
+class PairOp(ActivatedOp, ABC):
+    """An op on two operands of equal standing."""
+
+    def __init__(
+        self,
+        lhs: Value,
+        rhs: Value,
+        result_type: Attribute,
+        *,
+        activation: str | None = None,
+        contract: str | None = None,
+    ):
+        super().__init__(
+            lhs,
+            rhs,
+            result=result_type,
+            contract=contract,
+            activation=keyword(activation),
+        )
+
+
 def check_shape(name: str, actual: Sequence[int], expected: Sequence[int]) -> None:
     """Refuses a value whose shape is not what the other operands make it."""
     if tuple(actual) != tuple(expected):

@@ -34,7 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..quant import QuantizedType, quantized_element
 from ..types import element_type
-from .base import ActivatedOp, check_shape
+from .base import ActivatedOp, PairOp, check_shape
 from .constraints import (
     Bias,
     Boolean,
@@ -56,6 +56,33 @@ class ConvolutionOp(WindowOp, ABC):
     """A window of weights, whose taps may lie apart."""
 
     dilation_attr = prop_def(Integers("dilation", 1, length=2), prop_name="dilation")
+
+    def __init__(
+        self,
+        input: Value,
+        weight: Value,
+        bias: Value | None,
+        result_type: Attribute,
+        *,
+        stride: Sequence[int] = (1, 1),
+        pad: Sequence[int] = (0, 0, 0, 0),
+        dilation: Sequence[int] = (1, 1),
+        activation: str | None = None,
+        contract: str | None = None,
+        **properties: Attribute,
+    ):
+        super().__init__(
+            input,
+            weight,
+            bias,
+            result=result_type,
+            contract=contract,
+            stride=integers(stride),
+            pad=integers(pad),
+            dilation=integers(dilation),
+            activation=keyword(activation),
+            **properties,
+        )
 
     @property
     def dilation(self) -> tuple[int, ...]:
@@ -114,14 +141,14 @@ class Conv2DOp(ConvolutionOp):
             input,
             weight,
             bias,
-            result=result_type,
+            result_type,
+            stride=stride,
+            pad=pad,
+            dilation=dilation,
+            activation=activation,
             contract=contract,
-            stride=integers(stride),
-            pad=integers(pad),
-            dilation=integers(dilation),
             groups=IntegerAttr(groups, i64),
             transposed=BoolAttr.from_bool(transposed),
-            activation=keyword(activation),
         )
 
     @property
@@ -178,31 +205,6 @@ class DepthwiseConv2DOp(ConvolutionOp):
     weight = operand_of(Weight(rank=4, axis=3))
     bias = optional_operand_of(Bias())
     result = result_def(QuantizedOrSums(rank=4))
-
-    def __init__(
-        self,
-        input: Value,
-        weight: Value,
-        bias: Value | None,
-        result_type: Attribute,
-        *,
-        stride: Sequence[int] = (1, 1),
-        pad: Sequence[int] = (0, 0, 0, 0),
-        dilation: Sequence[int] = (1, 1),
-        activation: str | None = None,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input,
-            weight,
-            bias,
-            result=result_type,
-            contract=contract,
-            stride=integers(stride),
-            pad=integers(pad),
-            dilation=integers(dilation),
-            activation=keyword(activation),
-        )
 
     @property
     def multiplier(self) -> int:
@@ -283,7 +285,7 @@ class LinearOp(ActivatedOp):
 
 
 @irdl_op_definition
-class MatMulOp(ActivatedOp):
+class MatMulOp(PairOp):
     """
     Product of two computed matrices, batched over equal leading dimensions:
     `acc[..., m, n] = sum(k) of lhs[..., m, k] * rhs[..., k, n]`. All scales may be
@@ -300,23 +302,6 @@ class MatMulOp(ActivatedOp):
     lhs = operand_of(Quantized(expressed=(f32, f16)))
     rhs = operand_of(Quantized(expressed=(f32, f16)))
     result = result_def(QuantizedOrSums(expressed=(f32, f16)))
-
-    def __init__(
-        self,
-        lhs: Value,
-        rhs: Value,
-        result_type: Attribute,
-        *,
-        activation: str | None = None,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            lhs,
-            rhs,
-            result=result_type,
-            contract=contract,
-            activation=keyword(activation),
-        )
 
     def verify_(self) -> None:
         lhs, rhs = self.lhs.type.get_shape(), self.rhs.type.get_shape()

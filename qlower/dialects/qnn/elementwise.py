@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from .base import ActivatedOp, QnnOp, check_same_shape, check_shape
+from .base import PairOp, QnnOp, check_same_shape, check_shape
 from .constraints import (
     Integral,
     Keyword,
@@ -18,13 +18,12 @@ from .constraints import (
     Real,
     Stored,
     Value,
-    keyword,
     operand_of,
 )
 
 
 class UnaryOp(QnnOp, ABC):
-    """An op that maps each element; the result may have another quantization."""
+    """An op that keeps the shape; the result may have another quantization."""
 
     input = operand_of(Quantized())
     result = result_def(Quantized())
@@ -43,29 +42,12 @@ class UnaryOp(QnnOp, ABC):
         check_same_shape(self.input.type, self.result.type)
 
 
-class BinaryOp(ActivatedOp, ABC):
+class BinaryOp(PairOp, ABC):
     """An op on two operands whose shapes broadcast as numpy's do."""
 
     lhs = operand_of(Quantized())
     rhs = operand_of(Quantized())
     result = result_def(Quantized())
-
-    def __init__(
-        self,
-        lhs: Value,
-        rhs: Value,
-        result_type: Attribute,
-        *,
-        activation: str | None = None,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            lhs,
-            rhs,
-            result=result_type,
-            contract=contract,
-            activation=keyword(activation),
-        )
 
     def verify_(self) -> None:
         check_broadcast(self.lhs.type, self.rhs.type, self.result.type)
@@ -233,7 +215,7 @@ class RequantizeOp(UnaryOp):
 
 
 @irdl_op_definition
-class QuantizeOp(QnnOp):
+class QuantizeOp(UnaryOp):
     """
     From real to quantized: `input / scale + zero_point`, rounded and saturated. Scales
     and zero points may vary along a dimension or by blocks, storage may have 16 bits.
@@ -248,17 +230,9 @@ class QuantizeOp(QnnOp):
     input = operand_of(Real())
     result = result_def(Stored())
 
-    def __init__(
-        self, input: Value, result_type: Attribute, *, contract: str | None = None
-    ):
-        super().__init__(input, result=result_type, contract=contract)
-
-    def verify_(self) -> None:
-        check_same_shape(self.input.type, self.result.type)
-
 
 @irdl_op_definition
-class DequantizeOp(QnnOp):
+class DequantizeOp(UnaryOp):
     """
     From quantized to real: `scale * (input - zero_point)`, with scales and storage as
     in `qnn.quantize`.
@@ -272,11 +246,3 @@ class DequantizeOp(QnnOp):
 
     input = operand_of(Stored())
     result = result_def(Real())
-
-    def __init__(
-        self, input: Value, result_type: Attribute, *, contract: str | None = None
-    ):
-        super().__init__(input, result=result_type, contract=contract)
-
-    def verify_(self) -> None:
-        check_same_shape(self.input.type, self.result.type)

@@ -20,6 +20,7 @@ from .constraints import (
     keyword,
     operand_of,
 )
+from .elementwise import UnaryOp
 from .window import WindowOp, check_window
 
 
@@ -30,6 +31,29 @@ class PoolOp(WindowOp, ABC):
     result = result_def(Quantized(rank=4))
 
     kernel_attr = prop_def(Integers("kernel", 1, length=2), prop_name="kernel")
+
+    def __init__(
+        self,
+        input: Value,
+        result_type: Attribute,
+        *,
+        kernel: Sequence[int],
+        stride: Sequence[int] = (1, 1),
+        pad: Sequence[int] = (0, 0, 0, 0),
+        activation: str | None = None,
+        contract: str | None = None,
+        **properties: Attribute,
+    ):
+        super().__init__(
+            input,
+            result=result_type,
+            contract=contract,
+            kernel=integers(kernel),
+            stride=integers(stride),
+            pad=integers(pad),
+            activation=keyword(activation),
+            **properties,
+        )
 
     @property
     def kernel(self) -> tuple[int, ...]:
@@ -90,13 +114,13 @@ class AvgPool2DOp(PoolOp):
     ):
         super().__init__(
             input,
-            result=result_type,
+            result_type,
+            kernel=kernel,
+            stride=stride,
+            pad=pad,
+            activation=activation,
             contract=contract,
-            kernel=integers(kernel),
-            stride=integers(stride),
-            pad=integers(pad),
             count_include_pad=BoolAttr.from_bool(count_include_pad),
-            activation=keyword(activation),
         )
 
     @property
@@ -106,7 +130,7 @@ class AvgPool2DOp(PoolOp):
 
 
 @irdl_op_definition
-class AdaptiveAvgPool2DOp(QnnOp):
+class AdaptiveAvgPool2DOp(UnaryOp):
     """
     Mean of windows that divide an NHWC image as evenly as the result's size allows:
     row i of OH reads the input's rows `floor(i * H / OH)` up to, and without,
@@ -121,11 +145,6 @@ class AdaptiveAvgPool2DOp(QnnOp):
 
     input = operand_of(Quantized(rank=4))
     result = result_def(Quantized(rank=4))
-
-    def __init__(
-        self, input: Value, result_type: Attribute, *, contract: str | None = None
-    ):
-        super().__init__(input, result=result_type, contract=contract)
 
     @property
     def windows(self) -> tuple[list[range], list[range]]:
@@ -162,27 +181,6 @@ class MaxPool2DOp(PoolOp):
     @property
     def rules(self) -> tuple[str, ...]:
         return () if self.activation is None else ("bound",)
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        kernel: Sequence[int],
-        stride: Sequence[int] = (1, 1),
-        pad: Sequence[int] = (0, 0, 0, 0),
-        activation: str | None = None,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input,
-            result=result_type,
-            contract=contract,
-            kernel=integers(kernel),
-            stride=integers(stride),
-            pad=integers(pad),
-            activation=keyword(activation),
-        )
 
     def verify_(self) -> None:
         super().verify_()
@@ -269,7 +267,7 @@ class SumOp(ReductionOp):
 
 
 @irdl_op_definition
-class L2NormalizeOp(QnnOp):
+class L2NormalizeOp(UnaryOp):
     """
     Rows of the last dimension, divided by the root of the sum of their squares.
 
@@ -280,16 +278,7 @@ class L2NormalizeOp(QnnOp):
 
     name = "qnn.l2_normalize"
 
-    input = operand_of(Quantized())
-    result = result_def(Quantized())
-
-    def __init__(
-        self, input: Value, result_type: Attribute, *, contract: str | None = None
-    ):
-        super().__init__(input, result=result_type, contract=contract)
-
     def verify_(self) -> None:
-        shape = self.input.type.get_shape()
-        if not shape:
+        if not self.input.type.get_shape():
             raise VerifyException("an input of rank 0 has no rows")
-        check_shape("result", self.result.type.get_shape(), shape)
+        super().verify_()

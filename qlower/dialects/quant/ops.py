@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
@@ -66,8 +67,22 @@ def _verify_cast(real: Attribute, quantized: Attribute, storage: bool) -> None:
         )
 
 
+class _CastOp(IRDLOperation, ABC):
+    """One value in another of its forms."""
+
+    input = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$input attr-dict `:` type($input) `to` type($result)"
+
+    def __init__(self, input: SSAValue | Operation, result_type: Attribute):
+        super().__init__(operands=[input], result_types=[result_type])
+
+
 @irdl_op_definition
-class QuantizeCastOp(IRDLOperation):
+class QuantizeCastOp(_CastOp):
     """
     From real to quantized: `clamp(round(real / scale) + zero_point)`. How to round is a
     numerics contract; `qnn.quantize` carries one.
@@ -79,22 +94,12 @@ class QuantizeCastOp(IRDLOperation):
 
     name = "quant.qcast"
 
-    input = operand_def()
-    result = result_def()
-
-    traits = traits_def(Pure())
-
-    assembly_format = "$input attr-dict `:` type($input) `to` type($result)"
-
-    def __init__(self, input: SSAValue | Operation, result_type: Attribute):
-        super().__init__(operands=[input], result_types=[result_type])
-
     def verify_(self) -> None:
         _verify_cast(self.input.type, self.result.type, storage=False)
 
 
 @irdl_op_definition
-class DequantizeCastOp(IRDLOperation):
+class DequantizeCastOp(_CastOp):
     """
     From quantized to real: `scale * (stored - zero_point)`.
 
@@ -105,22 +110,12 @@ class DequantizeCastOp(IRDLOperation):
 
     name = "quant.dcast"
 
-    input = operand_def()
-    result = result_def()
-
-    traits = traits_def(Pure())
-
-    assembly_format = "$input attr-dict `:` type($input) `to` type($result)"
-
-    def __init__(self, input: SSAValue | Operation, result_type: Attribute):
-        super().__init__(operands=[input], result_types=[result_type])
-
     def verify_(self) -> None:
         _verify_cast(self.result.type, self.input.type, storage=False)
 
 
 @irdl_op_definition
-class StorageCastOp(IRDLOperation, HasFolderInterface):
+class StorageCastOp(_CastOp, HasFolderInterface):
     """
     The stored integers of a quantized value, or back: no bit changes. Two inverse casts
     fold away.
@@ -131,16 +126,6 @@ class StorageCastOp(IRDLOperation, HasFolderInterface):
     """
 
     name = "quant.scast"
-
-    input = operand_def()
-    result = result_def()
-
-    traits = traits_def(Pure())
-
-    assembly_format = "$input attr-dict `:` type($input) `to` type($result)"
-
-    def __init__(self, input: SSAValue | Operation, result_type: Attribute):
-        super().__init__(operands=[input], result_types=[result_type])
 
     def verify_(self) -> None:
         input_type, result_type = self.input.type, self.result.type
