@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
@@ -223,22 +223,20 @@ class Module:
         constants = (data for module in self.modules for data in module._constants)
         return self._text(self.modules, dict.fromkeys(constants, _PRIVATE))
 
-    def separate_texts(self) -> list[str]:
+    def separate_texts(self) -> Iterator[str]:
         """The texts of the units, and of what is left.
 
         What is large and used in several is in memory once, as data of the last.
         """
         uses = Counter(data for module in self.modules for data in module._constants)
         shared = [d for d, n in uses.items() if n > 1 and len(d) > _COPIED_BYTES]
-        texts: list[str] = []
         for module in self.modules:
             linkages = dict.fromkeys(module._constants, _PRIVATE)
             if module is self:
                 linkages |= dict.fromkeys(shared, _EXPORTED)
             else:
                 linkages |= {data: _IMPORTED for data in shared if data in linkages}
-            texts.append(self._text([module], linkages))
-        return texts
+            yield self._text([module], linkages)
 
     def _text(self, modules: Sequence[Module], constants: Mapping[bytes, str]) -> str:
         """What modules define, with constants by their linkage."""

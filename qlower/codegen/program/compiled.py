@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.targets.resolve import Target
 from qlower.model.signature import Signature
+
+if TYPE_CHECKING:
+    from qlower.codegen.llvm.text import Module
 
 ENTRY = "qlower_main"
 """The symbol of the code's only entry."""
@@ -49,9 +52,8 @@ class CompiledObject:
 
     `objects` are object files, which are linked: a single one, or one for each kernel
     and one that calls them, which the cache has of layers. `kernels` are the
-    nests and copies in the order in which they run. `llvm_text` is the IR before LLVM's
-    optimizer, and `functions` are those of it by name; both are empty when the objects
-    came from the cache.
+    nests and copies in the order in which they run. `module` is what LLVM made the
+    objects of; there is none when they came from the cache.
     """
 
     objects: tuple[bytes, ...]
@@ -60,8 +62,18 @@ class CompiledObject:
     target: Target
     kernels: tuple[Kernel, ...] = ()
     flavour: Flavour = PLAIN
-    llvm_text: str = ""
-    functions: Mapping[str, str] = field(default_factory=dict[str, str])
+    module: Module | None = None
+
+    @property
+    def llvm_text(self) -> str:
+        """The IR before LLVM's optimizer, empty without a module: of large networks it
+        is several times as large as the weights."""
+        return "" if self.module is None else str(self.module)
+
+    @property
+    def functions(self) -> Mapping[str, str]:
+        """The functions of that by name."""
+        return {} if self.module is None else self.module.all_functions
 
     @property
     def object_bytes(self) -> bytes:
@@ -71,7 +83,7 @@ class CompiledObject:
 
     def without_text(self) -> CompiledObject:
         """The code alone, as the cache has it."""
-        return replace(self, llvm_text="", functions={})
+        return replace(self, module=None)
 
     def assembly(self) -> str:
         """The code as assembly text (compiled again)."""

@@ -62,8 +62,7 @@ def compile_plan(planned: Plan) -> CompiledObject:
         target,
         planned.kernels,
         planned.flavour,
-        str(code),
-        code.all_functions,
+        code,
     )
 
 
@@ -97,13 +96,12 @@ def compile_package(
         add_reset_point(package, interface)
     for code in codes:
         package.add_level(code)
-    text = str(package)
     return CompiledObject(
-        (machine_code(text, target),),
+        (machine_code(str(package), target),),
         signature_of(module),
         max(arena_bytes(main_function(level)) for level, _ in levels),
         target,
-        llvm_text=text,
+        module=package,
     )
 
 

@@ -242,7 +242,8 @@ def _neighbours(
 ) -> tuple[Singles, Singles]:
     """Of a pair of scale and offset and its neighbours, the one with the least mistakes
     at x."""
-    scale, offset, least = (array.copy() for array in (*pair, mistakes))
+    scale, offset = (array.copy() for array in pair)
+    least = mistakes.copy()
     for scale_step in (0, 1, -1, 2, -2, 3, -3):
         rows = np.flatnonzero(least)
         if not len(rows):
