@@ -1,6 +1,6 @@
 """Seconds to compile against layers, 10 to 1,000: a table in Markdown, and a picture.
 
-python examples/benchmark/compile_time.py [--write] [--runs N]
+python examples/benchmark/compile_time.py [--write] [--runs N] [MODEL ...]
 
 The networks are chains of linear layers, sigmoids, products, sums and tanhs of 16
 numbers, as of an unrolled recurrent network; no two have the same scales. Each is
@@ -8,7 +8,8 @@ compiled in a process of its own, without cache, for x86-64-v3. Seconds are the
 processor's, of the median run; interpreter and imports are counted once, as 0 layers.
 Before each run the yardstick is timed (yardstick.py), by whose seconds other machines,
 and busy ones, can be compared. --write puts both into this folder, as compile_time.md
-and .svg.
+and .svg. With models these are measured in place of the chains, for this machine's
+level x86-64-v3 alike; --write then makes compile_time_networks.md.
 """
 
 from __future__ import annotations
@@ -29,10 +30,13 @@ from yardstick import DESCRIPTION, yardstick
 import qlower
 from qlower.dialects import qnn
 from qlower.model.build import constant, make_model, quantized
+from qlower.model.layers import layers as layers_of
 from qlower.report.plots import BLUE, new_figure, save
 from qlower.report.table import Column, Table, counted
 
-LAYERS = (0, 10, 30, 100, 300, 1000)
+CHAINS = {str(layers): layers for layers in (10, 30, 100, 300, 1000)}
+"""Lengths by the words for them."""
+
 WIDTH = 16
 
 
@@ -41,6 +45,7 @@ class Row:
     """CPU seconds of a process that compiles so many layers, and its most memory;
     the median of its seconds over those of the yardstick just before."""
 
+    name: str
     layers: int
     seconds: float
     megabytes: int
@@ -85,16 +90,21 @@ def network(layers: int) -> qlower.Model:
     return make_model([quantized(shape, 0.05, 3)], body)
 
 
-def compile_once(layers: int) -> None:
-    """What a measured process does."""
-    if layers:
-        model = network(layers)
+def layer_count(model: str) -> int:
+    """How many operations a model's file has."""
+    return len(list(layers_of(qlower.load(model).module)))
+
+
+def compile_once(what: str) -> None:
+    """What a measured process does with a number of layers, or a model's file."""
+    if what != "0":
+        model = network(int(what)) if what.isdecimal() else qlower.load(what)
         qlower.compile(model, "x86_64-linux-gnu", "x86-64-v3", contract="tflite")
 
 
-def measured(layers: int, runs: int, start: float) -> Row:
+def measured(what: str, layers: int, runs: int, start: float) -> Row:
     """The median of the processes, by the time that they took."""
-    command = [sys.executable, __file__, "--layers", str(layers)]
+    command = [sys.executable, __file__, "--once", what]
     environment = {**os.environ, "QLOWER_CACHE_DIR": ""}
     figures: list[tuple[float, int]] = []
     yardsticks: list[float] = []
@@ -108,7 +118,8 @@ def measured(layers: int, runs: int, start: float) -> Row:
         figures.append((used.ru_utime + used.ru_stime, used.ru_maxrss >> 10))
         yardsticks.append(figures[-1][0] / measure)
     seconds, megabytes = sorted(figures)[runs // 2]
-    return Row(layers, seconds, megabytes, statistics.median(yardsticks), start)
+    name = Path(what).stem
+    return Row(name, layers, seconds, megabytes, statistics.median(yardsticks), start)
 
 
 COLUMNS = [
@@ -120,12 +131,23 @@ COLUMNS = [
 ]
 
 
+NETWORK_COLUMNS = [Column[Row]("network", "name", lambda row: row.name), *COLUMNS]
+
 PAGE = """# Seconds to compile against layers
 
 ![Seconds against layers](compile_time.svg)
 
 {text}
-`python examples/benchmark/compile_time.py --write` made this.
+`python examples/benchmark/compile_time.py --write` made this;
+[networks](compile_time_networks.md) are measured likewise.
+"""
+
+NETWORKS_PAGE = """# Seconds to compile networks
+
+{text}
+`python tests/support/tensorflow_worker.py FOLDER large.`, by a Python that has
+TensorFlow, writes these networks, and
+`python examples/benchmark/compile_time.py --write FOLDER/*` made this.
 """
 
 
@@ -150,24 +172,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Seconds to compile against layers.")
     parser.add_argument("--write", action="store_true", help="write table and picture")
     parser.add_argument("--runs", type=int, default=3, help="of each (default: 3)")
-    parser.add_argument("--layers", type=int, help="only compile so many, and end")
+    parser.add_argument("--once", help="only compile that, and end")
+    parser.add_argument("models", metavar="MODEL", nargs="*", help="files to compile")
     options = parser.parse_args(arguments)
-    if options.layers is not None:
-        compile_once(options.layers)
+    if options.once is not None:
+        compile_once(options.once)
         return 0
     if options.runs < 1:
         parser.error(f"--runs must be positive, not {options.runs}")
-    rows = [measured(LAYERS[0], options.runs, 0.0)]
-    rows += [measured(count, options.runs, rows[0].seconds) for count in LAYERS[1:]]
-    table = Table("compile time", rows, COLUMNS).render("markdown")
+    start = measured("0", 0, options.runs, 0.0)
+    counts = {model: layer_count(model) for model in options.models} or CHAINS
+    rows = [
+        measured(what, count, options.runs, start.seconds)
+        for what, count in counts.items()
+    ]
+    columns = NETWORK_COLUMNS if options.models else COLUMNS
+    table = Table("compile time", [start, *rows], columns).render("markdown")
     load = f"{os.getloadavg()[0]:.1f} on {counted(os.cpu_count() or 1, 'core')}"
     text = (
         f"{table}\n\nMedians of {counted(options.runs, 'run')}. The yardstick, "
         f"{DESCRIPTION}, took {yardstick():.3f} s in the end; the load was {load}.\n"
     )
     print(text, end="")
-    if options.write:
-        folder = Path(__file__).parent
+    folder = Path(__file__).parent
+    if options.write and options.models:
+        page = NETWORKS_PAGE.format(text=text)
+        (folder / "compile_time_networks.md").write_text(page)
+    elif options.write:
         (folder / "compile_time.md").write_text(PAGE.format(text=text))
         draw(rows, folder / "compile_time.svg")
     return 0

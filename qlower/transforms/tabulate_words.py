@@ -66,7 +66,7 @@ class _Tables:
 
     def tabulate(self, block: Block) -> None:
         for nest in list(block.ops):
-            if isinstance(nest, NestOp):
+            if isinstance(nest, NestOp) and _may_look_up(nest):
                 with timed_layer(nest):
                     self._tabulate(nest)
 
@@ -96,6 +96,11 @@ class _Tables:
             self._tables[entries] = arith.ConstantOp(entries)
             insert_at(InsertPoint.before(nest), [self._tables[entries]], nest.location)
         return self._tables[entries].result
+
+
+def _may_look_up(nest: NestOp) -> bool:
+    ops = (op for region in nest.regions for block in region.blocks for op in block.ops)
+    return any(isinstance(op, (tensor.ExtractOp, *FUNCTIONS)) for op in ops)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -98,11 +99,11 @@ def test_an_operator_that_is_not_known(tmp_path: Path) -> None:
     build = Pt2Builder()
     x = build.pair(build.input("x", SHAPE), 0.1, 3)
     build.output(build.call("aten.grid_sampler.default", self=x))
-    assert message(build.build(), tmp_path).splitlines() == [
-        "model.pt2:2:0: error: node 2 aten.grid_sampler.default 'v2': this operator is"
-        " not supported",
-        "help: --outputs v0 cuts the model before it",
-    ]
+    assert re.fullmatch(
+        r"model.pt2:2:0: error: node 2 aten.grid_sampler.default 'v2': this operator is"
+        r" not supported; \d+ others are\nhelp: --outputs v0 cuts the model before it",
+        message(build.build(), tmp_path),
+    )
 
 
 def test_a_model_that_is_not_quantized(tmp_path: Path) -> None:

@@ -143,6 +143,28 @@ def transformer(activation: str, of_ids: bool = False) -> Any:
     return tf.keras.Model(inputs, layers.Dense(5, activation="softmax")(x))
 
 
+def encoder() -> Any:
+    """Six blocks as of BERT, a quarter as wide: 64 words of 192 numbers, 4 heads."""
+    x = words = tf.keras.Input((64, 192))
+    for _ in range(6):
+        y = layers.MultiHeadAttention(4, 48)(x, x)
+        x = layers.LayerNormalization()(layers.Add()([x, y]))
+        y = layers.Dense(192)(layers.Dense(768, activation="gelu")(x))
+        x = layers.LayerNormalization()(layers.Add()([x, y]))
+    return tf.keras.Model(words, layers.Dense(2, activation="softmax")(x[:, 0]))
+
+
+def application(name: str) -> Any:
+    """A network of Keras with drawn weights, whose norms are those of drawn images: as
+    if it were trained, no activations vanish."""
+    model = getattr(tf.keras.applications, name)(weights=None)
+    for layer in model.layers:
+        if isinstance(layer, layers.BatchNormalization):
+            layer.momentum = 0.0
+    model(tf.random.normal((4, *model.inputs[0].shape[1:])), training=True)
+    return model
+
+
 def mixer() -> Any:
     image = tf.keras.Input((16, 16, 3))
     x = layers.Reshape((16, 16))(layers.Conv2D(16, 4, 4)(image))
@@ -286,6 +308,17 @@ def legacy_network(make: Callable[[], Sequence[Any]], variant: str) -> bytes:
         return converted(converter, [(1, 6, 8)], variant)
 
 
+LARGE: dict[str, Callable[[], Any]] = {
+    "encoder": encoder,
+    **{
+        name: lambda name=name: application(name)
+        for name in ("MobileNetV2", "NASNetMobile", "EfficientNetB0", "DenseNet121")
+    },
+}
+"""Networks to measure with, as int8, which are written (`large.`) only where they are
+asked for."""
+
+
 def samples(shapes: Sequence[tuple[int, ...]]) -> Callable[[], Iterator[list[Any]]]:
     """Calibration data, the same in every run."""
     random = np.random.default_rng(0)
@@ -368,6 +401,8 @@ def files() -> Iterator[tuple[str, Callable[[], bytes]]]:
     for name, make in NETWORKS.items():
         for variant in ("dynamic", "int8", "float", "int16", "range"):
             yield f"{name}.{variant}", lambda m=make, v=variant: network(m, v)
+    for name, make in LARGE.items():
+        yield f"large.{name}", lambda m=make: network(m, "int8")
     if find_spec("tf_keras") is None:
         return
     for name, layer in recurrent_layers(import_module("tf_keras")).items():
@@ -394,7 +429,8 @@ def network(make: Callable[[], Any], variant: str) -> bytes:
 def main(folder: Path, wanted: Sequence[str]) -> None:
     folder.mkdir(exist_ok=True)
     for name, make in files():
-        if wanted and not any(part in name for part in wanted):
+        is_wanted = any(part in name for part in wanted)
+        if not is_wanted and (wanted or name.startswith("large.")):
             continue
         try:
             (folder / f"{name}.tflite").write_bytes(make())

@@ -14,6 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, f16, f32, i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
+from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType
 
 from ..orders import Order, identity, stored_shape
@@ -66,6 +67,10 @@ class Importer(Protocol):
         """Make `value` the value of this name, which must not have one yet."""
         ...
 
+    def way_out(self, node: Node) -> str | None:
+        """How the model goes without a node."""
+        ...
+
     def skip(self, node: Node) -> None:
         """The node is a part of what another one became."""
         ...
@@ -94,6 +99,16 @@ class NodeContext(Site):
         self.builder = importer.builder
         self.node = node
 
+    def error(self, message: str, *, help: str | None = None) -> QlowerError:
+        """As of any site; what the node gives is named where no value is, and help is
+        how the model goes without the node."""
+        names = [name for name in (*self.node.outputs, *self.node.inputs) if name]
+        if names and not any(
+            repr(name) in f"{self.subject} {message}" for name in names
+        ):
+            message = f"{message} (of {names[0]!r})"
+        return super().error(message, help=help or self.importer.way_out(self.node))
+
     # Operands
 
     def has(self, number: int) -> bool:
@@ -119,7 +134,7 @@ class NodeContext(Site):
                 " folds what can be folded",
             )
         if constant.array is None:
-            raise self.error(f"{what} {name!r}: {constant.problem} are not supported")
+            raise self.error(f"{what} {name!r}: {constant.problem} can't be read")
         return constant
 
     def array(self, number: int, what: str) -> Array:

@@ -257,7 +257,8 @@ class _GraphImporter:
         found = self.framework.importers.get((node.domain, node.kind))
         if found is not None:
             return found
-        message = "this operator is not supported"
+        others = len(self.framework.importers)
+        message = f"this operator is not supported; {others} others are"
         if (reason := self.unfused.get(node)) is not None:
             message = f"it stays real: {reason}; real numbers are not supported here"
         way_out: str | None = self.framework.unquantized

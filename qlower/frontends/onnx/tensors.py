@@ -70,7 +70,7 @@ def read_constant(tensor: TensorProto, type: str, folder: Path | None) -> Consta
         else:
             return Constant(type, shape, _typed(tensor, type, count).reshape(shape))
     except FileNotFoundError as error:
-        return Constant(type, shape, None, f"external data: {error.strerror}")
+        return Constant(type, shape, None, f"external data ({error.strerror})")
     if type in PACKED:
         return Constant(type, shape, _unpacked(raw, type, count).reshape(shape))
     dtype = np.dtype(DTYPES[type])

@@ -98,8 +98,11 @@ def read_window(
         given = [0, given[0], 0, given[1]]
     is_ceil = has_ceil_mode and bool(node.integer("ceil_mode", 0, 0, 1))
     mode = node.text("auto_pad", "NOTSET") or "NOTSET"
-    if mode not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
-        raise node.error(f"auto_pad {mode!r} is not supported")
+    modes = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
+    if mode not in modes:
+        raise node.error(
+            f"auto_pad {mode!r} is not supported; expected {', '.join(modes)}"
+        )
     pads: list[int] = []
     sizes: list[int] = []
     for axis in range(2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
@@ -12,6 +13,7 @@ from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType, StorageCastOp
 from qlower.dialects.types import element_type, shape_of
 from qlower.files.arrays import Array
@@ -40,6 +42,8 @@ ARRAY_TYPES = {
 
 ACTIVATION_NAMES = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6", "TANH", "SIGN_BIT")
 
+_NAMES_A_TENSOR = re.compile(r"\btensor (index )?-?\d")
+
 
 class OperatorContext(Site):
     """One operator of the file, and the function that it is added to.
@@ -61,6 +65,15 @@ class OperatorContext(Site):
         self.graph = graph
         self.operator = operator
         self.options = options
+
+    def error(self, message: str, *, help: str | None = None) -> QlowerError:
+        """As of any site; what the operator gives is named where no tensor is, and help
+        is how the model goes without the operator."""
+        tensors = self.graph.tensors
+        given = [n for n in self.operator.outputs if 0 <= n < len(tensors)]
+        if given and not _NAMES_A_TENSOR.search(message):
+            message = f"{message} ({tensors[given[0]]})"
+        return super().error(message, help=help or self.graph.way_out(self.operator))
 
     # Operands
 
@@ -217,7 +230,8 @@ class OperatorContext(Site):
         dtype = ARRAY_TYPES.get(tensor.type)
         if dtype is None:
             raise self.error(
-                f"{tensor}: a constant of type {tensor.type} is not supported here"
+                f"{tensor}: a constant of type {tensor.type} is not supported here;"
+                f" expected {', '.join(ARRAY_TYPES)}"
             )
         return self._as_array(tensor, data, dtype)
 

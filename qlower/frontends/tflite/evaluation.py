@@ -74,7 +74,10 @@ def _dtype(op: OperatorContext, tensor: Tensor) -> np.dtype[np.generic]:
     """The type of a result that is computed now."""
     dtype = ARRAY_TYPES.get(tensor.type)
     if dtype is None:
-        raise op.error(f"{tensor}: type {tensor.type} is not supported")
+        raise op.error(
+            f"{tensor}: type {tensor.type} is not supported;"
+            f" expected {', '.join(ARRAY_TYPES)}"
+        )
     return dtype
 
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ..site import Site
-from .schema import Subgraph, Tensor
+from .schema import Operator, Subgraph, Tensor
 from .states import States
 from .types import Element
 from .variables import Variables
@@ -17,6 +17,15 @@ from .variables import Variables
 
 class Function(Protocol):
     """The function under construction."""
+
+    @property
+    def tensors(self) -> Sequence[Tensor]:
+        """The tensor table, with what subgraphs add to it."""
+        ...
+
+    def way_out(self, operator: Operator) -> str:
+        """How the model goes without an operator."""
+        ...
 
     def tensor(self, index: int, site: Site) -> Tensor:
         """The entry `index` of the tensor table, or an error if there is none."""

@@ -147,12 +147,12 @@ class _GraphImporter(TensorTable):
             attributes[REMARKS] = ArrayAttr([StringAttr(NOTHING_QUANTIZED)])
         return ModuleOp([main], attributes)
 
-    def way_out(self, operator: Operator) -> str | None:
+    def way_out(self, operator: Operator) -> str:
         """How the model goes without an operator: cut at what this one takes."""
         short = short_tensor_names(self.whole, self.names)
         taken = [short[index] for index in operator.inputs if index in short]
         if not taken:
-            return None
+            return "nothing is before it to cut the model at: convert it without this"
         return f"--outputs {shlex.quote(','.join(taken))} cuts the model before it"
 
     def add_input(self, tensor: Tensor) -> None:
@@ -212,7 +212,8 @@ class _GraphImporter(TensorTable):
         entry = importer or evaluator
         if entry is None:
             raise self.context(operator, None).error(
-                "this operator is not supported", help=self.way_out(operator)
+                "this operator is not supported;"
+                f" {len(IMPORTERS.keys() | EVALUATORS.keys())} others are"
             )
         context = self.context(operator, entry.options)
         for index in operator.inputs:
@@ -239,10 +240,7 @@ class _GraphImporter(TensorTable):
         elif importer is not None:
             importer.build(context)
         else:
-            raise context.error(
-                "this operator is supported for constant operands only",
-                help=self.way_out(operator),
-            )
+            raise context.error("this operator is supported for constant operands only")
 
     def context(self, operator: Operator, options_kind: str | None) -> OperatorContext:
         options = (

@@ -73,7 +73,10 @@ def read_strided_slice(op: OperatorContext) -> Taken:
             indices.append(range(first, first + 1))
         else:
             if strides[place] == 0:
-                raise op.error(f"stride 0 of dimension {dim} is not supported")
+                raise op.error(
+                    f"stride 0 of dimension {dim} is not supported;"
+                    " expected another one"
+                )
             taken = slice(
                 None if begin_mask >> place & 1 else begins[place],
                 None if end_mask >> place & 1 else ends[place],

@@ -85,7 +85,7 @@ class TensorTable:
         if buffer.is_external:
             raise site.error(
                 f"{tensor}: buffer {tensor.buffer} is stored outside of the flatbuffer,"
-                " which is not supported"
+                " which is not supported; expected one inside"
             )
         return buffer.data or None
 
@@ -94,7 +94,10 @@ class TensorTable:
             return self.computed[tensor.index]
         data = self.constant(tensor, site)
         if data is None and tensor.is_variable:
-            raise site.error(f"{tensor}: a variable tensor is not supported here")
+            raise site.error(
+                f"{tensor}: a variable tensor is not supported here; expected"
+                " the state of an operator"
+            )
         if data is None:
             raise site.error(f"{tensor}: used before it is computed")
         key = (tensor.index, type)
@@ -121,6 +124,9 @@ class TensorTable:
         if tensor.index in self.computed or tensor.index in self.known:
             raise site.error(f"{tensor}: computed a second time")
         if tensor.is_variable:
-            raise site.error(f"{tensor}: a variable tensor is not supported here")
+            raise site.error(
+                f"{tensor}: a variable tensor is not supported here; expected"
+                " the state of an operator"
+            )
         if self.constant(tensor, site) is not None:
             raise site.error(f"{tensor}: a result that is a constant")

@@ -51,7 +51,7 @@ Element = QuantizedType | IntegerType | Float32Type
 def tensor_type(tensor: Tensor, site: Site) -> TensorType[Element]:
     """The ranked tensor type of `tensor`, its shape and quantization checked."""
     if tensor.is_sparse:
-        raise site.error(f"{tensor}: sparse tensors are not supported")
+        raise site.error(f"{tensor}: sparse tensors are not supported; expected dense")
     return TensorType(_element_type(tensor, site), checked_shape(tensor, site))
 
 
@@ -103,7 +103,9 @@ def _element_type(tensor: Tensor, site: Site) -> Element:
             f" {', '.join((*STORAGE_RANGES, *PLAIN_TYPES))}"
         )
     if tensor.quantization is None:
-        raise site.error(f"{tensor}: {tensor.type} without a scale is not supported")
+        raise site.error(
+            f"{tensor}: {tensor.type} without a scale is not supported; expected one"
+        )
     return _quantized_type(tensor, tensor.quantization, site)
 
 
@@ -111,7 +113,10 @@ def _quantized_type(
     tensor: Tensor, quantization: Quantization, site: Site
 ) -> QuantizedType:
     if quantization.has_details:
-        raise site.error(f"{tensor}: custom or blockwise quantization is not supported")
+        raise site.error(
+            f"{tensor}: custom or blockwise quantization is not supported;"
+            " expected scales for the whole tensor or along one dimension"
+        )
     low, high = STORAGE_RANGES[tensor.type]
     scales, zero_points = quantization.scales, quantization.zero_points
     for scale in dict.fromkeys(scales):

@@ -60,7 +60,9 @@ def import_bounds(node: NodeContext) -> None:
     quantizer = node.quantizer()
     limits = bounds(node.graph, node.node)
     if limits is None:
-        raise node.error("bounds that are no constants are not supported")
+        raise node.error(
+            "bounds are computed, which is not supported; expected constants"
+        )
     low, high = limits
     if not low <= high:
         raise node.error(f"min {low} is above max {high}")

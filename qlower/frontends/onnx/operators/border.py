@@ -89,7 +89,10 @@ def _stored_type(node: NodeContext, shape: tuple[int, ...]) -> QuantizedType:
     elif type in OTHER_STORED_TYPES:
         held = OTHER_STORED_TYPES[type]
     else:
-        raise node.error(f"quantized values of type {type} are not supported")
+        legal = ", ".join((*STORED_TYPES, *OTHER_STORED_TYPES))
+        raise node.error(
+            f"quantized values of type {type} are not supported; expected {legal}"
+        )
     scales, points = node.steps(1, 2)
     counts = node.shape(1)
     storage = (held.storage_width, held.signed)

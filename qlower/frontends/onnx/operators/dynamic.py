@@ -257,7 +257,9 @@ def _weights(
     """The type of constant weights, with a zero point for all or each of an axis."""
     type = node.constant(number, "weights").type
     if type not in STORED_TYPES:
-        raise node.error(f"weights of type {type} are not supported")
+        raise node.error(
+            f"weights of type {type} are not supported; expected INT8 or UINT8"
+        )
     points = [0]
     if node.has(point):
         points = [int(z) for z in node.array(point, "zero point").reshape(-1)]

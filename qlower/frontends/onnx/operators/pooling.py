@@ -37,7 +37,9 @@ def import_qlinear_average_pool(node: NodeContext) -> None:
     batch, height, width, channels = image.type.get_shape()
     window = read_window(node, (height, width), kernel, has_ceil_mode=True)
     if window.dilation != (1, 1):
-        raise node.error(f"dilations {list(window.dilation)} are not supported")
+        raise node.error(
+            f"dilations {list(window.dilation)} are not supported; expected 1"
+        )
     shape = (batch, *window.sizes, channels)
     operation = qnn.AvgPool2DOp(
         image.ssa,
@@ -66,7 +68,9 @@ def _import_max_pool(node: NodeContext, is_last: bool) -> None:
     batch, height, width, channels = image.type.get_shape()
     window = read_window(node, (height, width), kernel, has_ceil_mode=True)
     if window.dilation != (1, 1):
-        raise node.error(f"dilations {list(window.dilation)} are not supported")
+        raise node.error(
+            f"dilations {list(window.dilation)} are not supported; expected 1"
+        )
     if isinstance(image.element, Float32Type):
         real_pools.import_max_pool(node, image, window, kernel)
         return

@@ -226,7 +226,10 @@ def activation(node: NodeContext, name: str, factors: AttributeValue) -> Body:
         case "Sigmoid", ():
             return _logistic()
         case _:
-            raise node.error(f"activation {name!r} of {factors} is not supported")
+            raise node.error(
+                f"activation {name!r} of {factors} is not supported; expected"
+                " Relu, Clip, LeakyRelu, HardSigmoid or Sigmoid"
+            )
 
 
 def import_extreme(

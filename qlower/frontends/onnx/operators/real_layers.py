@@ -299,7 +299,10 @@ def _in_order(node: NodeContext, value: Value) -> Value:
 def _matrix(node: NodeContext, number: int, lhs: Value) -> Value:
     value = _in_order(node, real_tensor(node, number))
     if len(value.shape) < 2:
-        raise node.error(f"a factor of shape {list(value.shape)} is not supported")
+        raise node.error(
+            f"a factor of shape {list(value.shape)} is not supported; expected 2"
+            " dimensions or more"
+        )
     node.check_elements(math.prod((*lhs.shape[:-1], value.shape[-1])))
     return value
 

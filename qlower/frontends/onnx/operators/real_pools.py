@@ -43,7 +43,9 @@ def import_average_pool(node: NodeContext, kernel: Pair) -> None:
     is_plain = not any(window.pad) and window.stride == (1, 1)
     is_new = node.graph.model.opset >= RASTER_SINCE
     if window.dilation != (1, 1) and not is_new:
-        raise node.error(f"dilations {list(window.dilation)} are not supported")
+        raise node.error(
+            f"dilations {list(window.dilation)} are not supported; expected 1"
+        )
     if kernel == sizes and is_plain and not is_new:
         import_global_average_pool(node)
         return
@@ -63,7 +65,9 @@ def import_average_pool(node: NodeContext, kernel: Pair) -> None:
     )
     if node.integer("count_include_pad", 0, 0, 1):
         if node.integer("ceil_mode", 0, 0, 1):
-            raise node.error("ceil_mode with count_include_pad is not supported")
+            raise node.error(
+                "ceil_mode with count_include_pad is not supported; expected one"
+            )
         counts = np.full((1, 1, 1), kernel[0] * kernel[1], np.int32)
     nest = Nest(node.builder.emitter(node.place(), image_step(node)), shape_of(sums))
     divisor = nest.constant(counts, f32)

@@ -43,7 +43,9 @@ def import_resize(node: NodeContext) -> None:
             help="ONNX Runtime interpolates stored integers and cuts the result off",
         )
     if "axes" in node.node.attributes:
-        raise node.error("attribute axes is not supported")
+        raise node.error(
+            "attribute axes is not supported; expected none: all dimensions"
+        )
     indices = [
         _sources(node, size, wanted, scale)
         for size, (wanted, scale) in zip(value.shape, _sizes(node, value), strict=True)
@@ -100,10 +102,14 @@ def _sources(node: NodeContext, size: int, wanted: int, scale: float) -> list[in
             place = x * np.float32(size - 1) / last if wanted > 1 else x * 0
         case _:
             raise node.error(
-                f"coordinate_transformation_mode {transformation!r} is not supported"
+                f"coordinate_transformation_mode {transformation!r} is not supported;"
+                " expected half_pixel, pytorch_half_pixel, asymmetric or align_corners"
             )
     if rounding not in ROUNDINGS:
-        raise node.error(f"nearest_mode {rounding!r} is not supported")
+        raise node.error(
+            f"nearest_mode {rounding!r} is not supported; expected"
+            f" {', '.join(ROUNDINGS)}"
+        )
     nearest = np.clip(ROUNDINGS[rounding](place.astype(np.float32)), 0, size - 1)
     return [int(index) for index in nearest]
 

@@ -49,7 +49,9 @@ def import_gather(node: NodeContext) -> None:
     else:
         given = node.value(1)
         if given.is_real or isinstance(given.element, QuantizedType):
-            raise node.error(f"indices of {given.element} are not supported")
+            raise node.error(
+                f"indices of {given.element} are not supported; expected plain integers"
+            )
         indices = node.builder.in_order(
             given, identity(len(given.order)), node.place()
         ).ssa

@@ -64,7 +64,7 @@ def import_depthwise_conv2d(op: OperatorContext) -> None:
     if filters % channels or multiplier not in (0, filters // channels):
         raise op.error(
             f"depth_multiplier {multiplier} with {channels} input channels and"
-            f" {filters} filters"
+            f" {filters} filters; expected {filters / channels:g}"
         )
     window = read_window(op, (height, width), (kernel_height, kernel_width))
     op.finish(

@@ -43,7 +43,8 @@ def _truth(op: OperatorContext, index: int, what: str) -> bool:
     data = op.graph.constant(tensor, op)
     if tensor.type != "BOOL" or data is None or len(data) != 1:
         raise op.error(
-            f"{tensor}: this {what} isn't decided by constants, which is not supported"
+            f"{tensor}: this {what} isn't decided by constants, which is not supported;"
+            " expected a constant, or what is computed from constants and shapes"
         )
     return data != b"\0"
 

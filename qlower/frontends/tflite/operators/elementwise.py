@@ -23,7 +23,8 @@ def _import_binary(
             return
         if op.input(0).type == "INT16" and op.options.get("pot_scale_int16"):
             raise op.error(
-                "INT16 with scales of powers of 2 (pot_scale_int16) is not supported"
+                "INT16 with scales of powers of 2 (pot_scale_int16) is not supported;"
+                " expected scales as the converter chooses them"
             )
         lhs, rhs = op.quantized(0), op.quantized(1)
         type = op.quantized_result_type(op.broadcast_shape(0, 1))

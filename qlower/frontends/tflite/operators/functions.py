@@ -61,7 +61,10 @@ def _check_kernel(op: OperatorContext, types: tuple[str, ...]) -> None:
     """Refuse a type that LiteRT has no kernel for."""
     tensor = op.input(0)
     if tensor.type not in types:
-        raise op.error(f"{tensor}: LiteRT has no {op.operator.name} of {tensor.type}")
+        raise op.error(
+            f"{tensor}: LiteRT has no {op.operator.name} of {tensor.type}; expected"
+            f" {' or '.join(types)}"
+        )
 
 
 def import_gelu(op: OperatorContext) -> None:

@@ -115,7 +115,10 @@ def import_gather(op: OperatorContext) -> None:
         finish(op, _reshape(op, taken, result))
         return
     if op.input(1).type not in ("INT32", "INT64"):
-        raise op.error(f"{op.input(1)}: indices of type {op.input(1).type}")
+        raise op.error(
+            f"{op.input(1)}: indices of type {op.input(1).type};"
+            " expected INT32 or INT64"
+        )
     nest = start(op, result)
     loops = [nest.add(IndexOp(loop)).result for loop in range(len(result))]
     places_of_index = [*range(batch_dims), *range(axis, axis + len(kept))]

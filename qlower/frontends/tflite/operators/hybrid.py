@@ -111,7 +111,7 @@ def _weight_scales(op: OperatorContext, axis: int) -> Array:
         op.check_type(op.input(2), "FLOAT32")
         bias = op.array(2)
         if (np.signbit(bias) & (bias == 0)).any():
-            raise op.error(f"{op.input(2)}: a bias of -0 is not supported")
+            raise op.error(f"{op.input(2)}: a bias of -0 is not supported; expected 0")
     return np.array(element.scales, np.float32)
 
 

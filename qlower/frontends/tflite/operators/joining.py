@@ -73,8 +73,8 @@ def import_pad(op: OperatorContext) -> None:
     if op.has_input(2):
         if op.input(2).quantization != op.input(0).quantization:
             raise op.error(
-                f"{op.input(2)}: padding value with another scale or zero point than"
-                f" {op.input(0)} is not supported"
+                f"{op.input(2)}: a padding value of another scale or zero point is not"
+                f" supported; expected those of {op.input(0)}"
             )
         value = op.stored_integer(2)
     low, high = paddings[0::2], paddings[1::2]

@@ -133,7 +133,9 @@ def import_select(op: OperatorContext) -> None:
     """What SELECT takes has one shape, or its condition is one or one for each row;
     in SELECT_V2 all broadcast."""
     if op.input(0).type != "BOOL":
-        raise op.error(f"{op.input(0)}: a condition of type {op.input(0).type}")
+        raise op.error(
+            f"{op.input(0)}: a condition of type {op.input(0).type}; expected BOOL"
+        )
     op.check_type(op.input(2), op.input(1).type)
     op.check_type(op.output(), op.input(1).type)
     condition, values, others = (op.shape(number) for number in range(3))
@@ -141,7 +143,10 @@ def import_select(op: OperatorContext) -> None:
         values != others or condition not in (values, values[:1], ())
     ):
         shapes = f"{list(values)} and {list(others)}"
-        raise op.error(f"a condition of shape {list(condition)} chooses from {shapes}")
+        raise op.error(
+            f"a condition of shape {list(condition)} chooses from {shapes};"
+            " expected equal shapes, and a condition of that or of its first dimension"
+        )
     rows = op.operator.name == "SELECT" and len(condition) < len(values)
     shape = op.shape(1) if rows else op.broadcast_shape(0, 1, 2)
     steps = scalars(op, shape, 1)

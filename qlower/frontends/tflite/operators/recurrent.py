@@ -76,12 +76,15 @@ def _check_form(op: OperatorContext) -> None:
         )
     for what, numbers in UNSUPPORTED.items():
         if any(op.has_input(number) for number in numbers):
-            raise op.error(f"an LSTM with {what} is not supported")
+            raise op.error(f"an LSTM with {what} is not supported; expected none")
     if not op.has_input(INPUT_WEIGHTS):
-        raise op.error("an LSTM whose input gate is 1 - forget is not supported")
+        raise op.error(
+            "an LSTM whose input gate is 1 - forget is not supported; expected one of"
+            " its own"
+        )
     for name in ("time_major", "diagonal_recurrent_tensors"):
         if op.flag(name):
-            raise op.error(f"{name} is not supported")
+            raise op.error(f"{name} is not supported; expected false")
     op.option("fused_activation_function", TANH, TANH)
 
 

@@ -42,7 +42,10 @@ def import_transpose_conv(op: OperatorContext) -> None:
     strides = [op.option(f"stride_{side}", 1, MAX_STRIDE) for side in "hw"]
     for stride, taps, size in zip(strides, kernel, result[1:3], strict=True):
         if stride > taps + size:
-            raise op.error(f"a stride of {stride} for a result of {size}")
+            raise op.error(
+                f"a stride of {stride} for a result of {size};"
+                f" expected at most {taps + size}"
+            )
     pads = [0, 0]
     if op.option("padding", SAME, VALID) == SAME:
         pads = [
