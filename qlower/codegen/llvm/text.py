@@ -9,12 +9,17 @@ The file is long because a builder is one class: a method for each kind of instr
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from itertools import accumulate
+
+_BITS = {"float": 32, "double": 64, "ptr": 64, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
+"""Of the types that there are most of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +39,7 @@ class Type:
     @property
     def bits(self) -> int:
         """Bits of one lane."""
-        if self.scalar in ("float", "double", "ptr"):
-            return 32 if self.scalar == "float" else 64
-        return int(self.scalar[1:])
+        return _BITS.get(self.scalar) or int(self.scalar[1:])
 
     @property
     def mangled(self) -> str:
@@ -46,7 +49,7 @@ class Type:
 
     def of(self, scalar: str) -> Type:
         """The type with as many lanes of the scalar type `scalar`."""
-        return replace(self, scalar=scalar)
+        return Type(scalar, self.lanes)
 
 
 I1, I8, I16, I32, I64 = (Type(f"i{bits}") for bits in (1, 8, 16, 32, 64))
@@ -70,8 +73,10 @@ class Value:
     @property
     def constant(self) -> int | None:
         """The value of an integer constant (the same in all lanes), else None."""
-        if self.text.startswith("%"):
+        if self.text[:1] == "%":
             return None
+        if self.text.isdecimal():
+            return int(self.text)
         match = _INTEGER.fullmatch(self.text)
         return int(match[1]) if match else None
 
@@ -188,13 +193,31 @@ class Module:
         self.units.append(unit)
         return unit
 
+    def saved(self) -> bytes:
+        """All that was added to a unit, for `restore`."""
+        texts = self.globals, self.functions, self.texts, self.declarations
+        sizes = [len(data) for data in self._constants]
+        names = [*self._constants.values()]
+        return b"".join(
+            (json.dumps([*texts, sizes, names]).encode(), b"\n", *self._constants)
+        )
+
+    def restore(self, saved: bytes) -> None:
+        """Have what a unit had that was saved."""
+        head, _, data = saved.partition(b"\n")
+        *texts, sizes, names = json.loads(head)
+        self.globals, self.functions, self.texts, self.declarations = texts
+        ends = [*accumulate(sizes)]
+        constants = (data[e - n : e] for e, n in zip(ends, sizes, strict=True))
+        self._constants = dict(zip(constants, names, strict=True))
+
     def add_constant(self, data: bytes) -> Value:
         """The address of read-only bytes; equal ones are shared.
 
         Their name is their hash, so that the text of a unit tells of nothing else.
         """
         if data not in self._constants:
-            self._constants[data] = _constant_name(data)
+            self._constants[data] = f"constant_{sha256(data).hexdigest()[:32]}"
         return symbol(self._constants[data])
 
     def declare(self, name: str, result: Type, arguments: Iterable[Type]) -> None:
@@ -220,8 +243,8 @@ class Module:
 
     def __str__(self) -> str:
         """All of it, the units too."""
-        constants = (data for module in self.modules for data in module._constants)
-        return self._text(self.modules, dict.fromkeys(constants, _PRIVATE))
+        names = self._names
+        return self._text(self.modules, dict.fromkeys(names, _PRIVATE), names)
 
     def separate_texts(self) -> Iterator[str]:
         """The texts of the units, and of what is left.
@@ -230,22 +253,33 @@ class Module:
         """
         uses = Counter(data for module in self.modules for data in module._constants)
         shared = [d for d, n in uses.items() if n > 1 and len(d) > _COPIED_BYTES]
+        names = self._names
         for module in self.modules:
             linkages = dict.fromkeys(module._constants, _PRIVATE)
             if module is self:
                 linkages |= dict.fromkeys(shared, _EXPORTED)
             else:
                 linkages |= {data: _IMPORTED for data in shared if data in linkages}
-            yield self._text([module], linkages)
+            yield self._text([module], linkages, names)
 
-    def _text(self, modules: Sequence[Module], constants: Mapping[bytes, str]) -> str:
+    @property
+    def _names(self) -> dict[bytes, str]:
+        """Those of constants, of units too."""
+        return {k: v for m in self.modules for k, v in m._constants.items()}
+
+    def _text(
+        self,
+        modules: Sequence[Module],
+        constants: Mapping[bytes, str],
+        names: Mapping[bytes, str],
+    ) -> str:
         """What modules define, with constants by their linkage."""
         functions = {k: v for m in modules for k, v in m.functions.items()}
         declarations = {k: v for m in modules for k, v in m.declarations.items()}
         return "\n".join(
             (
                 f'target triple = "{self.triple}"',
-                *(self._constant(*constant) for constant in constants.items()),
+                *(self._constant(names[d], d, by) for d, by in constants.items()),
                 *(text for module in modules for text in module.globals),
                 *(v for k, v in declarations.items() if k not in functions),
                 *(text for module in modules for text in module.texts),
@@ -255,16 +289,12 @@ class Module:
             )
         )
 
-    def _constant(self, data: bytes, linkage: str) -> str:
+    def _constant(self, name: str, data: bytes, linkage: str) -> str:
         value = "" if linkage == _IMPORTED else f' c"{escape_bytes(data)}"'
         return (
-            f"@{_constant_name(data)} = {linkage} constant [{len(data)} x i8]{value}, "
+            f"@{name} = {linkage} constant [{len(data)} x i8]{value}, "
             f"align {self.alignment}"
         )
-
-
-def _constant_name(data: bytes) -> str:
-    return f"constant_{sha256(data).hexdigest()[:32]}"
 
 
 def escape_bytes(data: bytes) -> str:
@@ -516,18 +546,20 @@ class Function:
 
     def add(self, a: Value, b: Value) -> Value:
         """Sum of two i64; constants are folded."""
-        if a.constant is not None and b.constant is not None:
-            return constant(I64, a.constant + b.constant)
-        if a.constant == 0:
+        left, right = a.constant, b.constant
+        if left is not None and right is not None:
+            return constant(I64, left + right)
+        if left == 0:
             return b
-        return a if b.constant == 0 else self.binary("add nsw", a, b)
+        return a if right == 0 else self.binary("add nsw", a, b)
 
     def scale(self, a: Value, factor: int) -> Value:
         """Product of an i64 and a constant."""
-        if a.constant is not None:
-            return constant(I64, a.constant * factor)
-        if factor in (0, 1):
-            return a if factor else constant(I64, 0)
+        if factor == 1:
+            return a
+        number = a.constant
+        if number is not None or factor == 0:
+            return constant(I64, (number or 0) * factor)
         return self.binary("mul nsw", a, constant(I64, factor))
 
     def divide(self, a: Value, factor: int) -> Value:

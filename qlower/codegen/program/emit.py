@@ -22,10 +22,11 @@ from qlower.codegen.llvm.text import (
     constant,
 )
 from qlower.codegen.nests.blocks import Blocks, starting_at
+from qlower.codegen.nests.content import nest_content
 from qlower.codegen.nests.nest import Nest, constant_bytes
 from qlower.codegen.program.clock import Clock
 from qlower.codegen.program.float_environment import enter_default
-from qlower.codegen.program.plan import NestPlan, Plan
+from qlower.codegen.program.plan import NestCode, NestPlan, Plan
 from qlower.codegen.program.team import ARENA, INPUTS, OUTPUTS, Place, Team
 from qlower.codegen.skeletons.choose import emit_nest
 from qlower.codegen.skeletons.copy import emit_copy
@@ -39,6 +40,7 @@ from qlower.dialects.kernel import (
     byte_size,
 )
 from qlower.dialects.types import tensor_type
+from qlower.files.parts import find_or_make
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,14 @@ class _Call:
         """The function, to be filled; with `takes_start` for a block of iterations."""
         types = [*(POINTER for _ in self.passed), *([I64] if takes_start else [])]
         attributes = [*self.attributes, *([""] if takes_start else [])]
-        is_separate = self.unit is not self.module
-        if is_separate:
+        if self.is_separate:
             self.module.declare(name, VOID, types)
-        return Function(self.unit, name, types, attributes, separate=is_separate)
+        return Function(self.unit, name, types, attributes, separate=self.is_separate)
+
+    @property
+    def is_separate(self) -> bool:
+        """Whether the function may be compiled by itself."""
+        return self.unit is not self.module
 
 
 class Program:
@@ -184,10 +190,8 @@ class Program:
         assert isinstance(planned, NestPlan)
         call = self.call_of(planned.whole.name, (*op.inputs, *op.tables), op.res)
         if planned.blocks is None:
-            function = call.function(planned.whole.name)
-            nest = self.placed(planned.whole.nest, call)
-            emit_nest(function, self.target, planned.whole.skeleton, nest)
-            self.call(function, call)
+            self.whole(planned.whole, call)
+            self.main.call_function(call.name, call.passed)
         else:
             for code in planned.of_blocks.values():
                 function = call.function(code.name, takes_start=True)
@@ -198,6 +202,34 @@ class Program:
             names = [planned.of_blocks[n].name for n in planned.blocks.bounds()]
             self.share(planned.blocks, names, call)
         self.done()
+
+    def whole(self, code: NestCode, call: _Call) -> None:
+        """The function of a nest that one thread runs; a unit is found if it was
+        written before, for the same arguments."""
+
+        def write() -> None:
+            function = call.function(code.name)
+            emit_nest(
+                function, self.target, code.skeleton, self.placed(code.nest, call)
+            )
+            function.finish()
+
+        def written() -> bytes:
+            write()
+            return call.unit.saved()
+
+        if not call.is_separate:
+            write()
+            return
+        self.module.declare(code.name, VOID, [POINTER] * len(call.passed))
+        arguments = [None if p is None else p.text for p in call.pointers]
+        content = [
+            b"nest",
+            self.target.identity.encode(),
+            f"{code.name} {call.attributes} {arguments}".encode(),
+            *nest_content(code.nest.op),
+        ]
+        call.unit.restore(find_or_make(content, written))
 
     def placed(self, nest: Nest, call: _Call) -> Nest:
         """A nest inside of its function."""
