@@ -27,7 +27,7 @@ _TILE_STEPS = 8
 
 def measured_peak(target: Target) -> float:
     """G multiply-accumulates a second, on one core."""
-    dot = vector_step(target, signed=False)
+    dot = vector_step(target, "i8", signed=False)
     tiles = ((_rows(target, columns), columns) for columns in (1, 2, 3, 4, 5))
     speeds = [_speed(target, dot, rows, columns) for rows, columns in tiles]
     if target.tiles is not None:

@@ -71,18 +71,14 @@ def choose_step(
 ) -> tuple[Step, Factors]:
     """Products of matrices, where there are enough rows and bytes, or of vectors."""
     rows, length = _rows_and_length(contraction)
-    signed, scalar = contraction.activation.signed, contraction.activation.scalar
-    if scalar == "i16":
-        dot = vector_step(target, signed=signed, scalar=scalar)
-        factors = weights.factors(dot)
-        return dot.holding(factors.weights), factors
-    matrix = matrix_step(target, signed=signed)
+    scalar, signed = contraction.activation.scalar, contraction.activation.signed
+    matrix = matrix_step(target, scalar, signed=signed)
     if matrix is not None and rows >= matrix.rows and length >= matrix.depth:
         factors = weights.factors(matrix)
         if not factors.has_row_factor:
             return matrix, factors
-    halves = halves_step(target, signed=signed)
-    dot = halves or vector_step(target, signed=signed)
+    halves = halves_step(target, scalar, signed=signed)
+    dot = halves or vector_step(target, scalar, signed=signed)
     factors = weights.factors(dot)
     return dot.holding(factors.weights), factors
 

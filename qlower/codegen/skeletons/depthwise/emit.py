@@ -76,7 +76,8 @@ def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
     best: tuple[float, tuple[Step, ...]] | None = None
     # two columns of registers hold bytes and weights, one the accumulators
     channels = nest.bounds[products.lane]
-    dot = wide_step(target, channels, products.activation)
+    scalar, signed = products.activation.scalar, products.activation.signed
+    dot = wide_step(target, channels, scalar, signed=signed)
     width = min(bound, _MAXIMUM_COLUMNS, target.vector_registers // 4)
     if dot.lanes > dot.vector_lanes:
         # what accumulators leave of the registers holds bytes and weights

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from qlower.codegen.nests.recognise import Factor
 from qlower.codegen.skeletons.products.byte_products import (
     BroadcastBytes,
     SelectedBytes,
@@ -23,7 +22,7 @@ _WIDEST_LANES = 16
 """Sums of a step that is made of several registers."""
 
 
-def vector_step(target: Target, *, signed: bool, scalar: str = "i8") -> VectorStep:
+def vector_step(target: Target, scalar: str, *, signed: bool) -> VectorStep:
     """What multiplies activations of that signedness, i8 or i16 in memory."""
     lanes = target.vector_bits // 32
     is_word = scalar == "i16"
@@ -41,13 +40,15 @@ def _single_class(dot: Dot, lanes: int) -> type[Singles]:
     return Singles if lanes > 1 else Scalars
 
 
-def wide_step(target: Target, channels: int, activation: Factor) -> VectorStep:
+def wide_step(
+    target: Target, channels: int, scalar: str, *, signed: bool
+) -> VectorStep:
     """The step of the target's vectors, in several registers where a vector is narrow:
     activations are then loaded by 16.
 
     No lane is idle if there are as many channels as the vector has.
     """
-    step = vector_step(target, signed=activation.signed, scalar=activation.scalar)
+    step = vector_step(target, scalar, signed=signed)
     lanes = step.lanes
     if step.dot.selects_lane:
         while lanes < _WIDEST_LANES and 2 * lanes <= channels:

@@ -1,7 +1,8 @@
 """Two products at a time of 16-bit halves of words, without vector registers.
 
 The even and the odd bytes of a word are the halves of two: what extends them is one
-instruction, and so is the sum of two products with an accumulator.
+instruction, and so is the sum of two products with an accumulator. Activations of 16
+bits are halves as they lie in memory.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from qlower.codegen.llvm.text import I32, I64, Function, Value, constant
+from qlower.codegen.llvm.text import I32, I64, Function, Type, Value, constant
 from qlower.codegen.skeletons.products.step import (
     Integers,
     StepCost,
@@ -77,8 +78,43 @@ class HalvesStep(WordWeights):
         return total
 
 
-def halves_step(target: Target, *, signed: bool) -> HalvesStep | None:
-    """What multiplies activations of that signedness, if there is such a thing."""
+class StoredHalves(HalvesStep):
+    """Activations of 16 bits. Weights that are bytes lie so that even ones are the
+    first two of four."""
+
+    def pack(self, weights: Integers) -> bytes:
+        if self.extends:
+            return weights[..., [0, 2, 1, 3]].astype(np.int8).tobytes()
+        return weights.astype(np.int16).tobytes()
+
+    def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
+        return super().load_weights(f, address, -(-size // 2))
+
+    def ones(self, size: int, before: int) -> list[Value]:
+        raise NotImplementedError("weights of such activations have no offset")
+
+    def load_activations(
+        self,
+        f: Function,
+        addresses: Sequence[Value],
+        size: int,
+        signed: bool,
+        before: int = 0,
+    ) -> list[list[Value]]:
+        """Up to four numbers, as one chunk; a last one beside 0."""
+        (address,) = addresses
+        halves: list[Value] = []
+        for first in range(0, size, 2):
+            type = Type(f"i{16 * min(size - first, 2)}")
+            loaded = f.load(type, f.at(address, constant(I64, 2 * first)), 2)
+            halves.append(f.cast("zext", loaded, "i32"))
+        return [halves]
+
+
+def halves_step(target: Target, scalar: str, *, signed: bool) -> HalvesStep | None:
+    """What multiplies activations of that type and signedness, if there is such a
+    thing."""
     if target.halves is None:
         return None
-    return HalvesStep(1, 1, target.dot(signed=signed), halves=target.halves)
+    step = StoredHalves if scalar == "i16" else HalvesStep
+    return step(1, 1, target.dot(signed=signed), halves=target.halves)

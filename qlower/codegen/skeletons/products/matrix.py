@@ -106,8 +106,11 @@ class MatrixStep(Step):
         return [f.shuffle(total, [0, 1, 4, 5]), f.shuffle(total, [2, 3, 6, 7])]
 
 
-def matrix_step(target: Target, *, signed: bool) -> MatrixStep | None:
-    """What multiplies activations of that signedness, if there is such a thing."""
+def matrix_step(target: Target, scalar: str, *, signed: bool) -> MatrixStep | None:
+    """What multiplies activations of that type and signedness, if there is such a
+    thing."""
     matrix = target.signed_matrix if signed else target.unsigned_matrix
     lanes = target.vector_bits // 32
-    return None if matrix is None else MatrixStep(lanes, lanes, matrix)
+    if matrix is None or scalar != "i8":
+        return None
+    return MatrixStep(lanes, lanes, matrix)
