@@ -215,8 +215,10 @@ def run(options: argparse.Namespace) -> int:
     else:
         print_table(found.table(), options)
         if options.classes:
+            print()
             print_table(found.class_table(), options)
         if options.layers:
+            print()
             print_table(found.layer_table(), options)
     if options.plot is not None:
         found.plot(Path(options.plot))

@@ -134,6 +134,7 @@ class Validation:
                     lambda r: f"{r.met / r.examples:.2%}",
                 ),
             ],
+            notes=[] if rows else ["no example has a label, see --labels"],
         )
 
     def layer_table(self) -> Table[SignalRow]:
