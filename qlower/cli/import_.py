@@ -51,26 +51,27 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--generic",
         action="store_true",
-        help="write the generic form, which tools such as Netron read, without the "
-        "locations that have the layers' names",
+        help="write the generic form, which tools such as Netron read; it shows the "
+        "layers' names as locations",
     )
     add_format(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Load and print: with locations, in which layers' names live, or generic."""
+    """Load and print, with locations, in which layers' names live."""
     from qlower.files.replacing import write_text
     from qlower.frontends.load import as_model
-    from qlower.model.printing import exact_module, generic_module
+    from qlower.model.printing import exact_module
 
     if options.check:
         return _check(options)
     if len(options.models) > 1:
         raise UsageError("one model is imported at a time; --check takes several")
     model = as_model(model_of(options.models[0], options))
-    written = generic_module if options.generic else exact_module
-    write_text(options.output, lambda: written(model.module))
+    write_text(
+        options.output, lambda: exact_module(model.module, generic=options.generic)
+    )
     for remark in model.remarks:
         complain(f"note: {remark}")
     return 0

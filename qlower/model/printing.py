@@ -165,20 +165,13 @@ def readable_module(module: ModuleOp, *, constants: bool = False) -> str:
     return readable_operations([module], constants=constants)
 
 
-def exact_module(module: ModuleOp) -> str:
-    """The module as text that parses to the same, locations included."""
+def exact_module(module: ModuleOp, *, generic: bool = False) -> str:
+    """The module as text that parses to the same, locations included; in the generic
+    form tools read it that don't know our dialects."""
     stream = StringIO()
-    ExactPrinter(stream=stream, print_debuginfo=True).print_op(module)
-    return stream.getvalue() + "\n"
-
-
-def generic_module(module: ModuleOp) -> str:
-    """The module in MLIR's generic form, which tools read that don't know our dialects.
-
-    It parses to the same module but for locations, which such tools may not read.
-    """
-    stream = StringIO()
-    Printer(stream=stream, print_generic_format=True).print_op(module)
+    ExactPrinter(
+        stream=stream, print_debuginfo=True, print_generic_format=generic
+    ).print_op(module)
     return stream.getvalue() + "\n"
 
 
