@@ -14,9 +14,10 @@ from qlower.codegen.skeletons.products.choose import vector_step
 from qlower.codegen.skeletons.products.step import VectorStep
 from qlower.codegen.skeletons.tile_registers.products import tile_instruction
 from qlower.codegen.targets.resolve import Target, TileRegisters
+from qlower.codegen.values.elements import storage_bytes
 
 DEPTH = 512
-"""Products in a sum: with four vectors of channels 32 KB of weights."""
+"""Bytes of activations in a sum: with four vectors of channels 32 KB of weights."""
 
 _REPEATS = 100
 _CALLS = 60
@@ -25,12 +26,13 @@ _TILE_STEPS = 8
 """Steps in a row with tile registers: 32 KB of activations and weights."""
 
 
-def measured_peak(target: Target) -> float:
-    """G multiply-accumulates a second, on one core."""
-    dot = vector_step(target, "i8", signed=False)
+def measured_peak(target: Target, scalar: str) -> float:
+    """G multiply-accumulates a second, on one core, of activations i8 or i16."""
+    dot = vector_step(target, scalar, signed=scalar == "i16")
+    size = storage_bytes(scalar)
     tiles = ((_rows(target, columns), columns) for columns in (1, 2, 3, 4, 5))
-    speeds = [_speed(target, dot, rows, columns) for rows, columns in tiles]
-    if target.tiles is not None:
+    speeds = [_speed(target, dot, size, rows, columns) for rows, columns in tiles]
+    if target.tiles is not None and scalar == "i8":
         speeds.append(_tile_speed(target, target.tiles))
     return max(speeds)
 
@@ -40,9 +42,14 @@ def _rows(target: Target, columns: int) -> int:
     return max(1, (target.vector_registers - 3) // columns - 1)
 
 
-def _speed(target: Target, dot: VectorStep, rows: int, columns: int) -> float:
-    seconds = least_seconds(target, lambda f: _emit(f, dot, rows, columns), _CALLS)
-    return _REPEATS * rows * columns * dot.lanes * DEPTH / seconds / 1e9
+def _speed(
+    target: Target, dot: VectorStep, size: int, rows: int, columns: int
+) -> float:
+    def emit(f: Function) -> int:
+        return _emit(f, dot, size, rows, columns)
+
+    products = rows * columns * dot.lanes * DEPTH // size
+    return _REPEATS * products / least_seconds(target, emit, _CALLS) / 1e9
 
 
 def _tile_speed(target: Target, tiles: TileRegisters) -> float:
@@ -82,20 +89,23 @@ def emit_tiles(f: Function, tiles: TileRegisters) -> int:
     return behind + len(sums) * size
 
 
-def _emit(f: Function, dot: VectorStep, rows: int, columns: int) -> int:
-    """`_REPEATS` times the sums of w [columns][chunk] and x [rows][DEPTH].
+def _emit(f: Function, dot: VectorStep, size: int, rows: int, columns: int) -> int:
+    """`_REPEATS` times the sums of w [columns][chunk] and x [rows], `DEPTH` bytes each
+    in numbers of `size` bytes.
 
     They lie in the arena, the sums behind them; what they are is of no matter. Returns
     its size.
     """
-    panel = DEPTH // 4 * dot.chunk_bytes
+    pieces = DEPTH // (size * dot.run_length)
+    parts = dot.run_length // dot.depth
+    panel = pieces * parts * dot.chunk_bytes
     w = f.arguments[2]
     x = f.at(w, constant(I64, columns * panel))
     behind = columns * panel + rows * DEPTH
     type = Type("i32", dot.lanes)
 
     def step(index: Value, flat: list[Value]) -> list[Value]:
-        base = f.scale(index, dot.run_length)
+        base = f.scale(index, size * dot.run_length)
         factors = [
             dot.load_activations(
                 f,
@@ -105,18 +115,20 @@ def _emit(f: Function, dot: VectorStep, rows: int, columns: int) -> int:
             )
             for row in range(rows)
         ]
-        for part in range(dot.run_length // 4):
-            chunk = f.add(f.scale(index, dot.run_length // 4), constant(I64, part))
+        for part in range(parts):
+            chunk = f.add(f.scale(index, parts), constant(I64, part))
             at = f.scale(chunk, dot.chunk_bytes)
             weights = [
-                dot.load_weights(f, f.at(w, f.add(at, constant(I64, c * panel))), 4)
+                dot.load_weights(
+                    f, f.at(w, f.add(at, constant(I64, c * panel))), dot.depth
+                )
                 for c in range(columns)
             ]
             flat = dot.multiply_all(f, flat, [x[part] for x in factors], weights)
         return flat
 
     def sums(index: Value, flat: list[Value]) -> list[Value]:
-        return f.loop(DEPTH // dot.run_length, flat, step)
+        return f.loop(pieces, flat, step)
 
     flat = f.loop(_REPEATS, [zero(type)] * (rows * columns), sums)
     for value in flat:

@@ -202,9 +202,13 @@ def _machine(report: Report) -> str:
     machine = report.machine
     text = f"{machine.cpu}, {machine.cores} cores, load {machine.load:.1f}"
     if machine.roof is not None:
-        text += f"; {machine.roof.peak:.0f} GMAC/s are the measured peak of one in dot "
+        peak, words = machine.roof.peak, machine.roof.word_peak
+        text += (
+            f"; {peak:.0f} GMAC/s ({words:.0f} with 16-bit activations) are the "
+            "measured peak of one in dot products"
+        )
         bands = machine.roof.bandwidths.items()
         read = ", ".join(f"{size >> 10} KB at {speed:.0f}" for size, speed in bands)
-        text += f"products; it reads {read} GB/s"
+        text += f"; it reads {read} GB/s"
     versions = ", ".join(f"{name} {v}" for name, v in machine.versions.items())
     return f"{text}. {versions}."

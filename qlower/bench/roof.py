@@ -11,4 +11,5 @@ from qlower.runtime.roof import Roof
 def measured_roof(target: Target) -> Roof:
     """Measured in less than a second, as long as nothing else runs."""
     lanes = target.vector_bits // 32
-    return Roof(measured_peak(target), measured_bandwidths(target), lanes)
+    peaks = {scalar: measured_peak(target, scalar) for scalar in ("i8", "i16")}
+    return Roof(peaks["i8"], measured_bandwidths(target), lanes, peaks["i16"])

@@ -18,18 +18,20 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True)
 class Roof:
-    """`peak` is that of the dot products, in G multiply-accumulates a second;
-    `bandwidths` in GB/s by how many bytes are read again and again. A vector has so
-    many `lanes` of 32 bits."""
+    """`peak` is that of the dot products, in G multiply-accumulates a second, and
+    `word_peak` that of activations of 16 bits; `bandwidths` in GB/s by how many bytes
+    are read again and again. A vector has so many `lanes` of 32 bits."""
 
     peak: float
     bandwidths: Mapping[int, float]
     lanes: int
+    word_peak: float
 
     def limit(self, kernel: Kernel) -> Limit:
         """Its products at the peak, or its bytes at the bandwidth of the level of the
         cache that they fit in, whichever take longer."""
         fitting = [size for size in self.bandwidths if size >= kernel.bytes]
         size = min(fitting) if fitting else max(self.bandwidths)
-        products = Limit(kernel.products / self.peak, "products")
+        peak = self.word_peak if kernel.takes_words else self.peak
+        products = Limit(kernel.products / peak, "products")
         return max(products, Limit(kernel.bytes / self.bandwidths[size], "bytes"))

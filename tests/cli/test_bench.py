@@ -44,7 +44,7 @@ def test_alone_with_layers(model: str, capsys: Capture):
     absent = "Without litert for parent: no model file for this peer (model.tflite)"
     absent = absent.replace("parent", Path.cwd().name)
     assert absent in out
-    assert "GMAC/s are the measured peak of one" in out
+    assert "are the measured peak of one in dot products" in out
     assert "Limits together: " in out
     data = json.loads(Path("out.json").read_text())
     assert [c["threads"] for c in data["comparisons"]] == [1, 2]
@@ -178,7 +178,7 @@ def test_means_of_several_models():
 
 def test_what_the_machine_can_do():
     roof = measured_roof(host_target())
-    assert 0.1 < roof.peak < 100_000
+    assert 0.1 < roof.word_peak < roof.peak * 1.5 < 100_000
     assert all(0.1 < speed < 10_000 for speed in roof.bandwidths.values())
 
 
@@ -203,9 +203,11 @@ def test_the_peak_of_tile_registers_is_code():
     ],
 )
 def test_the_limit_of_a_kernel(products: int, size: int, limit: tuple[float, str]):
-    roof = Roof(peak=10.0, bandwidths={100: 20.0, 1000: 10.0, 2000: 1.0}, lanes=8)
-    kernel = Kernel("f", "l", ("l",), "loops", products, size, 1, 0, 1, 1)
+    roof = Roof(10.0, {100: 20.0, 1000: 10.0, 2000: 1.0}, lanes=8, word_peak=5.0)
+    kernel = Kernel("f", "l", ("l",), "loops", products, size, 1, 0, 1, 1, False)
     assert roof.limit(kernel) == limit
+    words = replace(kernel, products=products // 2, takes_words=True)
+    assert roof.limit(words) == limit
 
 
 REASONS: dict[str, Callable[[Kernel], Kernel]] = {
@@ -227,10 +229,20 @@ REASONS: dict[str, Callable[[Kernel], Kernel]] = {
 @pytest.mark.parametrize("words", REASONS)
 def test_why_a_kernel_is_far_from_its_limit(words: str):
     """By rules over what the kernel is: one of 64 products a sum that has no reason."""
-    roof = Roof(peak=10.0, bandwidths={1000: 100.0, 2000: 10.0}, lanes=8)
+    roof = Roof(10.0, {1000: 100.0, 2000: 10.0}, lanes=8, word_peak=10.0)
     products, results = 64 * 48 * 10, 48 * 10
     plain = Kernel(
-        "f", "l", ("l",), "contraction", products, 900, results, 7, channels=16, step=1
+        "f",
+        "l",
+        ("l",),
+        "contraction",
+        products,
+        900,
+        results,
+        7,
+        channels=16,
+        step=1,
+        takes_words=False,
     )
     assert words in reason(REASONS[words](plain), roof)
 

@@ -24,8 +24,8 @@ class Kernel:
     `name` is that of its native function, of its first one where threads share it.
     `layer` names the source layer, or several: `conv + add`, and `layers` each of them;
     `family` is the nest's, or "copy"; `products` the multiply-accumulates of a sum of
-    products (else 0), `bytes` the size of all tensors that it reads and writes, weights
-    included.
+    products (else 0), whose activations have 16 bits if it `takes_words`, `bytes` the
+    size of all tensors that it reads and writes, weights included.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Kernel:
     operations: int
     channels: int
     step: int
+    takes_words: bool
 
     @staticmethod
     def from_json(entry: Mapping[str, Any]) -> Kernel:

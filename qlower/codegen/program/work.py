@@ -48,6 +48,7 @@ def nest_kernel(name: str, nest: Nest, products: Products | None) -> Kernel:
         operations,
         1 if products is None else nest.bounds[products.lane],
         1 if products is None else _step(products),
+        products is not None and products.activation.scalar == "i16",
     )
 
 
@@ -68,7 +69,9 @@ def copy_kernel(name: str, op: CopyOp) -> Kernel:
     title = layer_title(op) or op.name
     results = prod(tensor_type(op.result).get_shape())
     size = _copied_bytes(op)
-    return Kernel(name, title, layer_names(op), "copy", 0, size, results, 0, 1, 1)
+    return Kernel(
+        name, title, layer_names(op), "copy", 0, size, results, 0, 1, 1, False
+    )
 
 
 def _copied_bytes(op: CopyOp) -> int:

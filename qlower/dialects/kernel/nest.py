@@ -84,7 +84,8 @@ class NestOp(IRDLOperation):
       code generator recognises it (`codegen.nests.recognise`) and takes no other.
       `contraction`: one i32 accumulator plus the product of two i8 inputs, each widened
       and maybe less a zero point: an activation, and a constant weight, which alone is
-      moved by the parallel loop that moves the results' last axis.
+      moved by the parallel loop that moves the results' last axis. An activation of i16
+      has no zero point, nor its weight, and the accumulator may be wider.
       `depthwise`: the same, but that loop moves both, and the others the activation
       alone; up to 128 products.
       `window`: another reduction where all parallel loops move the first input that is
