@@ -315,7 +315,7 @@ RULES_OF_WORDS: Mapping[str, RuleSignature] = {
     ),
     "lstm_output_i16": _inlined(
         {"cell": i32, "input_gate": i32, "output_gate": i32},
-        {**_LSTM_CELL, **_OUTPUT},
+        {**_LSTM_CELL, **_operand("state"), **_OUTPUT},
     ),
     # Of sums modulo 2^32, the second with the bias; outputs are state and result.
     "svdf_state_i16": _inlined(

@@ -1632,6 +1632,11 @@ func.func private @sigmoid_between(%magnitude: i32, %bits: i32, %beyond: i32) ->
 // internal/reference/integer_ops/logistic.h
 func.func @sigmoid_i16(%input: i32, %input_scale: f32) -> i32 {
   %steps = func.call @table_steps(%input, %input_scale) : (i32, f32) -> i32
+  %result = func.call @sigmoid_of_steps(%steps) : (i32) -> i32
+  return %result : i32
+}
+
+func.func private @sigmoid_of_steps(%steps: i32) -> i32 {
   %magnitude = math.absi %steps : i32
   %nine = arith.constant 9 : i32
   %ten = arith.constant 10 : i32
@@ -1651,6 +1656,11 @@ func.func @sigmoid_i16(%input: i32, %input_scale: f32) -> i32 {
 // internal/reference/integer_ops/tanh.h: 2 sigmoid(2 x) - 1
 func.func @tanh_i16(%input: i32, %input_scale: f32) -> i32 {
   %steps = func.call @table_steps(%input, %input_scale) : (i32, f32) -> i32
+  %result = func.call @tanh_of_steps(%steps) : (i32) -> i32
+  return %result : i32
+}
+
+func.func private @tanh_of_steps(%steps: i32) -> i32 {
   %magnitude = math.absi %steps : i32
   %eight = arith.constant 8 : i32
   %beyond = arith.constant 16776960 : i32

@@ -272,6 +272,7 @@ def lstm_state_values(contract: Contract, op: qnn.LstmOp) -> Values:
     """All that is constant about the cell and the state of an LSTM."""
     return {
         **operand_values("cell", op.cell.type),
+        **operand_values("state", op.state.type),
         **output_values(contract, op.result.type),
         "cell_clip": np.array(op.cell_clip, np.float32),
     }

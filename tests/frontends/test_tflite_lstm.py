@@ -1,4 +1,4 @@
-"""LSTMs of int8 beside LiteRT's reference kernel, step by step."""
+"""LSTMs of int8 beside LiteRT's reference kernel and TFLite Micro, step by step."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from support.litert import run_litert_steps
 from support.tflite_lstm import LAYER_NORMALIZATION, PEEPHOLE, PROJECTION, Lstm
+from support.tflm import run_tflm_steps
 
 import qlower
 from qlower.diagnostics import QlowerError
@@ -18,6 +19,10 @@ from qlower.frontends.tflite import import_tflite
 
 needs_litert = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
+)
+
+needs_tflm = pytest.mark.skipif(
+    find_spec("tflite_micro") is None, reason="tflite-micro is not installed"
 )
 
 ANY_CLIP = (0.0, 10.0, 0.3, 1e-9)
@@ -53,17 +58,20 @@ def calls(lstm: Lstm, count: int) -> list[NDArray[np.int8]]:
     return [*rest, *ends, random.choice([-128, 127], shape).astype(np.int8)]
 
 
-def compare(path: Path, lstm: Lstm, count: int, *, natively: bool) -> int:
-    """How many outputs all equal LiteRT's, in calls with a state."""
+def compare(
+    path: Path, lstm: Lstm, count: int, *, natively: bool, contract: str = "tflite"
+) -> int:
+    """How many outputs all equal the system's, in calls with a state."""
     data = lstm.build()
     path.write_bytes(data)
     model, given = qlower.load(path), calls(lstm, count)
-    wanted = run_litert_steps(data, [[x] for x in given])
-    run = qlower.jit(model) if natively else None
+    run_steps = run_litert_steps if contract == "tflite" else run_tflm_steps
+    wanted = run_steps(data, [[x] for x in given])
+    run = qlower.jit(model, contract=contract) if natively else None
     state, other = model.new_state(), model.new_state()
     compared = 0
     for x, (expected,) in zip(given, wanted, strict=True):
-        found = qlower.interpret(model, x, at="qnn", state=state)
+        found = qlower.interpret(model, x, at="qnn", state=state, contract=contract)
         np.testing.assert_array_equal(found, expected, str(lstm))
         if run is not None:
             np.testing.assert_array_equal(run(x, state=other), expected, str(lstm))
@@ -75,6 +83,22 @@ def compare(path: Path, lstm: Lstm, count: int, *, natively: bool) -> int:
 @pytest.mark.parametrize("seed", range(6))
 def test_every_call_is_that_of_litert(seed: int, tmp_path: Path) -> None:
     compare(tmp_path / "lstm.tflite", drawn(seed), 4, natively=seed == 0)
+
+
+@needs_tflm
+@pytest.mark.parametrize("seed", range(100, 106))
+def test_every_call_is_that_of_tflm(seed: int, tmp_path: Path) -> None:
+    path, natively = tmp_path / "lstm.tflite", seed == 100
+    compare(path, drawn(seed), 4, natively=natively, contract="tflm")
+
+
+@pytest.mark.long
+@needs_tflm
+def test_many_calls_are_those_of_tflm(tmp_path: Path) -> None:
+    path = tmp_path / "lstm.tflite"
+    for seed in range(106, 506):
+        natively = seed % 50 == 0
+        compare(path, drawn(seed), 20, natively=natively, contract="tflm")
 
 
 @pytest.mark.long
