@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
     DictionaryAttr,
     Float32Type,
     IntegerType,
@@ -29,7 +27,7 @@ from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import NAME
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
-from qlower.model.nests import Emitter
+from qlower.model.nests import Emitter, dense
 
 from .orders import Order, identity, is_alike, stored_shape
 
@@ -129,14 +127,11 @@ class FunctionBuilder:
         self, stored: NDArray[np.generic], element: Element, place: Place
     ) -> SSAValue:
         """A constant of these stored elements."""
-        plain = element.storage_type if isinstance(element, QuantizedType) else element
-        data = BytesAttr(np.ascontiguousarray(stored).tobytes())
-        value = DenseIntOrFPElementsAttr(TensorType(plain, stored.shape), data)
-        if isinstance(element, QuantizedType):
-            return self.emit(
-                qnn.ConstantOp(value, TensorType(element, stored.shape)), place
-            )
-        return self.emit(arith.ConstantOp(value), place)
+        if not isinstance(element, QuantizedType):
+            return self.emit(arith.ConstantOp(dense(stored, element)), place)
+        value = dense(stored, element.storage_type)
+        type = TensorType(element, stored.shape)
+        return self.emit(qnn.ConstantOp(value, type), place)
 
     def in_order(self, value: Value, order: Order, place: Place) -> Value:
         """The same value stored in another order: a transposition, or a reshape where
@@ -178,9 +173,7 @@ class FunctionBuilder:
         """The constant with its elements in another shape, in place of it if nothing
         uses it yet."""
         type = TensorType(constant.result.type.element_type, stored.shape)
-        data = BytesAttr(np.ascontiguousarray(stored).tobytes())
-        plain = TensorType(type.element_type.storage_type, stored.shape)
-        made = qnn.ConstantOp(DenseIntOrFPElementsAttr(plain, data), type)
+        made = qnn.ConstantOp(dense(stored, type.element_type.storage_type), type)
         made.location = constant.location
         made.results[0].name_hint = constant.results[0].name_hint
         self.block.insert_op_before(made, constant)

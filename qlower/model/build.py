@@ -8,16 +8,12 @@ import numpy as np
 from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
-    AnyDenseElement,
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
     IntegerType,
     ModuleOp,
     TensorType,
     f32,
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
-from xdsl.utils.hints import isa
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
@@ -25,6 +21,7 @@ from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import name_tensors
 from qlower.model.layers import name_layers
+from qlower.model.nests import dense
 from qlower.text.verification import verify_module
 
 
@@ -56,12 +53,10 @@ def constant(values: Array, type: Attribute | None = None) -> SSAValue:
     """A constant in the module under construction; quantized if `type` is given."""
     is_real = values.dtype == np.float32
     element = f32 if is_real else IntegerType(8 * values.itemsize)
-    storage = TensorType(element, values.shape)
-    assert isa(storage, TensorType[AnyDenseElement])
-    dense = DenseIntOrFPElementsAttr(storage, BytesAttr(values.tobytes()))
+    stored = dense(values, element)
     if type is None:
-        return arith.ConstantOp(dense).result
-    return qnn.ConstantOp(dense, type).result
+        return arith.ConstantOp(stored).result
+    return qnn.ConstantOp(stored, type).result
 
 
 def make_module(

@@ -63,6 +63,14 @@ def scalar_constant(value: np.generic | float, type: Attribute) -> arith.Constan
     return arith.ConstantOp(FloatAttr(float(number), type))
 
 
+def dense(values: Array, element: Attribute) -> DenseIntOrFPElementsAttr:
+    """A constant's elements, stored as `element`, in the array's shape."""
+    data = np.asarray(values, dtype_of(element), order="C")
+    type = TensorType(element, data.shape)
+    assert isa(type, TensorType[AnyDenseElement])
+    return DenseIntOrFPElementsAttr(type, BytesAttr(data.tobytes()))
+
+
 class Emitter:
     """Appends operations to a block, all at the location of one source operation."""
 
@@ -79,11 +87,7 @@ class Emitter:
 
     def constant(self, values: Array, element_type: Attribute) -> SSAValue:
         """A dense constant of `element_type`, in row-major order."""
-        data = np.asarray(values, dtype_of(element_type), order="C")
-        type = TensorType(element_type, data.shape)
-        assert isa(type, TensorType[AnyDenseElement])
-        dense = DenseIntOrFPElementsAttr(type, BytesAttr(data.tobytes()))
-        return self.add(arith.ConstantOp(dense)).result
+        return self.add(arith.ConstantOp(dense(values, element_type))).result
 
     def empty(self, shape: Sequence[int], element_type: Attribute) -> SSAValue:
         """A tensor whose elements are unspecified."""
@@ -164,8 +168,8 @@ class Nest:
             return self.add(scalar_constant(first[0], type)).result
         varying = [axis for axis, size in enumerate(array.shape) if size > 1]
         squeezed = array.reshape([array.shape[axis] for axis in varying])
-        dense = self.emitter.constant(squeezed, type)
-        return self.input(dense, [loops[axis] for axis in varying])
+        constant = self.emitter.constant(squeezed, type)
+        return self.input(constant, [loops[axis] for axis in varying])
 
     def build(
         self,

@@ -17,7 +17,6 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import (
-    BytesAttr,
     DenseIntOrFPElementsAttr,
     IndexType,
     IntegerType,
@@ -35,7 +34,7 @@ from qlower.codegen.targets.set_target import target_of
 from qlower.dialects.kernel import NestOp
 from qlower.dialects.types import shape_of, tensor_type
 from qlower.interp import InterpretationError
-from qlower.interp.values import dtype_of
+from qlower.model.nests import dense
 from qlower.tally import timed_layer
 from qlower.transforms.operations import insert_at
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
@@ -133,8 +132,7 @@ class _WordFunction:
         stored = i16 if is_narrow else self.type
         if stored.bitwidth > 16 and not is_needed:
             return None
-        data = BytesAttr(results.astype(dtype_of(stored)).tobytes())
-        return DenseIntOrFPElementsAttr(TensorType(stored, (WORDS,)), data)
+        return dense(results, stored)
 
     def look_up(self, table: SSAValue) -> None:
         """Put a look at a table of all results in its place."""

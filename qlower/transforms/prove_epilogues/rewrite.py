@@ -7,10 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
     IntegerType,
-    TensorType,
     f32,
     i32,
 )
@@ -24,6 +21,7 @@ from qlower.dialects.fixed import SaturateOp
 from qlower.dialects.kernel import NestOp
 from qlower.dialects.types import tensor_type
 from qlower.interp import Array
+from qlower.model.nests import dense
 from qlower.transforms.form_kernels.simplify import simplify
 from qlower.transforms.operations import insert_at
 from qlower.transforms.prove_epilogues.byte_functions import (
@@ -172,5 +170,4 @@ def _operations(
 
 def _constant(array: Array, extents: Sequence[int]) -> arith.ConstantOp:
     element = f32 if array.dtype == np.float32 else i32
-    type = TensorType(element, extents)
-    return arith.ConstantOp(DenseIntOrFPElementsAttr(type, BytesAttr(array.tobytes())))
+    return arith.ConstantOp(dense(array.reshape(extents), element))

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
     IndexType,
     IntegerAttr,
-    TensorType,
     i8,
     i32,
 )
 from xdsl.ir import Operation
 
+from qlower.model.nests import dense
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction, numbers_of
 from qlower.transforms.prove_epilogues.costs import cost
 from qlower.transforms.prove_epilogues.proved_before import prove_plane_once
@@ -90,9 +88,8 @@ def look_up(function: ByteFunction) -> Substitute:
     for two sources."""
     count = len(function.sources)
     order = np.lexsort([lane.view(np.uint8) for lane in reversed(function.lanes)])
-    type = TensorType(i8, (256,) * count)
-    data = DenseIntOrFPElementsAttr(type, BytesAttr(function.bits[order].tobytes()))
-    table = arith.ConstantOp(data)
+    results = function.bits[order].reshape((256,) * count)
+    table = arith.ConstantOp(dense(results, i8))
     codes = [arith.ExtUIOp(source, i32) for source in function.sources]
     indices = [arith.IndexCastOp(code, IndexType()) for code in codes]
     element = tensor.ExtractOp(table.result, [index.result for index in indices], i8)

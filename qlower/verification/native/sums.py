@@ -15,8 +15,6 @@ from math import prod
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
     TensorType,
     i8,
     i32,
@@ -28,6 +26,7 @@ from qlower.codegen.nests.nest import constant_bytes
 from qlower.codegen.nests.recognise import PRODUCT_FAMILIES, DepthwiseProducts
 from qlower.dialects.kernel import NestOp, linear_form
 from qlower.dialects.types import element_type
+from qlower.model.nests import dense
 from qlower.runtime.alone import Alone, alone
 from qlower.transforms.form_kernels.regions import (
     build_region,
@@ -211,10 +210,7 @@ class _Builder:
         maps = [AffineMap(self.count, 0, tuple(dims))]
         if self.nest.family.data not in PRODUCT_FAMILIES:
             return [activation], maps
-        shape = [*self.extents, _DEPTH]
-        type = TensorType(i8, shape)
-        zeros = np.zeros(shape, np.int8).tobytes()
-        weights = arith.ConstantOp(DenseIntOrFPElementsAttr(type, BytesAttr(zeros)))
+        weights = arith.ConstantOp(dense(np.zeros([*self.extents, _DEPTH]), i8))
         dims = [AffineExpr.dimension(loop) for loop in range(1, self.count)]
         return [activation, weights.result], [
             *maps,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
     TensorType,
     i32,
 )
@@ -14,6 +12,8 @@ from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
+from qlower.interp.values import Array
+from qlower.model.nests import dense
 
 from ..context import OperatorContext
 from ..importer import Importer
@@ -93,7 +93,7 @@ def _joined_weights(
 ) -> SSAValue:
     """Constant weights of all gates, [4 rows, columns], with a scale for each row."""
     scales: list[float] = []
-    arrays: list[bytes] = []
+    arrays: list[Array] = []
     for number in range(first, first + len(qnn.GATES)):
         if op.shape(number, rank=2) != shape:
             raise op.error(
@@ -103,13 +103,12 @@ def _joined_weights(
         op.per_tensor(op.input(number))
         element = check_weights(op, number, 0, "INT8")
         scales += np.broadcast_to(element.scales, shape[0]).tolist()
-        arrays.append(op.stored_array(number).tobytes())
+        arrays.append(op.stored_array(number))
     rows = len(scales)
     element = QuantizedType.per_axis(8, True, 0, scales, [0] * rows)
     type = TensorType(element, (rows, shape[1]))
-    plain = TensorType(element.storage_type, type.get_shape())
-    data = BytesAttr(b"".join(arrays))
-    return op.emit(qnn.ConstantOp(DenseIntOrFPElementsAttr(plain, data), type), suffix)
+    stored = dense(np.concatenate(arrays), element.storage_type)
+    return op.emit(qnn.ConstantOp(stored, type), suffix)
 
 
 def _joined_biases(op: OperatorContext, units: int) -> SSAValue:
@@ -117,10 +116,8 @@ def _joined_biases(op: OperatorContext, units: int) -> SSAValue:
     for number in numbers:
         op.input(number)
         check_bias(op, number, units)
-    data = b"".join(op.array(number).tobytes() for number in numbers)
-    type = TensorType(i32, (len(qnn.GATES) * units,))
-    dense = DenseIntOrFPElementsAttr(type, BytesAttr(data))
-    return op.emit(arith.ConstantOp(dense), "biases")
+    joined = np.concatenate([op.array(number).reshape(-1) for number in numbers])
+    return op.emit(arith.ConstantOp(dense(joined, i32)), "biases")
 
 
 def import_svdf(op: OperatorContext) -> None:
@@ -167,11 +164,9 @@ def _check_svdf(op: OperatorContext, batch: int, filters: int, places: int) -> N
 
 
 def _svdf_bias(op: OperatorContext, units: int) -> SSAValue:
-    type = TensorType(i32, (units,))
     if op.has_input(3):
-        return op.graph.value(op.input(3), type, op)
-    dense = DenseIntOrFPElementsAttr(type, BytesAttr(bytes(4 * units)))
-    return op.emit(arith.ConstantOp(dense), "bias")
+        return op.graph.value(op.input(3), TensorType(i32, (units,)), op)
+    return op.emit(arith.ConstantOp(dense(np.zeros(units), i32)), "bias")
 
 
 IMPORTERS = {

@@ -12,8 +12,6 @@ from __future__ import annotations
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
     TensorType,
 )
 from xdsl.ir import SSAValue
@@ -22,6 +20,7 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type, shape_of
 from qlower.files.arrays import Array
+from qlower.model.nests import dense
 
 from ..context import OperatorContext
 from ..importer import Importer
@@ -156,19 +155,15 @@ def _constant(
         scales, zero_points = element.scales * phases, element.zero_points * phases
         element = QuantizedType.per_axis(8, True, 0, scales, zero_points)
     stored = _filters(weights)
-    data = DenseIntOrFPElementsAttr(
-        TensorType(element.storage_type, stored.shape), BytesAttr(stored.tobytes())
-    )
-    constant = qnn.ConstantOp(data, TensorType(element, stored.shape))
+    type = TensorType(element, stored.shape)
+    constant = qnn.ConstantOp(dense(stored, element.storage_type), type)
     return op.emit(constant, "weights")
 
 
 def _repeated_bias(op: OperatorContext, phases: int) -> SSAValue:
     bias = np.tile(op.array(3).reshape(-1), phases)
-    data = BytesAttr(bias.tobytes())
-    type = TensorType(PLAIN_TYPES[op.input(3).type], bias.shape)
-    constant = arith.ConstantOp(DenseIntOrFPElementsAttr(type, data))
-    return op.emit(constant, "bias")
+    stored = dense(bias, PLAIN_TYPES[op.input(3).type])
+    return op.emit(arith.ConstantOp(stored), "bias")
 
 
 def _blocks_to_image(
