@@ -20,13 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, f32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
-from qlower.dialects.types import element_type
+from qlower.dialects.types import element_type, is_tensor_type
 
 Integers = NDArray[np.int64]
 
@@ -219,4 +218,4 @@ def _quantization(value: SSAValue) -> QuantizedType:
 
 def tensor_shape(type: Attribute) -> tuple[int, ...]:
     """The shape of a tensor type; () for anything else."""
-    return type.get_shape() if isa(type, TensorType[Attribute]) else ()
+    return type.get_shape() if is_tensor_type(type) else ()

@@ -14,14 +14,13 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType, f16
 from xdsl.ir import Attribute, Operation
-from xdsl.utils.hints import isa
 
 from qlower.contracts import Contract
 from qlower.contracts.accumulator_range import accumulator_range
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
-from qlower.dialects.types import element_type
+from qlower.dialects.types import element_type, is_tensor_type
 from qlower.interp.values import Array
 
 Values = dict[str, Array]
@@ -88,7 +87,7 @@ def element_values(prefix: str, type: Attribute) -> Values:
     quantized = quantized_element(type)
     if quantized.is_per_tensor:
         return values
-    assert isa(type, TensorType[Attribute])
+    assert is_tensor_type(type)
     sizes = type.get_shape()
     blocks = dict(quantized.data.blocks)
     for name in (f"{prefix}_scale", f"{prefix}_zero_point"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, cast
 
+from typing_extensions import TypeIs
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
@@ -20,9 +21,14 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     return tensor_type(value).get_shape()
 
 
+def is_tensor_type(type: Attribute) -> TypeIs[AnyTensor]:
+    """Whether a type is that of a ranked tensor."""
+    # `isa` makes a constraint at each call, and `isinstance` asks abstract classes
+    return type.__class__ is TensorType
+
+
 def element_type(type: Attribute) -> Attribute:
     """The element type of a tensor, or the scalar type itself."""
-    # `isa` and `isinstance` take longer: attributes are of abstract classes
     if type.__class__ is TensorType:
         return cast(AnyTensor, type).element_type
     return type

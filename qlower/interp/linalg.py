@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.interpreter import (
@@ -18,7 +17,8 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineDimExpr, AffineMap
-from xdsl.utils.hints import isa
+
+from qlower.dialects.types import is_tensor_type
 
 from .nest import Lanes, Loops, evaluate_nest, infer_bounds, loop_counter
 from .values import Array, PartialTensor, Tensor, dtype_of, static_shape
@@ -80,7 +80,7 @@ class LinalgFunctions(InterpreterFunctions):
 
 def _shape(type: Attribute) -> tuple[int, ...]:
     """The shape of an operand; a number has no axes."""
-    return static_shape(type) if isa(type, TensorType[Attribute]) else ()
+    return static_shape(type) if is_tensor_type(type) else ()
 
 
 def _result_array(out: Tensor, indexing: AffineMap) -> Array:

@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     Signedness,
     StringAttr,
-    TensorType,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
@@ -23,6 +22,7 @@ from xdsl.utils.hints import isa
 from qlower.diagnostics import QlowerError, location_name
 from qlower.dialects.qnn.attributes import NAME, TYPE, InitialValue, states_of
 from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import is_tensor_type
 from qlower.model.signature import Signature, StateSpec, TensorSpec
 
 
@@ -131,7 +131,7 @@ def _specs(
 
 def _spec(name: str, value: SSAValue, quantization: Attribute | None) -> TensorSpec:
     type = value.type
-    if not isa(type, TensorType[Attribute]) or any(n < 1 for n in type.get_shape()):
+    if not is_tensor_type(type) or any(n < 1 for n in type.get_shape()):
         raise QlowerError(
             f"{name!r} has type {type}; models take and give tensors of fixed shape,"
             " with at least one element"

@@ -12,7 +12,7 @@ float32: `linalg` operations may stand between `qnn` ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects import arith, tensor
@@ -66,8 +66,7 @@ def scalar_constant(value: np.generic | float, type: Attribute) -> arith.Constan
 def dense(values: Array, element: Attribute) -> DenseIntOrFPElementsAttr:
     """A constant's elements, stored as `element`, in the array's shape."""
     data = np.asarray(values, dtype_of(element), order="C")
-    type = TensorType(element, data.shape)
-    assert isa(type, TensorType[AnyDenseElement])
+    type = cast("TensorType[AnyDenseElement]", TensorType(element, data.shape))
     return DenseIntOrFPElementsAttr(type, BytesAttr(data.tobytes()))
 
 

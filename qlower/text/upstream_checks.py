@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
+
+from qlower.dialects.types import is_tensor_type
 
 
 def verify_as_upstream(op: Operation) -> None:
@@ -77,7 +78,7 @@ def _verify_index(op: linalg.IndexOp) -> None:
 
 
 def _type(type: Attribute) -> TensorType[Attribute]:
-    if not isa(type, TensorType[Attribute]):
+    if not is_tensor_type(type):
         raise VerifyException(f"{type} is no ranked tensor")
     return type
 

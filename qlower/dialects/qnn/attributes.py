@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from ..quant import QuantizedType
+from ..types import is_tensor_type
 
 CONTRACT = "qnn.contract"
 """A module's contract: that of every operation which names none itself."""
@@ -83,8 +84,6 @@ def states_of(function: FuncOp) -> tuple[InitialValue, ...]:
 
 def _stored(type: Attribute) -> Attribute:
     """The type of the stored elements of a tensor."""
-    if isa(type, TensorType[Attribute]) and isinstance(
-        type.element_type, QuantizedType
-    ):
+    if is_tensor_type(type) and isinstance(type.element_type, QuantizedType):
         return TensorType(type.element_type.storage_type, type.get_shape())
     return type

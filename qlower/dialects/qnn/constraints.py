@@ -34,7 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from ..quant import QuantizedType
-from ..types import integer_range
+from ..types import integer_range, is_tensor_type
 
 MAX_ELEMENTS = 2**31 - 1
 """The largest tensor: an element is reached by a signed 32-bit index."""
@@ -72,7 +72,7 @@ def operands_of(constraint: AttrConstraint[_Attr]) -> tuple[SSAValue[_Attr], ...
 
 def check_static_tensor(type: Attribute, rank: int | None) -> Attribute:
     """The element type of a ranked, static tensor of a size that can be addressed."""
-    if not isa(type, TensorType[Attribute]):
+    if not is_tensor_type(type):
         raise VerifyException(f"{type} is not a ranked tensor")
     shape = type.get_shape()
     if rank is not None and len(shape) != rank:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    TensorType,
 )
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import (
@@ -24,9 +23,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
-from ..types import element_type
+from ..types import element_type, is_tensor_type
 from .types import QuantizedType
 
 
@@ -45,8 +43,7 @@ def _verify_cast(real: Attribute, quantized: Attribute, storage: bool) -> None:
             f"{'storage' if storage else 'expressed'} type {expected}"
         )
     shapes = [
-        type.get_shape() if isa(type, TensorType[Attribute]) else None
-        for type in (real, quantized)
+        type.get_shape() if is_tensor_type(type) else None for type in (real, quantized)
     ]
     if shapes[0] != shapes[1]:
         raise VerifyException(f"shapes of {real} and {quantized} differ")

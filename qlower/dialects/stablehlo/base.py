@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IntegerAttr,
     IntegerType,
-    TensorType,
     f32,
     i64,
 )
@@ -26,7 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from ..quant import QuantizedType
-from ..types import element_type, shape_of
+from ..types import element_type, is_tensor_type, shape_of
 from .attributes import parse_integers
 
 Shape = tuple[int, ...]
@@ -153,7 +152,7 @@ def integers(attribute: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
 def _check_type(type: Attribute) -> None:
     """Raises VerifyException for what isn't a tensor of fixed shape, of elements that
     are read, with a scale for every index."""
-    if not isa(type, TensorType[Attribute]) or DYNAMIC_INDEX in type.get_shape():
+    if not is_tensor_type(type) or DYNAMIC_INDEX in type.get_shape():
         raise VerifyException(f"{type} is not a tensor of fixed shape")
     element, shape = type.element_type, type.get_shape()
     if not isinstance(element, QuantizedType):

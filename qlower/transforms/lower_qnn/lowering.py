@@ -13,13 +13,12 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from qlower.contracts import Contract
 from qlower.contracts.values import position_values, rounding_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
-from qlower.dialects.types import shape_of
+from qlower.dialects.types import is_tensor_type, shape_of
 from qlower.interp.values import Array, dtype_of
 from qlower.model.nests import Index, Nest, narrow, row_major_index, widen
 from qlower.transforms.lower_qnn.inline_rule import inline_rule
@@ -31,7 +30,7 @@ ContractOf: TypeAlias = Callable[[Operation], Contract]
 
 def storage_type(type: Attribute) -> Attribute:
     """A type with quantized elements replaced by their stored, signless integers."""
-    if isa(type, TensorType[Attribute]):
+    if is_tensor_type(type):
         return TensorType(storage_type(type.element_type), type.get_shape())
     return type.storage_type if isinstance(type, QuantizedType) else type
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import TensorType, i32
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.hints import isa
 
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.stablehlo.base import quantization
+from qlower.dialects.types import is_tensor_type
 from qlower.interp.values import Array
 from qlower.model.nests import Index, Nest, narrow, widen
 from qlower.transforms.lower_qnn.lowering import storage_type
@@ -62,7 +62,7 @@ def parameters(prefix: str, type: Attribute) -> Constants:
     """Scale and zero point of a quantized tensor: numbers, or along the last loops; the
     scale also as the float64 number that the type has."""
     element = quantized_element(type)
-    assert isa(type, TensorType[Attribute])
+    assert is_tensor_type(type)
     shape: tuple[int, ...] = ()
     if element.axis is not None:
         rest = type.get_num_dims() - element.axis - 1

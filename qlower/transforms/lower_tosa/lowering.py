@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from qlower.dialects.tosa.checks import known_integers
-from qlower.dialects.types import element_type
+from qlower.dialects.types import element_type, is_tensor_type
 from qlower.interp.values import Array
 from qlower.model.nests import Index, Nest
 from qlower.transforms.lower_qnn.lowering import constant_of
@@ -21,7 +21,7 @@ from qlower.transforms.tensors import reshape
 
 def signless(type: Attribute) -> Attribute:
     """A type with integers that say nothing of a sign, as lowered code has them."""
-    if isa(type, TensorType[Attribute]):
+    if is_tensor_type(type):
         return TensorType(signless(type.element_type), type.get_shape())
     if isa(type, IntegerType):
         return IntegerType(type.width.data)
