@@ -116,3 +116,15 @@ def test_an_edited_nest_is_written_anew(
     step = 1 if request.config.getoption("--long") else len(others) // FEW + 1
     for other in others[::step]:
         assert written(other, kept) == written(other, PartsInMemory())
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_what_is_found_is_what_was_made(path: Path):
+    """Proofs and schedules of the second time are those of the first."""
+    kept = PartsInMemory()
+    with kept_in(kept):
+        first, again = (
+            str(lower_to_kernel(read_program(path), host_target())) for _ in range(2)
+        )
+    assert first == again
+    assert first == str(lower_to_kernel(read_program(path), host_target()))

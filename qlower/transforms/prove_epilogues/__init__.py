@@ -21,6 +21,7 @@ by comparisons. A nest that needs more of them than pays (costs.py) stays as it 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +42,7 @@ from qlower.transforms.prove_epilogues.costs import EXCEPTION, cost
 from qlower.transforms.prove_epilogues.exceptions import Exceptions, find_exceptions
 from qlower.transforms.prove_epilogues.lines import Form, Lines, fit_lines
 from qlower.transforms.prove_epilogues.positions import fold_positions
-from qlower.transforms.prove_epilogues.proved_before import prove_once
+from qlower.transforms.prove_epilogues.proved_before import Proved, prove_once
 from qlower.transforms.prove_epilogues.rewrite import (
     replace_by_line,
     replace_by_substitutes,
@@ -167,18 +168,26 @@ def _prove_bytes(
 def prove_epilogue(nest: NestOp, machine: Machine, rewrites: Rewrites) -> list[Proof]:
     """Rewrites a nest's requantization if that is proved; none if it has no steps."""
     try:
-        staircase = find_staircase(nest)
-        if staircase is None:
-            return []
-        found = prove_once(cheapest_lines, staircase, machine.fused, machine.mended)
+        proved = prove_once(_prove, nest, machine.fused, machine.mended)
     except InterpretationError:
         return []  # some accumulator has no result: its error stays as it is
-    channels = len(staircase.low)
+    if proved is None:
+        return []
+    place, found = proved
+    channels = math.prod(place.shape)
     if found is None or not rewrites.allow(nest):
         return [Proof(layer_name(nest), channels)]
     lines, exceptions = found
-    replace_by_line(nest, staircase, lines, exceptions)
+    replace_by_line(nest, place, lines, exceptions)
     return [Proof(layer_name(nest), channels, str(lines.form), len(exceptions))]
+
+
+def _prove(nest: NestOp, fused: bool, mended: bool) -> Proved | None:
+    """The epilogue's staircase, and lines if they are cheaper."""
+    staircase = find_staircase(nest)
+    if staircase is None:
+        return None
+    return staircase, cheapest_lines(staircase, fused, mended)
 
 
 def cheapest_lines(

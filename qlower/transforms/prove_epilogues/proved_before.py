@@ -10,38 +10,36 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
+from qlower.codegen.nests.content import nest_content
+from qlower.dialects.kernel import NestOp
 from qlower.files.parts import find_or_make
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
 from qlower.transforms.prove_epilogues.exceptions import Exceptions
 from qlower.transforms.prove_epilogues.lines import Form, Lines
-from qlower.transforms.prove_epilogues.monotone import Values
 from qlower.transforms.prove_epilogues.planes import Plane, prove_plane
-from qlower.transforms.prove_epilogues.staircase import Staircase
+from qlower.transforms.prove_epilogues.staircase import Place
 
 Found: TypeAlias = tuple[Lines, Exceptions] | None
 
+Proved: TypeAlias = tuple[Place, Found]
+"""Where a nest has a staircase, and the lines that are the same."""
+
 
 def prove_once(
-    find: Callable[[Staircase, bool, bool], Found],
-    staircase: Staircase,
+    prove: Callable[[NestOp, bool, bool], Proved | None],
+    nest: NestOp,
     fused: bool,
     mended: bool,
-) -> Found:
-    """What `find` gives for a staircase and the flags, which decide that alone."""
-    bounds = staircase.low.tobytes(), staircase.high.tobytes()
-    content = [
-        b"lines",
-        bytes([fused, mended]),
-        *bounds,
-        *_content(
-            staircase.ops,
-            [staircase.accumulator],
-            staircase.constants,
-            staircase.value,
-        ),
-    ]
-    made = find_or_make(content, lambda: _encoded(find(staircase, fused, mended)))
-    return _decoded(made)
+) -> Proved | None:
+    """What `prove` gives for a nest and the flags, which decide that alone."""
+    content = [b"lines", bytes([fused, mended]), *nest_content(nest)]
+
+    def make() -> bytes:
+        proved = prove(nest, fused, mended)
+        return b"" if proved is None else _encoded(nest, *proved)
+
+    made = find_or_make(content, make)
+    return _decoded(nest, made) if made else None
 
 
 def prove_plane_once(
@@ -52,7 +50,7 @@ def prove_plane_once(
     content = [
         b"plane",
         f"{fused} {limit} {list(unsigned)}".encode(),
-        *_content(function.ops, function.sources, {}, function.value),
+        *_content(function.ops, function.sources, function.value),
     ]
 
     def make() -> bytes:
@@ -78,20 +76,12 @@ def prove_plane_once(
 
 
 def _content(
-    ops: Sequence[Operation],
-    variables: Sequence[SSAValue],
-    constants: Values,
-    value: SSAValue,
+    ops: Sequence[Operation], variables: Sequence[SSAValue], value: SSAValue
 ) -> Iterator[bytes]:
-    """All that makes a value of variables: operations, in order, and constants."""
+    """All that makes a value of variables: operations, in order."""
     numbers = {variable: number for number, variable in enumerate(variables)}
     yield str([str(variable.type) for variable in variables]).encode()
     for op in ops:
-        for operand in op.operands:
-            if operand not in numbers:
-                numbers[operand] = len(numbers)
-                lanes = constants[operand]
-                yield from (f"{lanes.dtype} {lanes.shape}".encode(), lanes.tobytes())
         operands = [numbers[operand] for operand in op.operands]
         for result in op.results:
             numbers[result] = len(numbers)
@@ -100,31 +90,40 @@ def _content(
     yield str(numbers[value]).encode()
 
 
-def _encoded(found: Found) -> bytes:
-    if found is None:
-        return b""
-    lines, exceptions = found
-    form = lines.form
+def _encoded(nest: NestOp, place: Place, found: Found) -> bytes:
+    number = _results(nest).index(place.value)
+    arrays = [np.array([number, *place.shape], np.int64)]
+    if found is not None:
+        lines, exceptions = found
+        form = lines.form
+        arrays += [
+            np.array([form.fused, form.odd, form.shift, form.least, form.most]),
+            lines.scale,
+            lines.offset,
+            lines.wrong,
+            exceptions.x,
+            exceptions.difference,
+        ]
     data = BytesIO()
-    for array in (
-        np.array([form.fused, form.odd, form.shift, form.least, form.most], np.int64),
-        lines.scale,
-        lines.offset,
-        lines.wrong,
-        exceptions.x,
-        exceptions.difference,
-    ):
+    for array in arrays:
         np.save(data, array, allow_pickle=False)
     return data.getvalue()
 
 
-def _decoded(made: bytes) -> Found:
-    if not made:
-        return None
+def _decoded(nest: NestOp, made: bytes) -> Proved:
     data = BytesIO(made)
+    numbers: list[int] = np.load(data, allow_pickle=False).tolist()
+    place = Place(_results(nest)[numbers[0]], tuple(numbers[1:]))
+    if data.tell() == len(made):
+        return place, None
     form, scale, offset, wrong, x, difference = (
         np.load(data, allow_pickle=False) for _ in range(6)
     )
     fused, odd, shift, least, most = form.tolist()
     lines = Form(bool(fused), bool(odd), shift, least, most)
-    return Lines(lines, scale, offset, wrong), Exceptions(x, difference)
+    return place, (Lines(lines, scale, offset, wrong), Exceptions(x, difference))
+
+
+def _results(nest: NestOp) -> list[SSAValue]:
+    """What the epilogue computes."""
+    return [result for op in nest.epilogue.block.ops for result in op.results]

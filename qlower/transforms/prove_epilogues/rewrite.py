@@ -30,15 +30,15 @@ from qlower.transforms.prove_epilogues.byte_functions import (
 )
 from qlower.transforms.prove_epilogues.exceptions import Exceptions
 from qlower.transforms.prove_epilogues.lines import Form, Lines
-from qlower.transforms.prove_epilogues.staircase import Staircase
+from qlower.transforms.prove_epilogues.staircase import Place
 from qlower.transforms.prove_epilogues.substitutes import Substitute
 
 
 def replace_by_line(
-    nest: NestOp, staircase: Staircase, lines: Lines, exceptions: Exceptions
+    nest: NestOp, place: Place, lines: Lines, exceptions: Exceptions
 ) -> None:
-    """Makes a nest whose epilogue computes the staircase's value by the lines."""
-    value, shape = staircase.value, staircase.shape
+    """Makes a nest whose epilogue computes the value at the place by the lines."""
+    value, shape = place.value, place.shape
     parameters: list[Array] = [lines.scale, lines.offset]
     for slot in range(exceptions.slots):
         parameters.append(exceptions.x[:, slot].astype(np.int32))

@@ -33,19 +33,25 @@ _LEVELS = 256
 
 
 @dataclass(frozen=True)
-class Staircase:
-    """A non-decreasing function of the accumulator, with few levels.
-
-    `value` is its result and `ops` compute it from `accumulator` and the lanes of
-    `constants`, which are flat: one a channel. `shape` has an extent for every parallel
-    loop, `low` and `high` bound the accumulator.
-    """
+class Place:
+    """Where a nest computes such a function: its result, and the extent of the channels
+    along every parallel loop."""
 
     value: SSAValue
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Staircase(Place):
+    """A non-decreasing function of the accumulator, with few levels.
+
+    `ops` compute it from `accumulator` and the lanes of `constants`, which are flat:
+    one a channel. `low` and `high` bound the accumulator.
+    """
+
     ops: Sequence[Operation]
     accumulator: SSAValue
     constants: Values
-    shape: tuple[int, ...]
     low: Integers
     high: Integers
 
@@ -114,7 +120,7 @@ def find_staircase(nest: NestOp) -> Staircase | None:
     if not results:
         return None
     ops = _needed(chain, results[-1])
-    return Staircase(results[-1], ops, accumulator, constants, shape, low, high)
+    return Staircase(results[-1], shape, ops, accumulator, constants, low, high)
 
 
 def _seen_not_to_decrease(
