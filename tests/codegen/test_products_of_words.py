@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.lanes import a_part
 from support.native import compile_text, generic_levels, guarded_runs, levels
-from support.windows import Window, build, sampled
+from support.windows import Window, build, numbers, sampled
 from xdsl.dialects.builtin import ModuleOp
 
+import qlower
 from qlower.codegen.nests.nest import analyse
 from qlower.codegen.nests.recognise import Contraction, DepthwiseProducts, recognise
 from qlower.codegen.skeletons.products.packing import constant_factors
@@ -64,6 +66,40 @@ def test_windows_in_parts(level: str):
     for channels in a_part((200, 601, 70), 2, turn):
         dilation = (1, 1 + turn % 2)
         check(replace(extreme, channels=channels, dilation=dilation), level)
+
+
+@pytest.mark.parametrize("depth", [MOST, MOST + 90])
+def test_sums_of_48_bits(depth: int, tmp_path: Path):
+    """TOSA's accumulators, also where they are sums of parts."""
+    path = tmp_path / "sums.mlir"
+    path.write_text(TOSA.format(depth=depth))
+    model = qlower.load(path)
+    x = np.full((1, 2, 2, depth), -(1 << 15), np.int16)
+    x[0, 0] = numbers(np.random.default_rng(depth), (2, depth), np.int16)
+    np.testing.assert_array_equal(qlower.jit(model)(x), qlower.interpret(model, x))
+
+
+TOSA = """
+func.func @main(%x: tensor<1x2x2x{depth}xi16>) -> tensor<1x2x2x5xi16> {{
+  %w = "tosa.const"() <{{values = dense<-128> : tensor<5x1x1x{depth}xi8>}}>
+      : () -> tensor<5x1x1x{depth}xi8>
+  %b = "tosa.const"() <{{values = dense<70000> : tensor<5xi48>}}> : () -> tensor<5xi48>
+  %z8 = "tosa.const"() <{{values = dense<0> : tensor<1xi8>}}> : () -> tensor<1xi8>
+  %z = "tosa.const"() <{{values = dense<0> : tensor<1xi16>}}> : () -> tensor<1xi16>
+  %z48 = "tosa.const"() <{{values = dense<0> : tensor<1xi48>}}> : () -> tensor<1xi48>
+  %m = "tosa.const"() <{{values = dense<21846> : tensor<1xi16>}}> : () -> tensor<1xi16>
+  %s = "tosa.const"() <{{values = dense<31> : tensor<1xi8>}}> : () -> tensor<1xi8>
+  %y = tosa.conv2d %x, %w, %b, %z, %z8 {{acc_type = i48, dilation = array<i64: 1, 1>,
+      pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>}}
+      : (tensor<1x2x2x{depth}xi16>, tensor<5x1x1x{depth}xi8>, tensor<5xi48>,
+        tensor<1xi16>, tensor<1xi8>) -> tensor<1x2x2x5xi48>
+  %r = tosa.rescale %y, %m, %s, %z48, %z {{input_unsigned = false,
+      output_unsigned = false, per_channel = false, rounding_mode = SINGLE_ROUND,
+      scale32 = false}} : (tensor<1x2x2x5xi48>, tensor<1xi16>, tensor<1xi8>,
+        tensor<1xi48>, tensor<1xi16>) -> tensor<1x2x2x5xi16>
+  return %r : tensor<1x2x2x5xi16>
+}}
+"""
 
 
 @pytest.mark.parametrize(

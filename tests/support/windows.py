@@ -35,7 +35,8 @@ class Window:
     border: int = 0
     """The byte that they consist of, signed."""
     words: bool = False
-    """Activations are i16, summed in i64, which are the result."""
+    """Activations are i16, summed in i64, which are the result. Odd seeds multiply in
+    i64, even ones in i32."""
     every_x: int | None = None
     every_w: int | None = None
     """What all activations and weights are; None: they are drawn."""
@@ -148,10 +149,14 @@ def build(case: Window, seed: int) -> tuple[str, Array, Array]:
             %q = fixed.saturate %r : i32 to i8
             kernel.yield %q : i8""",
     )
-    widened = ""
+    extend_x = "extui" if case.unsigned_x else "extsi"
+    factor, widened = "i32", ""
     if case.words:
-        product, finished = "%e", "kernel.yield %acc : i64"
-        widened = "%e = arith.extsi %p : i32 to i64"
+        finished = "kernel.yield %acc : i64"
+        if seed % 2:
+            factor = "i64"
+        else:
+            product, widened = "%e", "%e = arith.extsi %p : i32 to i64"
     text = f"""
     func.func @main({argument}: {image_type}) -> {y_type} {{{padding}
       %w = arith.constant {dense(stored)}
@@ -164,13 +169,13 @@ def build(case: Window, seed: int) -> tuple[str, Array, Array]:
             kernel.yield %bs : {sums}
           }} body {{
           ^bb0(%xs: {element}, %ws: i8, %bs: {sums}, %zc: i32, %acc: {sums}):
-            %x1 = arith.{"extui" if case.unsigned_x else "extsi"} %xs : {element} to i32
-            %zx = arith.constant {case.zero_x} : i32
-            %x2 = arith.subi %x1, %zx : i32
-            %w1 = arith.{"extui" if case.unsigned_w else "extsi"} %ws : i8 to i32
-            %zw = arith.constant {case.zero_w or 0} : i32
-            %w2 = arith.subi %w1, {subtrahend} : i32
-            %p = arith.muli %x2, %w2 : i32
+            %x1 = arith.{extend_x} %xs : {element} to {factor}
+            %zx = arith.constant {case.zero_x} : {factor}
+            %x2 = arith.subi %x1, %zx : {factor}
+            %w1 = arith.{"extui" if case.unsigned_w else "extsi"} %ws : i8 to {factor}
+            %zw = arith.constant {case.zero_w or 0} : {factor}
+            %w2 = arith.subi %w1, {subtrahend} : {factor}
+            %p = arith.muli %x2, %w2 : {factor}
             {widened}
             %s = arith.addi %acc, {product} : {sums}
             kernel.yield %s : {sums}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar, TypeAlias
 
-from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
@@ -154,7 +154,7 @@ def _factors(nest: Nest) -> tuple[Factor, Factor] | None:
     """The two factors of a body that adds their product to one accumulator.
 
     Bytes are summed in 32 bits. A word times a byte, both signed and without offsets,
-    is a product of 32 bits, and may be summed in more.
+    may be summed in more: 32 bits hold the product.
     """
     if len(nest.op.body.blocks) != 1:
         return None
@@ -163,23 +163,24 @@ def _factors(nest: Nest) -> tuple[Factor, Factor] | None:
     if terminator is None or len(terminator.operands) != 1:
         return None
     accumulator = block.args[-1]
+    total = accumulator.type
+    if not isinstance(total, IntegerType) or total.width.data < 32:
+        return None
     added = _operands_of(terminator.operands[0], "arith.addi")
     if added is None or accumulator not in added:
         return None
     product = added[1] if added[0] is accumulator else added[0]
-    is_wide = accumulator.type != i32
-    extended = _operands_of(product, "arith.extsi") if is_wide else [product]
-    if extended is None or extended[0].type != i32:
-        return None
-    multiplied = _operands_of(extended[0], "arith.muli")
-    if multiplied is None:
+    if total != i32:
+        product = (_operands_of(product, "arith.extsi") or [product])[0]
+    multiplied = _operands_of(product, "arith.muli")
+    if multiplied is None or product.type not in (i32, total):
         return None
     first, second = (_factor(nest, value) for value in multiplied)
     if first is None or second is None:
         return None
     scalars = {first.scalar, second.scalar}
     if scalars == {"i8"}:
-        return None if is_wide else (first, second)
+        return (first, second) if total == i32 else None
     is_plain = all(f.signed and f.offset == 0 for f in (first, second))
     return (first, second) if is_plain and scalars == {"i8", "i16"} else None
 
