@@ -100,6 +100,19 @@ def _result(graph: Graph, group: Group[Node]) -> tuple[str, str]:
     return _scale(graph, group.quantizers[0])
 
 
+def _unlike(graph: Graph, group: Group[Node], count: int | None = None) -> str | None:
+    """Why a group isn't closed as in `_open`, or not of one type of 8 bits."""
+    problem = _open(graph, group, count)
+    if problem is not None:
+        return problem
+    types = [type for side in _types(graph, group) for type in side]
+    return _wide(types) or _different(types)
+
+
+def _operands(graph: Graph, group: Group[Node]) -> list[str]:
+    return [v for node in group.dequantizers.values() for v in _operand(graph, node)]
+
+
 # Selectors
 
 
@@ -246,49 +259,30 @@ def _select_gemm(graph: Graph, group: Group[Node]) -> Selected:
 
 
 def _select_binary(graph: Graph, group: Group[Node]) -> Selected:
-    problem = _open(graph, group)
+    problem = _unlike(graph, group)
     if problem is not None:
         return problem
-    inputs, outputs = _types(graph, group)
-    problem = _wide([*inputs, *outputs]) or _different([*inputs, *outputs])
-    if problem is not None:
-        return problem
-    operands = [
-        value for node in group.dequantizers.values() for value in _operand(graph, node)
-    ]
-    operands += _result(graph, group)
-    return Fused(MICROSOFT, f"QLinear{group.operator.kind}", tuple(operands), {})
+    operands = (*_operands(graph, group), *_result(graph, group))
+    return Fused(MICROSOFT, f"QLinear{group.operator.kind}", operands, {})
 
 
 def _select_unary(graph: Graph, group: Group[Node]) -> Selected:
-    problem = _open(graph, group, 1)
+    problem = _unlike(graph, group, 1)
     if problem is not None:
         return problem
-    inputs, outputs = _types(graph, group)
-    problem = _wide([*inputs, *outputs]) or _different([*inputs, *outputs])
-    if problem is not None:
-        return problem
-    (x,) = group.dequantizers.values()
     attributes = dict(group.operator.attributes)
     if group.operator.kind == "Softmax":
         attributes["opset"] = graph.model.opset
-    operands = (*_operand(graph, x), *_result(graph, group))
+    operands = (*_operands(graph, group), *_result(graph, group))
     return Fused(MICROSOFT, f"QLinear{group.operator.kind}", operands, attributes)
 
 
 def _select_concat(graph: Graph, group: Group[Node]) -> Selected:
-    problem = _open(graph, group)
+    problem = _unlike(graph, group)
     if problem is not None:
         return problem
-    inputs, outputs = _types(graph, group)
-    problem = _wide([*inputs, *outputs]) or _different([*inputs, *outputs])
-    if problem is not None:
-        return problem
-    operands = list(_result(graph, group))
-    for node in group.dequantizers.values():
-        operands += _operand(graph, node)
-    attributes = group.operator.attributes
-    return Fused(MICROSOFT, "QLinearConcat", tuple(operands), attributes)
+    operands = (*_result(graph, group), *_operands(graph, group))
+    return Fused(MICROSOFT, "QLinearConcat", operands, group.operator.attributes)
 
 
 def _select_where(graph: Graph, group: Group[Node]) -> Selected:
@@ -300,11 +294,8 @@ def _select_where(graph: Graph, group: Group[Node]) -> Selected:
     problem = _different([*inputs, *outputs])
     if problem is not None:
         return problem
-    operands = [condition]
-    for node in group.dequantizers.values():
-        operands += _operand(graph, node)
-    operands += _result(graph, group)
-    return Fused(MICROSOFT, "QLinearWhere", tuple(operands), {})
+    operands = (condition, *_operands(graph, group), *_result(graph, group))
+    return Fused(MICROSOFT, "QLinearWhere", operands, {})
 
 
 def _select_moving(graph: Graph, group: Group[Node]) -> Selected:

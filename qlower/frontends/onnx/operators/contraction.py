@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -73,29 +74,19 @@ def convolution(
         filters = filters.transpose(3, 1, 2, 0)
     weight = node.builder.constant(filters, element, node.place(node.name(number)))
     type = node.typed(result, (batch, *window.sizes, count), identity(4))
-    if is_depthwise:
-        operation = qnn.DepthwiseConv2DOp(
-            image.ssa,
-            weight,
-            bias,
-            type,
-            stride=window.stride,
-            pad=window.pad,
-            dilation=window.dilation,
-            activation=activation or None,
-        )
-    else:
-        operation = qnn.Conv2DOp(
-            image.ssa,
-            weight,
-            bias,
-            type,
-            stride=window.stride,
-            pad=window.pad,
-            dilation=window.dilation,
-            groups=groups,
-            activation=activation or None,
-        )
+    convolution = (
+        qnn.DepthwiseConv2DOp if is_depthwise else partial(qnn.Conv2DOp, groups=groups)
+    )
+    operation = convolution(
+        image.ssa,
+        weight,
+        bias,
+        type,
+        stride=window.stride,
+        pad=window.pad,
+        dilation=window.dilation,
+        activation=activation or None,
+    )
     return operation, window
 
 

@@ -156,12 +156,10 @@ def import_depth_to_space(op: OperatorContext) -> None:
     depth, rest = divmod(channels, block * block)
     if rest:
         raise op.error(f"{channels} channels are not a multiple of {block} squared")
-    _rearrange(
-        op,
-        [(batch, height, width, block, block, depth)],
-        (0, 1, 3, 2, 4, 5),
-        (batch, height * block, width * block, depth),
-    )
+    shape = (batch, height, width, block, block, depth)
+    value = _permuted(op, op.moved(0), shape, (0, 1, 3, 2, 4, 5))
+    type = op.result_type((batch, height * block, width * block, depth))
+    op.finish(qnn.ReshapeOp(value, type))
 
 
 def import_space_to_depth(op: OperatorContext) -> None:
@@ -170,28 +168,19 @@ def import_space_to_depth(op: OperatorContext) -> None:
     if height % block or width % block:
         raise op.error(f"an image of [{height}, {width}] has no blocks of {block}")
     rows, columns = height // block, width // block
-    _rearrange(
-        op,
-        [(batch, rows, block, columns, block, channels)],
-        (0, 1, 3, 2, 4, 5),
-        (batch, rows, columns, block * block * channels),
-    )
+    shape = (batch, rows, block, columns, block, channels)
+    value = _permuted(op, op.moved(0), shape, (0, 1, 3, 2, 4, 5))
+    type = op.result_type((batch, rows, columns, block * block * channels))
+    op.finish(qnn.ReshapeOp(value, type))
 
 
-def _rearrange(
-    op: OperatorContext,
-    shapes: Sequence[Sequence[int]],
-    perm: Sequence[int],
-    result: Sequence[int],
-) -> None:
-    """A reshape, a permutation of the dimensions, and a reshape."""
-    value = op.moved(0)
-    element = element_type(value.type)
-    for shape in shapes:
-        value = _reshape(op, value, shape)
-    permuted = TensorType(element, [shape_of(value)[dim] for dim in perm])
-    value = op.emit(qnn.TransposeOp(value, permuted, perm=perm), "transpose")
-    op.finish(qnn.ReshapeOp(value, op.result_type(result)))
+def _permuted(
+    op: OperatorContext, value: SSAValue, shape: Sequence[int], perm: Sequence[int]
+) -> SSAValue:
+    """The elements in this shape, with its dimensions in another order."""
+    value = _reshape(op, value, shape)
+    type = TensorType(element_type(value.type), [shape[dim] for dim in perm])
+    return op.emit(qnn.TransposeOp(value, type, perm=perm), "transpose")
 
 
 def import_space_to_batch(op: OperatorContext) -> None:
@@ -227,9 +216,7 @@ def import_space_to_batch(op: OperatorContext) -> None:
     inner = [2 * dim + 2 for dim in range(spatial)]
     outer = [2 * dim + 1 for dim in range(spatial)]
     perm = [*inner, 0, *outer, *range(2 * spatial + 1, len(split))]
-    value = _reshape(op, value, split)
-    permuted = TensorType(element_type(value.type), [split[dim] for dim in perm])
-    value = op.emit(qnn.TransposeOp(value, permuted, perm=perm), "transpose")
+    value = _permuted(op, value, split, perm)
     op.finish(qnn.ReshapeOp(value, op.result_type(result)))
 
 
@@ -257,9 +244,7 @@ def import_batch_to_space(op: OperatorContext) -> None:
     for dim in range(spatial):
         perm += [spatial + 1 + dim, dim]
     perm += range(2 * spatial + 1, len(split))
-    value = _reshape(op, op.moved(0), split)
-    permuted = TensorType(element_type(value.type), [split[dim] for dim in perm])
-    value = op.emit(qnn.TransposeOp(value, permuted, perm=perm), "transpose")
+    value = _permuted(op, op.moved(0), split, perm)
     type = op.result_type(result)
     if result == joined:
         op.finish(qnn.ReshapeOp(value, type))
