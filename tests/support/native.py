@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -57,8 +57,12 @@ def compile_text(text: str, target: Target) -> CompiledObject:
     return compile_module(kernel_module(text), target)
 
 
+@lru_cache(maxsize=64)
 def kernel_module(text: str) -> ModuleOp:
-    """A kernel-level module given as text, with the families that its nests have."""
+    """A kernel-level module given as text, with the families that its nests have.
+
+    One text is compiled for many levels, which leaves its module as it is.
+    """
     module = parse_module(text, "test.mlir")
     for op in module.walk():
         if isinstance(op, NestOp):
