@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import logging
 import sys
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from qlower.cli.exit_codes import ExitCode, ending, exit_codes
 from qlower.cli.options import make_observers
 from qlower.cli.parser import COMMAND, ArgumentParser
 from qlower.diagnostics import LOGGER
-from qlower.garbage import NEW_OBJECTS
+from qlower.garbage import search_rarely
 from qlower.observing import observed_by
 from qlower.version import __version__
 
@@ -56,7 +55,7 @@ ABOUT_ALL = ("completion", "help")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    gc.set_threshold(NEW_OBJECTS)
+    search_rarely()
     handler = _log_to_stderr()
 
     def run() -> int:

@@ -28,6 +28,7 @@ from qlower.cli.colour import complain
 from qlower.cli.exit_codes import ExitCode, ending, exit_codes
 from qlower.cli.parser import ArgumentParser
 from qlower.diagnostics import QlowerError
+from qlower.garbage import search_rarely
 from qlower.model.printing import ExactPrinter, exact_module
 from qlower.passes import CompilerBug, pipeline_text
 from qlower.report.pass_table import pass_table
@@ -234,6 +235,7 @@ def _report(error: QlowerError, *, expected: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `qlower-opt`; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    search_rarely()
 
     def run() -> int:
         try:
