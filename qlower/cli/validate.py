@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qlower.cli.colour import complain
+from qlower.cli.exit_codes import ExitCode
 from qlower.cli.options import (
     add_command,
     add_import_options,
@@ -32,7 +33,9 @@ EXAMPLE = """  qlower validate model.tflite --data inputs.npz --labels labels.np
   qlower validate model.tflite --data pictures/ --resize 256 --crop 224 \\
       --mean 127.5 --deviation 127.5 --contract tflite,pytorch-qnnpack
   qlower validate model.tflite --data x.npy --contract pow2-shift --against tflite
-  qlower validate model.tflite --data set/ --scheduler tcp://10.0.0.1:8786"""
+  qlower validate model.tflite --data set/ --scheduler tcp://10.0.0.1:8786
+
+Exits with 1 where no example could be used."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -222,7 +225,8 @@ def run(options: argparse.Namespace) -> int:
             print_table(found.layer_table(), options)
     if options.plot is not None:
         found.plot(Path(options.plot))
-    return 0
+    is_useless = found.rows > 0 and found.failed == found.rows
+    return ExitCode.WRONG_INPUT if is_useless else ExitCode.DONE
 
 
 def load_metric(place: str) -> Metric:

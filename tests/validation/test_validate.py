@@ -205,6 +205,14 @@ def test_pictures_in_folders(model: Path, images: Array, labels: Array, tmp_path
         assert "3 of 63 rows could not be used" in str(found)
 
 
+def test_pictures_of_which_none_fits(model: Path, images: Array, tmp_path: Path):
+    pillow = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    pillow.new("RGB", (8, 8)).save(tmp_path / "one.png")
+    command = ["validate", str(model), "--data", str(tmp_path), "--stored-pixels"]
+    assert main(command) == 1
+    assert main([*command, "--channels", "grey"]) == 0
+
+
 def test_a_label_out_of_range_is_counted(model: Path, images: Array):
     rows = [(images[0], 3), (images[1], 10), (images[2], None), (np.zeros(3), 1)]
     found = qlower.validate(model, rows)
