@@ -17,6 +17,7 @@ from typing import ClassVar, TypeAlias
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.utils.hints import isa
 
 from qlower.codegen.nests.nest import Nest, Operand, analyse, constant_bytes
 from qlower.codegen.values.elements import scalar_type
@@ -164,7 +165,7 @@ def _factors(nest: Nest) -> tuple[Factor, Factor] | None:
         return None
     accumulator = block.args[-1]
     total = accumulator.type
-    if not isinstance(total, IntegerType) or total.width.data < 32:
+    if not isa(total, IntegerType) or total.width.data < 32:
         return None
     added = _operands_of(terminator.operands[0], "arith.addi")
     if added is None or accumulator not in added:
