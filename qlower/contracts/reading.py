@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -53,6 +53,12 @@ class Rule:
         from qlower.interp import evaluate_function
 
         return evaluate_function(self.function, [values[name] for name in self.values])
+
+    def evaluate_each(
+        self, values: Mapping[str, Array | np.generic], shape: Sequence[int]
+    ) -> tuple[Array, ...]:
+        """`evaluate` for each element of `shape`, even if the rule looks at none."""
+        return tuple(np.broadcast_to(one, shape) for one in self.evaluate(values))
 
 
 @dataclass(frozen=True)

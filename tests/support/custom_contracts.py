@@ -28,10 +28,18 @@ def rule_text(
     return f"func.func @{name}({arguments}) -> {result} {attributes}{{\n{body}\n}}\n"
 
 
-def write_contract(folder: Path, *rules: str, name: str = "custom") -> str:
-    """The path of a contract file that holds the rules."""
+def write_contract(
+    folder: Path, *rules: str, name: str = "custom", base: str | None = None
+) -> str:
+    """The path of a contract file that holds the rules, and those of its base, of
+    words too."""
     path = folder / f"{name}.mlir"
-    path.write_text(f"module {{\n{''.join(rules)}}}\n")
+    head = (
+        ""
+        if base is None
+        else f'attributes {{contract.base = "{base}", contract.words}} '
+    )
+    path.write_text(f"module {head}{{\n{''.join(rules)}}}\n")
     return str(path)
 
 

@@ -265,8 +265,10 @@ class ElementwiseFunctions(RuleFunctions):
             "difference": stored - stored.max(axis=-1, keepdims=True),
             **softmax_values(contract, op),
         }
-        (values["term"],) = contract.rule("softmax_term").evaluate(values)
-        (addends,) = contract.rule("softmax_addend").evaluate(values)
+        shape, addend_rule = stored.shape, contract.rule("softmax_addend")
+        (term,) = contract.rule("softmax_term").evaluate_each(values, shape)
+        (addends,) = addend_rule.evaluate_each({"term": term}, shape)
+        values["term"] = term
         # accumulate, unlike sum, adds floats one after the other
         totals = np.add.accumulate(addends, axis=-1, dtype=addends.dtype)
         values["sum"] = totals[..., -1:]

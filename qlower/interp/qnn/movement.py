@@ -93,19 +93,18 @@ class MovementFunctions(RuleFunctions):
     ) -> PythonValues:
         contract = self.contract(op)
         axes = [
-            contract.rule(f"resize_{op.mode}_position").evaluate(
+            contract.rule(f"resize_{op.mode}_position").evaluate_each(
                 {
-                    "output_index": np.arange(
-                        shape_of(op.result)[axis], dtype=np.int32
-                    ),
+                    "output_index": np.arange(size, dtype=np.int32),
                     "input_size": np.array(shape_of(op.input)[axis], np.int32),
-                    "output_size": np.array(shape_of(op.result)[axis], np.int32),
+                    "output_size": np.array(size, np.int32),
                     "align_corners": np.array(op.align_corners),
                     "half_pixel_centers": np.array(op.half_pixel_centers),
                     **operand_values("input", op.input.type),
-                }
+                },
+                (size,),
             )
-            for axis in (1, 2)
+            for axis, size in enumerate(shape_of(op.result)[1:3], 1)
         ]
         rows, columns = axes
         if op.mode == "nearest":

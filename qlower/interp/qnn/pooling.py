@@ -45,7 +45,7 @@ class PoolingFunctions(RuleFunctions):
         if "sum" in contract.rule("avg_pool2d").values:
             total, zero_point = "sum", 0
             addend = contract.rule("avg_pool2d_addend")
-            (image,) = addend.evaluate({"input": image, **input})
+            (image,) = addend.evaluate_each({"input": image, **input}, image.shape)
         image = padded(image, op.pad, zero_point if op.count_include_pad else 0)
         counted = padded(counted, op.pad, int(op.count_include_pad))
         sums, counts = (

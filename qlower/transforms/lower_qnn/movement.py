@@ -116,7 +116,8 @@ def lower_resize(lowering: Lowering, op: qnn.ResizeOp) -> Sequence[SSAValue]:
     nearest = op.mode == "nearest"
     rule = "resize_nearest_position" if nearest else "resize_bilinear_position"
     rows, columns = (
-        lowering.contract.rule(rule).evaluate(_axis_values(op, axis)) for axis in (1, 2)
+        lowering.contract.rule(rule).evaluate_each(_axis_values(op, axis), (size,))
+        for axis, size in enumerate(shape_of(op.result)[1:3], 1)
     )
     nest = Nest(lowering.emit, shape_of(op.result))
     batch, channel = (nest.add(IndexOp(loop)).result for loop in (0, 3))

@@ -120,9 +120,11 @@ class _Tabulated:
     ) -> None:
         differences = np.arange(smallest_difference(op), 1, dtype=np.int32)
         term_rule = lowering.contract.rule("softmax_term")
-        (terms,) = term_rule.evaluate({"difference": differences, **constants})
+        (terms,) = term_rule.evaluate_each(
+            {"difference": differences, **constants}, differences.shape
+        )
         addend_rule = lowering.contract.rule("softmax_addend")
-        (addends,) = addend_rule.evaluate({"term": terms})
+        (addends,) = addend_rule.evaluate_each({"term": terms}, differences.shape)
         (term_type,) = term_rule.function.function_type.outputs
         (addend_type,) = addend_rule.function.function_type.outputs
         self._terms = lowering.emit.constant(terms, term_type)

@@ -50,12 +50,10 @@ def lower_tabulated(lowering: Lowering, op: Tabulated) -> Sequence[SSAValue]:
         return [lowering.finish_with_rule(nest, name, runtime, values, target)]
     codes = np.arange(1 << source.storage_width, dtype=f"u{source.storage_width // 8}")
     stored = codes.view(f"i{codes.itemsize}") if source.signed else codes
-    (results,) = lowering.contract.rule(name).evaluate(
-        {"input": stored.astype(np.int32), **values}
+    (results,) = lowering.contract.rule(name).evaluate_each(
+        {"input": stored.astype(np.int32), **values}, codes.shape
     )
-    # A rule that doesn't look at its input gives one number.
-    whole = np.broadcast_to(results, codes.shape)
-    table = lowering.emit.constant(whole, target.storage_type)
+    table = lowering.emit.constant(results, target.storage_type)
     return [_look_up(lowering, op.input, table)]
 
 
