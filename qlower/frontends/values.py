@@ -121,7 +121,7 @@ class FunctionBuilder:
     def emitter(self, place: Place, suffix: str | None = None) -> Emitter:
         """What adds operations on plain tensors; with `suffix` these are steps."""
         self._charge()
-        return Emitter(self.block, place.named(suffix))
+        return Emitter(self.block.add_op, place.named(suffix))
 
     def constant(
         self, stored: NDArray[np.generic], element: Element, place: Place

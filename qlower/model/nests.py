@@ -3,7 +3,7 @@
 The lowering of quantized operations uses them, and front ends where a model computes in
 float32: `linalg` operations may stand between `qnn` ones.
 
-    nest = Nest(Emitter(block, location), (4, 8))
+    nest = Nest(Emitter(block.add_op, location), (4, 8))
     x = nest.input(image, (0, 1))
     y = nest.input(row, broadcast_indices((8,), (4, 8)))
     (total,) = nest.build([nest.add(arith.AddfOp(x, y)).result])
@@ -71,17 +71,19 @@ def dense(values: Array, element: Attribute) -> DenseIntOrFPElementsAttr:
 
 
 class Emitter:
-    """Appends operations to a block, all at the location of one source operation."""
+    """Hands operations to `append`, all at the location of one source operation."""
 
-    def __init__(self, block: Block, location: LocationAttr) -> None:
-        self.block = block
+    def __init__(
+        self, append: Callable[[Operation], None], location: LocationAttr
+    ) -> None:
+        self.append = append
         self.location = location
 
     def add(self, op: OpT) -> OpT:
         """Append `op` and give it and everything inside it the source's location."""
         for inner in op.walk():
             inner.location = self.location
-        self.block.add_op(op)
+        self.append(op)
         return op
 
     def constant(self, values: Array, element_type: Attribute) -> SSAValue:

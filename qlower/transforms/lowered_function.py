@@ -63,7 +63,7 @@ class LoweredFunction:
         """
         for op in self._function.body.block.ops:
             self.op = op
-            self.emit = Emitter(self.block, locations.get(op, op.location))
+            self.emit = Emitter(self.block.add_op, locations.get(op, op.location))
             if isinstance(op, func.ReturnOp):
                 self.emit.add(func.ReturnOp(*map(self.value, op.operands)))
                 continue

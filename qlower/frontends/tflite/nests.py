@@ -7,12 +7,11 @@ every contract, and stands in the module as `linalg` operations.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import NameLoc, StringAttr, i32
 from xdsl.dialects.linalg.ops import IndexOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from qlower.dialects.quant import QuantizedType, StorageCastOp
@@ -28,29 +27,13 @@ from qlower.model.nests import (
 
 from .context import OperatorContext
 
-OpT = TypeVar("OpT", bound=Operation)
-
-
-class _OperatorEmitter(Emitter):
-    """Adds operations at the end of the function, as parts of an operator."""
-
-    def __init__(self, op: OperatorContext, output: int) -> None:
-        name = op.graph.name(op.output(output))
-        super().__init__(Block(), NameLoc(StringAttr(name), op.location))
-        self.graph = op.graph
-
-    def add(self, op: OpT) -> OpT:
-        for inner in op.walk():
-            inner.location = self.location
-        self.graph.append(op)
-        return op
-
 
 def start(
     op: OperatorContext, bounds: Sequence[int], reductions: int = 0, output: int = 0
 ) -> Nest:
     """A nest over `bounds`, of which the last are `reductions`."""
-    return Nest(_OperatorEmitter(op, output), bounds, reductions)
+    location = NameLoc(StringAttr(op.graph.name(op.output(output))), op.location)
+    return Nest(Emitter(op.graph.append, location), bounds, reductions)
 
 
 def read(
