@@ -34,11 +34,8 @@ def write_contract(
     """The path of a contract file that holds the rules, and those of its base, of
     words too."""
     path = folder / f"{name}.mlir"
-    head = (
-        ""
-        if base is None
-        else f'attributes {{contract.base = "{base}", contract.words}} '
-    )
+    attributes = f'attributes {{contract.base = "{base}", contract.words}} '
+    head = "" if base is None else attributes
     path.write_text(f"module {head}{{\n{''.join(rules)}}}\n")
     return str(path)
 
