@@ -8,8 +8,8 @@ compiled in a process of its own, without cache, for x86-64-v3. Seconds are the
 processor's, of the median run; interpreter and imports are counted once, as 0 layers.
 Before each run the yardstick is timed (yardstick.py), by whose seconds other machines,
 and busy ones, can be compared. --write puts both into this folder, as compile_time.md
-and .svg. With models these are measured in place of the chains, for this machine's
-level x86-64-v3 alike; --write then makes compile_time_networks.md.
+and .svg. Models that are named are compiled in place of the chains, and --write then
+makes compile_time_networks.md.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def measured(what: str, layers: int, runs: int, start: float) -> Row:
         figures.append((used.ru_utime + used.ru_stime, used.ru_maxrss >> 10))
         yardsticks.append(figures[-1][0] / measure)
     seconds, megabytes = sorted(figures)[runs // 2]
-    name = Path(what).stem
+    name = Path(what).stem.removeprefix("large.") if layers else "imports alone"
     return Row(name, layers, seconds, megabytes, statistics.median(yardsticks), start)
 
 

@@ -35,7 +35,7 @@
 // tflite-micro of October 2026. Live, in the long run: over five million outputs
 // of random and tie-seeking layers, and of layers at the edges. Recorded: 57,152 outputs of convolutions and
 // linear layers with exact ties; CMSIS-NN's arm_nn_requantize, 64,000 rescalings and 39,200 of
-// 31-bit multipliers; 400 random LSTMs of int8 in 23 calls each with their state. No mismatch. That CMSIS-NN's kernels use that function for the rest is from
+// 31-bit multipliers; 200 random LSTMs of int8, nine calls each with their state. No mismatch. That CMSIS-NN's kernels use that function for the rest is from
 // source.
 //
 // # Sources
