@@ -9,7 +9,7 @@ A nest that stores one constant moves wherever it is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.dialects.tensor import CollapseShapeOp
@@ -23,7 +23,7 @@ from xdsl.ir.affine import (
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from qlower.dialects.kernel import NestOp
+from qlower.dialects.kernel import NestOp, YieldOp
 from qlower.model.layers import layer_name
 from qlower.tally import count
 from qlower.transforms.form_kernels.regions import (
@@ -241,32 +241,29 @@ def _trip_count(loop: AffineExpr, nest: NestOp) -> int:
 
 
 def _extend(producer: NestOp, consumer: NestOp, loops: Sequence[AffineExpr]) -> NestOp:
-    """Appends the elementwise consumer to the epilogue of the reduction it reads."""
+    """Appends the elementwise consumer to the epilogue of the reduction it reads, whose
+    only user it is: the reduction's code is taken as it is."""
     count = len(producer.bounds)
     own = len(producer.inputs)
     added = [i for i, v in enumerate(consumer.inputs) if v.owner is not producer]
-    scalars_added = [consumer.epilogue.block.args[i] for i in added]
-    identity = [AffineExpr.dimension(d) for d in range(count)]
-
-    def widen(region: Region, code: Callable[[Block, Block], Sequence[SSAValue]]):
-        old = region.block
-        arguments = [*old.args[:own], *scalars_added, *old.args[own:]]
-        return build_region(arguments, lambda into: code(old, into))
-
-    def producer_code(old: Block, into: Block) -> Sequence[SSAValue]:
-        kept = [*into.args[:own], *into.args[own + len(added) :]]
-        return inline(old, pair(old.args, kept), into, identity)
-
-    def epilogue_code(old: Block, into: Block) -> Sequence[SSAValue]:
-        yielded = pair(producer.res, producer_code(old, into))
-        new = dict(zip(added, into.args[own:], strict=False))
-        scalars = [
-            new[i] if i in new else yielded[value]
-            for i, value in enumerate(consumer.inputs)
-        ]
-        block = consumer.epilogue.block
-        return inline(block, pair(block.args, scalars), into, loops)
-
+    init, body, epilogue = (producer.detach_region(r) for r in tuple(producer.regions))
+    for region in (init, body, epilogue):
+        for index, i in enumerate(added):
+            scalar = consumer.epilogue.block.args[i]
+            argument = region.block.insert_arg(scalar.type, own + index)
+            argument.name_hint = scalar.name_hint
+    block, code = epilogue.block, consumer.epilogue.block
+    end = block.last_op
+    assert isinstance(end, YieldOp)
+    yielded = pair(producer.res, end.arguments)
+    new = dict(zip(added, block.args[own:], strict=False))
+    scalars = [
+        new[i] if i in new else yielded[value]
+        for i, value in enumerate(consumer.inputs)
+    ]
+    Rewriter.erase_op(end)
+    results = inline(code, pair(code.args, scalars), block, loops)
+    block.add_op(YieldOp(*results))
     merged = producer.rebuilt(
         inputs=[*producer.inputs, *(consumer.inputs[i] for i in added)],
         tables=list(dict.fromkeys((*producer.tables, *consumer.tables))),
@@ -275,9 +272,9 @@ def _extend(producer: NestOp, consumer: NestOp, loops: Sequence[AffineExpr]) -> 
             *(substitute(consumer.input_maps[i], loops, count) for i in added),
             *(substitute(m, loops, count) for m in consumer.result_maps),
         ],
-        init=widen(producer.init, producer_code),
-        body=widen(producer.body, producer_code),
-        epilogue=widen(producer.epilogue, epilogue_code),
+        init=init,
+        body=body,
+        epilogue=epilogue,
         result_types=consumer.res.types,
     )
     return _replace(consumer, merged, _merged_location(producer, consumer))
