@@ -219,8 +219,10 @@ class Target:
             return True
         return False if self.unsigned_dot.kind is DotKind.SIGNED_BYTES else None
 
-    def dot(self, *, signed: bool) -> Dot:
-        """What multiplies activations of that signedness."""
+    def dot(self, scalar: str, *, signed: bool) -> Dot:
+        """What multiplies activations of that signedness, i8 or i16."""
+        if scalar == "i16":
+            return self.word_dot
         return self.signed_dot if signed else self.unsigned_dot
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from xdsl.dialects.builtin import i32
 
 from qlower.codegen.llvm.text import I64, Function, Module, Type, Value, constant, zero
 from qlower.codegen.nests.nest import Operand
@@ -30,10 +31,15 @@ from qlower.codegen.skeletons.depthwise.taps import (
     tap_offset,
 )
 from qlower.codegen.skeletons.products.choose import wide_step
-from qlower.codegen.skeletons.products.packing import gather, padded_i32
+from qlower.codegen.skeletons.products.packing import (
+    constant_initial,
+    gather,
+    padded_i32,
+)
+from qlower.codegen.skeletons.products.partial_sums import is_narrow
 from qlower.codegen.skeletons.products.step import Integers, VectorStep
 from qlower.codegen.targets.resolve import Target
-from qlower.codegen.values.elements import store_scalars
+from qlower.codegen.values.elements import scalar_type, store_scalars
 
 _MAXIMUM_COLUMNS = 8
 
@@ -109,13 +115,15 @@ class Packed:
     """Weights in vectors of channels that start at `first_channels`.
 
     `weights`: [vector][step][part] chunks of the dot step; `correction`: i32
-    [vector][lane], what the sum starts from.
+    [vector][lane], what the sum starts from. That has the initial accumulator in it if
+    `starts_from_initial`.
     """
 
     first_channels: tuple[int, ...]
     weights: Value
     correction: Value
     parts: int
+    starts_from_initial: bool
 
 
 def pack_weights(
@@ -141,6 +149,12 @@ def pack_weights(
             chunks[:channels, index, position] = centred[(slice(None), *tap)]
     x1 = products.zero_point + dot.activation_bias(products.activation.signed)
     correction = -x1 * chunks.sum(axis=(1, 2))
+    initial = constant_initial(nest, (products.lane,))
+    is_wide = nest.op.accumulator_types != (i32,)
+    if initial is not None and is_wide and is_narrow(chunks[None, :channels], initial):
+        correction[:channels] += initial  # then the whole is a number of 32 bits
+    else:
+        initial = None
 
     first = list(range(0, max(channels - dot.lanes, 0) + 1, dot.lanes))
     if channels > dot.lanes and channels % dot.lanes:
@@ -157,6 +171,7 @@ def pack_weights(
         module.add_constant(dot.pack(vectors.transpose(1, 3, 0, 2, 4))),
         module.add_constant(padded_i32(correction[lanes], dot.lanes)),
         len(parts),
+        initial is not None,
     )
 
 
@@ -240,10 +255,12 @@ class _Tile(PointCode):
     def finish(self, total: Value, point: list[Value], lanes: int) -> None:
         """Add the initial accumulators, run the epilogue, store."""
         f, nest = self.f, self.nest
-        (initial,) = self.run(nest.op.init, point, [], lanes)
-        total = f.cast("sext", total, initial.type.scalar)
-        accumulator = f.binary("add", total, initial)
-        stored = self.run(nest.op.epilogue, point, [accumulator], lanes)
+        (type,) = nest.op.accumulator_types
+        total = f.cast("sext", total, scalar_type(type))
+        if not self.packed.starts_from_initial:
+            (initial,) = self.run(nest.op.init, point, [], lanes)
+            total = f.binary("add", total, initial)
+        stored = self.run(nest.op.epilogue, point, [total], lanes)
         for result, value in zip(nest.results, stored, strict=True):
             store_scalars(f, value, result.address(f, point))
 

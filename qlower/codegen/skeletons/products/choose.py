@@ -25,12 +25,11 @@ _WIDEST_LANES = 16
 def vector_step(target: Target, scalar: str, *, signed: bool) -> VectorStep:
     """What multiplies activations of that signedness, i8 or i16 in memory."""
     lanes = target.vector_bits // 32
-    is_word = scalar == "i16"
-    dot = target.word_dot if is_word else target.dot(signed=signed)
+    dot = target.dot(scalar, signed=signed)
     if dot.kind is DotKind.SINGLES:
         return _single_class(dot, lanes)(lanes, lanes, dot, scalar=scalar)
     if dot.kind is DotKind.PAIRS:
-        return (PairedWords if is_word else Pairs)(lanes, lanes, dot)
+        return (PairedWords if scalar == "i16" else Pairs)(lanes, lanes, dot)
     return (SelectedBytes if dot.selects_lane else BroadcastBytes)(lanes, lanes, dot)
 
 

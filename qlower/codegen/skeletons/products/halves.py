@@ -117,4 +117,4 @@ def halves_step(target: Target, scalar: str, *, signed: bool) -> HalvesStep | No
     if target.halves is None:
         return None
     step = StoredHalves if scalar == "i16" else HalvesStep
-    return step(1, 1, target.dot(signed=signed), halves=target.halves)
+    return step(1, 1, target.dot(scalar, signed=signed), halves=target.halves)

@@ -18,7 +18,7 @@ import numpy as np
 from xdsl.ir import BlockArgument
 
 from qlower.codegen.llvm.text import I64, Function, Module, Value, constant
-from qlower.codegen.nests.nest import Operand, lanes_of
+from qlower.codegen.nests.nest import Nest, Operand, lanes_of
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.partial_sums import (
     Parts,
@@ -158,7 +158,7 @@ def constant_factors(contraction: Contraction, dot: WeightLayout) -> Factors:
     padded = np.zeros((groups, vectors * lanes, taps, *positions.shape), np.int64)
     padded[:, :channels] = np.where(positions < 0, 0, centred[..., positions])
     tiled = padded.reshape(groups, vectors, lanes, taps, *positions.shape)
-    initial = _constant_initial(contraction)
+    initial = constant_initial(nest, (*contraction.groups, contraction.lane))
     if initial is not None:
         initial = initial.reshape(groups, channels)
         if contraction.accumulator != "i32" and not is_narrow(centred, initial):
@@ -167,9 +167,9 @@ def constant_factors(contraction: Contraction, dot: WeightLayout) -> Factors:
     return Factors(tiled, correction, row, initial, parts)
 
 
-def _constant_initial(contraction: Contraction) -> Integers | None:
-    """The initial accumulators by group and lane, if they are data and nothing else."""
-    nest = contraction.nest
+def constant_initial(nest: Nest, loops: Sequence[int]) -> Integers | None:
+    """The initial accumulators by those parallel loops, if they are data and nothing
+    else."""
     block = nest.op.init.block
     terminator = block.last_op
     assert terminator is not None
@@ -177,11 +177,10 @@ def _constant_initial(contraction: Contraction) -> Integers | None:
     if not isinstance(value, BlockArgument):
         return None
     operand = nest.inputs[value.index]
-    order = (*contraction.groups, contraction.lane)
     moving = {loop for loop, stride in enumerate(operand.strides) if stride}
-    if operand.data is None or not moving <= set(order):
+    if operand.data is None or not moving <= set(loops):
         return None
-    return gather(operand, order, [nest.bounds[loop] for loop in order])
+    return gather(operand, loops, [nest.bounds[loop] for loop in loops])
 
 
 def group_position(

@@ -221,7 +221,10 @@ class PairedWords(PairedProducts):
     def interleave(
         self, f: Function, taps: Sequence[Value], signed: bool
     ) -> list[Value]:
-        return [f.interleave(taps[0], taps[-1])]
+        if len(taps) == 1:
+            words = f.cast("zext", taps[0], "i32")
+            return [f.bitcast(words, Type("i16", 2 * self.lanes))]
+        return [f.interleave(*taps)]
 
 
 @dataclass(frozen=True)
