@@ -43,14 +43,17 @@ CHUNK = 32
 
 @dataclass(frozen=True)
 class Job:
-    """A validation that is ready to run: all that can be refused has been."""
+    """A validation that is ready to run: all that can be refused has been.
+
+    `key` tells what decides its figures, for who resumes it.
+    """
 
     source: Source
     against: str | Reference | None
     metric: Metric | None
     compilations: Mapping[str, Compilation]
     limit: int | None
-    key: Mapping[str, Any]
+    key: Callable[[], dict[str, Any]]
     summary: str
 
     def task(self, target: Target) -> Task:
@@ -116,17 +119,20 @@ def prepare(
     }
     if limit is not None and limit < 1:
         raise QlowerError(f"a limit of {limit} rows: at least 1")
-    key = {
-        "model": fingerprint(loaded.module).hex(),
-        "contracts": {name: _content(name) for name in sorted(names)},
-        "layer contracts": dict(layer_contracts or {}),
-        "reference": against,
-        "data": source.identity,
-        "preprocessing": str(preprocessing),
-        "metric": None if metric is None else metric.__qualname__,
-        "layers": with_layers,
-        "limit": limit,
-    }
+
+    def key() -> dict[str, Any]:
+        return {
+            "model": fingerprint(loaded.module).hex(),
+            "contracts": {name: _content(name) for name in sorted(names)},
+            "layer contracts": dict(layer_contracts or {}),
+            "reference": against,
+            "data": source.identity,
+            "preprocessing": str(preprocessing),
+            "metric": None if metric is None else metric.__qualname__,
+            "layers": with_layers,
+            "limit": limit,
+        }
+
     summary = source.describe()
     if loaded.signature.states:
         summary += "; each is a first call, with a new state"
@@ -145,7 +151,7 @@ def run(
     """Run a prepared validation."""
     if resume is not None and not job.source.identity:
         raise QlowerError("a stream can't be resumed: its rows have no numbers")
-    progress = Progress(dict(job.key), resume)
+    progress = Progress({} if resume is None else job.key(), resume)
     progress.load()
     if on_progress is not None:
         on_progress(progress.total.rows)

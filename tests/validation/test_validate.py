@@ -93,7 +93,7 @@ def test_interrupted_work_goes_on(
     other = prepare(model, stored, contracts=CONTRACTS[:1])
     with pytest.raises(QlowerError, match="its contracts is not the same"):
         run(other, resume=state)
-    full = {**job.key, "data": "another"}
+    full = {**job.key(), "data": "another"}
     state.write_text(json.dumps({"key": full, "total": {}, "done": []}))
     with pytest.raises(QlowerError, match="is no state"):
         run(job, resume=state)
