@@ -93,31 +93,40 @@ class Forgetful:
         pass
 
 
-def test_a_constant_of_two_objects_is_there_once():
-    """What is added in two nests: 2,000 bytes, of which the third object has all."""
+def test_nests_that_are_equal_up_to_constants_share_a_function():
+    """What they add are 2,000 bytes each, of which the last object has all, and a
+    number."""
     size, data = 500, np.arange(500, dtype=np.int32)
     identity, type = "affine_map<(d0) -> (d0)>", f"tensor<{size}xi32>"
 
-    def nest(source: str, buffer: str) -> str:
+    def nest(source: str, added: str, number: int, buffer: str) -> str:
         return f"""kernel.nest map parallel [{size}]
         maps [{identity}, {identity}, {identity}]
-        ins({source}, %c : {type}, {type}) epilogue {{
+        ins({source}, {added} : {type}, {type}) epilogue {{
         ^bb0(%a: i32, %b: i32):
-          %s = arith.addi %a, %b : i32
+          %n = arith.constant {number} : i32
+          %p = arith.muli %a, %b : i32
+          %s = arith.addi %p, %n : i32
           kernel.yield %s : i32
         }} -> {type} in [{buffer}]"""
 
     text = f"""
     func.func @main(%x: {type} {{qnn.name = "x"}}) -> {type}
-        attributes {{kernel.arena_bytes = {4 * size} : i64}} {{
+        attributes {{kernel.arena_bytes = {8 * size} : i64}} {{
       %c = arith.constant dense<{data.tolist()}> : {type}
-      %y = {nest("%x", "#kernel.arena<0>")}
-      %z = {nest("%y", "#kernel.output<0>")}
-      return %z : {type}
+      %d = arith.constant dense<{(-data).tolist()}> : {type}
+      %u = {nest("%x", "%c", 5, "#kernel.arena<0>")}
+      %v = {nest("%u", "%d", -7, f"#kernel.arena<{4 * size}>")}
+      %w = {nest("%v", "%c", 9, "#kernel.output<0>")}
+      return %w : {type}
     }}"""
     with kept_in(Forgetful()):
         compiled = compile_text(text, host_target())
+    assert [kernel.name for kernel in compiled.kernels] == ["_nest_0"] * 3
     assert len(compiled.objects) == 3
-    assert sum(data.tobytes() in one for one in compiled.objects) == 1
+    for constant in (data, -data):
+        holding = [constant.tobytes() in one for one in compiled.objects]
+        assert holding == [False, False, True]
     (got,) = Executable(compiled)([np.ones(size, np.int32)])
-    np.testing.assert_array_equal(got, 1 + 2 * data)
+    expected = ((data + 5) * -data - 7) * data + 9
+    np.testing.assert_array_equal(got, expected)

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from itertools import accumulate
+from itertools import accumulate, groupby
 
 _BITS = {"float": 32, "double": 64, "ptr": 64, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
 """Of the types that there are most of."""
@@ -128,6 +128,9 @@ _COPIED_BYTES = 64
 """Bytes of the largest constant that each unit has for itself: one vector, of which
 LLVM makes better code where it knows the bytes."""
 
+_DATA_BYTES = 1 << 19
+"""Bytes of constants that are compiled together: to begin takes as long as 100 kB."""
+
 _PRIVATE, _EXPORTED, _IMPORTED = "private unnamed_addr", "unnamed_addr", "external"
 """Whose a constant is, in LLVM's words."""
 
@@ -143,7 +146,9 @@ class Module:
     is that of constants and of memory on the stack.
 
     A `level` has functions of other attributes, whose number is `group`. Where there is
-    a list of `units`, those may be compiled by themselves.
+    a list of `units`, those may be compiled by themselves. A unit with `parameters` has
+    one function, to which they are passed: large constants and numbers; `digest` is
+    that of its text but for its name.
     """
 
     triple: str
@@ -157,8 +162,12 @@ class Module:
     texts: list[str] = field(default_factory=list[str])
     declarations: dict[str, str] = field(default_factory=dict[str, str])
     group: int = 0
+    parameters: dict[bytes | int, Value] | None = None
+    digest: str = ""
     _constants: dict[bytes, str] = field(default_factory=dict[bytes, str])
+    _passed: dict[bytes, str] = field(default_factory=dict[bytes, str])
     _groups: list[str] = field(default_factory=list[str])
+    _shared: dict[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         self.group = len(self._groups)
@@ -178,7 +187,7 @@ class Module:
         self.functions |= level.functions
         self.declarations |= level.declarations
 
-    def unit(self) -> Module:
+    def unit(self, *, has_parameters: bool = False) -> Module:
         """For functions that may be compiled by themselves; this module where all code
         is compiled together."""
         if self.units is None:
@@ -189,6 +198,7 @@ class Module:
             self.has_library,
             self.pointer_bits,
             self.alignment,
+            parameters={} if has_parameters else None,
         )
         self.units.append(unit)
         return unit
@@ -196,29 +206,68 @@ class Module:
     def saved(self) -> bytes:
         """All that was added to a unit, for `restore`."""
         texts = self.globals, self.functions, self.texts, self.declarations
-        sizes = [len(data) for data in self._constants]
+        passed = [*(self.parameters or ())]
+        numbers = [one if isinstance(one, int) else None for one in passed]
+        data = [*self._constants, *(one for one in passed if isinstance(one, bytes))]
         names = [*self._constants.values()]
-        return b"".join(
-            (json.dumps([*texts, sizes, names]).encode(), b"\n", *self._constants)
-        )
+        sizes = [len(one) for one in data]
+        head = [*texts, self.digest, names, numbers, sizes]
+        return b"".join((json.dumps(head).encode(), b"\n", *data))
 
     def restore(self, saved: bytes) -> None:
         """Have what a unit had that was saved."""
-        head, _, data = saved.partition(b"\n")
-        *texts, sizes, names = json.loads(head)
+        head, _, joined = saved.partition(b"\n")
+        *texts, self.digest, names, numbers, sizes = json.loads(head)
         self.globals, self.functions, self.texts, self.declarations = texts
         ends = [*accumulate(sizes)]
-        constants = (data[e - n : e] for e, n in zip(ends, sizes, strict=True))
-        self._constants = dict(zip(constants, names, strict=True))
+        data = [joined[e - n : e] for e, n in zip(ends, sizes, strict=True)]
+        self._constants = dict(zip(data, names, strict=False))
+        passed = iter(data[len(names) :])
+        if self.parameters is not None:
+            self.parameters.clear()
+        for number in numbers:
+            if number is None:
+                self._parameter(POINTER, next(passed))
+            else:
+                self._parameter(I32, number)
+
+    def shared_name(self, unit: Module, name: str) -> str:
+        """The name by which to call the function of the last unit: that of an equal one
+        if there is one, and then the unit goes."""
+        shared = self._shared.setdefault(unit.digest, name)
+        if shared != name and self.units:
+            self.units.pop()
+        return shared
 
     def add_constant(self, data: bytes) -> Value:
         """The address of read-only bytes; equal ones are shared.
 
         Their name is their hash, so that the text of a unit tells of nothing else.
         """
+        if self.parameters is not None and len(data) > _COPIED_BYTES:
+            return self._parameter(POINTER, data)
         if data not in self._constants:
             self._constants[data] = f"constant_{sha256(data).hexdigest()[:32]}"
         return symbol(self._constants[data])
+
+    def pass_constant(self, data: bytes) -> Value:
+        """The address of read-only bytes that a unit has as a parameter.
+
+        They are counted: the text of what passes them doesn't tell what they are.
+        """
+        name = self._passed.setdefault(data, f"data_{len(self._passed)}")
+        return symbol(name)
+
+    def add_number(self, value: int) -> Value:
+        """An i32 in which kernels that share a function may differ."""
+        if self.parameters is None:
+            return constant(I32, value)
+        return self._parameter(I32, value)
+
+    def _parameter(self, type: Type, content: bytes | int) -> Value:
+        assert self.parameters is not None
+        new = Value(type, f"%p{len(self.parameters)}")
+        return self.parameters.setdefault(content, new)
 
     def declare(self, name: str, result: Type, arguments: Iterable[Type]) -> None:
         types = ", ".join(map(str, arguments))
@@ -226,6 +275,8 @@ class Module:
 
     def add_function(self, function: Function) -> None:
         self.functions[function.name] = str(function)
+        if self.parameters is not None:
+            self.digest = sha256(function.text("").encode()).hexdigest()
 
     @property
     def modules(self) -> tuple[Module, ...]:
@@ -243,43 +294,50 @@ class Module:
 
     def __str__(self) -> str:
         """All of it, the units too."""
-        names = self._names
-        return self._text(self.modules, dict.fromkeys(names, _PRIVATE), names)
+        constants = {
+            name: data
+            for module in self.modules
+            for found in (module._constants, module._passed)
+            for data, name in found.items()
+        }
+        return self._text(self.modules, self._definitions(constants, _PRIVATE))
 
     def separate_texts(self) -> Iterator[str]:
-        """The texts of the units, and of what is left.
+        """The texts of the units, of what is left, and of what that passes to them.
 
-        What is large and used in several is in memory once, as data of the last.
+        What is large and used in several is in memory once, as data of what is left.
         """
         uses = Counter(data for module in self.modules for data in module._constants)
-        shared = [d for d, n in uses.items() if n > 1 and len(d) > _COPIED_BYTES]
-        names = self._names
+        shared = {d for d, n in uses.items() if n > 1 and len(d) > _COPIED_BYTES}
+        names = {d: n for m in self.modules for d, n in m._constants.items()}
+        passed = {name: data for data, name in self._passed.items()}
         for module in self.modules:
-            linkages = dict.fromkeys(module._constants, _PRIVATE)
+            own = {n: d for d, n in module._constants.items() if d not in shared}
+            other = {n: d for d, n in module._constants.items() if d in shared}
+            lines = self._definitions(own, _PRIVATE)
             if module is self:
-                linkages |= dict.fromkeys(shared, _EXPORTED)
+                other = {names[data]: data for data in uses if data in shared}
+                lines += self._definitions(other, _EXPORTED)
+                lines += self._definitions(passed, _IMPORTED)
             else:
-                linkages |= {data: _IMPORTED for data in shared if data in linkages}
-            yield self._text([module], linkages, names)
+                lines += self._definitions(other, _IMPORTED)
+            yield self._text([module], lines)
+        begins = accumulate(map(len, passed.values()), initial=0)
+        for _, part in groupby(
+            zip(begins, passed.items(), strict=False),
+            lambda begin_and_item: begin_and_item[0] // _DATA_BYTES,
+        ):
+            some = dict(item for _, item in part)
+            yield self._text([], self._definitions(some, _EXPORTED))
 
-    @property
-    def _names(self) -> dict[bytes, str]:
-        """Those of constants, of units too."""
-        return {k: v for m in self.modules for k, v in m._constants.items()}
-
-    def _text(
-        self,
-        modules: Sequence[Module],
-        constants: Mapping[bytes, str],
-        names: Mapping[bytes, str],
-    ) -> str:
-        """What modules define, with constants by their linkage."""
+    def _text(self, modules: Sequence[Module], constants: Sequence[str]) -> str:
+        """What modules define, with definitions of constants."""
         functions = {k: v for m in modules for k, v in m.functions.items()}
         declarations = {k: v for m in modules for k, v in m.declarations.items()}
         return "\n".join(
             (
                 f'target triple = "{self.triple}"',
-                *(self._constant(names[d], d, by) for d, by in constants.items()),
+                *constants,
                 *(text for module in modules for text in module.globals),
                 *(v for k, v in declarations.items() if k not in functions),
                 *(text for module in modules for text in module.texts),
@@ -289,12 +347,14 @@ class Module:
             )
         )
 
-    def _constant(self, name: str, data: bytes, linkage: str) -> str:
-        value = "" if linkage == _IMPORTED else f' c"{escape_bytes(data)}"'
-        return (
-            f"@{name} = {linkage} constant [{len(data)} x i8]{value}, "
-            f"align {self.alignment}"
-        )
+    def _definitions(self, constants: Mapping[str, bytes], linkage: str) -> list[str]:
+        """Constants by name."""
+        return [
+            f"@{name} = {linkage} constant [{len(data)} x i8]"
+            + ("" if linkage == _IMPORTED else f' c"{escape_bytes(data)}"')
+            + f", align {self.alignment}"
+            for name, data in constants.items()
+        ]
 
 
 def escape_bytes(data: bytes) -> str:
@@ -320,24 +380,48 @@ class Function:
         self.module = module
         self.name = name
         self.arguments = [argument(type, i) for i, type in enumerate(arguments)]
-        parameters = ", ".join(
+        self._arguments = [
             f"{value.type} {attributes} {value.text}"
             for value, attributes in zip(
                 self.arguments, argument_attributes, strict=True
             )
-        )
+        ]
         linkage = "internal " if internal and not separate else ""
-        self._head = (
-            f"define {linkage}{result or 'void'} @{name}({parameters}) "
-            f"{'noinline ' if internal else ''}nounwind #{module.group} {{"
-        )
+        self._type = f"{linkage}{result or 'void'}"
+        self._attributes = f"{'noinline ' if internal else ''}nounwind #{module.group}"
         self._lines: list[str] = []
-        self._allocas: list[str] = []
+        self._first_lines: list[str] = []
+        self._splats: dict[Value, dict[int, Value]] = {}
         self._names = 0
         self._block = "entry"
 
     def __str__(self) -> str:
-        return "\n".join((self._head, "entry:", *self._allocas, *self._lines, "}"))
+        return self.text(self.name)
+
+    def text(self, name: str) -> str:
+        """The function's definition, under a name."""
+        arguments = [*self._arguments]
+        for content, value in (self.module.parameters or {}).items():
+            is_number = isinstance(content, int)
+            attributes = "" if is_number else self._attributes_of_constant(content)
+            arguments.append(f"{value.type} {attributes}{value.text}")
+        head = f"define {self._type} @{name}({', '.join(arguments)}) {self._attributes}"
+        return "\n".join(
+            (f"{head} {{", "entry:", *self._first_lines, *self._lines, "}")
+        )
+
+    def _attributes_of_constant(self, data: bytes) -> str:
+        return (
+            f"noalias nonnull readonly align {self.module.alignment} "
+            f"dereferenceable({len(data)}) "
+        )
+
+    def number(self, value: int) -> Value:
+        """An i32 in which kernels that share this function may differ."""
+        number = self.module.add_number(value)
+        if number.constant is None:
+            self._splats.setdefault(number, {1: number})
+        return number
 
     def _name(self) -> str:
         self._names += 1
@@ -397,8 +481,23 @@ class Function:
         type = Type(a.type.scalar, lanes)
         if a.text[0] not in "%@":
             return Value(type, f"splat ({a})")
+        if a in self._splats:
+            return self._first_splat(a, type)
         first = self._emit(type, f"insertelement {type} poison, {a}, i64 0")
         return self.shuffle(first, [0] * lanes)
+
+    def _first_splat(self, a: Value, type: Type) -> Value:
+        """A number of the caller in all lanes, from the beginning on."""
+        splats = self._splats[a]
+        if type.lanes not in splats:
+            new = Value(type, f"{a.text}x{type.lanes}")
+            self._first_lines += [
+                f"  {new.text}.first = insertelement {type} poison, {a}, i64 0",
+                f"  {new.text} = shufflevector {type} {new.text}.first, {type} poison, "
+                f"<{type.lanes} x i32> zeroinitializer",
+            ]
+            splats[type.lanes] = new
+        return splats[type.lanes]
 
     def shuffle(self, a: Value, lanes: Sequence[int]) -> Value:
         if len(lanes) == 1:
@@ -458,7 +557,7 @@ class Function:
     def allocate(self, size: int, alignment: int | None = None) -> Value:
         """`size` bytes of the stack frame; `alignment` is the module's by default."""
         name, alignment = self._name(), alignment or self.module.alignment
-        self._allocas.append(f"  {name} = alloca [{size} x i8], align {alignment}")
+        self._first_lines.append(f"  {name} = alloca [{size} x i8], align {alignment}")
         return Value(POINTER, name)
 
     def at(self, pointer: Value, offset: Value) -> Value:

@@ -21,7 +21,8 @@ ENTRY = "qlower_main"
 class Kernel:
     """One nest or copy of the compiled code.
 
-    `name` is that of its native function, of its first one where threads share it.
+    `name` is that of its native function, of its first one where threads share it;
+    kernels that are equal up to constants may have one function.
     `layer` names the source layer, or several: `conv + add`, and `layers` each of them;
     `family` is the nest's, or "copy"; `products` the multiply-accumulates of a sum of
     products (else 0), whose activations have 16 bits if it `takes_words`, `bytes` the
@@ -51,9 +52,9 @@ class Kernel:
 class CompiledObject:
     """Native code of a model, and how to call it.
 
-    `objects` are object files, which are linked: a single one, or one for each kernel
-    and one that calls them, which the cache has of layers. `kernels` are the
-    nests and copies in the order in which they run. `module` is what LLVM made the
+    `objects` are object files, which are linked: a single one, or one for each kernel,
+    one that calls them and some of data, which the cache has of layers. `kernels` are
+    the nests and copies in the order in which they run. `module` is what LLVM made the
     objects of; there is none when they came from the cache.
     """
 

@@ -78,7 +78,7 @@ class _Call:
         """The function, to be filled; with `takes_start` for a block of iterations."""
         types = [*(POINTER for _ in self.passed), *([I64] if takes_start else [])]
         attributes = [*self.attributes, *([""] if takes_start else [])]
-        if self.is_separate:
+        if takes_start and self.is_separate:
             self.module.declare(name, VOID, types)
         return Function(self.unit, name, types, attributes, separate=self.is_separate)
 
@@ -110,6 +110,8 @@ class Program:
         self.leave: Callable[[], None] | None = None
         if plan.float_control is not None and self.team is None:
             self.leave = enter_default(self.main, plan.float_control)
+        self.names: dict[str, str] = {}
+        """The function that is called for a kernel's, by the name of that."""
         self.buffers: dict[SSAValue, _Buffer] = {}
         self.pointers: dict[SSAValue, Value] = {}
         for index, value in enumerate(function.body.block.args):
@@ -188,10 +190,15 @@ class Program:
             self.place(value, buffer)
         planned = self.plan.steps[op]
         assert isinstance(planned, NestPlan)
-        call = self.call_of(planned.whole.name, (*op.inputs, *op.tables), op.res)
+        call = self.call_of(
+            planned.whole.name,
+            (*op.inputs, *op.tables),
+            op.res,
+            is_whole=planned.blocks is None,
+        )
         if planned.blocks is None:
             self.whole(planned.whole, call)
-            self.main.call_function(call.name, call.passed)
+            self.call(call)
         else:
             for code in planned.of_blocks.values():
                 function = call.function(code.name, takes_start=True)
@@ -221,7 +228,6 @@ class Program:
         if not call.is_separate:
             write()
             return
-        self.module.declare(code.name, VOID, [POINTER] * len(call.passed))
         arguments = [None if p is None else p.text for p in call.pointers]
         content = [
             b"nest",
@@ -253,14 +259,16 @@ class Program:
         if planned is None:
             return
         name = planned.kernel.name
-        call = self.call_of(name, (op.source,), (op.result,))
+        is_whole = planned.blocks is None
+        call = self.call_of(name, (op.source,), (op.result,), is_whole=is_whole)
         source, result = call.pointers
         assert result is not None
         source = source or _constant(call.unit, op.source)
         if planned.blocks is None:
             function = call.function(name)
             emit_copy(function, op, source, result)
-            self.call(function, call)
+            function.finish()
+            self.call(call)
         else:
             names: list[str] = []
             for block in planned.blocks.ranges():
@@ -271,10 +279,20 @@ class Program:
             self.share(planned.blocks, names, call)
         self.done()
 
-    def call(self, function: Function, call: _Call) -> None:
-        """End a function, and call it."""
-        function.finish()
-        self.main.call_function(call.name, call.passed)
+    def call(self, call: _Call) -> None:
+        """Call a function that is written, or one that is equal."""
+        name, passed = call.name, call.passed
+        if call.is_separate:
+            name = self.names[call.name] = self.module.shared_name(call.unit, name)
+            passed = [*passed, *map(self.given, call.unit.parameters or {})]
+            self.module.declare(name, VOID, [value.type for value in passed])
+        self.main.call_function(name, passed)
+
+    def given(self, content: bytes | int) -> Value:
+        """What is passed as a function's parameter."""
+        if isinstance(content, int):
+            return constant(I32, content)
+        return self.module.pass_constant(content)
 
     def share(self, blocks: Blocks, names: Sequence[str], call: _Call) -> None:
         """Have the team run the blocks, each by the function of that name."""
@@ -287,9 +305,14 @@ class Program:
             self.clock.mark()
 
     def call_of(
-        self, name: str, inputs: Sequence[SSAValue], results: Sequence[SSAValue]
+        self,
+        name: str,
+        inputs: Sequence[SSAValue],
+        results: Sequence[SSAValue],
+        *,
+        is_whole: bool,
     ) -> _Call:
-        """How main calls a kernel's function."""
+        """How main calls a kernel's function, which may be shared if it `is_whole`."""
         read = [self.buffers[value] for value in inputs if value in self.buffers]
         written = [self.buffers[value] for value in results]
         values = list(dict.fromkeys((*inputs, *results)))
@@ -306,7 +329,7 @@ class Program:
         positions = {value: index for index, value in enumerate(passed)}
         return _Call(
             self.module,
-            self.module.unit(),
+            self.module.unit(has_parameters=is_whole),
             name,
             [self.pointer(value) for value in passed],
             [self.buffers[value].place for value in passed],

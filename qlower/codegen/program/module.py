@@ -5,8 +5,8 @@ They have one entry,
     int32_t qlower_main(const void *const *inputs, void *const *outputs, void *arena);
 
 with a pointer for each argument and result, and an arena of `arena_bytes`, at
-a multiple of the target's `alignment`. It calls one function a loop nest, in order.
-Constants are read-only data.
+a multiple of the target's `alignment`. It calls a function for each loop nest, in
+order. Constants are read-only data.
 An object for C programs has the entry point of `entry_point` instead, and may carry
 code for several levels of an architecture; code for this process may have another
 `Flavour`.
@@ -15,6 +15,7 @@ code for several levels of an architecture; code for this process may have anoth
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
@@ -54,13 +55,14 @@ def compile_plan(planned: Plan) -> CompiledObject:
     target, code = planned.target, _empty(planned.target)
     if are_kept() and target.triple == BINDING.get_process_triple():
         code.units = []
-    Program(code, planned, is_exported=True)
+    names = Program(code, planned, is_exported=True).names
+    kernels = (replace(k, name=names.get(k.name, k.name)) for k in planned.kernels)
     return CompiledObject(
         tuple(_kept_code(text, target) for text in code.separate_texts()),
         signature_of(planned.module),
         arena_bytes(planned.function),
         target,
-        planned.kernels,
+        tuple(kernels),
         planned.flavour,
         code,
     )

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from qlower.codegen.llvm.text import I1, I64, Function, Type, Value, constant, zero
+from qlower.codegen.llvm.text import I1, I32, I64, Function, Type, Value, constant, zero
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values import byte_tables, fixed_point, rounding
 from qlower.codegen.values.bounds import constant_value, largest_magnitude
@@ -161,10 +161,34 @@ def _constant(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     assert isinstance(op, arith.ConstantOp)
     type = Type(_scalar(op))
     match op.value:
+        case IntegerAttr(value=value) if type == I32 and _is_zero_point(op):
+            return e.f.number(value.data)
         case IntegerAttr(value=value) | FloatAttr(value=value):
             return constant(type, value.data)
         case _:
             raise QlowerError("a constant in a loop nest must be a number", op.location)
+
+
+def _is_zero_point(number: arith.ConstantOp) -> bool:
+    """Whether a number may be one: it is only added, and not beside another, with which
+    LLVM could add it at once. Code needn't know it then."""
+    return all(
+        isinstance(use.operation, arith.AddiOp)
+        and not any(_adds_constant(other) for other in _neighbours(use.operation))
+        for use in number.result.uses
+    )
+
+
+def _neighbours(op: Operation) -> list[Operation | Block]:
+    """What makes an operation's operands, and what reads its results."""
+    readers = (use.operation for result in op.results for use in result.uses)
+    return [*(operand.owner for operand in op.operands), *readers]
+
+
+def _adds_constant(op: Operation | Block) -> bool:
+    return isinstance(op, arith.AddiOp) and any(
+        isinstance(operand.owner, arith.ConstantOp) for operand in op.operands
+    )
 
 
 def _divide(opcode: str) -> Builder:
