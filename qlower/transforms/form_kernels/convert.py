@@ -24,9 +24,9 @@ from qlower.dialects.kernel.maps import verify_maps
 from qlower.dialects.types import AnyTensor, shape_of, tensor_type
 from qlower.transforms.form_kernels.regions import (
     build_region,
-    inline,
     scalar_constant,
     substitute,
+    take,
     uniform_value,
 )
 from qlower.transforms.reassociation import Reassociation, reassociation
@@ -144,7 +144,7 @@ def convert_generic(op: linalg.GenericOp) -> NestOp:
         values = constants(into) | dict(zip(read, into.args, strict=False))
         if reduction:
             values |= dict(zip(accumulators, into.args[len(read) :], strict=True))
-        return inline(body, values, into, loops)
+        return take(body, values, into, loops)
 
     return NestOp(
         operands,

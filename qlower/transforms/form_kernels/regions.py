@@ -60,37 +60,61 @@ def inline(
     values: Mapping[SSAValue, SSAValue],
     into: Block,
     loops: Sequence[AffineExpr],
-    keep: Sequence[int] | None = None,
 ) -> tuple[SSAValue, ...]:
-    """Clones the code of `source` to the end of `into` and gives what it yields.
+    """Clones the code of a nest's region to the end of `into` and gives what it yields.
 
     `values` maps the arguments of `source` that are used. `loops[d]` is the loop (or
-    the constant) that takes the place of loop d. `keep` selects the yielded values that
-    are wanted; code for the others is left out. Scalar constants from above are cloned
-    too, so that regions depend on nothing from above but tensors.
+    the constant) that takes the place of loop d.
     """
     terminator = source.last_op
-    assert isinstance(terminator, YieldOp | linalg.YieldOp)
-    results = tuple(terminator.arguments)
-    if keep is not None:
-        results = tuple(results[index] for index in keep)
+    assert isinstance(terminator, YieldOp)
+    results = terminator.arguments
     mapped = dict(values)
     for op in _needed(source, results):
-        for operand in op.operands:
-            _bring(operand, mapped, into)
-        if isinstance(op, IndexOp | linalg.IndexOp):
-            index = _index(loops[op.dim.value.data])
-            index.location = op.location
-            index.results[0].name_hint = op.result.name_hint
+        if isinstance(op, IndexOp):
+            index = _index(op, loops)
             mapped[op.result] = index.results[0]
             into.add_op(index)
         else:
             # twice as fast for an operation without regions, as nearly all are
             clone = op.clone if op.regions else op.clone_without_regions
             into.add_op(clone(mapped))
-    for result in results:
-        _bring(result, mapped, into)
     return tuple(mapped.get(result, result) for result in results)
+
+
+def take(
+    source: Block,
+    values: Mapping[SSAValue, SSAValue],
+    into: Block,
+    loops: Sequence[AffineExpr],
+) -> tuple[SSAValue, ...]:
+    """Moves the code of a `linalg.generic` that goes, as `inline` clones a nest's.
+
+    Scalar constants from above are cloned too, so that regions depend on nothing from
+    above but tensors.
+    """
+    terminator = source.last_op
+    assert isinstance(terminator, linalg.YieldOp)
+    brought: dict[SSAValue, SSAValue] = {}
+    for argument, value in values.items():
+        argument.replace_all_uses_with(value)
+    for op in tuple(source.ops):
+        for index, operand in enumerate(op.operands):
+            owner = operand.owner
+            home = owner if isinstance(owner, Block) else owner.parent
+            if home is not source and home is not into:
+                _bring(operand, brought, into)
+                op.operands[index] = brought.get(operand, operand)
+        if op is terminator:
+            break
+        op.detach()
+        if isinstance(op, linalg.IndexOp):
+            number = _index(op, loops)
+            op.result.replace_all_uses_with(number.results[0])
+            op.erase()
+            op = number
+        into.add_op(op)
+    return tuple(terminator.arguments)
 
 
 def _needed(block: Block, results: Sequence[SSAValue]) -> list[Operation]:
@@ -120,14 +144,18 @@ def _bring(value: SSAValue, values: dict[SSAValue, SSAValue], into: Block) -> No
     values[value] = clone.result
 
 
-def _index(loop: AffineExpr) -> Operation:
-    match loop:
+def _index(op: IndexOp | linalg.IndexOp, loops: Sequence[AffineExpr]) -> Operation:
+    """What takes the place of a loop's counter."""
+    match loops[op.dim.value.data]:
         case AffineDimExpr(position):
-            return IndexOp(position)
+            new: Operation = IndexOp(position)
         case AffineConstantExpr(number):
-            return arith.ConstantOp(IntegerAttr(number, IndexType()))
-        case _:
-            raise AssertionError(f"{loop} is no loop")
+            new = arith.ConstantOp(IntegerAttr(number, IndexType()))
+        case other:
+            raise AssertionError(f"{other} is no loop")
+    new.location = op.location
+    new.results[0].name_hint = op.result.name_hint
+    return new
 
 
 def uniform_value(value: SSAValue) -> IntegerAttr | FloatAttr | None:
