@@ -8,8 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.aarch64 import aarch64_levels
-from support.custom_contracts import rule_text, run_everywhere, write_contract
-from xdsl.dialects.builtin import ModuleOp
+from support.custom_contracts import (
+    rule_text,
+    run_everywhere,
+    run_model_everywhere,
+    write_contract,
+)
+from support.side_by_side import side_by_side
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 
 import qlower
@@ -69,15 +75,23 @@ def saturated(products: Sequence[int]) -> int:
 def run_bytes(
     module: ModuleOp, rule: str, product: str, folder: Path, x: Array
 ) -> Array:
-    """The accumulators, put together from three runs; they fit 24 bits."""
-    total = np.zeros((), np.int64)
+    """The accumulators, which fit 24 bits, put together from three layers, each by a
+    contract that gives one byte."""
+    layers: dict[str, qlower.Model] = {}
     for shift in (0, 8, 16):
-        contract = write_contract(
-            folder, byte_rule(rule, shift, product), name=f"byte{shift}"
-        )
-        stored = run_everywhere(module, contract, x).astype(np.int64)
-        total = total + ((stored & 0xFF) << shift)
-    return (total ^ (1 << 23)) - (1 << 23)
+        name = f"byte{shift}"
+        contract = write_contract(folder, byte_rule(rule, shift, product), name=name)
+        layer = module.clone()
+        for op in layer.walk():
+            if isinstance(op, qnn.QnnOp):
+                op.contract_attr = StringAttr(contract)
+        layers[name] = qlower.Model(layer)
+    low, middle, high = run_model_everywhere(side_by_side(layers), None, [x] * 3)
+    return (
+        (low.astype(np.int64) & 0xFF)
+        | (middle.astype(np.int64) & 0xFF) << 8
+        | high.astype(np.int64) << 16
+    )
 
 
 def window(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -42,9 +42,16 @@ def write_contract(
 
 def run_everywhere(module: ModuleOp, contract: str, *inputs: Array) -> Array:
     """The one result of @main, after every executor gave the same bits."""
-    levels = {"host": host_target()}
-    executors = executors_for(levels, qlower.Model(module), contract)
-    results = {name: run.run(inputs, {})[0][0] for name, run in executors.items()}
-    for name, result in results.items():
-        np.testing.assert_array_equal(result, results["qnn"], err_msg=name)
+    return run_model_everywhere(qlower.Model(module), contract, inputs)[0]
+
+
+def run_model_everywhere(
+    model: qlower.Model, contract: str | None, inputs: Sequence[Array]
+) -> tuple[Array, ...]:
+    """The model's results, after every executor gave the same bits."""
+    executors = executors_for({"host": host_target()}, model, contract)
+    results = {name: run.run(inputs, {})[0] for name, run in executors.items()}
+    for name, outputs in results.items():
+        for output, expected in zip(outputs, results["qnn"], strict=True):
+            np.testing.assert_array_equal(output, expected, err_msg=name)
     return results["qnn"]
