@@ -14,11 +14,13 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType, f16
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import VerifyException
 
 from qlower.contracts import Contract
 from qlower.contracts.accumulator_range import accumulator_range
 from qlower.diagnostics import QlowerError
-from qlower.dialects import qnn
+from qlower.dialects import qnn, quant
+from qlower.dialects.qnn.constraints import check_storage
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, is_tensor_type
 from qlower.interp.values import Array
@@ -53,8 +55,21 @@ def contract_of(op: Operation, default: str | None, load: LoadContract) -> Contr
             help="name one for the module, `module attributes {qnn.contract = "
             '"tflite"}`, or on the command line, `--contract tflite`',
         )
+    if isinstance(op, quant.QuantizeCastOp | quant.DequantizeCastOp):
+        _check_widths(op)
     contract = load(name)
     return contract.of_words if has_words(op) else contract
+
+
+def _check_widths(op: Operation) -> None:
+    """Refuse stored integers that no rule is for; other operations verify theirs."""
+    for value in (*op.operands, *op.results):
+        element = element_type(value.type)
+        if isinstance(element, QuantizedType):
+            try:
+                check_storage(element, (8, 16))
+            except VerifyException as error:
+                raise QlowerError(f"{op.name}: {error}", op.location) from error
 
 
 def has_words(op: Operation) -> bool:

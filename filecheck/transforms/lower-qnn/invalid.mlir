@@ -56,3 +56,14 @@ module attributes {qnn.contract = "tflite"} {
     return %z : tensor<4x4x!h>
   }
 }
+
+// -----
+
+!q = !quant.uniform<i32:f32, 0.5:3>
+module attributes {qnn.contract = "tflite"} {
+  // CHECK: error: quant.dcast: storage i32 is not supported yet: i8 or u8 or i16 or u16
+  func.func @wide_storage(%x: tensor<4x!q>) -> tensor<4xf32> {
+    %y = quant.dcast %x : tensor<4x!q> to tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+}
