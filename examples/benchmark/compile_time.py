@@ -147,7 +147,8 @@ NETWORKS_PAGE = """# Seconds to compile networks
 {text}
 `python tests/support/tensorflow_worker.py FOLDER large.`, by a Python that has
 TensorFlow, writes these networks, and
-`python examples/benchmark/compile_time.py --write FOLDER/*` made this.
+`python examples/benchmark/compile_time.py --write FOLDER/*` made this. Parts of a
+network are what `qlower import --outputs LAYER MODEL -o FOLDER/PART.mlir` cuts off.
 """
 
 
