@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from support.small_model import SMALL_MODEL
 
+from qlower.cli import COMMANDS, make_parser
+
 LOADED = """
 import sys
 from qlower.cli import main
@@ -44,3 +46,17 @@ def test_cached_code_runs_without_what_made_it(
     line = "run model.mlir --random"
     assert "xdsl" in loaded(line)
     assert "xdsl" not in loaded(line)
+
+
+@pytest.mark.parametrize("file", COMMANDS)
+def test_a_command_alone_has_the_help_that_it_has_among_all(
+    file: str, capsys: pytest.CaptureFixture[str]
+):
+    name = file.rstrip("_")
+    texts: list[str] = []
+    for parser in (make_parser(name), make_parser()):
+        with pytest.raises(SystemExit):
+            parser.parse_args([name, "--help"])
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1]
+    assert texts[0].startswith(f"usage: qlower {name}")
