@@ -25,59 +25,53 @@ def nest_content(op: NestOp) -> Iterator[bytes]:
             numbers[value] = len(numbers)
             yield from _origin(value)
     for result in op.res:
-        yield _text(result.type)
         box = box_of(result)
-        if box is not None:
-            yield from (b"box", _text(box.offsets), _text(box.result.type))
+        place = "" if box is None else f"{_text(box.offsets)} {_text(box.result.type)}"
+        yield f"{_text(result.type)} {place}".encode()
     places = [numbers[value] for value in (*op.inputs, *op.tables)]
     properties = {k: v for k, v in op.properties.items() if k != "buffers"}
-    yield f"{places} {len(op.inputs)}".encode() + _texts(properties)
+    yield f"{places} {len(op.inputs)}{_texts(properties)}".encode()
     for region in op.regions:
-        yield from _code(region, numbers)
+        yield "\n".join(_code(region, numbers)).encode()
 
 
 def _origin(value: SSAValue) -> Iterator[bytes]:
     """What a nest knows of a tensor that it reads."""
-    yield _text(value.type)
+    yield _text(value.type).encode()
     data = constant_bytes(value)
     if data is not None:
         yield from (b"constant", data)
     elif isinstance(copy := value.owner, CopyOp) and not copy.is_stored:
-        yield b"padding" + _texts(copy.properties)
+        yield f"padding{_texts(copy.properties)}".encode()
         yield from _origin(copy.source)
 
 
-def _code(region: Region, numbers: dict[SSAValue, int]) -> Iterator[bytes]:
-    """Scalar operations, with their operands by number."""
+def _code(region: Region, numbers: dict[SSAValue, int]) -> Iterator[str]:
+    """Scalar operations, a line each, with their operands by number."""
     for block in region.blocks:
-        yield b"block"
-        for argument in block.args:
-            numbers[argument] = len(numbers)
-            yield _text(argument.type)
+        for value in block.args:
+            numbers[value] = len(numbers)
+        yield f"block {[_text(value.type) for value in block.args]}"
         for op in block.ops:
             operands = [numbers[operand] for operand in op.operands]
+            types = [_text(type) for type in op.result_types]
             attributes = _texts(op.properties) + _texts(op.attributes)
-            yield f"{op.name} {operands} ".encode() + attributes
-            for result in op.results:
-                numbers[result] = len(numbers)
-                yield _text(result.type)
+            yield f"{op.name} {operands} {types}{attributes}"
+            for value in op.results:
+                numbers[value] = len(numbers)
             for inner in op.regions:
                 yield from _code(inner, numbers)
 
 
-def _texts(attributes: Mapping[str, Attribute]) -> bytes:
-    return b"".join(
-        b" %s %s" % (name.encode(), _text(attribute))
-        for name, attribute in attributes.items()
-    )
+def _texts(attributes: Mapping[str, Attribute]) -> str:
+    return "".join(f" {k} {_text(attribute)}" for k, attribute in attributes.items())
 
 
 @lru_cache(maxsize=1 << 12)
-def _text(attribute: Attribute) -> bytes:
-    """An attribute's text, of a float its bits too."""
-    text = str(attribute).encode()
+def _text(attribute: Attribute) -> str:
+    """An attribute's text, in one line, of a float its bits too."""
     match attribute:
         case FloatAttr(value=value):
-            return struct.pack("<d", value.data) + text
+            return f"{struct.pack('<d', value.data).hex()} {attribute}"
         case _:
-            return text
+            return str(attribute)
