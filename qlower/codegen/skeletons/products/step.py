@@ -12,14 +12,14 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from qlower.codegen.llvm.text import I8, I32, I64, Function, Value, constant
 from qlower.codegen.targets.resolve import Dot
 
-Integers = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+Integers = np.ndarray[tuple[int, ...], np.dtype[np.signedinteger[Any]]]
 
 WORD_BYTES = 4
 """Bytes of activations that are loaded together, as one i32."""
