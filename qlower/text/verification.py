@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region
+from xdsl.traits import NoTerminator
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import states_of
@@ -28,6 +29,8 @@ def _verify_operation(op: Operation, verified: set[Operation]) -> None:
         verify_as_upstream(op)
         if isinstance(op, FuncOp):
             states_of(op)
+        for region in op.regions:
+            _verify_end(op, region)
         _verify_dominance(op, verified)
     except QlowerError:
         raise
@@ -44,6 +47,13 @@ def _verify_region(region: Region, verified: set[Operation]) -> None:
     for block in region.blocks:
         for op in block.ops:
             _verify_operation(op, verified)
+
+
+def _verify_end(op: Operation, region: Region) -> None:
+    """Check that a region has an end, which xDSL does with a whole block only."""
+    is_empty = len(region.blocks) == 1 and region.block.is_empty
+    if is_empty and not op.has_trait(NoTerminator):
+        raise QlowerError(f"{op.name}: an empty region has no terminator", op.location)
 
 
 def _verify_dominance(op: Operation, verified: set[Operation]) -> None:

@@ -369,6 +369,12 @@ func.func @avg_pool2d(
             "mine.mlir:4",
         ),
         ("arith.shrsi", "arith.shrs", "mine.mlir:4:8: error"),
+        (
+            "  return %y : i32\n",
+            "",
+            "mine.mlir:4:8: error: operation arith.shrsi termin",
+        ),
+        (HALVE[HALVE.index("  %one") : HALVE.index("}\n")], "", "mine.mlir:2:1: error"),
         ("func.func @requantize", "func.func private @requantize", None),
         (
             "func.func @requantize",
