@@ -172,6 +172,7 @@ def test_tiles_only_where_they_are_used(
     """No permission is asked for, or waited for, that the code does without."""
     cycles = 0.0 if uses_tiles else 1e9
     monkeypatch.setattr(tile_plan, "product_cycles", lambda *_: cycles)
+    monkeypatch.setenv("QLOWER_CACHE_DIR", str(tmp_path / "no_plan_of_other_cycles"))
     cpus = ["icelake-server", "sapphirerapids"]
     compiled = qlower.compile(path, target=X86_TRIPLE, cpu=cpus)
     assert ("@system_call" in compiled.object.llvm_text) == uses_tiles

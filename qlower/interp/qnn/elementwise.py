@@ -265,10 +265,9 @@ class ElementwiseFunctions(RuleFunctions):
             "difference": stored - stored.max(axis=-1, keepdims=True),
             **softmax_values(contract, op),
         }
-        shape, addend_rule = stored.shape, contract.rule("softmax_addend")
-        (term,) = contract.rule("softmax_term").evaluate_each(values, shape)
-        (addends,) = addend_rule.evaluate_each({"term": term}, shape)
+        (term,) = contract.rule("softmax_term").evaluate_each(values, stored.shape)
         values["term"] = term
+        (addends,) = contract.rule("softmax_addend").evaluate_each(values, term.shape)
         # accumulate, unlike sum, adds floats one after the other
         totals = np.add.accumulate(addends, axis=-1, dtype=addends.dtype)
         values["sum"] = totals[..., -1:]
