@@ -372,7 +372,7 @@ func.func @avg_pool2d(
         (
             "  return %y : i32\n",
             "",
-            "mine.mlir:4:8: error: operation arith.shrsi termin",
+            "mine.mlir:4:8: error: operation arith.shrsi ter",
         ),
         (HALVE[HALVE.index("  %one") : HALVE.index("}\n")], "", "mine.mlir:2:1: error"),
         ("func.func @requantize", "func.func private @requantize", None),
