@@ -296,6 +296,10 @@ PLAIN: dict[str, Callable[[], bytes]] = {
         "int32 4x8",
         options={"exclusive": True, "reverse": True},
     ),
+    "top_k": model("TOPK_V2", ["int8 2x3x9", np.int32(4)], "int8 2x3x4", "int32 2x3x4"),
+    "top_k_of_all": model(
+        "TOPK_V2", ["uint8 300", np.int32(300)], "uint8 300", "int32 300"
+    ),
     "relu6_float": model("RELU6", ["float32 64"], "float32 64"),
     "hard_swish_float": model("HARD_SWISH", ["float32 64"], "float32 64"),
     "leaky_relu_float": model(
