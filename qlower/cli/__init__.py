@@ -49,7 +49,7 @@ COMMANDS = (
 """The files of commands, which are called like them, in the order of the help."""
 
 ABOUT_ALL = ("completion", "help")
-"""Those of commands that tell of all others."""
+"""The files of commands that tell of all others, and take the whole parser."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

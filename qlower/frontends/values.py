@@ -134,7 +134,7 @@ class FunctionBuilder:
         return self.emit(qnn.ConstantOp(value, type), place)
 
     def in_order(self, value: Value, order: Order, place: Place) -> Value:
-        """The same value stored in another order: a transposition, or a reshape where
+        """The value stored in another order: by a transposition, or by a reshape where
         only dimensions of size 1 change places."""
         if value.order == order:
             return value

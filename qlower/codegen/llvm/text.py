@@ -19,7 +19,7 @@ from hashlib import sha256
 from itertools import accumulate, groupby
 
 _BITS = {"float": 32, "double": 64, "ptr": 64, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
-"""Of the types that there are most of."""
+"""Bits of a lane, of the scalar types that most values have."""
 
 
 @dataclass(frozen=True, slots=True)

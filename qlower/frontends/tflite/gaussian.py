@@ -57,7 +57,7 @@ ERFC_DENOMINATOR = (
     6.2173241376876831054687500e-01,
     9.5662862062454223632812500e-02,
 )
-"""Of polynomials in 1 / x^2."""
+"""Coefficients of polynomials in 1 / x^2."""
 
 EXP_LOWEST = -104.0
 LOG2_OF_E = 1.44269504088896341

@@ -26,7 +26,7 @@ COEFFICIENTS = (
     -3.3333335072e-02,
     1.0,
 )
-"""Of the polynomial in x^2 / 2, the highest first."""
+"""Coefficients of the polynomial in x^2 / 2, the highest first."""
 
 NEAR = float.fromhex("0x1.62e430p-2")
 """ln(2) / 2, up to which nothing is taken off."""

@@ -74,7 +74,7 @@ class States:
 
     @property
     def names(self) -> list[str]:
-        """Those that are arguments, in order."""
+        """The states that are arguments, in order."""
         return list(self._kept)
 
     @property

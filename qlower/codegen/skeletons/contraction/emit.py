@@ -49,7 +49,7 @@ class _Tiles(Products):
 
     @property
     def sum_bytes(self) -> int:
-        """Of a sum, in a tile's memory."""
+        """Bytes that a sum takes in a tile's memory."""
         return 4 if self.parts is None else 8
 
     @property

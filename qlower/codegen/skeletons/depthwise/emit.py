@@ -44,7 +44,7 @@ from qlower.codegen.values.elements import scalar_type, store_scalars
 _MAXIMUM_COLUMNS = 8
 
 _WIDEST_BYTES = 8
-"""Of an integer that is put into a vector."""
+"""Bytes of the widest integer that is put into a vector."""
 
 
 @dataclass(frozen=True)
