@@ -7,7 +7,8 @@ whatever the machine has.
 from __future__ import annotations
 
 from qlower.bench.kernels import at, least_seconds
-from qlower.codegen.llvm.text import I64, Function, Type, Value, constant, zero
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I64, Type, Value, constant, zero
 from qlower.codegen.targets.resolve import Target
 
 SIZES = tuple(

@@ -5,15 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from qlower.codegen.llvm.text import (
-    I32,
-    I64,
-    POINTER,
-    Function,
-    Module,
-    Value,
-    constant,
-)
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.module import Module
+from qlower.codegen.llvm.values import I32, I64, POINTER, Value, constant
 from qlower.codegen.program.compiled import ENTRY, CompiledObject
 from qlower.codegen.program.module import machine_code
 from qlower.codegen.targets.resolve import Target

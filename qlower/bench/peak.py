@@ -9,7 +9,8 @@ the fastest counts.
 from __future__ import annotations
 
 from qlower.bench.kernels import at, least_seconds
-from qlower.codegen.llvm.text import I64, Function, Type, Value, constant, zero
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I64, Type, Value, constant, zero
 from qlower.codegen.skeletons.products.choose import vector_step
 from qlower.codegen.skeletons.products.step import VectorStep
 from qlower.codegen.skeletons.tile_registers.products import tile_instruction

@@ -19,7 +19,9 @@ from qlower.bench.peers import PEERS, Unavailable, prepare_peer
 from qlower.bench.report import as_markdown, as_text, comparison_table
 from qlower.bench.roof import measured_roof
 from qlower.cli import main
-from qlower.codegen.llvm.text import I32, POINTER, Function, Module, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.module import Module
+from qlower.codegen.llvm.values import I32, POINTER, constant
 from qlower.codegen.program.compiled import Kernel
 from qlower.codegen.program.module import assembly_text
 from qlower.codegen.targets.resolve import host_target, resolve_target

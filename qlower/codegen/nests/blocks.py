@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from qlower.codegen.llvm.text import I64, Function, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I64, Value, constant
 from qlower.codegen.nests.nest import Nest, Operand, Span
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.values.region import indexed_loops

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from qlower.codegen.llvm.text import I64, Function, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I64, Value, constant
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
-from qlower.codegen.llvm.text import I64, Function, Type, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I64, Type, Value, constant
 from qlower.codegen.nests.edges import Edge, is_inside
 from qlower.codegen.values.elements import (
     load_lanes,

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Region
 
-from qlower.codegen.llvm.text import I64, Function, Value, constant, vector_constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I64, Value, constant, vector_constant
 from qlower.codegen.nests.nest import Nest
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values.region import Context, emit_region

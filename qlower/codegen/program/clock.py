@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from qlower.codegen.llvm.text import I32, I64, POINTER, Function, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I32, I64, POINTER, Value, constant
 
 _MONOTONIC = 1
 _NANOSECONDS = 1_000_000_000

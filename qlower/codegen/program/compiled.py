@@ -11,7 +11,7 @@ from qlower.codegen.targets.resolve import Target
 from qlower.model.signature import Signature
 
 if TYPE_CHECKING:
-    from qlower.codegen.llvm.text import Module
+    from qlower.codegen.llvm.module import Module
 
 ENTRY = "qlower_main"
 """The symbol of the code's only entry."""

@@ -10,13 +10,13 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qlower.codegen.llvm.text import (
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.module import Module
+from qlower.codegen.llvm.values import (
     I32,
     I64,
     POINTER,
     VOID,
-    Function,
-    Module,
     Value,
     argument,
     constant,

@@ -17,18 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 
-from qlower.codegen.llvm.text import (
-    I32,
-    I64,
-    NULL,
-    POINTER,
-    Function,
-    Module,
-    Type,
-    Value,
-    constant,
-    escape_bytes,
-)
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.module import Module, escape_bytes
+from qlower.codegen.llvm.values import I32, I64, NULL, POINTER, Type, Value, constant
 from qlower.codegen.program.interface import STATUS_CODES, Interface
 from qlower.model.state import STATE_ALIGNMENT, initial_memory, state_offsets
 

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Operation
 
-from qlower.codegen.llvm.text import POINTER, VOID, Function, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import POINTER, VOID, Value, constant
 from qlower.codegen.targets.float_control import FloatControl
 
 _DIALECTS = ("arith", "math", "fixed")

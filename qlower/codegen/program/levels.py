@@ -16,16 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qlower.codegen.llvm.text import (
-    I1,
-    I32,
-    I64,
-    Function,
-    Module,
-    Value,
-    constant,
-    symbol,
-)
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.module import Module
+from qlower.codegen.llvm.values import I1, I32, I64, Value, constant, symbol
 from qlower.codegen.targets.processor import WORDS, Processor
 
 _KNOWN = "known.level"

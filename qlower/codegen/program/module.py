@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from qlower.codegen.llvm.binding import BINDING, ModuleRef, PassBuilder, TargetMachine
-from qlower.codegen.llvm.text import Module
+from qlower.codegen.llvm.module import Module
 from qlower.codegen.program.compiled import ENTRY, CompiledObject
 from qlower.codegen.program.emit import Program
 from qlower.codegen.program.entry_point import add_entry_point, add_reset_point

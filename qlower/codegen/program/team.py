@@ -23,7 +23,9 @@ from functools import cache
 from pathlib import Path
 from string import Template
 
-from qlower.codegen.llvm.text import I64, POINTER, Function, Module, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.module import Module
+from qlower.codegen.llvm.values import I64, POINTER, Value, constant
 from qlower.codegen.nests.blocks import Blocks
 from qlower.codegen.program.float_environment import enter_default
 from qlower.codegen.targets.float_control import FloatControl

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
-from qlower.codegen.llvm.text import Function
+from qlower.codegen.llvm.function import Function
 from qlower.codegen.nests.nest import Nest
 from qlower.codegen.nests.recognise import Contraction, DepthwiseProducts, recognise
 from qlower.codegen.skeletons.contraction.emit import emit_contraction

@@ -8,7 +8,8 @@ from math import prod
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 
-from qlower.codegen.llvm.text import I64, Function, Type, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I64, Type, Value, constant
 from qlower.codegen.values.elements import (
     load_scalars,
     scalar_type,

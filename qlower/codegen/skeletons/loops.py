@@ -21,7 +21,8 @@ from functools import partial
 
 from xdsl.dialects.tensor import ExtractOp
 
-from qlower.codegen.llvm.text import I64, Function, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I64, Value, constant
 from qlower.codegen.nests.nest import Nest
 from qlower.codegen.nests.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.targets.resolve import Target

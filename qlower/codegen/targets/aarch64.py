@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qlower.codegen.llvm.text import I64
+from qlower.codegen.llvm.values import I64
 from qlower.codegen.targets.aarch64_processor import AARCH64_PROCESSOR
 from qlower.codegen.targets.base import (
     Architecture,

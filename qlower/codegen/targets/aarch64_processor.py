@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from qlower.codegen.llvm.text import I64, POINTER, Function, Module, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.module import Module
+from qlower.codegen.llvm.values import I64, POINTER, constant
 from qlower.codegen.targets.processor import WORDS, Processor
 
 _AT_HWCAP, _AT_HWCAP2 = 16, 26

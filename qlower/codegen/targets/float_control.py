@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from qlower.codegen.llvm.text import Type
+from qlower.codegen.llvm.values import Type
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from qlower.codegen.llvm.text import Module
+from qlower.codegen.llvm.module import Module
 
 WORDS = "processor_words"
 """The function `void @processor_words(ptr)`, that `Processor.add_reader` defines."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qlower.codegen.llvm.text import I32
+from qlower.codegen.llvm.values import I32
 from qlower.codegen.targets.base import (
     Architecture,
     ByteTables,

@@ -8,16 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from qlower.codegen.llvm.text import (
-    I32,
-    I64,
-    POINTER,
-    Function,
-    Module,
-    Value,
-    constant,
-    escape_bytes,
-)
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.module import Module, escape_bytes
+from qlower.codegen.llvm.values import I32, I64, POINTER, Value, constant
 from qlower.codegen.targets.processor import WORDS, Processor
 from qlower.codegen.targets.x86_tiles import (
     AMX,

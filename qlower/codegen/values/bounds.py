@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from qlower.codegen.llvm.text import Type
+from qlower.codegen.llvm.values import Type
 from qlower.codegen.values.elements import scalar_type
 
 _LARGEST_FLOAT = {32: 2.0**127, 64: 2.0**1023}

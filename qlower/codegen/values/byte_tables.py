@@ -8,7 +8,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, i8
 from xdsl.ir import Operation, SSAValue
 
-from qlower.codegen.llvm.text import Function, Type, Value, constant, zero
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import Type, Value, constant, zero
 from qlower.codegen.targets.resolve import ByteTables, Target
 from qlower.dialects.types import tensor_type
 

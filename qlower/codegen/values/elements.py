@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from qlower.codegen.llvm.text import Function, Type, Value
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import Type, Value
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import integer_byte_size
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
-from qlower.codegen.llvm.text import Function, Type, Value, constant, zero
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import Type, Value, constant, zero
 from qlower.codegen.targets.resolve import Packs, Target
 from qlower.codegen.values.bounds import constant_value, largest_magnitude
 from qlower.codegen.values.elements import scalar_type

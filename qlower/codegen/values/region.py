@@ -21,7 +21,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from qlower.codegen.llvm.text import I1, I32, I64, Function, Type, Value, constant, zero
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I1, I32, I64, Type, Value, constant, zero
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values import byte_tables, fixed_point, rounding
 from qlower.codegen.values.bounds import constant_value, largest_magnitude

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-from qlower.codegen.llvm.text import I1, Function, Value, constant, zero
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I1, Value, constant, zero
 from qlower.codegen.targets.resolve import Target
 
 _SAFE_FOR_I32 = 2.0**31 - 2.0**12

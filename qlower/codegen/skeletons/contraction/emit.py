@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from qlower.codegen.llvm.text import I32, I64, Function, Type, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I32, I64, Type, Value, constant
 from qlower.codegen.nests.nest import Span
 from qlower.codegen.nests.point import nested, split, walk
 from qlower.codegen.skeletons.contraction.products import Column, Products

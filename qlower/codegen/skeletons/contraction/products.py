@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from qlower.codegen.llvm.text import I32, I64, Type, Value, constant, zero
+from qlower.codegen.llvm.values import I32, I64, Type, Value, constant, zero
 from qlower.codegen.nests.nest import Span
 from qlower.codegen.nests.point import PointCode, moved
 from qlower.codegen.nests.recognise import Contraction

@@ -19,7 +19,9 @@ from functools import partial
 import numpy as np
 from xdsl.dialects.builtin import i32
 
-from qlower.codegen.llvm.text import I64, Function, Module, Type, Value, constant, zero
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.module import Module
+from qlower.codegen.llvm.values import I64, Type, Value, constant, zero
 from qlower.codegen.nests.nest import Operand
 from qlower.codegen.nests.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.nests.recognise import MOST_TAPS, DepthwiseProducts

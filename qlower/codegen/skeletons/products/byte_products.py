@@ -6,15 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qlower.codegen.llvm.text import (
-    I32,
-    I64,
-    Function,
-    Type,
-    Value,
-    constant,
-    vector_constant,
-)
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I32, I64, Type, Value, constant, vector_constant
 from qlower.codegen.skeletons.products.step import (
     WORD_BYTES,
     Integers,

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from qlower.codegen.llvm.text import I32, I64, Function, Type, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I32, I64, Type, Value, constant
 from qlower.codegen.skeletons.products.step import (
     Integers,
     StepCost,

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qlower.codegen.llvm.text import I64, Function, Type, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I64, Type, Value, constant
 from qlower.codegen.skeletons.products.step import Integers, Step, StepCost
 from qlower.codegen.targets.resolve import Target
 

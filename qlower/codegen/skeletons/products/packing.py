@@ -17,7 +17,9 @@ from math import prod
 import numpy as np
 from xdsl.ir import BlockArgument
 
-from qlower.codegen.llvm.text import I64, Function, Module, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.module import Module
+from qlower.codegen.llvm.values import I64, Value, constant
 from qlower.codegen.nests.nest import Nest, Operand, lanes_of
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.partial_sums import (

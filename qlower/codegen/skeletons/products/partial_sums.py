@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from qlower.codegen.llvm.text import I64, Function, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I64, Value, constant
 from qlower.codegen.nests.nest import Span
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.step import Integers

@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from qlower.codegen.llvm.text import I8, I32, I64, Function, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I8, I32, I64, Value, constant
 from qlower.codegen.targets.resolve import Dot
 
 Integers = np.ndarray[tuple[int, ...], np.dtype[np.signedinteger[Any]]]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from qlower.codegen.llvm.text import I64, Function, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I64, Value, constant
 from qlower.codegen.nests.nest import Span
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.partial_sums import Spans

@@ -12,14 +12,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from qlower.codegen.llvm.text import (
-    I64,
-    Function,
-    Type,
-    Value,
-    constant,
-    vector_constant,
-)
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I64, Type, Value, constant, vector_constant
 from qlower.codegen.skeletons.products.step import (
     WORD_BYTES,
     Integers,

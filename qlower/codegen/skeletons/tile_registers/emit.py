@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from qlower.codegen.llvm.text import I32, I64, Function, Type, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.values import I32, I64, Type, Value, constant
 from qlower.codegen.nests.point import Segment, moved, nested, split, walk
 from qlower.codegen.skeletons.products.packing import group_position
 from qlower.codegen.skeletons.tile_registers.joined_pixels import (

@@ -14,7 +14,9 @@ from math import prod
 
 import numpy as np
 
-from qlower.codegen.llvm.text import I64, Function, Module, Type, Value, constant
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.module import Module
+from qlower.codegen.llvm.values import I64, Type, Value, constant
 from qlower.codegen.nests.point import PointCode, moved
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.packing import padded_i32

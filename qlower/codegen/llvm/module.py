@@ -1,0 +1,253 @@
+"""A module of LLVM IR as text, and its units, which may be compiled by themselves."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from itertools import accumulate, groupby
+from typing import TYPE_CHECKING
+
+from qlower.codegen.llvm.values import I32, POINTER, Type, Value, constant, symbol
+
+if TYPE_CHECKING:
+    from qlower.codegen.llvm.function import Function
+
+_COPIED_BYTES = 64
+"""Bytes of the largest constant that each unit has for itself: one vector, of which
+LLVM makes better code where it knows the bytes."""
+
+_DATA_BYTES = 1 << 19
+"""Bytes of constants that are compiled together: to begin takes as long as 100 kB."""
+
+_PRIVATE, _EXPORTED, _IMPORTED = "private unnamed_addr", "unnamed_addr", "external"
+"""Whose a constant is, in LLVM's words."""
+
+
+@dataclass
+class Module:
+    """Globals, functions and declarations; `str` gives the IR.
+
+    `functions` has what was built, by name; `texts` are other definitions.
+
+    `attributes` are those of all functions, quoted as LLVM wants them. Without
+    `has_library` memory is copied and filled by the code itself. `alignment`, in bytes,
+    is that of constants and of memory on the stack.
+
+    A `level` has functions of other attributes, whose number is `group`. Where there is
+    a list of `units`, those may be compiled by themselves. A unit with `parameters` has
+    one function, to which they are passed: large constants and numbers; `digest` is
+    that of its text but for its name.
+    """
+
+    triple: str
+    attributes: str
+    has_library: bool = True
+    pointer_bits: int = 64
+    alignment: int = 64
+    units: list[Module] | None = None
+    globals: list[str] = field(default_factory=list[str])
+    functions: dict[str, str] = field(default_factory=dict[str, str])
+    texts: list[str] = field(default_factory=list[str])
+    declarations: dict[str, str] = field(default_factory=dict[str, str])
+    group: int = 0
+    parameters: dict[bytes | int, Value] | None = None
+    digest: str = ""
+    _constants: dict[bytes, str] = field(default_factory=dict[bytes, str])
+    _passed: dict[bytes, str] = field(default_factory=dict[bytes, str])
+    _groups: list[str] = field(default_factory=list[str])
+    _shared: dict[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        self.group = len(self._groups)
+        self._groups.append(f"attributes #{self.group} = {{ {self.attributes} }}")
+
+    def level(self, attributes: str) -> Module:
+        """For functions of other attributes, that share our data; see `add_level`."""
+        return replace(
+            self,
+            attributes=attributes,
+            functions=dict[str, str](),
+            declarations=dict[str, str](),
+        )
+
+    def add_level(self, level: Module) -> None:
+        """Take the functions of one."""
+        self.functions |= level.functions
+        self.declarations |= level.declarations
+
+    def unit(self, *, has_parameters: bool = False) -> Module:
+        """For functions that may be compiled by themselves; this module where all code
+        is compiled together."""
+        if self.units is None:
+            return self
+        unit = Module(
+            self.triple,
+            self.attributes,
+            self.has_library,
+            self.pointer_bits,
+            self.alignment,
+            parameters={} if has_parameters else None,
+        )
+        self.units.append(unit)
+        return unit
+
+    def saved(self) -> bytes:
+        """All that was added to a unit, for `restore`."""
+        texts = self.globals, self.functions, self.texts, self.declarations
+        passed = [*(self.parameters or ())]
+        numbers = [one if isinstance(one, int) else None for one in passed]
+        data = [*self._constants, *(one for one in passed if isinstance(one, bytes))]
+        names = [*self._constants.values()]
+        sizes = [len(one) for one in data]
+        head = [*texts, self.digest, names, numbers, sizes]
+        return b"".join((json.dumps(head).encode(), b"\n", *data))
+
+    def restore(self, saved: bytes) -> None:
+        """Have what a unit had that was saved."""
+        head, _, joined = saved.partition(b"\n")
+        *texts, self.digest, names, numbers, sizes = json.loads(head)
+        self.globals, self.functions, self.texts, self.declarations = texts
+        ends = [*accumulate(sizes)]
+        data = [joined[e - n : e] for e, n in zip(ends, sizes, strict=True)]
+        self._constants = dict(zip(data, names, strict=False))
+        passed = iter(data[len(names) :])
+        if self.parameters is not None:
+            self.parameters.clear()
+        for number in numbers:
+            if number is None:
+                self._parameter(POINTER, next(passed))
+            else:
+                self._parameter(I32, number)
+
+    def shared_name(self, unit: Module, name: str) -> str:
+        """The name by which to call the function of the last unit: that of an equal one
+        if there is one, and then the unit goes."""
+        shared = self._shared.setdefault(unit.digest, name)
+        if shared != name and self.units:
+            self.units.pop()
+        return shared
+
+    def add_constant(self, data: bytes) -> Value:
+        """The address of read-only bytes; equal ones are shared.
+
+        Their name is their hash, so that the text of a unit tells of nothing else.
+        """
+        if self.parameters is not None and len(data) > _COPIED_BYTES:
+            return self._parameter(POINTER, data)
+        if data not in self._constants:
+            self._constants[data] = f"constant_{sha256(data).hexdigest()[:32]}"
+        return symbol(self._constants[data])
+
+    def pass_constant(self, data: bytes) -> Value:
+        """The address of read-only bytes that a unit has as a parameter.
+
+        They are counted: the text of what passes them doesn't tell what they are.
+        """
+        name = self._passed.setdefault(data, f"data_{len(self._passed)}")
+        return symbol(name)
+
+    def add_number(self, value: int) -> Value:
+        """An i32 in which kernels that share a function may differ."""
+        if self.parameters is None:
+            return constant(I32, value)
+        return self._parameter(I32, value)
+
+    def _parameter(self, type: Type, content: bytes | int) -> Value:
+        assert self.parameters is not None
+        new = Value(type, f"%p{len(self.parameters)}")
+        return self.parameters.setdefault(content, new)
+
+    def declare(self, name: str, result: Type, arguments: Iterable[Type]) -> None:
+        types = ", ".join(map(str, arguments))
+        self.declarations[name] = f"declare {result} @{name}({types})"
+
+    def add_function(self, function: Function) -> None:
+        self.functions[function.name] = str(function)
+        if self.parameters is not None:
+            self.digest = sha256(function.text("").encode()).hexdigest()
+
+    @property
+    def modules(self) -> tuple[Module, ...]:
+        """The units, and this."""
+        return (*(self.units or ()), self)
+
+    @property
+    def all_functions(self) -> dict[str, str]:
+        """The functions by name, those of units too."""
+        return {
+            name: text
+            for module in self.modules
+            for name, text in module.functions.items()
+        }
+
+    def __str__(self) -> str:
+        """All of it, the units too."""
+        constants = {
+            name: data
+            for module in self.modules
+            for found in (module._constants, module._passed)
+            for data, name in found.items()
+        }
+        return self._text(self.modules, self._definitions(constants, _PRIVATE))
+
+    def separate_texts(self) -> Iterator[str]:
+        """The texts of the units, of what is left, and of what that passes to them.
+
+        What is large and used in several is in memory once, as data of what is left.
+        """
+        uses = Counter(data for module in self.modules for data in module._constants)
+        shared = {d for d, n in uses.items() if n > 1 and len(d) > _COPIED_BYTES}
+        names = {d: n for m in self.modules for d, n in m._constants.items()}
+        passed = {name: data for data, name in self._passed.items()}
+        for module in self.modules:
+            own = {n: d for d, n in module._constants.items() if d not in shared}
+            other = {n: d for d, n in module._constants.items() if d in shared}
+            lines = self._definitions(own, _PRIVATE)
+            if module is self:
+                other = {names[data]: data for data in uses if data in shared}
+                lines += self._definitions(other, _EXPORTED)
+                lines += self._definitions(passed, _IMPORTED)
+            else:
+                lines += self._definitions(other, _IMPORTED)
+            yield self._text([module], lines)
+        begins = accumulate(map(len, passed.values()), initial=0)
+        for _, part in groupby(
+            zip(begins, passed.items(), strict=False),
+            lambda begin_and_item: begin_and_item[0] // _DATA_BYTES,
+        ):
+            some = dict(item for _, item in part)
+            yield self._text([], self._definitions(some, _EXPORTED))
+
+    def _text(self, modules: Sequence[Module], constants: Sequence[str]) -> str:
+        """What modules define, with definitions of constants."""
+        functions = {k: v for m in modules for k, v in m.functions.items()}
+        declarations = {k: v for m in modules for k, v in m.declarations.items()}
+        return "\n".join(
+            (
+                f'target triple = "{self.triple}"',
+                *constants,
+                *(text for module in modules for text in module.globals),
+                *(v for k, v in declarations.items() if k not in functions),
+                *(text for module in modules for text in module.texts),
+                *functions.values(),
+                *self._groups,
+                "",
+            )
+        )
+
+    def _definitions(self, constants: Mapping[str, bytes], linkage: str) -> list[str]:
+        """Constants by name."""
+        return [
+            f"@{name} = {linkage} constant [{len(data)} x i8]"
+            + ("" if linkage == _IMPORTED else f' c"{escape_bytes(data)}"')
+            + f", align {self.alignment}"
+            for name, data in constants.items()
+        ]
+
+
+def escape_bytes(data: bytes) -> str:
+    """`data` as the inside of an LLVM string constant."""
+    return "\\" + data.hex("\\").upper() if data else ""
