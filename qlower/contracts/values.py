@@ -194,6 +194,24 @@ def _factor_values(op: qnn.MatMulOp | qnn.BinaryOp) -> Values:
     }
 
 
+def unary_values(contract: Contract, op: qnn.UnaryOp) -> Values:
+    """All that is constant about an operation on one element."""
+    match op:
+        case qnn.ReluOp() | qnn.Relu6Op():
+            bounds = ACTIVATION_BOUNDS[op.kind]
+        case qnn.ClampOp():
+            bounds = (op.min, op.max)
+        case _:
+            bounds = (None, None)
+    values = {
+        **operand_values("input", op.input.type),
+        **output_values(contract, op.result.type, bounds),
+    }
+    if isinstance(op, qnn.LeakyReluOp):
+        values["alpha"] = np.array(op.alpha, np.float32)
+    return values
+
+
 def binary_values(contract: Contract, op: qnn.BinaryOp) -> Values:
     """All that is constant about an operation on two elements."""
     lhs, result = op.lhs.type.get_shape(), op.result.type.get_shape()

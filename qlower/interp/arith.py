@@ -12,17 +12,11 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, PythonValues
 from xdsl.ir import Attribute, Operation
 
 from .conversions import CONVERSIONS, run_conversion
-from .engine import implement_table
+from .engine import implement, implement_table, register_implementations
 from .values import (
     Array,
     Poison,
@@ -297,7 +291,7 @@ def dense_array(value: DenseIntOrFPElementsAttr) -> Array:
     return elements.reshape(shape)
 
 
-@register_impls
+@register_implementations
 @implement_table(SIGNED_BINARY, run_signed)
 @implement_table(UNSIGNED_BINARY, run_unsigned)
 @implement_table(FLOAT_BINARY, lambda function, _op, args: (function(*args),))
@@ -305,10 +299,8 @@ def dense_array(value: DenseIntOrFPElementsAttr) -> Array:
 class ArithFunctions(InterpreterFunctions):
     """The ops that are not in a table above."""
 
-    @impl(arith.ConstantOp)
-    def run_constant(
-        self, interpreter: Interpreter, op: arith.ConstantOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(arith.ConstantOp)
+    def run_constant(self, op: arith.ConstantOp, args: PythonValues) -> PythonValues:
         match op.value:
             case IntegerAttr():
                 number: float = op.value.value.data
@@ -320,28 +312,20 @@ class ArithFunctions(InterpreterFunctions):
             case _:
                 raise Poison(f"holds {op.value.name}, whose elements are not known")
 
-    @impl(arith.CmpiOp)
-    def run_cmpi(
-        self, interpreter: Interpreter, op: arith.CmpiOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(arith.CmpiOp)
+    def run_cmpi(self, op: arith.CmpiOp, args: PythonValues) -> PythonValues:
         numbers, compare = CMPI[op.predicate.value.data]
         lhs, rhs = (numbers(arg, op.lhs.type) for arg in args)
         return (compare(lhs, rhs),)
 
-    @impl(arith.CmpfOp)
-    def run_cmpf(
-        self, interpreter: Interpreter, op: arith.CmpfOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(arith.CmpfOp)
+    def run_cmpf(self, op: arith.CmpfOp, args: PythonValues) -> PythonValues:
         return (CMPF[op.predicate.value.data](*args),)
 
-    @impl(arith.SelectOp)
-    def run_select(
-        self, interpreter: Interpreter, op: arith.SelectOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(arith.SelectOp)
+    def run_select(self, op: arith.SelectOp, args: PythonValues) -> PythonValues:
         return (choose(*args),)
 
-    @impl(arith.NegfOp)
-    def run_negf(
-        self, interpreter: Interpreter, op: arith.NegfOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(arith.NegfOp)
+    def run_negf(self, op: arith.NegfOp, args: PythonValues) -> PythonValues:
         return (np.negative(args[0]),)

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 from xdsl.dialects import cf
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, PythonValues
 
+from .engine import implement, register_implementations
 from .values import InterpretationError
 
 
-@register_impls
+@register_implementations
 class CfFunctions(InterpreterFunctions):
     """Implementations of the `cf` ops."""
 
-    @impl(cf.AssertOp)
-    def run_assert(
-        self, interpreter: Interpreter, op: cf.AssertOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(cf.AssertOp)
+    def run_assert(self, op: cf.AssertOp, args: PythonValues) -> PythonValues:
         """Raise the op's message unless the condition holds in every lane."""
         if not np.all(args[0]):
             raise InterpretationError(op.msg.data, op.location)

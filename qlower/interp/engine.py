@@ -17,6 +17,7 @@ from xdsl.interpreter import (
     OpImplResult,
     PythonValues,
     impl,
+    register_impls,
 )
 from xdsl.ir import Operation, SSAValue
 
@@ -98,7 +99,49 @@ class NumpyInterpreter(Interpreter):
 
 
 Functions = TypeVar("Functions", bound=InterpreterFunctions)
+OperationT = TypeVar("OperationT", bound=Operation)
 Entry = TypeVar("Entry")
+Method: TypeAlias = Callable[[Functions, OperationT, PythonValues], PythonValues]
+
+_OPERATIONS = "operations that a method implements"
+"""The attribute in which `implement` leaves them for `register_implementations`."""
+
+
+def implement(
+    *op_types: type[OperationT],
+) -> Callable[
+    [Method[Functions, OperationT]],
+    Method[Functions, OperationT],
+]:
+    """Makes a method `(op, operand values) -> result values` the meaning of operations.
+
+    The framework's `impl` is for one operation, and gives the interpreter too.
+    """
+
+    def mark(method: Method[Functions, OperationT]) -> Method[Functions, OperationT]:
+        setattr(method, _OPERATIONS, op_types)
+        return method
+
+    return mark
+
+
+def register_implementations(functions: type[Functions]) -> type[Functions]:
+    """The framework's `register_impls`, for methods with `implement` too."""
+    for method in tuple(vars(functions).values()):
+        op_types: tuple[type[Operation], ...] = getattr(method, _OPERATIONS, ())
+        for op_type in op_types:
+
+            def implementation(
+                functions: Functions,
+                _interpreter: Interpreter,
+                op: Operation,
+                args: PythonValues,
+                method: Method[Functions, Operation] = method,
+            ) -> PythonValues:
+                return method(functions, op, args)
+
+            setattr(functions, f"run {op_type.name}", impl(op_type)(implementation))
+    return register_impls(functions)
 
 
 def implement_table(
@@ -107,7 +150,8 @@ def implement_table(
 ) -> Callable[[type[Functions]], type[Functions]]:
     """Implement every op of `table` by `run(entry, op, operand values)`.
 
-    A decorator of an `InterpreterFunctions` class, to stand below `@register_impls`.
+    A decorator of an `InterpreterFunctions` class, to stand below
+    `@register_implementations`.
     """
 
     def decorate(functions: type[Functions]) -> type[Functions]:

@@ -7,13 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, PythonValues
 
 from qlower.dialects.fixed import (
     ConvertOp,
@@ -24,6 +18,7 @@ from qlower.dialects.fixed import (
 )
 from qlower.dialects.types import integer_range
 
+from .engine import implement, register_implementations
 from .values import (
     Array,
     as_signed,
@@ -104,14 +99,12 @@ def pair_dot(a0: ArrayLike, b0: ArrayLike, a1: ArrayLike, b1: ArrayLike) -> Arra
     return np.clip(np.add(first, second), *integer_range(16))
 
 
-@register_impls
+@register_implementations
 class FixedFunctions(InterpreterFunctions):
     """Implementations of the `fixed` ops."""
 
-    @impl(ShiftRightOp)
-    def run_shift_right(
-        self, interpreter: Interpreter, op: ShiftRightOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(ShiftRightOp)
+    def run_shift_right(self, op: ShiftRightOp, args: PythonValues) -> PythonValues:
         value_type = op.result.type
         width = integer_width(value_type)
         value, amount = (as_signed(arg, value_type) for arg in args)
@@ -120,10 +113,8 @@ class FixedFunctions(InterpreterFunctions):
         require(valid, message, value, amount)
         return (wrap(shift_right(value, amount, op.rounding.data), value_type),)
 
-    @impl(ConvertOp)
-    def run_convert(
-        self, interpreter: Interpreter, op: ConvertOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(ConvertOp)
+    def run_convert(self, op: ConvertOp, args: PythonValues) -> PythonValues:
         result_type = op.result.type
         number = round_float(args[0], op.rounding.data)
         low, high = integer_range(integer_width(result_type))
@@ -137,16 +128,12 @@ class FixedFunctions(InterpreterFunctions):
         clamped = np.where(is_low, low, np.where(is_high, high, held))
         return (wrap(clamped, result_type)[()],)
 
-    @impl(SaturateOp)
-    def run_saturate(
-        self, interpreter: Interpreter, op: SaturateOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(SaturateOp)
+    def run_saturate(self, op: SaturateOp, args: PythonValues) -> PythonValues:
         low, high = op.bounds
         clamped = np.clip(as_signed(args[0], op.operand.type), low, high)
         return (wrap(clamped, op.result.type),)
 
-    @impl(PairDotOp)
-    def run_pair_dot(
-        self, interpreter: Interpreter, op: PairDotOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(PairDotOp)
+    def run_pair_dot(self, op: PairDotOp, args: PythonValues) -> PythonValues:
         return (wrap(pair_dot(*args), op.result.type),)

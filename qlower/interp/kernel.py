@@ -14,19 +14,19 @@ from xdsl.interpreter import (
     TerminatorValue,
     impl,
     impl_terminator,
-    register_impls,
 )
 from xdsl.ir import Region
 
 from qlower.dialects.kernel import CopyOp, IndexOp, NestOp, YieldOp
 from qlower.dialects.types import element_type
 
+from .engine import implement, register_implementations
 from .nest import Lanes, Loops, evaluate_nest, loop_counter
 from .tensor import box_of, insert
 from .values import PartialTensor, as_value, dtype_of, rearrange, static_shape
 
 
-@register_impls
+@register_implementations
 class KernelFunctions(InterpreterFunctions):
     """Implementations of the `kernel` ops."""
 
@@ -73,10 +73,8 @@ class KernelFunctions(InterpreterFunctions):
     ) -> PythonValues:
         return (loop_counter(interpreter, op.dim.value.data),)
 
-    @impl(CopyOp)
-    def run_copy(
-        self, interpreter: Interpreter, op: CopyOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(CopyOp)
+    def run_copy(self, op: CopyOp, args: PythonValues) -> PythonValues:
         """The destination, the fill value or nothing, with a box of the source."""
         shape = static_shape(op.result.type)
         if op.destination is not None:

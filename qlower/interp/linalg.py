@@ -13,18 +13,18 @@ from xdsl.interpreter import (
     TerminatorValue,
     impl,
     impl_terminator,
-    register_impls,
 )
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from qlower.dialects.types import is_tensor_type
 
+from .engine import implement, register_implementations
 from .nest import Lanes, Loops, evaluate_nest, infer_bounds, loop_counter
 from .values import Array, PartialTensor, Tensor, dtype_of, static_shape
 
 
-@register_impls
+@register_implementations
 class LinalgFunctions(InterpreterFunctions):
     """Implementations of the `linalg` ops."""
 
@@ -68,10 +68,8 @@ class LinalgFunctions(InterpreterFunctions):
     ) -> PythonValues:
         return (loop_counter(interpreter, op.dim.value.data),)
 
-    @impl(FillOp)
-    def run_fill(
-        self, interpreter: Interpreter, op: FillOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(FillOp)
+    def run_fill(self, op: FillOp, args: PythonValues) -> PythonValues:
         """One number at every place, without storing it more than once."""
         result_type = op.outputs[0].type
         number = np.asarray(args[0], dtype_of(result_type))

@@ -16,16 +16,10 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import math
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, PythonValues
 from xdsl.ir import Operation
 
-from .engine import implement_table
+from .engine import implement, implement_table, register_implementations
 from .values import Array, as_signed, as_unsigned, integer_width, wrap
 
 Unary: TypeAlias = Callable[[Array], Array]
@@ -159,39 +153,30 @@ def _fma_float64(a: float, b: float, c: float) -> float:
 _fma_float64_lanes = np.frompyfunc(_fma_float64, 3, 1)
 
 
-@register_impls
+@register_implementations
 @implement_table(EXACT_UNARY, lambda function, _op, args: (function(*args),))
 @implement_table(ROUNDED_UNARY, run_rounded)
 @implement_table(ROUNDED_BINARY, run_rounded)
 class MathFunctions(InterpreterFunctions):
     """The ops that are not in a table above."""
 
-    @impl(math.CopySignOp)
-    def run_copysign(
-        self, interpreter: Interpreter, op: math.CopySignOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(math.CopySignOp)
+    def run_copysign(self, op: math.CopySignOp, args: PythonValues) -> PythonValues:
         return (np.copysign(*args),)
 
-    @impl(math.FmaOp)
-    def run_fma(
-        self, interpreter: Interpreter, op: math.FmaOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(math.FmaOp)
+    def run_fma(self, op: math.FmaOp, args: PythonValues) -> PythonValues:
         return (fma(*args),)
 
-    @impl(math.AbsIOp)
-    def run_absi(
-        self, interpreter: Interpreter, op: math.AbsIOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(math.AbsIOp)
+    def run_absi(self, op: math.AbsIOp, args: PythonValues) -> PythonValues:
         """|x|; the least number stays, as it has no opposite."""
         value_type = op.result.type
         return (wrap(np.abs(as_signed(args[0], value_type)), value_type),)
 
-    @impl(math.CountLeadingZerosOp)
+    @implement(math.CountLeadingZerosOp)
     def run_ctlz(
-        self,
-        interpreter: Interpreter,
-        op: math.CountLeadingZerosOp,
-        args: PythonValues,
+        self, op: math.CountLeadingZerosOp, args: PythonValues
     ) -> PythonValues:
         """The number of zero bits above the highest one bit; the width for 0."""
         value_type = op.result.type

@@ -14,11 +14,10 @@ from xdsl.interpreter import (
     TerminatorValue,
     impl,
     impl_terminator,
-    register_impls,
 )
 from xdsl.ir import Operation
 
-from .engine import implement_table
+from .engine import implement, implement_table, register_implementations
 from .values import (
     Array,
     PartialTensor,
@@ -86,37 +85,33 @@ def insert(source: Tensor, dest: Tensor, box: tuple[slice, ...]) -> Tensor:
     return result
 
 
-@register_impls
+@register_implementations
 @implement_table(
     {tensor.ExpandShapeOp: None, tensor.CollapseShapeOp: None}, run_reshape
 )
 class TensorFunctions(InterpreterFunctions):
     """Implementations of the other `tensor` ops."""
 
-    @impl(tensor.EmptyOp)
-    def run_empty(
-        self, interpreter: Interpreter, op: tensor.EmptyOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(tensor.EmptyOp)
+    def run_empty(self, op: tensor.EmptyOp, args: PythonValues) -> PythonValues:
         return (PartialTensor.empty(op.tensor.type),)
 
-    @impl(tensor.ExtractOp)
-    def run_extract(
-        self, interpreter: Interpreter, op: tensor.ExtractOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(tensor.ExtractOp)
+    def run_extract(self, op: tensor.ExtractOp, args: PythonValues) -> PythonValues:
         table, *indices = args
         return (gather(table, indices),)
 
-    @impl(tensor.ExtractSliceOp)
+    @implement(tensor.ExtractSliceOp)
     def run_extract_slice(
-        self, interpreter: Interpreter, op: tensor.ExtractSliceOp, args: PythonValues
+        self, op: tensor.ExtractSliceOp, args: PythonValues
     ) -> PythonValues:
         box = static_box(op, static_shape(op.source.type))
         shape = static_shape(op.result.type)
         return (rearrange(args[0], lambda elements: elements[box].reshape(shape)),)
 
-    @impl(tensor.InsertSliceOp)
+    @implement(tensor.InsertSliceOp)
     def run_insert_slice(
-        self, interpreter: Interpreter, op: tensor.InsertSliceOp, args: PythonValues
+        self, op: tensor.InsertSliceOp, args: PythonValues
     ) -> PythonValues:
         box = static_box(op, static_shape(op.dest.type))
         return (insert(args[0], args[1], box),)

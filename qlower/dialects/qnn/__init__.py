@@ -64,6 +64,7 @@ from .elementwise import (
     RequantizeOp,
     SquaredDifferenceOp,
     SubOp,
+    UnaryOp,
 )
 from .movement import ConcatOp, PadOp, SliceOp, SplitOp
 from .pooling import (
@@ -182,6 +183,7 @@ __all__ = [
     "SvdfOp",
     "TanhOp",
     "TransposeOp",
+    "UnaryOp",
     "WindowOp",
     "gives_sums",
 ]

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import PythonValues
 
 from qlower.contracts.contractions import (
     Contraction,
@@ -28,6 +23,7 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 
+from ..engine import implement, register_implementations
 from ..values import Array
 from .pairs import pair_sums
 from .rules import RuleFunctions, centred, padded, taps
@@ -44,49 +40,15 @@ def sums_of(op: Contraction, product: str, stored: Array, weight: Array) -> Arra
     return pair_sums(op, product, stored, weight)
 
 
-@register_impls
+@register_implementations
 @dataclass
 class ContractionFunctions(RuleFunctions):
     """Sums of products, and the rules that store them; `sums` may remember sums."""
 
     sums: Sums = sums_of
 
-    @impl(qnn.Conv2DOp)
-    def run_conv2d(
-        self, interpreter: Interpreter, op: qnn.Conv2DOp, args: PythonValues
-    ) -> PythonValues:
-        return self._finish(op, args)
-
-    @impl(qnn.DepthwiseConv2DOp)
-    def run_depthwise_conv2d(
-        self, interpreter: Interpreter, op: qnn.DepthwiseConv2DOp, args: PythonValues
-    ) -> PythonValues:
-        return self._finish(op, args)
-
-    @impl(qnn.LinearOp)
-    def run_linear(
-        self, interpreter: Interpreter, op: qnn.LinearOp, args: PythonValues
-    ) -> PythonValues:
-        return self._finish(op, args)
-
-    @impl(qnn.MatMulOp)
-    def run_matmul(
-        self, interpreter: Interpreter, op: qnn.MatMulOp, args: PythonValues
-    ) -> PythonValues:
-        lhs = centred(args[0], op.lhs).astype(np.float64)
-        rhs = centred(args[1], op.rhs).astype(np.float64)
-        sums = (lhs @ rhs).astype(np.int64)
-        if quantized_element(op.lhs.type).storage_width == 8:
-            sums = sums.astype(np.int32)
-        if qnn.gives_sums(op):
-            return (sums,)
-        values = {
-            "accumulator": sums,
-            **matmul_values(self.contract(op), op),
-        }
-        return self.finish(op, "matmul", values, op.result)
-
-    def _finish(self, op: Contraction, args: PythonValues) -> PythonValues:
+    @implement(qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp)
+    def run_contraction(self, op: Contraction, args: PythonValues) -> PythonValues:
         contract = self.contract(op)
         sums = self.sums(op, product_of(contract, op), args[0], args[1])
         bias: Array = args[2] if op.bias is not None else np.zeros((), np.int32)
@@ -102,6 +64,21 @@ class ContractionFunctions(RuleFunctions):
             **contraction_values(contract, op, lambda: bias),
         }
         return self.finish(op, contraction_rule(op), values, op.result)
+
+    @implement(qnn.MatMulOp)
+    def run_matmul(self, op: qnn.MatMulOp, args: PythonValues) -> PythonValues:
+        lhs = centred(args[0], op.lhs).astype(np.float64)
+        rhs = centred(args[1], op.rhs).astype(np.float64)
+        sums = (lhs @ rhs).astype(np.int64)
+        if quantized_element(op.lhs.type).storage_width == 8:
+            sums = sums.astype(np.int32)
+        if qnn.gives_sums(op):
+            return (sums,)
+        values = {
+            "accumulator": sums,
+            **matmul_values(self.contract(op), op),
+        }
+        return self.finish(op, "matmul", values, op.result)
 
 
 def exact_sums(op: Contraction, stored: Array, weight: Array) -> Array:

@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    PythonValues,
-    impl,
-    register_impls,
-)
-from xdsl.ir import SSAValue
+from xdsl.interpreter import PythonValues
 
 from qlower.contracts.values import (
-    ACTIVATION_BOUNDS,
     binary_values,
     element_values,
     operand_values,
     output_values,
     softmax_values,
+    unary_values,
 )
 from qlower.dialects import qnn, quant
 
+from ..engine import implement, register_implementations
 from ..values import Array
 from .rules import RuleFunctions, stored_dtype
-
-Unary: TypeAlias = (
-    qnn.SigmoidOp
-    | qnn.TanhOp
-    | qnn.HardSwishOp
-    | qnn.EluOp
-    | qnn.LeakyReluOp
-    | qnn.FunctionOp
-    | qnn.RequantizeOp
-    | qnn.ReluOp
-    | qnn.Relu6Op
-    | qnn.ClampOp
-)
 
 COMPARISONS: Mapping[str, Callable[[Array, Array], Array]] = {
     "eq": np.equal,
@@ -50,11 +31,19 @@ COMPARISONS: Mapping[str, Callable[[Array, Array], Array]] = {
 }
 
 
-@register_impls
+@register_implementations
 class ElementwiseFunctions(RuleFunctions):
     """Every element by itself, through the rule."""
 
-    def _binary(self, op: qnn.BinaryOp, args: PythonValues) -> PythonValues:
+    @implement(
+        qnn.AddOp,
+        qnn.SubOp,
+        qnn.MulOp,
+        qnn.DivOp,
+        qnn.SquaredDifferenceOp,
+        qnn.PReluOp,
+    )
+    def run_binary(self, op: qnn.BinaryOp, args: PythonValues) -> PythonValues:
         values = {
             "lhs": args[0].astype(np.int32),
             "rhs": args[1].astype(np.int32),
@@ -62,61 +51,27 @@ class ElementwiseFunctions(RuleFunctions):
         }
         return self.finish(op, op.rules[0], values, op.result)
 
-    def _unary(
-        self,
-        op: Unary,
-        args: PythonValues,
-        bounds: tuple[float | None, float | None] = (None, None),
-        alpha: float = 0.0,
-    ) -> PythonValues:
+    @implement(
+        qnn.RequantizeOp,
+        qnn.ReluOp,
+        qnn.Relu6Op,
+        qnn.ClampOp,
+        qnn.SigmoidOp,
+        qnn.TanhOp,
+        qnn.HardSwishOp,
+        qnn.EluOp,
+        qnn.LeakyReluOp,
+        qnn.FunctionOp,
+    )
+    def run_unary(self, op: qnn.UnaryOp, args: PythonValues) -> PythonValues:
         values = {
             "input": args[0].astype(np.int32),
-            "alpha": np.array(alpha, np.float32),
-            **operand_values("input", op.input.type),
-            **output_values(self.contract(op), op.result.type, bounds),
+            **unary_values(self.contract(op), op),
         }
         return self.finish(op, op.rules[0], values, op.result)
 
-    @impl(qnn.AddOp)
-    def run_add(
-        self, interpreter: Interpreter, op: qnn.AddOp, args: PythonValues
-    ) -> PythonValues:
-        return self._binary(op, args)
-
-    @impl(qnn.SubOp)
-    def run_sub(
-        self, interpreter: Interpreter, op: qnn.SubOp, args: PythonValues
-    ) -> PythonValues:
-        return self._binary(op, args)
-
-    @impl(qnn.MulOp)
-    def run_mul(
-        self, interpreter: Interpreter, op: qnn.MulOp, args: PythonValues
-    ) -> PythonValues:
-        return self._binary(op, args)
-
-    @impl(qnn.DivOp)
-    def run_div(
-        self, interpreter: Interpreter, op: qnn.DivOp, args: PythonValues
-    ) -> PythonValues:
-        return self._binary(op, args)
-
-    @impl(qnn.SquaredDifferenceOp)
-    def run_squared_difference(
-        self, interpreter: Interpreter, op: qnn.SquaredDifferenceOp, args: PythonValues
-    ) -> PythonValues:
-        return self._binary(op, args)
-
-    @impl(qnn.PReluOp)
-    def run_prelu(
-        self, interpreter: Interpreter, op: qnn.PReluOp, args: PythonValues
-    ) -> PythonValues:
-        return self._binary(op, args)
-
-    @impl(qnn.CompareOp)
-    def run_compare(
-        self, interpreter: Interpreter, op: qnn.CompareOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(qnn.CompareOp)
+    def run_compare(self, op: qnn.CompareOp, args: PythonValues) -> PythonValues:
         lhs, rhs = (
             self.evaluate(
                 op,
@@ -131,79 +86,8 @@ class ElementwiseFunctions(RuleFunctions):
         )
         return (COMPARISONS[op.predicate](lhs, rhs),)
 
-    @impl(qnn.FunctionOp)
-    def run_function(
-        self, interpreter: Interpreter, op: qnn.FunctionOp, args: PythonValues
-    ) -> PythonValues:
-        return self._unary(op, args)
-
-    @impl(qnn.SigmoidOp)
-    def run_sigmoid(
-        self, interpreter: Interpreter, op: qnn.SigmoidOp, args: PythonValues
-    ) -> PythonValues:
-        return self._unary(op, args)
-
-    @impl(qnn.TanhOp)
-    def run_tanh(
-        self, interpreter: Interpreter, op: qnn.TanhOp, args: PythonValues
-    ) -> PythonValues:
-        return self._unary(op, args)
-
-    @impl(qnn.HardSwishOp)
-    def run_hard_swish(
-        self, interpreter: Interpreter, op: qnn.HardSwishOp, args: PythonValues
-    ) -> PythonValues:
-        return self._unary(op, args)
-
-    @impl(qnn.EluOp)
-    def run_elu(
-        self, interpreter: Interpreter, op: qnn.EluOp, args: PythonValues
-    ) -> PythonValues:
-        return self._unary(op, args)
-
-    @impl(qnn.LeakyReluOp)
-    def run_leaky_relu(
-        self, interpreter: Interpreter, op: qnn.LeakyReluOp, args: PythonValues
-    ) -> PythonValues:
-        return self._unary(op, args, alpha=op.alpha)
-
-    @impl(qnn.RequantizeOp)
-    def run_requantize(
-        self, interpreter: Interpreter, op: qnn.RequantizeOp, args: PythonValues
-    ) -> PythonValues:
-        return self._unary(op, args)
-
-    @impl(qnn.ReluOp)
-    def run_relu(
-        self, interpreter: Interpreter, op: qnn.ReluOp, args: PythonValues
-    ) -> PythonValues:
-        return self._unary(op, args, ACTIVATION_BOUNDS[op.kind])
-
-    @impl(qnn.Relu6Op)
-    def run_relu6(
-        self, interpreter: Interpreter, op: qnn.Relu6Op, args: PythonValues
-    ) -> PythonValues:
-        return self._unary(op, args, ACTIVATION_BOUNDS[op.kind])
-
-    @impl(qnn.ClampOp)
-    def run_clamp(
-        self, interpreter: Interpreter, op: qnn.ClampOp, args: PythonValues
-    ) -> PythonValues:
-        return self._unary(op, args, (op.min, op.max))
-
-    @impl(qnn.QuantizeOp)
+    @implement(qnn.QuantizeOp, quant.QuantizeCastOp)
     def run_quantize(
-        self, interpreter: Interpreter, op: qnn.QuantizeOp, args: PythonValues
-    ) -> PythonValues:
-        return self._quantize(op, args)
-
-    @impl(quant.QuantizeCastOp)
-    def run_qcast(
-        self, interpreter: Interpreter, op: quant.QuantizeCastOp, args: PythonValues
-    ) -> PythonValues:
-        return self._quantize(op, args)
-
-    def _quantize(
         self, op: qnn.QuantizeOp | quant.QuantizeCastOp, args: PythonValues
     ) -> PythonValues:
         values = {
@@ -213,50 +97,23 @@ class ElementwiseFunctions(RuleFunctions):
         }
         return self.finish(op, "quantize", values, op.result)
 
-    @impl(qnn.DequantizeOp)
+    @implement(qnn.DequantizeOp, quant.DequantizeCastOp)
     def run_dequantize(
-        self, interpreter: Interpreter, op: qnn.DequantizeOp, args: PythonValues
-    ) -> PythonValues:
-        return self._dequantize(op, op.input, args)
-
-    @impl(quant.DequantizeCastOp)
-    def run_dcast(
-        self, interpreter: Interpreter, op: quant.DequantizeCastOp, args: PythonValues
-    ) -> PythonValues:
-        return self._dequantize(op, op.input, args)
-
-    def _dequantize(
-        self,
-        op: qnn.DequantizeOp | quant.DequantizeCastOp,
-        source: SSAValue,
-        args: PythonValues,
+        self, op: qnn.DequantizeOp | quant.DequantizeCastOp, args: PythonValues
     ) -> PythonValues:
         values = {
             "input": args[0].astype(np.int32),
-            **element_values("input", source.type),
+            **element_values("input", op.input.type),
         }
         return self.finish(op, "dequantize", values, op.result)
 
-    @impl(qnn.LutOp)
-    def run_lut(
-        self, interpreter: Interpreter, op: qnn.LutOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(qnn.LutOp)
+    def run_lut(self, op: qnn.LutOp, args: PythonValues) -> PythonValues:
         table = args[1].view(stored_dtype(op.result.type))
         return (table[args[0].view(np.uint8)],)
 
-    @impl(qnn.SoftmaxOp)
+    @implement(qnn.SoftmaxOp, qnn.LogSoftmaxOp)
     def run_softmax(
-        self, interpreter: Interpreter, op: qnn.SoftmaxOp, args: PythonValues
-    ) -> PythonValues:
-        return self._softmax(op, args)
-
-    @impl(qnn.LogSoftmaxOp)
-    def run_log_softmax(
-        self, interpreter: Interpreter, op: qnn.LogSoftmaxOp, args: PythonValues
-    ) -> PythonValues:
-        return self._softmax(op, args)
-
-    def _softmax(
         self, op: qnn.SoftmaxOp | qnn.LogSoftmaxOp, args: PythonValues
     ) -> PythonValues:
         contract = self.contract(op)

@@ -5,37 +5,29 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import PythonValues
 
 from qlower.contracts.values import operand_values, output_values
 from qlower.dialects import qnn, quant
 from qlower.dialects.types import element_type, shape_of
 
+from ..engine import implement, register_implementations
 from ..values import Array, dtype_of
 from .rules import RuleFunctions, stored_dtype
 
 
-@register_impls
+@register_implementations
 class MovementFunctions(RuleFunctions):
     """Constants, shapes, slices, resizing and positions."""
 
-    @impl(qnn.ConstantOp)
-    def run_constant(
-        self, interpreter: Interpreter, op: qnn.ConstantOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(qnn.ConstantOp)
+    def run_constant(self, op: qnn.ConstantOp, args: PythonValues) -> PythonValues:
         flat = np.frombuffer(op.value.data.data, stored_dtype(op.result.type))
         size = math.prod(shape_of(op.result))
         return (np.broadcast_to(flat, size).reshape(shape_of(op.result)),)
 
-    @impl(qnn.ConcatOp)
-    def run_concat(
-        self, interpreter: Interpreter, op: qnn.ConcatOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(qnn.ConcatOp)
+    def run_concat(self, op: qnn.ConcatOp, args: PythonValues) -> PythonValues:
         parts: list[Array] = []
         for value, source in zip(args, op.inputs, strict=True):
             if element_type(source.type) == element_type(op.result.type):
@@ -50,29 +42,21 @@ class MovementFunctions(RuleFunctions):
             parts.append(rescaled.astype(stored_dtype(op.result.type)))
         return (np.concatenate(parts, axis=op.axis),)
 
-    @impl(qnn.PadOp)
-    def run_pad(
-        self, interpreter: Interpreter, op: qnn.PadOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(qnn.PadOp)
+    def run_pad(self, op: qnn.PadOp, args: PythonValues) -> PythonValues:
         widths = tuple(zip(op.low, op.high, strict=True))
         return (np.pad(args[0], widths, constant_values=op.value),)
 
-    @impl(qnn.ReshapeOp)
-    def run_reshape(
-        self, interpreter: Interpreter, op: qnn.ReshapeOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(qnn.ReshapeOp)
+    def run_reshape(self, op: qnn.ReshapeOp, args: PythonValues) -> PythonValues:
         return (args[0].reshape(shape_of(op.result)),)
 
-    @impl(qnn.TransposeOp)
-    def run_transpose(
-        self, interpreter: Interpreter, op: qnn.TransposeOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(qnn.TransposeOp)
+    def run_transpose(self, op: qnn.TransposeOp, args: PythonValues) -> PythonValues:
         return (np.transpose(args[0], op.perm),)
 
-    @impl(qnn.SliceOp)
-    def run_slice(
-        self, interpreter: Interpreter, op: qnn.SliceOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(qnn.SliceOp)
+    def run_slice(self, op: qnn.SliceOp, args: PythonValues) -> PythonValues:
         box = tuple(
             slice(offset, offset + (size - 1) * stride + 1, stride)
             for offset, size, stride in zip(
@@ -81,16 +65,12 @@ class MovementFunctions(RuleFunctions):
         )
         return (args[0][box],)
 
-    @impl(qnn.SplitOp)
-    def run_split(
-        self, interpreter: Interpreter, op: qnn.SplitOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(qnn.SplitOp)
+    def run_split(self, op: qnn.SplitOp, args: PythonValues) -> PythonValues:
         return tuple(np.split(args[0], len(op.parts), axis=op.axis))
 
-    @impl(qnn.ResizeOp)
-    def run_resize(
-        self, interpreter: Interpreter, op: qnn.ResizeOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(qnn.ResizeOp)
+    def run_resize(self, op: qnn.ResizeOp, args: PythonValues) -> PythonValues:
         contract = self.contract(op)
         axes = [
             contract.rule(f"resize_{op.mode}_position").evaluate_each(
@@ -125,15 +105,13 @@ class MovementFunctions(RuleFunctions):
         }
         return self.finish(op, "resize_bilinear", values, op.result)
 
-    @impl(qnn.ArgMaxOp)
-    def run_arg_max(
-        self, interpreter: Interpreter, op: qnn.ArgMaxOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(qnn.ArgMaxOp)
+    def run_arg_max(self, op: qnn.ArgMaxOp, args: PythonValues) -> PythonValues:
         positions = np.argmax(args[0], axis=op.axis).astype(dtype_of(op.result.type))
         return (positions.reshape(shape_of(op.result)),)
 
-    @impl(quant.StorageCastOp)
+    @implement(quant.StorageCastOp)
     def run_storage_cast(
-        self, interpreter: Interpreter, op: quant.StorageCastOp, args: PythonValues
+        self, op: quant.StorageCastOp, args: PythonValues
     ) -> PythonValues:
         return (args[0].view(stored_dtype(op.result.type)),)

@@ -5,12 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import PythonValues
 
 from qlower.contracts.values import (
     activation_values,
@@ -24,17 +19,16 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 
+from ..engine import implement, register_implementations
 from .rules import RuleFunctions, centred, padded, taps
 
 
-@register_impls
+@register_implementations
 class PoolingFunctions(RuleFunctions):
     """Sums and maxima of stored integers."""
 
-    @impl(qnn.AvgPool2DOp)
-    def run_avg_pool2d(
-        self, interpreter: Interpreter, op: qnn.AvgPool2DOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(qnn.AvgPool2DOp)
+    def run_avg_pool2d(self, op: qnn.AvgPool2DOp, args: PythonValues) -> PythonValues:
         contract = self.contract(op)
         image = args[0].astype(np.int32)
         # What counts: pixels of the image, and padding where it is included, as real 0.
@@ -61,9 +55,9 @@ class PoolingFunctions(RuleFunctions):
         }
         return self.finish(op, "avg_pool2d", values, op.result)
 
-    @impl(qnn.AdaptiveAvgPool2DOp)
+    @implement(qnn.AdaptiveAvgPool2DOp)
     def run_adaptive_avg_pool2d(
-        self, interpreter: Interpreter, op: qnn.AdaptiveAvgPool2DOp, args: PythonValues
+        self, op: qnn.AdaptiveAvgPool2DOp, args: PythonValues
     ) -> PythonValues:
         sums = np.zeros(shape_of(op.result), np.int64)
         rows, columns = op.windows
@@ -78,10 +72,8 @@ class PoolingFunctions(RuleFunctions):
         }
         return self.finish(op, "adaptive_avg_pool2d", values, op.result)
 
-    @impl(qnn.MaxPool2DOp)
-    def run_max_pool2d(
-        self, interpreter: Interpreter, op: qnn.MaxPool2DOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(qnn.MaxPool2DOp)
+    def run_max_pool2d(self, op: qnn.MaxPool2DOp, args: PythonValues) -> PythonValues:
         lowest = int(np.iinfo(args[0].dtype).min)
         image = padded(args[0], op.pad, lowest)
         largest = np.full(shape_of(op.result), lowest, args[0].dtype)
@@ -91,7 +83,8 @@ class PoolingFunctions(RuleFunctions):
         low, high = int(values["output_min"]), int(values["output_max"])
         return (np.clip(largest, low, high) if op.activation else largest,)
 
-    def _reduce(self, op: qnn.ReductionOp, args: PythonValues) -> PythonValues:
+    @implement(qnn.MeanOp, qnn.SumOp)
+    def run_reduction(self, op: qnn.ReductionOp, args: PythonValues) -> PythonValues:
         sums = args[0].astype(np.int64).sum(axis=op.axes, keepdims=op.keep_dims)
         values = {
             "accumulator": sums.astype(np.int32),
@@ -101,21 +94,9 @@ class PoolingFunctions(RuleFunctions):
         }
         return self.finish(op, op.kind, values, op.result)
 
-    @impl(qnn.MeanOp)
-    def run_mean(
-        self, interpreter: Interpreter, op: qnn.MeanOp, args: PythonValues
-    ) -> PythonValues:
-        return self._reduce(op, args)
-
-    @impl(qnn.SumOp)
-    def run_sum(
-        self, interpreter: Interpreter, op: qnn.SumOp, args: PythonValues
-    ) -> PythonValues:
-        return self._reduce(op, args)
-
-    @impl(qnn.L2NormalizeOp)
+    @implement(qnn.L2NormalizeOp)
     def run_l2_normalize(
-        self, interpreter: Interpreter, op: qnn.L2NormalizeOp, args: PythonValues
+        self, op: qnn.L2NormalizeOp, args: PythonValues
     ) -> PythonValues:
         squares = np.square(centred(args[0], op.input).astype(np.int64))
         values = {

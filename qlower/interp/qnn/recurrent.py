@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import PythonValues
 from xdsl.ir import SSAValue
 
 from qlower.contracts.values import (
@@ -20,18 +15,17 @@ from qlower.contracts.values import (
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
 
+from ..engine import implement, register_implementations
 from ..values import Array
 from .rules import RuleFunctions, centred
 
 
-@register_impls
+@register_implementations
 class RecurrentFunctions(RuleFunctions):
     """Step after step: sums for each gate, then the rules of gates, cell and state."""
 
-    @impl(qnn.LstmOp)
-    def run_lstm(
-        self, interpreter: Interpreter, op: qnn.LstmOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(qnn.LstmOp)
+    def run_lstm(self, op: qnn.LstmOp, args: PythonValues) -> PythonValues:
         inputs, state, cell, input_weight, state_weight, bias = args
         of_inputs = _sums(inputs, op.input, input_weight, op.input_weight) + bias
         constants = lstm_state_values(self.contract(op), op)
@@ -61,10 +55,8 @@ class RecurrentFunctions(RuleFunctions):
             f"{name}_gate": gates[:, number] for number, name in enumerate(qnn.GATES)
         }
 
-    @impl(qnn.SvdfOp)
-    def run_svdf(
-        self, interpreter: Interpreter, op: qnn.SvdfOp, args: PythonValues
-    ) -> PythonValues:
+    @implement(qnn.SvdfOp)
+    def run_svdf(self, op: qnn.SvdfOp, args: PythonValues) -> PythonValues:
         inputs, state, weight, time_weight, bias = args
         contract, (batch, filters, _) = self.contract(op), state.shape
         sums = _sums(inputs, op.input, weight, op.weight).astype(np.int32)

@@ -8,11 +8,11 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from qlower.contracts.values import (
-    ACTIVATION_BOUNDS,
     binary_values,
     element_values,
     operand_values,
     output_values,
+    unary_values,
 )
 from qlower.dialects import qnn, quant
 from qlower.dialects.quant import quantized_element
@@ -57,37 +57,17 @@ def lower_compare(lowering: Lowering, op: qnn.CompareOp) -> Sequence[SSAValue]:
     return nest.build([nest.add(comparison).result])
 
 
-def lower_requantize(lowering: Lowering, op: qnn.RequantizeOp) -> Sequence[SSAValue]:
-    """From one scale, zero point and storage to another."""
-    return [_rescale(lowering, op.input, op.result, "requantize", (None, None))]
-
-
-def lower_clamp(
-    lowering: Lowering, op: qnn.ReluOp | qnn.Relu6Op | qnn.ClampOp
-) -> Sequence[SSAValue]:
-    """relu, relu6 and clamp on their own, which may rescale."""
-    if isinstance(op, qnn.ClampOp):
-        bounds = (op.min, op.max)
-    else:
-        bounds = ACTIVATION_BOUNDS[op.kind]
-    return [_rescale(lowering, op.input, op.result, "clamp", bounds)]
-
-
-def _rescale(
+def lower_rescaled(
     lowering: Lowering,
-    source: SSAValue,
-    result: SSAValue,
-    rule: str,
-    bounds: tuple[float | None, float | None],
-) -> SSAValue:
-    nest = Nest(lowering.emit, shape_of(result))
-    value = lowering.read(nest, source, range(nest.parallel))
-    constants = {
-        **operand_values("input", source.type),
-        **output_values(lowering.contract, result.type, bounds),
-    }
-    type = quantized_element(result.type)
-    return lowering.finish_with_rule(nest, rule, {"input": value}, constants, type)
+    op: qnn.RequantizeOp | qnn.ReluOp | qnn.Relu6Op | qnn.ClampOp,
+) -> Sequence[SSAValue]:
+    """From one scale, zero point and storage to another, perhaps within bounds."""
+    nest = Nest(lowering.emit, shape_of(op.result))
+    value = lowering.read(nest, op.input, range(nest.parallel))
+    constants = unary_values(lowering.contract, op)
+    type = quantized_element(op.result.type)
+    rule = op.rules[0]
+    return [lowering.finish_with_rule(nest, rule, {"input": value}, constants, type)]
 
 
 def lower_quantize(

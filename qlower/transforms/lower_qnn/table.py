@@ -15,11 +15,10 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from qlower.contracts.values import operand_values, output_values
+from qlower.contracts.values import unary_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
-from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, to_index
 from qlower.transforms.lower_qnn.lowering import Lowering
 
@@ -37,12 +36,7 @@ def lower_tabulated(lowering: Lowering, op: Tabulated) -> Sequence[SSAValue]:
     """The rule of each stored value, computed now, then one look-up an element; or the
     rule itself."""
     source, target = quantized_element(op.input.type), quantized_element(op.result.type)
-    values: dict[str, Array] = {
-        **operand_values("input", op.input.type),
-        **output_values(lowering.contract, op.result.type),
-    }
-    if isinstance(op, qnn.LeakyReluOp):
-        values["alpha"] = np.array(op.alpha, np.float32)
+    values = unary_values(lowering.contract, op)
     name = op.rules[0]
     if source.storage_width > 8:
         nest = Nest(lowering.emit, shape_of(op.input))
