@@ -45,6 +45,11 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     show.add_argument(
         "--mlir", action="store_true", help="print its text, and that of its bases"
     )
+    show.add_argument(
+        "--plain",
+        action="store_true",
+        help="print all its functions, inherited ones too, as MLIR without shorthand",
+    )
     show.set_defaults(run=show_contract)
     pages = add_command(
         actions, common, "pages", "write the pages beside the contracts", PAGES_EXAMPLE
@@ -107,7 +112,8 @@ def list_contracts(options: argparse.Namespace) -> int:
 
 def show_contract(options: argparse.Namespace) -> int:
     """The explanation of a contract, or its text with what it takes from others."""
-    from qlower.contracts import contract_names, load_contract
+    from qlower.contracts import contract_names, load_contract, plain_module
+    from qlower.model.printing import readable_module
     from qlower.report.contract_pages import explain
 
     if options.name is None:
@@ -118,6 +124,8 @@ def show_contract(options: argparse.Namespace) -> int:
         print(f"// {contract.name}: {contract.summary}")
         print(f"// rules: {', '.join(contract.rules)}")
         print(contract.source, end="")
+    elif options.plain:
+        print(readable_module(plain_module(contract), constants=True), end="")
     else:
         print(explain(contract), end="")
     return 0

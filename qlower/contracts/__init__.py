@@ -22,9 +22,9 @@ from qlower.contracts.definition import Definition, RulesOfWords
 from qlower.contracts.outline import Outline
 from qlower.contracts.reading import Rule
 from qlower.contracts.rules import OF_WORDS
+from qlower.contracts.shorthand import parse_contract_module
 from qlower.diagnostics import QlowerError, make_file_location
 from qlower.files.journal import read_file
-from qlower.text.parsing import parse_module
 
 __all__ = [
     "BASE",
@@ -36,6 +36,7 @@ __all__ = [
     "load_contract",
     "module_string",
     "parse_contract",
+    "plain_module",
 ]
 
 SUMMARY = "contract.summary"
@@ -195,7 +196,7 @@ def parse_contract(
             f"{len(text)} characters are more than the {LARGEST_TEXT} of a contract",
             make_file_location(filename, 1, 1),
         )
-    return _contract(name, text, filename, parse_module(text, filename), heirs)
+    return _contract(name, text, filename, parse_contract_module(text, filename), heirs)
 
 
 def _contract(
@@ -215,6 +216,14 @@ def _contract(
         family = family or base.family
     definition = Definition(name, own, None if base is None else base.definition)
     return Contract(name, text, summary, family, base, definition, definition.rules)
+
+
+def plain_module(contract: Contract) -> ModuleOp:
+    """All functions of a contract, inherited ones too, as a contract without a base:
+    what calls and functions leave out in its text is written there."""
+    module = contract.definition.whole.module.clone()
+    module.attributes.pop(BASE, None)
+    return module
 
 
 def module_string(module: ModuleOp, key: str) -> str:

@@ -8,14 +8,12 @@ module {
 func.func private @clamp_code(%x: i32, %output_min: i32, %output_max: i32) -> i32 {
   %above = arith.maxsi %x, %output_min : i32
   %result = arith.minsi %above, %output_max : i32
-  return %result : i32
 }
 
 // For a number to which the zero point can be added in 32 bits.
 func.func private @offset_and_clamp(%x: i32, %output_zero_point: i32) -> i32 {
   %offset = arith.addi %x, %output_zero_point : i32
   %result = func.call @clamp_code(%offset) : (i32) -> i32
-  return %result : i32
 }
 
 // For any number.
@@ -25,21 +23,18 @@ func.func private @clamp_and_offset(
   %high = arith.subi %output_max, %output_zero_point : i32
   %clamped = func.call @clamp_code(%x, %low, %high) : (i32, i32, i32) -> i32
   %result = arith.addi %clamped, %output_zero_point : i32
-  return %result : i32
 }
 
 // y = rne(x) + z, clamped. Systems clamp before or after they round: that makes no difference.
 func.func private @store_half_even(%real: f32) -> i32 {
   %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
   %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
-  return %result : i32
 }
 
 // y = rne(x), clamped, where the zero point is in x.
 func.func private @store_with_zero_point_inside(%real: f32) -> i32 {
   %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
   %result = func.call @clamp_code(%rounded) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- operands
@@ -50,37 +45,30 @@ func.func private @dequantize_exactly(
   %centred = arith.subi %stored, %input_zero_point : i32
   %integer = arith.sitofp %centred : i32 to f32
   %result = arith.mulf %integer, %input_scale : f32
-  return %result : f32
 }
 
-func.func private @centred_product(
-    %lhs: i32, %rhs: i32, %lhs_zero_point: i32, %rhs_zero_point: i32) -> i32 {
+func.func private @centred_product(%lhs: i32, %rhs: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %result = arith.muli %a, %b : i32
-  return %result : i32
 }
 
 // A sum of stored integers without their zero points.
 func.func private @centred_sum(%accumulator: i32, %count: i32, %input_zero_point: i32) -> i32 {
   %zeros = arith.muli %count, %input_zero_point : i32
   %result = arith.subi %accumulator, %zeros : i32
-  return %result : i32
 }
 
-func.func private @is_same_quantization(
-    %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %output_zero_point: i32) -> i1 {
+func.func private @is_same_quantization() -> i1 {
   %same_scale = arith.cmpf oeq, %input_scale, %output_scale : f32
   %same_zero_point = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
   %result = arith.andi %same_scale, %same_zero_point : i1
-  return %result : i1
 }
 
 // F(F(s_x s_w) / s_y)
 func.func private @product_ratio(%input_scale: f32, %weight_scale: f32, %output_scale: f32) -> f32 {
   %product = arith.mulf %input_scale, %weight_scale : f32
   %result = arith.divf %product, %output_scale : f32
-  return %result : f32
 }
 
 // s_x / s_y in float64
@@ -88,18 +76,15 @@ func.func private @wide_ratio(%input_scale: f32, %output_scale: f32) -> f64 {
   %input = arith.extf %input_scale : f32 to f64
   %output = arith.extf %output_scale : f32 to f64
   %result = arith.divf %input, %output : f64
-  return %result : f64
 }
 
 // A step of the accumulator is no more than all codes, and the ratio has all its bits.
 func.func private @require_ratio(%ratio: f32) {
   %least = arith.constant 1.17549435E-38 : f32
-  %most = arith.constant 256.0 : f32
   %normal = arith.cmpf oge, %ratio, %least : f32
-  %small = arith.cmpf olt, %ratio, %most : f32
+  %small = arith.cmpf olt, %ratio, 256.0 : f32
   %legal = arith.andi %normal, %small : i1
   cf.assert %legal, "the ratio of the scales, input * weight / output, is not in [2^-126, 2^8)"
-  return
 }
 
 // Zero times an infinite ratio would be no number.
@@ -107,54 +92,35 @@ func.func private @require_finite_ratio(%ratio: f32) {
   %infinity = arith.constant 0x7F800000 : f32
   %finite = arith.cmpf olt, %ratio, %infinity : f32
   cf.assert %finite, "the ratio of the scales is 2^128 or more, no float32 number"
-  return
 }
 
 // ---------------------------------------------------------------- arithmetic
-
-func.func private @not(%x: i1) -> i1 {
-  %true = arith.constant true
-  %result = arith.xori %x, %true : i1
-  return %result : i1
-}
-
-func.func private @inverse(%x: f32) -> f32 {
-  %one = arith.constant 1.0 : f32
-  %result = arith.divf %one, %x : f32
-  return %result : f32
-}
 
 func.func private @wide_product(%a: i32, %b: i32) -> i64 {
   %a64 = arith.extsi %a : i32 to i64
   %b64 = arith.extsi %b : i32 to i64
   %result = arith.muli %a64, %b64 : i64
-  return %result : i64
 }
 
 // gemmlowp fixedpoint.h; the instruction sqrdmulh: the high half of 2ab, rounded half up.
 func.func private @saturating_rounding_doubling_high_mul(%a: i32, %b: i32) -> i32 {
   %product = func.call @wide_product(%a, %b) : (i32, i32) -> i64
-  %c31 = arith.constant 31 : i64
-  %high = fixed.shift_right %product, %c31 {rounding = half_up} : i64
+  %high = fixed.shift_right %product, 31 {rounding = half_up} : i64
   %result = fixed.saturate %high : i64 to i32
-  return %result : i32
 }
 
 // By how much 2^exponent shifts to the left and to the right.
 func.func private @left_and_right(%exponent: i32) -> (i32, i32) {
-  %zero = arith.constant 0 : i32
-  %left = arith.maxsi %exponent, %zero : i32
-  %negated = arith.subi %zero, %exponent : i32
-  %right = arith.maxsi %negated, %zero : i32
+  %left = arith.maxsi %exponent, 0 : i32
+  %negated = arith.subi 0, %exponent : i32
+  %right = arith.maxsi %negated, 0 : i32
   return %left, %right : i32, i32
 }
 
 // x where it was not negative, else the other.
 func.func private @by_sign(%x: i32, %not_negative: i32, %negative: i32) -> i32 {
-  %zero = arith.constant 0 : i32
-  %is_not_negative = arith.cmpi sge, %x, %zero : i32
+  %is_not_negative = arith.cmpi sge, %x, 0 : i32
   %result = arith.select %is_not_negative, %not_negative, %negative : i32
-  return %result : i32
 }
 
 // The fraction of a float64, by its bits, as an integer of 31 bits, rounded half away from zero;
@@ -164,13 +130,11 @@ func.func private @round_mantissa(%bits: i64, %exponent: i64) -> (i64, i64) {
   %fraction = arith.andi %bits, %fraction_mask : i64
   %hidden_bit = arith.constant 4503599627370496 : i64
   %mantissa = arith.ori %fraction, %hidden_bit : i64
-  %c22 = arith.constant 22 : i64
-  %rounded = fixed.shift_right %mantissa, %c22 {rounding = half_away} : i64
+  %rounded = fixed.shift_right %mantissa, 22 {rounding = half_away} : i64
   %two_to_31 = arith.constant 2147483648 : i64
   %overflow = arith.cmpi eq, %rounded, %two_to_31 : i64
-  %one = arith.constant 1 : i64
-  %halved = arith.shrui %rounded, %one : i64
-  %next = arith.addi %exponent, %one : i64
+  %halved = arith.shrui %rounded, 1 : i64
+  %next = arith.addi %exponent, 1 : i64
   %multiplier = arith.select %overflow, %halved, %rounded : i64
   %final = arith.select %overflow, %next, %exponent : i64
   return %multiplier, %final : i64, i64
@@ -178,14 +142,11 @@ func.func private @round_mantissa(%bits: i64, %exponent: i64) -> (i64, i64) {
 
 // lrintf(x * 2^places)
 func.func private @to_fixed_point(%x: f32, %places: i32) -> i32 {
-  %c127 = arith.constant 127 : i32
-  %c23 = arith.constant 23 : i32
-  %biased = arith.addi %places, %c127 : i32
-  %bits = arith.shli %biased, %c23 : i32
+  %biased = arith.addi %places, 127 : i32
+  %bits = arith.shli %biased, 23 : i32
   %power = arith.bitcast %bits : i32 to f32
   %scaled = arith.mulf %x, %power : f32
   %result = fixed.convert %scaled {rounding = half_even} : f32 to i32
-  return %result : i32
 }
 
 // Whether an index lies after the last whole vector of so many lanes.
@@ -193,28 +154,23 @@ func.func private @is_in_tail(%index: i32, %count: i32, %lanes: i32) -> i1 {
   %rest = arith.remsi %count, %lanes : i32
   %whole = arith.subi %count, %rest : i32
   %result = arith.cmpi sge, %index, %whole : i32
-  return %result : i1
 }
 
 // 1 / (1 + e^-x)
 func.func private @logistic(%x: f64) -> f64 {
   %negated = arith.negf %x : f64
   %exponential = math.exp %negated : f64
-  %one = arith.constant 1.0 : f64
-  %denominator = arith.addf %one, %exponential : f64
-  %result = arith.divf %one, %denominator : f64
-  return %result : f64
+  %denominator = arith.addf 1.0, %exponential : f64
+  %result = arith.divf 1.0, %denominator : f64
 }
 
 // The sizes whose quotient is the step of a position in the input, and the last row or column:
 // with aligned corners steps are between the centres of the outer pixels.
-func.func private @resizing_steps(
-    %input_size: i32, %output_size: i32, %align_corners: i1) -> (i32, i32, i32) {
-  %one = arith.constant 1 : i32
-  %several = arith.cmpi sgt, %output_size, %one : i32
+func.func private @resizing_steps() -> (i32, i32, i32) {
+  %several = arith.cmpi sgt, %output_size, 1 : i32
   %aligned = arith.andi %align_corners, %several : i1
-  %last = arith.subi %input_size, %one : i32
-  %output_last = arith.subi %output_size, %one : i32
+  %last = arith.subi %input_size, 1 : i32
+  %output_last = arith.subi %output_size, 1 : i32
   %numerator = arith.select %aligned, %last, %input_size : i32
   %denominator = arith.select %aligned, %output_last, %output_size : i32
   return %numerator, %denominator, %last : i32, i32, i32

@@ -45,18 +45,16 @@ func.func private @pipeline(%accumulator: i32) -> i32
   %real = arith.extf %ratio : f32 to f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // doc/quantization_example.cc, Quantize: the zero point is inside the rounding, which is
 // half away from zero.
-func.func private @quantize_real(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
+func.func private @quantize_real(%real: f32, %output_scale: f32) -> i32
     attributes {contract.rules = ["bound"]} {
   %quotient = arith.divf %real, %output_scale : f32
   %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %z, %quotient : f32
   %result = fixed.convert %moved {rounding = half_away} : f32 to i32
-  return %result : i32
 }
 
 // NaN gives the largest code, as std::min in the example does.
@@ -66,7 +64,6 @@ func.func @quantize(%input: f32) -> i32 {
   %number = arith.select %below, %input, %infinity : f32
   %stored = func.call @quantize_real(%number) : (f32) -> i32
   %result = func.call @clamp_code(%stored) : (i32) -> i32
-  return %result : i32
 }
 
 }

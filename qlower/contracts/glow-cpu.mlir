@@ -67,73 +67,61 @@ module attributes {
 // f * 2^(e + post) until it is 255 or more. Below 2^-31 the scale is 0.
 func.func private @integer_scale(%ratio: f32) -> (i32, i32, i32) {
   %bits = arith.bitcast %ratio : f32 to i32
-  %c23 = arith.constant 23 : i32
   %bias = arith.constant 127 : i32
-  %biased = arith.shrui %bits, %c23 : i32
+  %biased = arith.shrui %bits, 23 : i32
   %true_exponent = arith.subi %biased, %bias : i32
-  %most = arith.constant 30 : i32
-  %legal = arith.cmpi sle, %true_exponent, %most : i32
+  %legal = arith.cmpi sle, %true_exponent, 30 : i32
   cf.assert %legal, "the ratio of the scales is 2^31 or more: it has no integer scale"
-  %least = arith.constant -31 : i32
-  %is_tiny = arith.cmpi slt, %true_exponent, %least : i32
-  %e = arith.maxsi %true_exponent, %least : i32
+  %is_tiny = arith.cmpi slt, %true_exponent, -31 : i32
+  %e = arith.maxsi %true_exponent, -31 : i32
   %fraction_mask = arith.constant 8388607 : i32
   %fraction = arith.andi %bits, %fraction_mask : i32
 
-  %zero = arith.constant 0 : i32
-  %one = arith.constant 1 : i32
-  %minus_one = arith.constant -1 : i32
-  %c7 = arith.constant 7 : i32
-  %c8 = arith.constant 8 : i32
-  %c15 = arith.constant 15 : i32
-  %to_half = arith.subi %minus_one, %e : i32
-  %to_256 = arith.subi %c8, %e : i32
-  %at_most_15 = arith.minsi %to_256, %c15 : i32
+  %to_half = arith.subi -1, %e : i32
+  %to_256 = arith.subi 8, %e : i32
+  %at_most_15 = arith.minsi %to_256, 15 : i32
   %needed = arith.maxsi %to_half, %at_most_15 : i32
-  %post = arith.maxsi %needed, %zero : i32
+  %post = arith.maxsi %needed, 0 : i32
   %exponent = arith.addi %e, %post : i32
   // 255 = 1.9921875 * 2^7
   %fraction_of_255 = arith.constant 8323072 : i32
   %is_large = arith.cmpi sge, %fraction, %fraction_of_255 : i32
-  %target = arith.select %is_large, %c7, %c8 : i32
+  %target = arith.select %is_large, 7, 8 : i32
   %to_255 = arith.subi %target, %exponent : i32
-  %half_of_post = arith.shrui %post, %one : i32
+  %half_of_post = arith.shrui %post, 1 : i32
   %at_most_half = arith.minsi %to_255, %half_of_post : i32
-  %pre = arith.maxsi %at_most_half, %zero : i32
+  %pre = arith.maxsi %at_most_half, 0 : i32
   %final = arith.addi %exponent, %pre : i32
   %final_biased = arith.addi %final, %bias : i32
-  %final_exponent = arith.shli %final_biased, %c23 : i32
+  %final_exponent = arith.shli %final_biased, 23 : i32
   %final_bits = arith.ori %final_exponent, %fraction : i32
   %final_ratio = arith.bitcast %final_bits : i32 to f32
   %scale = fixed.convert %final_ratio {rounding = half_away} : f32 to i32
 
-  %is_power = arith.cmpi eq, %fraction, %zero : i32
+  %is_power = arith.cmpi eq, %fraction, 0 : i32
   %up, %power_post = func.call @left_and_right(%e) : (i32) -> (i32, i32)
-  %power_scale = arith.shli %one, %up : i32
-  %chosen_pre = arith.select %is_power, %zero, %pre : i32
+  %power_scale = arith.shli 1, %up : i32
+  %chosen_pre = arith.select %is_power, 0, %pre : i32
   %chosen_post = arith.select %is_power, %power_post, %post : i32
   %any_scale = arith.select %is_power, %power_scale, %scale : i32
-  %chosen_scale = arith.select %is_tiny, %zero, %any_scale : i32
+  %chosen_scale = arith.select %is_tiny, 0, %any_scale : i32
   return %chosen_pre, %chosen_post, %chosen_scale : i32, i32, i32
 }
 
 // libjit_scale
 func.func private @scale(%x: i32, %ratio: f32) -> i32 {
   %pre, %post, %scale = func.call @integer_scale(%ratio) : (f32) -> (i32, i32, i32)
-  %one = arith.constant 1 : i32
-  %power = arith.shli %one, %post : i32
-  %half = arith.shrui %power, %one : i32
+  %power = arith.shli 1, %post : i32
+  %half = arith.shrui %power, 1 : i32
   %high = arith.shrsi %x, %pre : i32
   %product = arith.muli %high, %scale : i32
   %nudged = arith.addi %product, %half : i32
   %result = arith.shrsi %nudged, %post : i32
-  return %result : i32
 }
 
 func.func private @scale_and_store(%x: i32, %ratio: f32) -> i32 {
   %scaled = func.call @scale(%x, %ratio) : (i32, f32) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // The bias has the scale of the product: its own S is that of 1, which changes nothing.
@@ -143,56 +131,46 @@ func.func @conv2d(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
   %ratio = func.call @product_ratio() : () -> f32
   %result = func.call @scale_and_store(%accumulator, %ratio) : (i32, f32) -> i32
-  return %result : i32
 }
 
 // libjit_div_round_i32, for a positive divisor
 func.func private @divide_round(%x: i32, %divisor: i32) -> i32 {
-  %one = arith.constant 1 : i32
-  %zero = arith.constant 0 : i32
-  %half = arith.shrui %divisor, %one : i32
-  %positive = arith.cmpi sgt, %x, %zero : i32
+  %half = arith.shrui %divisor, 1 : i32
+  %positive = arith.cmpi sgt, %x, 0 : i32
   %above = arith.addi %x, %half : i32
   %below = arith.subi %x, %half : i32
   %nudged = arith.select %positive, %above, %below : i32
   %result = arith.divsi %nudged, %divisor : i32
-  return %result : i32
 }
 
 // libjit.cpp, libjit_avg_pool_i8
 func.func @avg_pool2d(
     %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1) -> i32 {
-  %one = arith.constant 1 : i32
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
-  %scale_divisor = arith.select %count_include_pad, %window_size, %one : i32
+  %scale_divisor = arith.select %count_include_pad, %window_size, 1 : i32
   %ratio = func.call @mean_ratio(%scale_divisor) : (i32) -> f32
   %scaled = func.call @scale(%sum, %ratio) : (i32, f32) -> i32
-  %some = arith.maxsi %count, %one : i32
-  %divisor = arith.select %count_include_pad, %one, %some : i32
+  %some = arith.maxsi %count, 1 : i32
+  %divisor = arith.select %count_include_pad, 1, %some : i32
   %mean = func.call @divide_round(%scaled, %divisor) : (i32, i32) -> i32
   %result = func.call @offset_and_clamp(%mean) : (i32) -> i32
-  return %result : i32
 }
 
 func.func private @global_mean(%accumulator: i32) -> i32 {
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %ratio = func.call @mean_ratio() : () -> f32
   %result = func.call @scale_and_store(%sum, %ratio) : (i32, f32) -> i32
-  return %result : i32
 }
 
-func.func @adaptive_avg_pool2d(%accumulator: i32, %output_size: i32) -> i32 {
-  %one = arith.constant 1 : i32
-  %global = arith.cmpi eq, %output_size, %one : i32
+func.func @adaptive_avg_pool2d(%accumulator: i32) -> i32 {
+  %global = arith.cmpi eq, %output_size, 1 : i32
   cf.assert %global, "adaptive_avg_pool2d: Glow's CPU back end has no int8 kernel for more than 1x1"
   %result = func.call @global_mean(%accumulator) : (i32) -> i32
-  return %result : i32
 }
 
-func.func @mean(%accumulator: i32, %over_image: i1) -> i32 {
+func.func @mean(%accumulator: i32) -> i32 {
   cf.assert %over_image, "mean: Glow has an int8 kernel for rows and columns of an image only"
   %result = func.call @global_mean(%accumulator) : (i32) -> i32
-  return %result : i32
 }
 
 func.func private @scale_operand(
@@ -200,29 +178,22 @@ func.func private @scale_operand(
   %centred = arith.subi %stored, %zero_point : i32
   %ratio = arith.divf %scale, %output_scale : f32
   %result = func.call @scale(%centred, %ratio) : (i32, f32) -> i32
-  return %result : i32
 }
 
 // libjit.cpp, libjit_element_add_kernel_i8
-func.func @add(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> i32 {
+func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %a = func.call @scale_operand(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> i32
   %b = func.call @scale_operand(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> i32
   %sum = arith.addi %a, %b : i32
   %result = func.call @offset_and_clamp(%sum) : (i32) -> i32
-  return %result : i32
 }
 
 // libjit.cpp, libjit_element_sub_kernel_i8
-func.func @sub(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> i32 {
+func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
   %a = func.call @scale_operand(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> i32
   %b = func.call @scale_operand(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> i32
   %difference = arith.subi %a, %b : i32
   %result = func.call @offset_and_clamp(%difference) : (i32) -> i32
-  return %result : i32
 }
 
 // libjit.cpp, libjit_element_mul_kernel_i8
@@ -230,7 +201,6 @@ func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
   %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %ratio = func.call @product_ratio() : () -> f32
   %result = func.call @scale_and_store(%product, %ratio) : (i32, f32) -> i32
-  return %result : i32
 }
 
 // libjit.cpp, libjit_element_rescale_kernel_i8. Requantize, concat and the tables, which are
@@ -240,31 +210,25 @@ func.func private @rescale(
     %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
   %scaled = func.call @scale_operand(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // libjit.cpp, libjit_element_relu_i8 and libjit_element_clip_i8: they clip before they scale.
 // For a bound at zero, or in one type, that is the same.
-func.func @clamp(%input: i32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func @clamp(%input: i32) -> i32 {
   %same = func.call @is_same_quantization() : () -> i1
-  %signed_max = arith.constant 127 : i32
   %lowering = func.call @lowering() : () -> i32
-  %storage_max = arith.addi %signed_max, %lowering : i32
+  %storage_max = arith.addi 127, %lowering : i32
   %no_upper = arith.cmpi eq, %output_max, %storage_max : i32
   %from_zero = arith.cmpi eq, %output_min, %output_zero_point : i32
   %is_relu = arith.andi %no_upper, %from_zero : i1
   %legal = arith.ori %same, %is_relu : i1
   cf.assert %legal, "clamp: Glow's CPU back end clips in steps of the input, which this contract isn't told: give input and output the same type"
   %result = func.call @rescale(%input) : (i32) -> i32
-  return %result : i32
 }
 
 // libjit.cpp, libjit_element_leaky_relu_i8
-func.func @leaky_relu(
-    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32) -> i32 {
-  %none = arith.constant 0.0 : f32
-  %legal = arith.cmpf ogt, %alpha, %none : f32
+func.func @leaky_relu(%input: i32) -> i32 {
+  %legal = arith.cmpf ogt, %alpha, 0.0 : f32
   cf.assert %legal, "leaky_relu: the slope isn't positive, it has no integer scale"
   %x = arith.subi %input, %input_zero_point : i32
   %ratio = arith.divf %input_scale, %output_scale : f32
@@ -273,7 +237,6 @@ func.func @leaky_relu(
   %sloped = func.call @scale(%x, %slope_ratio) : (i32, f32) -> i32
   %scaled = func.call @by_sign(%x, %identity, %sloped) : (i32, i32, i32) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 }

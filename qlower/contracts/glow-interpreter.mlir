@@ -73,10 +73,7 @@ module attributes {
 
 // By how much uint8 is lowered to be int8.
 func.func private @lowering(%output_unsigned: i1) -> i32 {
-  %c128 = arith.constant 128 : i32
-  %zero = arith.constant 0 : i32
-  %result = arith.select %output_unsigned, %c128, %zero : i32
-  return %result : i32
+  %result = arith.select %output_unsigned, 128, 0 : i32
 }
 
 // A real number of steps with the zero point of the int8 that Glow has.
@@ -85,14 +82,12 @@ func.func private @add_zero_point(%steps: f32, %output_zero_point: i32) -> f32 {
   %offset = arith.subi %output_zero_point, %lowering : i32
   %z = arith.sitofp %offset : i32 to f32
   %result = arith.addf %steps, %z : f32
-  return %result : f32
 }
 
 // Clamps before the lowering is undone: the rounded value may be any int32.
 func.func private @store(%rounded: i32, %output_min: i32, %output_max: i32) -> i32 {
   %lowering = func.call @lowering() : () -> i32
   %result = func.call @clamp_and_offset(%rounded, %output_min, %output_max, %lowering) : (i32, i32, i32, i32) -> i32
-  return %result : i32
 }
 
 // away(F(steps + z))
@@ -100,21 +95,18 @@ func.func private @store_inside(%steps: f32) -> i32 {
   %moved = func.call @add_zero_point(%steps) : (f32) -> f32
   %rounded = fixed.convert %moved {rounding = half_away} : f32 to i32
   %result = func.call @store(%rounded) : (i32) -> i32
-  return %result : i32
 }
 
 // away(steps) + z
 func.func private @store_outside(%steps: f32) -> i32 {
   %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
   %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
-  return %result : i32
 }
 
 func.func private @to_steps(%x: i32, %ratio: f32) -> f32 {
   func.call @require_finite_ratio(%ratio) : (f32) -> ()
   %real = arith.sitofp %x : i32 to f32
   %result = arith.mulf %real, %ratio : f32
-  return %result : f32
 }
 
 // ---------------------------------------------------------------- convolution, matmul
@@ -125,30 +117,27 @@ func.func private @add_bias(%accumulator: i32, %bias: i32) -> i32 {
   %real = arith.sitofp %bias : i32 to f32
   %rounded = fixed.convert %real {rounding = half_away} : f32 to i32
   %result = arith.addi %accumulator, %rounded : i32
-  return %result : i32
 }
 
 // fwdConvolutionInstQuantizedImpl, fwdChannelwiseQuantizedConv2DInstImpl
 // A convolution of as many groups as channels.
-func.func @conv2d(%accumulator: i32, %bias: i32) -> i32
+func.func @conv2d(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
   %sum = func.call @add_bias(%accumulator, %bias) : (i32, i32) -> i32
   %ratio = func.call @product_ratio() : () -> f32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
   %result = func.call @store_inside(%steps) : (f32) -> i32
-  return %result : i32
 }
 
 // fwdFullyConnectedInstQuantizedImpl; with a scale a channel
 // fwdRowwiseQuantizedFullyConnectedInstImpl.
-func.func @linear(%accumulator: i32, %bias: i32, %per_channel: i1) -> i32 {
+func.func @linear(%accumulator: i32) -> i32 {
   %sum = func.call @add_bias(%accumulator, %bias) : (i32, i32) -> i32
   %ratio = func.call @product_ratio() : () -> f32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
   %inside = func.call @store_inside(%steps) : (f32) -> i32
   %outside = func.call @store_outside(%steps) : (f32) -> i32
   %result = arith.select %per_channel, %inside, %outside : i32
-  return %result : i32
 }
 
 // fwdMatMulInstQuantizedImpl
@@ -156,27 +145,23 @@ func.func @matmul(%accumulator: i32) -> i32 {
   %ratio = func.call @product_ratio() : () -> f32
   %steps = func.call @to_steps(%accumulator, %ratio) : (i32, f32) -> f32
   %result = func.call @store_inside(%steps) : (f32) -> i32
-  return %result : i32
 }
 
 // Base.h, quantize<int32_t>, with the product's scale and no zero point.
-func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32) -> i32 {
+func.func @quantize_bias() -> i32 {
   %scale = arith.mulf %input_scale, %weight_scale : f32
   %steps = arith.divf %real_bias, %scale : f32
   %result = fixed.convert %steps {rounding = half_even} : f32 to i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- pooling, mean
 
 // A window without a value in it gives the zero point.
 func.func private @mean_ratio(%count: i32, %input_scale: f32, %output_scale: f32) -> f32 {
-  %one = arith.constant 1 : i32
-  %some = arith.maxsi %count, %one : i32
+  %some = arith.maxsi %count, 1 : i32
   %n = arith.sitofp %some : i32 to f32
   %ratio = arith.divf %input_scale, %output_scale : f32
   %result = arith.divf %ratio, %n : f32
-  return %result : f32
 }
 
 // fwdAvgPoolInstI8Impl
@@ -187,14 +172,11 @@ func.func @avg_pool2d(
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
   %result = func.call @store_inside(%steps) : (f32) -> i32
-  return %result : i32
 }
 
 // fwdAdaptiveAvgPoolInstI8Impl; to 1x1 it is lowered to an average pool.
-func.func @adaptive_avg_pool2d(
-    %accumulator: i32, %kernel_height: i32, %kernel_width: i32, %output_size: i32) -> i32 {
-  %one = arith.constant 1 : i32
-  %global = arith.cmpi eq, %output_size, %one : i32
+func.func @adaptive_avg_pool2d(%accumulator: i32) -> i32 {
+  %global = arith.cmpi eq, %output_size, 1 : i32
   %global_ratio = func.call @mean_ratio() : () -> f32
   %row_ratio = func.call @mean_ratio(%kernel_width) : (i32) -> f32
   %height = arith.sitofp %kernel_height : i32 to f32
@@ -203,17 +185,15 @@ func.func @adaptive_avg_pool2d(
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
   %result = func.call @store_inside(%steps) : (f32) -> i32
-  return %result : i32
 }
 
 // The loaders turn a mean over rows and columns into an average pool.
-func.func @mean(%accumulator: i32, %over_image: i1) -> i32 {
+func.func @mean(%accumulator: i32) -> i32 {
   cf.assert %over_image, "mean: Glow has an int8 kernel for rows and columns of an image only"
   %ratio = func.call @mean_ratio() : () -> f32
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
   %result = func.call @store_inside(%steps) : (f32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- elementwise
@@ -225,13 +205,10 @@ func.func private @to_large_scale(%stored: i32, %zero_point: i32, %scale: f32) -
   %ratio = arith.divf %scale, %large : f32
   %steps = func.call @to_steps(%centred, %ratio) : (i32, f32) -> f32
   %result = fixed.convert %steps {rounding = half_away} : f32 to i32
-  return %result : i32
 }
 
 // fwdElementAddInstI8Impl
-func.func @add(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
+func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %a = func.call @to_large_scale(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> i32
   %b = func.call @to_large_scale(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> i32
   %sum = arith.addi %a, %b : i32
@@ -239,26 +216,20 @@ func.func @add(
   %ratio = arith.divf %large, %output_scale : f32
   %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
   %result = func.call @store_inside(%steps) : (f32) -> i32
-  return %result : i32
 }
 
-func.func private @operand_steps(
-    %stored: i32, %zero_point: i32, %scale: f32, %output_scale: f32) -> f32 {
+func.func private @operand_steps(%stored: i32, %zero_point: i32, %scale: f32) -> f32 {
   %centred = arith.subi %stored, %zero_point : i32
   %ratio = arith.divf %scale, %output_scale : f32
   %result = func.call @to_steps(%centred, %ratio) : (i32, f32) -> f32
-  return %result : f32
 }
 
 // fwdElementSubInst
-func.func @sub(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> i32 {
+func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
   %a = func.call @operand_steps(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> f32
   %b = func.call @operand_steps(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> f32
   %difference = arith.subf %a, %b : f32
   %result = func.call @store_inside(%difference) : (f32) -> i32
-  return %result : i32
 }
 
 // fwdElementMulInst
@@ -267,7 +238,6 @@ func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
   %ratio = func.call @product_ratio() : () -> f32
   %steps = func.call @to_steps(%product, %ratio) : (i32, f32) -> f32
   %result = func.call @store_outside(%steps) : (f32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling
@@ -277,7 +247,6 @@ func.func private @quantize_real(%real: f32, %output_unsigned: i1, %output_scale
   %steps = arith.divf %real, %output_scale : f32
   %moved = func.call @add_zero_point(%steps) : (f32) -> f32
   %result = fixed.convert %moved {rounding = half_even} : f32 to i32
-  return %result : i32
 }
 
 // NaN gives the smallest code, as x86 converts it.
@@ -287,22 +256,18 @@ func.func @quantize(%input: f32) -> i32 {
   %number = arith.select %above, %input, %infinity : f32
   %rounded = func.call @quantize_real(%number) : (f32) -> i32
   %result = func.call @store(%rounded) : (i32) -> i32
-  return %result : i32
 }
 
 // Base.h, dequantize
 func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
   %centred = arith.subi %input, %input_zero_point : i32
   %result = func.call @to_steps(%centred, %input_scale) : (i32, f32) -> f32
-  return %result : f32
 }
 
 // The bounds of a clip are quantized as values are. Of a bound far outside nothing is left
 // but its side: the caller narrows the storage range by it.
 func.func @bound(%real: f32) -> i32 {
-  %signed = arith.constant false
-  %rounded = func.call @quantize_real(%real, %signed) : (f32, i1) -> i32
-  return %rounded : i32
+  %result = func.call @quantize_real(%real, false) : (f32, i1) -> i32
 }
 
 // fwdRescaleQuantizedInstImpl
@@ -311,32 +276,24 @@ func.func @bound(%real: f32) -> i32 {
 // Inputs of another type than the output's are rescaled before.
 func.func private @rescale(
     %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32
-    attributes {contract.rules = ["requantize", "clamp", "concat"]} {
+    %output_zero_point: i32, %output_min: i32, %output_max: i32,
+    %output_unsigned: i1) -> i32 attributes {contract.rules = ["requantize", "clamp", "concat"]} {
   %real = func.call @dequantize(%input) : (i32) -> f32
   %rounded = func.call @quantize_real(%real) : (f32) -> i32
   %result = func.call @store(%rounded) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- activations (tables)
 
 // From a type to another of int8 with a full range, where the tables are.
-func.func private @rescale_to_grid(
-    %input: i32, %grid_scale: f32, %input_scale: f32, %input_zero_point: i32) -> i32 {
-  %zero = arith.constant 0 : i32
-  %min = arith.constant -128 : i32
-  %max = arith.constant 127 : i32
-  %signed = arith.constant false
-  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %grid_scale, %zero, %min, %max, %signed) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
-  return %result : i32
+func.func private @rescale_to_grid(%input: i32, %grid_scale: f32) -> i32 {
+  %result = func.call @rescale(%input, %input_scale, %input_zero_point, %grid_scale, 0, -128, 127, false) : (i32, f32, i32, f32, i32, i32, i32, i1) -> i32
 }
 
 // The first and the last entries aren't those of the function.
 func.func private @with_end(%entry: i32, %index: i32, %end: i32, %value: i32) -> i32 {
   %at_end = arith.cmpi eq, %index, %end : i32
   %result = arith.select %at_end, %value, %entry : i32
-  return %result : i32
 }
 
 // createIntSigmoid: from [-6, 6] in steps of 12/255 to [0, 1] in steps of 1/255.
@@ -348,20 +305,14 @@ func.func @sigmoid(%input: i32) -> i32 {
   %x = arith.mulf %i, %step : f64
   %negated = arith.negf %x : f64
   %exponential = math.exp %negated : f64
-  %one = arith.constant 1.0 : f64
-  %denominator = arith.addf %one, %exponential : f64
-  %c255 = arith.constant 255.0 : f64
-  %steps = arith.divf %c255, %denominator : f64
-  %c128 = arith.constant 128.0 : f64
-  %moved = arith.subf %steps, %c128 : f64
+  %denominator = arith.addf 1.0, %exponential : f64
+  %steps = arith.divf 255.0, %denominator : f64
+  %moved = arith.subf %steps, 128.0 : f64
   %rounded = fixed.convert %moved {rounding = half_away} : f64 to i32
-  %first = arith.constant -128 : i32
-  %last = arith.constant 127 : i32
-  %with_first = func.call @with_end(%rounded, %index, %first, %first) : (i32, i32, i32, i32) -> i32
-  %entry = func.call @with_end(%with_first, %index, %last, %last) : (i32, i32, i32, i32) -> i32
+  %with_first = func.call @with_end(%rounded, %index, -128, -128) : (i32, i32, i32, i32) -> i32
+  %entry = func.call @with_end(%with_first, %index, 127, 127) : (i32, i32, i32, i32) -> i32
   %table_scale = arith.constant 0.00392156862745098 : f32
-  %result = func.call @rescale(%entry, %table_scale, %first) : (i32, f32, i32) -> i32
-  return %result : i32
+  %result = func.call @rescale(%entry, %table_scale, -128) : (i32, f32, i32) -> i32
 }
 
 // createIntTanh: from [-3, 3] in steps of 6/255, which the table has as 3/127, to [-1, 1] in
@@ -370,35 +321,26 @@ func.func @tanh(%input: i32) -> i32 {
   %grid_scale = arith.constant 0.023529411764705882 : f32
   %index = func.call @rescale_to_grid(%input, %grid_scale) : (i32, f32) -> i32
   %i = arith.sitofp %index : i32 to f64
-  %three = arith.constant 3.0 : f64
-  %c127 = arith.constant 127.0 : f64
-  %three_i = arith.mulf %i, %three : f64
-  %x = arith.divf %three_i, %c127 : f64
+  %three_i = arith.mulf %i, 3.0 : f64
+  %x = arith.divf %three_i, 127.0 : f64
   %function = math.tanh %x : f64
-  %steps = arith.mulf %function, %c127 : f64
+  %steps = arith.mulf %function, 127.0 : f64
   %rounded = fixed.convert %steps {rounding = half_away} : f64 to i32
-  %first = arith.constant -128 : i32
-  %second = arith.constant -127 : i32
-  %last = arith.constant 127 : i32
-  %with_first = func.call @with_end(%rounded, %index, %first, %first) : (i32, i32, i32, i32) -> i32
-  %with_second = func.call @with_end(%with_first, %index, %second, %second) : (i32, i32, i32, i32) -> i32
-  %entry = func.call @with_end(%with_second, %index, %last, %last) : (i32, i32, i32, i32) -> i32
+  %with_first = func.call @with_end(%rounded, %index, -128, -128) : (i32, i32, i32, i32) -> i32
+  %with_second = func.call @with_end(%with_first, %index, -127, -127) : (i32, i32, i32, i32) -> i32
+  %entry = func.call @with_end(%with_second, %index, 127, 127) : (i32, i32, i32, i32) -> i32
   %table_scale = arith.constant 0.00784313725490196 : f32
-  %zero = arith.constant 0 : i32
-  %result = func.call @rescale(%entry, %table_scale, %zero) : (i32, f32, i32) -> i32
-  return %result : i32
+  %result = func.call @rescale(%entry, %table_scale, 0) : (i32, f32, i32) -> i32
 }
 
 // ---------------------------------------------------------------- softmax
 
 // fwdSoftMaxInstImpl, float32
-func.func @softmax_term(%difference: i32, %beta: f32, %input_scale: f32) -> f32 {
-  %one = arith.constant 1.0 : f32
-  %legal = arith.cmpf oeq, %beta, %one : f32
+func.func @softmax_term(%difference: i32) -> f32 {
+  %legal = arith.cmpf oeq, %beta, 1.0 : f32
   cf.assert %legal, "softmax: Glow has no beta but 1"
   %real = func.call @to_steps(%difference, %input_scale) : (i32, f32) -> f32
   %result = math.exp %real : f32
-  return %result : f32
 }
 
 func.func @softmax_addend(%term: f32) -> f32 {
@@ -409,43 +351,36 @@ func.func @softmax_output(%term: f32, %sum: f32) -> i32 {
   %probability = arith.divf %term, %sum : f32
   %rounded = func.call @quantize_real(%probability) : (f32) -> i32
   %result = func.call @store(%rounded) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- resizing
 
 // An index over F(output size / input size), in float32; pixels are counted from corners.
-func.func private @resize_position(
-    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
-    %half_pixel_centers: i1) -> f32 {
+func.func private @resize_position() -> f32 {
   %moved = arith.ori %align_corners, %half_pixel_centers : i1
-  %legal = func.call @not(%moved) : (i1) -> i1
+  %legal = arith.xori %moved, true : i1
   cf.assert %legal, "resize: Glow has neither aligned corners nor half-pixel centres"
   %input = arith.sitofp %input_size : i32 to f32
   %output = arith.sitofp %output_size : i32 to f32
   %scale = arith.divf %output, %input : f32
   %i = arith.sitofp %output_index : i32 to f32
   %result = arith.divf %i, %scale : f32
-  return %result : f32
 }
 
 // fwdResizeNearestInstImpl
-func.func @resize_nearest_position(%input_size: i32) -> i32 {
+func.func @resize_nearest_position() -> i32 {
   %position = func.call @resize_position() : () -> f32
   %floor = fixed.convert %position {rounding = toward_zero} : f32 to i32
-  %one = arith.constant 1 : i32
-  %last = arith.subi %input_size, %one : i32
+  %last = arith.subi %input_size, 1 : i32
   %result = arith.minsi %floor, %last : i32
-  return %result : i32
 }
 
 // fwdResizeBilinearInstImpl; the weight of the upper neighbour as the bits of a float32.
-func.func @resize_bilinear_position(%input_size: i32) -> (i32, i32, i32) {
+func.func @resize_bilinear_position() -> (i32, i32, i32) {
   %position = func.call @resize_position() : () -> f32
   %floor = fixed.convert %position {rounding = toward_zero} : f32 to i32
-  %one = arith.constant 1 : i32
-  %last = arith.subi %input_size, %one : i32
-  %next = arith.addi %floor, %one : i32
+  %last = arith.subi %input_size, 1 : i32
+  %next = arith.addi %floor, 1 : i32
   %lower = arith.minsi %floor, %last : i32
   %upper = arith.minsi %next, %last : i32
   %whole = arith.sitofp %floor : i32 to f32
@@ -458,20 +393,17 @@ func.func private @interpolate(%a: f32, %b: f32, %weight: f32) -> f32 {
   %difference = arith.subf %b, %a : f32
   %part = arith.mulf %difference, %weight : f32
   %result = arith.addf %a, %part : f32
-  return %result : f32
 }
 
 func.func private @pixel(%stored: i32, %unsigned: i1) -> f32 {
   %lowering = func.call @lowering(%unsigned) : (i1) -> i32
   %signed = arith.subi %stored, %lowering : i32
   %result = arith.sitofp %signed : i32 to f32
-  return %result : f32
 }
 
 // Columns, then rows; the float32 becomes int8 by a conversion of C++, toward zero.
 func.func @resize_bilinear(
-    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
-    %x_weight: i32, %output_unsigned: i1) -> i32 {
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32) -> i32 {
   %y = arith.bitcast %y_weight : i32 to f32
   %x = arith.bitcast %x_weight : i32 to f32
   %v00 = func.call @pixel(%top_left, %output_unsigned) : (i32, i1) -> f32
@@ -484,7 +416,6 @@ func.func @resize_bilinear(
   %whole = fixed.convert %real {rounding = toward_zero} : f32 to i32
   %lowering = func.call @lowering() : () -> i32
   %result = arith.addi %whole, %lowering : i32
-  return %result : i32
 }
 
 }

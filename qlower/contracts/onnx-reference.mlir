@@ -45,8 +45,7 @@ module attributes {
 } {
 
 // In numpy a product of int32 and a float is one in float64.
-func.func private @steps_of(
-    %accumulator: i32, %output_zero_point: i32, %half_scales: i1) -> f64 {
+func.func private @steps_of(%accumulator: i32) -> f64 {
   %exact = func.call @product_ratio() : () -> f32
   %rounded = func.call @half_ratio() : () -> f32
   %ratio = arith.select %half_scales, %rounded, %exact : f32
@@ -55,20 +54,17 @@ func.func private @steps_of(
   %scaled = arith.mulf %sum, %multiplier : f64
   %z = arith.sitofp %output_zero_point : i32 to f64
   %result = arith.addf %scaled, %z : f64
-  return %result : f64
 }
 
 // The ratio of float16 scales in float16: numpy's product and quotient are those of float32,
 // rounded once more.
-func.func private @half_ratio(
-    %input_scale: f32, %weight_scale: f32, %output_scale: f32) -> f32 {
+func.func private @half_ratio() -> f32 {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %half_step = arith.truncf %step : f32 to f16
   %step_again = arith.extf %half_step : f16 to f32
   %ratio = arith.divf %step_again, %output_scale : f32
   %half_ratio = arith.truncf %ratio : f32 to f16
   %result = arith.extf %half_ratio : f16 to f32
-  return %result : f32
 }
 
 // op_qlinear_conv.py; it clamps before it rounds, which makes no difference.
@@ -77,29 +73,24 @@ func.func @conv2d(%accumulator: i32) -> i32
   %steps = func.call @steps_of(%accumulator) : (i32) -> f64
   %rounded = fixed.convert %steps {rounding = half_even} : f64 to i32
   %result = func.call @clamp_code(%rounded) : (i32) -> i32
-  return %result : i32
 }
 
 // op_qlinear_matmul.py: `rint(..).astype(..)`, which is an int32's lowest byte.
-func.func @matmul(%accumulator: i32, %output_unsigned: i1) -> i32
-    attributes {contract.rules = ["linear", "matmul"]} {
+func.func @matmul(%accumulator: i32) -> i32 attributes {contract.rules = ["linear", "matmul"]} {
   %steps = func.call @steps_of(%accumulator) : (i32) -> f64
   %rounded = fixed.convert %steps {rounding = half_even} : f64 to i32
   %beyond = arith.constant 2147483647.5 : f64
   %fits = arith.cmpf olt, %steps, %beyond : f64
-  %zero = arith.constant 0 : i32
-  %integer = arith.select %fits, %rounded, %zero : i32
+  %integer = arith.select %fits, %rounded, 0 : i32
   %byte = arith.trunci %integer : i32 to i8
   %unsigned = arith.extui %byte : i8 to i32
   %signed = arith.extsi %byte : i8 to i32
   %wrapped = arith.select %output_unsigned, %unsigned, %signed : i32
   %result = func.call @clamp_code(%wrapped) : (i32) -> i32
-  return %result : i32
 }
 
 // op_quantize_linear.py; what no int32 holds is the lowest of them, and the sum wraps.
-func.func @quantize(%input: f32, %output_scale: f32) -> i32
-    attributes {contract.rules = ["quantize", "quantize_i16"]} {
+func.func @quantize(%input: f32) -> i32 attributes {contract.rules = ["quantize", "quantize_i16"]} {
   %steps = arith.divf %input, %output_scale : f32
   %rounded = fixed.convert %steps {rounding = half_even} : f32 to i32
   %beyond = arith.constant 2147483648.0 : f32
@@ -107,25 +98,20 @@ func.func @quantize(%input: f32, %output_scale: f32) -> i32
   %lowest = arith.constant -2147483648 : i32
   %integer = arith.select %fits, %rounded, %lowest : i32
   %result = func.call @offset_and_clamp(%integer) : (i32) -> i32
-  return %result : i32
 }
 
 // op_dequantize_linear.py.
 func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32
     attributes {contract.rules = ["dequantize", "dequantize_i16"]} {
   %result = func.call @dequantize_exactly(%input) : (i32) -> f32
-  return %result : f32
 }
 
 // The code of a bound, within twice the range of any.
 func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
   %steps = arith.divf %real, %output_scale : f32
   %rounded = fixed.convert %steps {rounding = half_even} : f32 to i32
-  %low = arith.constant -512 : i32
-  %high = arith.constant 512 : i32
-  %within = func.call @clamp_code(%rounded, %low, %high) : (i32, i32, i32) -> i32
+  %within = func.call @clamp_code(%rounded, -512, 512) : (i32, i32, i32) -> i32
   %result = arith.addi %within, %output_zero_point : i32
-  return %result : i32
 }
 
 // DequantizeLinear, maybe Clip, Relu or Concat, QuantizeLinear.
@@ -133,48 +119,36 @@ func.func private @rescale(%input: i32) -> i32
     attributes {contract.rules = ["requantize", "clamp", "concat"]} {
   %real = func.call @dequantize(%input) : (i32) -> f32
   %result = func.call @quantize(%real) : (f32) -> i32
-  return %result : i32
 }
 
-func.func @add(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> i32 {
+func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %a = func.call @dequantize(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
   %b = func.call @dequantize(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
   %real = arith.addf %a, %b : f32
   %result = func.call @quantize(%real) : (f32) -> i32
-  return %result : i32
 }
 
-func.func @sub(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> i32 {
+func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
   %a = func.call @dequantize(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
   %b = func.call @dequantize(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
   %real = arith.subf %a, %b : f32
   %result = func.call @quantize(%real) : (f32) -> i32
-  return %result : i32
 }
 
-func.func @mul(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> i32 {
+func.func @mul(%lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32) -> i32 {
   %a = func.call @dequantize(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
   %b = func.call @dequantize(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
   %real = arith.mulf %a, %b : f32
   %result = func.call @quantize(%real) : (f32) -> i32
-  return %result : i32
 }
 
 // op_leaky_relu.py.
-func.func @leaky_relu(%input: i32, %alpha: f32) -> i32 {
+func.func @leaky_relu(%input: i32) -> i32 {
   %real = func.call @dequantize(%input) : (i32) -> f32
   %leak = arith.mulf %real, %alpha : f32
-  %zero = arith.constant 0.0 : f32
-  %negative = arith.cmpf olt, %real, %zero : f32
+  %negative = arith.cmpf olt, %real, 0.0 : f32
   %y = arith.select %negative, %leak, %real : f32
   %result = func.call @quantize(%y) : (f32) -> i32
-  return %result : i32
 }
 
 }

@@ -35,21 +35,19 @@ module attributes {
 } {
 
 // One channel a group goes to a kernel of its own, MlasConvDepthwise.
-func.func @conv2d_product(%groups: i32, %input_channels: i32, %channel_count: i32) -> i32 {
+func.func @conv2d_product() -> i32 {
   %one_input = arith.cmpi eq, %input_channels, %groups : i32
   %one_output = arith.cmpi eq, %channel_count, %groups : i32
   %depthwise = arith.andi %one_input, %one_output : i1
   %exact = arith.constant 0 : i32
   %mixed = func.call @linear_product() : () -> i32
   %result = arith.select %depthwise, %exact, %mixed : i32
-  return %result : i32
 }
 
-func.func @linear_product(%input_unsigned: i1, %weight_unsigned: i1) -> i32 {
-  %weight_signed = func.call @not(%weight_unsigned) : (i1) -> i1
+func.func @linear_product() -> i32 {
+  %weight_signed = arith.xori %weight_unsigned, true : i1
   %mixed = arith.andi %input_unsigned, %weight_signed : i1
   %result = arith.extui %mixed : i1 to i32
-  return %result : i32
 }
 
 }

@@ -67,15 +67,12 @@ module attributes {
 func.func @dequantize(%input: i32) -> f32
     attributes {contract.rules = ["dequantize", "dequantize_i16"]} {
   %result = func.call @dequantize_exactly(%input) : (i32) -> f32
-  return %result : f32
 }
 
 // MlasQuantizeLinear.
-func.func private @quantize_linear(
-    %real: f32, %output_min: i32, %output_max: i32, %output_scale: f32) -> i32 {
+func.func private @quantize_linear(%real: f32, %output_min: i32, %output_max: i32) -> i32 {
   %steps = arith.divf %real, %output_scale : f32
   %result = func.call @store_half_even(%steps) : (f32) -> i32
-  return %result : i32
 }
 
 // A Clip or Relu between DequantizeLinear and QuantizeLinear.
@@ -84,7 +81,6 @@ func.func private @rescale(%input: i32) -> i32
     attributes {contract.rules = ["requantize", "clamp"]} {
   %real = func.call @dequantize_exactly(%input) : (i32) -> f32
   %result = func.call @quantize_linear(%real) : (f32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- convolution, linear
@@ -97,33 +93,28 @@ func.func private @requantize_output(%accumulator: i32) -> i32
   %sum = arith.sitofp %accumulator : i32 to f32
   %scaled = arith.mulf %sum, %multiplier : f32
   %result = func.call @store_half_even(%scaled) : (f32) -> i32
-  return %result : i32
 }
 
 // QLinearMatMul.
 func.func @matmul(%accumulator: i32) -> i32 {
   %result = func.call @requantize_output(%accumulator) : (i32) -> i32
-  return %result : i32
 }
 
 // With VNNI all products are exact.
 func.func @conv2d_product() -> i32
     attributes {contract.rules = ["conv2d_product", "depthwise_conv2d_product", "linear_product"]} {
-  %exact = arith.constant 0 : i32
-  return %exact : i32
+  %result = arith.constant 0 : i32
 }
 
 // quantization/onnx_quantizer.py, quantize_bias_static.
-func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32) -> i32 {
+func.func @quantize_bias() -> i32 {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %steps = arith.divf %real_bias, %step : f32
   %result = fixed.convert %steps {rounding = half_even} : f32 to i32
-  return %result : i32
 }
 
 // MlasQLinearGlobalAveragePool: over rows and columns.
-func.func @mean(
-    %accumulator: i32, %count: i32, %over_image: i1, %input_scale: f32, %output_scale: f32) -> i32 {
+func.func @mean(%accumulator: i32) -> i32 {
   cf.assert %over_image, "ONNX Runtime takes the mean over other dimensions than rows and columns in float32"
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %real = arith.sitofp %sum : i32 to f32
@@ -133,7 +124,6 @@ func.func @mean(
   func.call @require_finite(%multiplier) : (f32) -> ()
   %scaled = arith.mulf %real, %multiplier : f32
   %result = func.call @store_half_even(%scaled) : (f32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- average
@@ -141,7 +131,6 @@ func.func @mean(
 // QLinearAveragePool dequantizes and adds in float32.
 func.func @avg_pool2d_addend(%input: i32) -> f32 {
   %result = func.call @dequantize_exactly(%input) : (i32) -> f32
-  return %result : f32
 }
 
 func.func @avg_pool2d(%sum: f32, %count: i32, %output_scale: f32, %output_zero_point: i32) -> i32 {
@@ -151,7 +140,6 @@ func.func @avg_pool2d(%sum: f32, %count: i32, %output_scale: f32, %output_zero_p
   %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %steps, %z : f32
   %result = func.call @store_with_zero_point_inside(%moved) : (f32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- elementwise
@@ -159,26 +147,21 @@ func.func @avg_pool2d(%sum: f32, %count: i32, %output_scale: f32, %output_zero_p
 // MlasQLinearAddKernelAvx2Helper: all zero points become one float32, in which the compiler
 // contracts a product and a sum, too. QLinearAdd exchanges the operands where its left one is a
 // scalar.
-func.func @add(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %lhs_is_scalar: i1) -> i32 {
+func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %in_order = func.call @add_in_order(%lhs, %lhs_scale, %lhs_zero_point, %rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32, i32, f32, i32) -> i32
   %out_of_order = func.call @add_in_order(%rhs, %rhs_scale, %rhs_zero_point, %lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32, i32, f32, i32) -> i32
   %result = arith.select %lhs_is_scalar, %out_of_order, %in_order : i32
-  return %result : i32
 }
 
 // The largest product of a code with it is finite, too.
 func.func private @require_finite(%ratio: f32) {
-  %most = arith.constant 1.0E+30 : f32
-  %legal = arith.cmpf olt, %ratio, %most : f32
+  %legal = arith.cmpf olt, %ratio, 1.0E+30 : f32
   cf.assert %legal, "the ratio of the operands' scales to the output's is 10^30 or more"
-  return
 }
 
 func.func private @add_in_order(
     %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+    %rhs_zero_point: i32) -> i32 {
   %lhs_ratio = arith.divf %lhs_scale, %output_scale : f32
   %rhs_ratio = arith.divf %rhs_scale, %output_scale : f32
   %both = arith.maximumf %lhs_ratio, %rhs_ratio : f32
@@ -194,12 +177,10 @@ func.func private @add_in_order(
   %moved = math.fma %b, %rhs_ratio, %fixed : f32
   %sum = math.fma %a, %lhs_ratio, %moved : f32
   %result = func.call @store_with_zero_point_inside(%sum) : (f32) -> i32
-  return %result : i32
 }
 
 // MlasQLinearMul.
-func.func @mul(
-    %lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32, %output_zero_point: i32) -> i32 {
+func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32) -> i32 {
   %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %multiplier = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
   func.call @require_finite(%multiplier) : (f32) -> ()
@@ -208,27 +189,21 @@ func.func @mul(
   %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %scaled, %z : f32
   %result = func.call @store_with_zero_point_inside(%moved) : (f32) -> i32
-  return %result : i32
 }
 
 // The stored integer of a bound, as QuantizeLinear gives it.
 func.func @bound(%real: f32) -> i32 {
-  %low = arith.constant -65536 : i32
-  %high = arith.constant 65536 : i32
-  %result = func.call @quantize_linear(%real, %low, %high) : (f32, i32, i32) -> i32
-  return %result : i32
+  %result = func.call @quantize_linear(%real, -65536, 65536) : (f32, i32, i32) -> i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling
 
 // NaN gives the smallest code.
-func.func @quantize(%input: f32) -> i32
-    attributes {contract.rules = ["quantize", "quantize_i16"]} {
+func.func @quantize(%input: f32) -> i32 attributes {contract.rules = ["quantize", "quantize_i16"]} {
   %infinity = arith.constant 0xFF800000 : f32
   %above = arith.cmpf ogt, %input, %infinity : f32
   %number = arith.select %above, %input, %infinity : f32
   %result = func.call @quantize_linear(%number) : (f32) -> i32
-  return %result : i32
 }
 
 // QLinearConcat: an input whose scale and zero point are the output's is copied.
@@ -236,18 +211,15 @@ func.func @concat(%input: i32) -> i32 {
   %rescaled = func.call @rescale(%input) : (i32) -> i32
   %same = func.call @is_same_quantization() : () -> i1
   %result = arith.select %same, %input, %rescaled : i32
-  return %result : i32
 }
 
 // QLinearLeakyRelu, a table.
-func.func @leaky_relu(%input: i32, %alpha: f32) -> i32 {
+func.func @leaky_relu(%input: i32) -> i32 {
   %real = func.call @dequantize_exactly(%input) : (i32) -> f32
   %leak = arith.mulf %real, %alpha : f32
-  %zero = arith.constant 0.0 : f32
-  %not_negative = arith.cmpf oge, %real, %zero : f32
+  %not_negative = arith.cmpf oge, %real, 0.0 : f32
   %y = arith.select %not_negative, %real, %leak : f32
   %result = func.call @quantize_linear(%y) : (f32) -> i32
-  return %result : i32
 }
 
 // QLinearSigmoid, a table.
@@ -255,61 +227,41 @@ func.func @sigmoid(%input: i32) -> i32 {
   %real = func.call @dequantize_exactly(%input) : (i32) -> f32
   %y = func.call @logistic(%real) : (f32) -> f32
   %result = func.call @quantize_linear(%y) : (f32) -> i32
-  return %result : i32
 }
 
 // MlasLogisticKernel with FMA3: 1/2 and an odd polynomial over an even one.
 func.func private @logistic(%real: f32) -> f32 {
-  %lowest = arith.constant -18.0 : f32
-  %highest = arith.constant 18.0 : f32
-  %above = arith.maximumf %real, %lowest : f32
-  %x = arith.minimumf %above, %highest : f32
+  %above = arith.maximumf %real, -18.0 : f32
+  %x = arith.minimumf %above, 18.0 : f32
   %square = arith.mulf %x, %x : f32
-  %p9 = arith.constant 4.37031012579801e-11 : f32
-  %p7 = arith.constant 1.15627324459942e-07 : f32
-  %p5 = arith.constant 6.08574864600143e-05 : f32
-  %p3 = arith.constant 8.51377133304701e-03 : f32
-  %p1 = arith.constant 2.48287947061529e-01 : f32
-  %p_7 = math.fma %square, %p9, %p7 : f32
-  %p_5 = math.fma %square, %p_7, %p5 : f32
-  %p_3 = math.fma %square, %p_5, %p3 : f32
-  %p_1 = math.fma %square, %p_3, %p1 : f32
-  %q10 = arith.constant 6.10247389755681e-13 : f32
-  %q8 = arith.constant 5.76102136993427e-09 : f32
-  %q6 = arith.constant 6.29106785017040e-06 : f32
-  %q4 = arith.constant 1.70198817374094e-03 : f32
-  %q2 = arith.constant 1.16817656904453e-01 : f32
-  %q0 = arith.constant 9.93151921023180e-01 : f32
-  %q_8 = math.fma %square, %q10, %q8 : f32
-  %q_6 = math.fma %square, %q_8, %q6 : f32
-  %q_4 = math.fma %square, %q_6, %q4 : f32
-  %q_2 = math.fma %square, %q_4, %q2 : f32
-  %q = math.fma %square, %q_2, %q0 : f32
+  %p_7 = math.fma %square, 4.37031012579801e-11, 1.15627324459942e-07 : f32
+  %p_5 = math.fma %square, %p_7, 6.08574864600143e-05 : f32
+  %p_3 = math.fma %square, %p_5, 8.51377133304701e-03 : f32
+  %p_1 = math.fma %square, %p_3, 2.48287947061529e-01 : f32
+  %q_8 = math.fma %square, 6.10247389755681e-13, 5.76102136993427e-09 : f32
+  %q_6 = math.fma %square, %q_8, 6.29106785017040e-06 : f32
+  %q_4 = math.fma %square, %q_6, 1.70198817374094e-03 : f32
+  %q_2 = math.fma %square, %q_4, 1.16817656904453e-01 : f32
+  %q = math.fma %square, %q_2, 9.93151921023180e-01 : f32
   %p = arith.mulf %p_1, %x : f32
   %quotient = arith.divf %p, %q : f32
-  %half = arith.constant 0.5 : f32
-  %moved = arith.addf %quotient, %half : f32
-  %zero = arith.constant 0.0 : f32
-  %one = arith.constant 1.0 : f32
-  %not_negative = arith.maximumf %moved, %zero : f32
-  %result = arith.minimumf %not_negative, %one : f32
-  return %result : f32
+  %moved = arith.addf %quotient, 0.5 : f32
+  %not_negative = arith.maximumf %moved, 0.0 : f32
+  %result = arith.minimumf %not_negative, 1.0 : f32
 }
 
 // ---------------------------------------------------------------- softmax
 
 // BuildLookupTableIfFixed: the largest term of a row is as large as its sum allows.
-func.func @softmax_term(%difference: i32, %beta: f32, %input_scale: f32) -> f32 {
-  %one = arith.constant 1.0 : f32
-  %unscaled = arith.cmpf oeq, %beta, %one : f32
+func.func @softmax_term(%difference: i32) -> f32 {
+  %unscaled = arith.cmpf oeq, %beta, 1.0 : f32
   cf.assert %unscaled, "a softmax of ONNX Runtime has no beta"
   %largest = func.call @largest_term() : () -> f32
   %log = math.log %largest : f32
   %wide = arith.extf %log : f32 to f64
   %reserve = arith.constant 5.0 : f64
   %rest = arith.subf %wide, %reserve : f64
-  %zero = arith.constant 0.0 : f64
-  %shift = arith.maximumf %rest, %zero : f64
+  %shift = arith.maximumf %rest, 0.0 : f64
   %scale = arith.extf %input_scale : f32 to f64
   %shift_steps = arith.divf %shift, %scale : f64
   %steps = arith.sitofp %difference : i32 to f64
@@ -317,14 +269,12 @@ func.func @softmax_term(%difference: i32, %beta: f32, %input_scale: f32) -> f32 
   %real = arith.mulf %shifted, %scale : f64
   %exponential = math.exp %real : f64
   %result = arith.truncf %exponential : f64 to f32
-  return %result : f32
 }
 
 func.func private @largest_term(%row_size: i32) -> f32 {
   %largest = arith.constant 3.40282347E+38 : f32
   %size = arith.sitofp %row_size : i32 to f32
   %result = arith.divf %largest, %size : f32
-  return %result : f32
 }
 
 func.func @softmax_addend(%term: f32) -> f32 {
@@ -332,18 +282,16 @@ func.func @softmax_addend(%term: f32) -> f32 {
 }
 
 // QuantizeOutput: with the whole part of 1 / scale.
-func.func @softmax_output(%term: f32, %sum: f32, %row_size: i32, %output_scale: f32) -> i32 {
-  %inverse = func.call @inverse(%output_scale) : (f32) -> f32
+func.func @softmax_output(%term: f32, %sum: f32) -> i32 {
+  %inverse = arith.divf 1.0, %output_scale : f32
   %codes = math.floor %inverse : f32
   %size = arith.sitofp %row_size : i32 to f32
-  %most_of_one = arith.constant 148.0 : f32
-  %most = arith.mulf %most_of_one, %size : f32
+  %most = arith.mulf 148.0, %size : f32
   %finite = arith.cmpf ole, %codes, %most : f32
   cf.assert %finite, "ONNX Runtime's softmax overflows where 1 / output scale is more than 148 times a row's size"
   %scaled = arith.mulf %term, %codes : f32
   %steps = arith.divf %scaled, %sum : f32
   %result = func.call @store_half_even(%steps) : (f32) -> i32
-  return %result : i32
 }
 
 }

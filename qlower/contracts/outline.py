@@ -9,7 +9,7 @@ from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qlower.text.parsing import parse_module
+from qlower.contracts.shorthand import parse_contract_module
 
 _TOKEN = re.compile(
     r"//[^\n]*|(?P<function>func\.func)|(?P<end>\})"
@@ -68,7 +68,7 @@ class Outline:
         """The module with the functions of these names alone, each at its place in the
         file; with all for None. It isn't verified."""
         if names is None:
-            return parse_module(self.text, self.filename)
+            return parse_contract_module(self.text, self.filename)
         left: list[str] = []
         position = 0
         for piece in self.pieces:
@@ -76,7 +76,9 @@ class Outline:
                 left.append(self.text[position : piece.start])
                 left.append(_blank(self.text[piece.start : piece.end]))
                 position = piece.end
-        return parse_module("".join([*left, self.text[position:]]), self.filename)
+        return parse_contract_module(
+            "".join([*left, self.text[position:]]), self.filename
+        )
 
 
 def functions_of(rule: str, outlines: Sequence[Outline]) -> frozenset[str]:

@@ -38,15 +38,13 @@ module attributes {
 
 func.func private @round_real(%real: f64) -> i32 {
   %result = fixed.convert %real {rounding = half_up} : f64 to i32
-  return %result : i32
 }
 
 // The exponent of the power of two nearest to a positive number: that of the number, and one more
 // if its mantissa, in [1, 2), is more than the square root of 2.
 func.func private @nearest_exponent(%real: f64) -> i64 {
   %bits = arith.bitcast %real : f64 to i64
-  %c52 = arith.constant 52 : i64
-  %biased = arith.shrui %bits, %c52 : i64
+  %biased = arith.shrui %bits, 52 : i64
   %bias = arith.constant 1023 : i64
   %exponent = arith.subi %biased, %bias : i64
   %fraction_mask = arith.constant 4503599627370495 : i64
@@ -55,11 +53,9 @@ func.func private @nearest_exponent(%real: f64) -> i64 {
   %mantissa_bits = arith.ori %fraction, %one_bits : i64
   %mantissa = arith.bitcast %mantissa_bits : i64 to f64
   %square = arith.mulf %mantissa, %mantissa : f64
-  %two = arith.constant 2.0 : f64
-  %above = arith.cmpf ogt, %square, %two : f64
+  %above = arith.cmpf ogt, %square, 2.0 : f64
   %step = arith.extui %above : i1 to i64
   %result = arith.addi %exponent, %step : i64
-  return %result : i64
 }
 
 func.func private @ratio_exponent(%b: f32, %input_scale: f32, %output_scale: f32) -> i64 {
@@ -69,48 +65,37 @@ func.func private @ratio_exponent(%b: f32, %input_scale: f32, %output_scale: f32
   %product = arith.mulf %a64, %b64 : f64
   %real = arith.divf %product, %c64 : f64
   %result = func.call @nearest_exponent(%real) : (f64) -> i64
-  return %result : i64
 }
 
 // A shift count in [0, 31]: 32-bit values are 0 or saturated beyond.
 func.func private @shift_count(%places: i64) -> i64 {
-  %zero = arith.constant 0 : i64
-  %c31 = arith.constant 31 : i64
-  %not_negative = arith.maxsi %places, %zero : i64
-  %result = arith.minsi %not_negative, %c31 : i64
-  return %result : i64
+  %not_negative = arith.maxsi %places, 0 : i64
+  %result = arith.minsi %not_negative, 31 : i64
 }
 
 // x * 2^exponent: a right shift rounds half up, a left shift saturates.
 func.func private @shift(%x: i32, %exponent: i64) -> i32 {
-  %zero = arith.constant 0 : i64
-  %negated = arith.subi %zero, %exponent : i64
+  %negated = arith.subi 0, %exponent : i64
   %left = func.call @shift_count(%exponent) : (i64) -> i64
-  %c33 = arith.constant 33 : i64
-  %down = arith.maxsi %negated, %zero : i64
-  %right = arith.minsi %down, %c33 : i64
+  %down = arith.maxsi %negated, 0 : i64
+  %right = arith.minsi %down, 33 : i64
   %wide = arith.extsi %x : i32 to i64
   %up = arith.shli %wide, %left : i64
   %shifted = fixed.shift_right %up, %right {rounding = half_up} : i64
   %result = fixed.saturate %shifted : i64 to i32
-  return %result : i32
 }
 
-func.func @conv2d(%accumulator: i32, %weight_scale: f32) -> i32 {
+func.func @conv2d(%accumulator: i32) -> i32 {
   %exponent = func.call @ratio_exponent(%weight_scale) : (f32) -> i64
   %shifted = func.call @shift(%accumulator, %exponent) : (i32, i64) -> i32
   %result = func.call @clamp_and_offset(%shifted) : (i32) -> i32
-  return %result : i32
 }
 
 // floor(sum * 2^exponent / count + 1/2), for exponents in [-24, 24]
 func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 {
-  %one_f = arith.constant 1.0 : f32
-  %exponent = func.call @ratio_exponent(%one_f) : (f32) -> i64
-  %zero = arith.constant 0 : i64
-  %one = arith.constant 1 : i64
+  %exponent = func.call @ratio_exponent(1.0) : (f32) -> i64
   func.call @require_similar(%exponent) : (i64) -> ()
-  %negated = arith.subi %zero, %exponent : i64
+  %negated = arith.subi 0, %exponent : i64
   %up = func.call @shift_count(%exponent) : (i64) -> i64
   %down = func.call @shift_count(%negated) : (i64) -> i64
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
@@ -118,40 +103,35 @@ func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 {
   %count64 = arith.extsi %count : i32 to i64
   %numerator = arith.shli %sum64, %up : i64
   %denominator = arith.shli %count64, %down : i64
-  %twice = arith.shli %numerator, %one : i64
+  %twice = arith.shli %numerator, 1 : i64
   %nudged = arith.addi %twice, %denominator : i64
-  %divisor = arith.shli %denominator, %one : i64
+  %divisor = arith.shli %denominator, 1 : i64
   // toward zero, then down where that was up
   %quotient = arith.divsi %nudged, %divisor : i64
   %rest = arith.remsi %nudged, %divisor : i64
-  %below = arith.cmpi slt, %rest, %zero : i64
+  %below = arith.cmpi slt, %rest, 0 : i64
   %step = arith.extsi %below : i1 to i64
   %floor = arith.addi %quotient, %step : i64
   %mean = fixed.saturate %floor : i64 to i32
   %result = func.call @clamp_and_offset(%mean) : (i32) -> i32
-  return %result : i32
 }
 
 func.func private @require_similar(%exponent: i64) {
-  %limit = arith.constant 24 : i64
   %magnitude = math.absi %exponent : i64
-  %legal = arith.cmpi sle, %magnitude, %limit : i64
+  %legal = arith.cmpi sle, %magnitude, 24 : i64
   cf.assert %legal, "the ratio of the scales is not in [2^-24, 2^24]"
-  return
 }
 
 // The exponents of both operands' ratios, and by how many places the finer grid is below the
 // output's.
 func.func private @sum_shifts(%lhs_scale: f32, %rhs_scale: f32) -> (i64, i64, i64) {
-  %one = arith.constant 1.0 : f32
-  %lhs = func.call @ratio_exponent(%one, %lhs_scale) : (f32, f32) -> i64
-  %rhs = func.call @ratio_exponent(%one, %rhs_scale) : (f32, f32) -> i64
+  %lhs = func.call @ratio_exponent(1.0, %lhs_scale) : (f32, f32) -> i64
+  %rhs = func.call @ratio_exponent(1.0, %rhs_scale) : (f32, f32) -> i64
   func.call @require_similar(%lhs) : (i64) -> ()
   func.call @require_similar(%rhs) : (i64) -> ()
   %finer = arith.minsi %lhs, %rhs : i64
-  %zero = arith.constant 0 : i64
-  %negated = arith.subi %zero, %finer : i64
-  %places = arith.maxsi %negated, %zero : i64
+  %negated = arith.subi 0, %finer : i64
+  %places = arith.maxsi %negated, 0 : i64
   %lhs_shift = arith.addi %lhs, %places : i64
   %rhs_shift = arith.addi %rhs, %places : i64
   return %lhs_shift, %rhs_shift, %places : i64, i64, i64
@@ -161,32 +141,28 @@ func.func private @align(%stored: i32, %zero_point: i32, %shift: i64) -> i64 {
   %centred = arith.subi %stored, %zero_point : i32
   %wide = arith.extsi %centred : i32 to i64
   %result = arith.shli %wide, %shift : i64
-  return %result : i64
 }
 
 func.func private @store_sum(%sum: i64, %places: i64) -> i32 {
   %shifted = fixed.shift_right %sum, %places {rounding = half_up} : i64
   %narrow = fixed.saturate %shifted : i64 to i32
   %result = func.call @clamp_and_offset(%narrow) : (i32) -> i32
-  return %result : i32
 }
 
-func.func @add(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
+func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %lhs_shift, %rhs_shift, %places = func.call @sum_shifts() : () -> (i64, i64, i64)
   %a = func.call @align(%lhs, %lhs_zero_point, %lhs_shift) : (i32, i32, i64) -> i64
   %b = func.call @align(%rhs, %rhs_zero_point, %rhs_shift) : (i32, i32, i64) -> i64
   %sum = arith.addi %a, %b : i64
   %result = func.call @store_sum(%sum, %places) : (i64, i64) -> i32
-  return %result : i32
 }
 
-func.func @sub(%lhs: i32, %lhs_zero_point: i32, %rhs: i32, %rhs_zero_point: i32) -> i32 {
+func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
   %lhs_shift, %rhs_shift, %places = func.call @sum_shifts() : () -> (i64, i64, i64)
   %a = func.call @align(%lhs, %lhs_zero_point, %lhs_shift) : (i32, i32, i64) -> i64
   %b = func.call @align(%rhs, %rhs_zero_point, %rhs_shift) : (i32, i32, i64) -> i64
   %sum = arith.subi %a, %b : i64
   %result = func.call @store_sum(%sum, %places) : (i64, i64) -> i32
-  return %result : i32
 }
 
 func.func @mul(%lhs: i32, %rhs: i32, %weight_scale: f32) -> i32 {
@@ -194,31 +170,25 @@ func.func @mul(%lhs: i32, %rhs: i32, %weight_scale: f32) -> i32 {
   %exponent = func.call @ratio_exponent(%weight_scale) : (f32) -> i64
   %shifted = func.call @shift(%product, %exponent) : (i32, i64) -> i32
   %result = func.call @clamp_and_offset(%shifted) : (i32) -> i32
-  return %result : i32
 }
 
 func.func private @rescale(%input: i32, %input_zero_point: i32) -> i32 {
-  %one = arith.constant 1.0 : f32
-  %exponent = func.call @ratio_exponent(%one) : (f32) -> i64
+  %exponent = func.call @ratio_exponent(1.0) : (f32) -> i64
   %centred = arith.subi %input, %input_zero_point : i32
   %shifted = func.call @shift(%centred, %exponent) : (i32, i64) -> i32
   %result = func.call @clamp_and_offset(%shifted) : (i32) -> i32
-  return %result : i32
 }
 
-func.func @leaky_relu(%input: i32, %alpha: f32, %input_zero_point: i32) -> i32 {
-  %none = arith.constant 0.0 : f32
-  %legal = arith.cmpf ogt, %alpha, %none : f32
+func.func @leaky_relu(%input: i32) -> i32 {
+  %legal = arith.cmpf ogt, %alpha, 0.0 : f32
   cf.assert %legal, "leaky_relu: alpha is not positive, it has no nearest power of two"
-  %one = arith.constant 1.0 : f32
   %x = arith.subi %input, %input_zero_point : i32
-  %exponent = func.call @ratio_exponent(%one) : (f32) -> i64
+  %exponent = func.call @ratio_exponent(1.0) : (f32) -> i64
   %alpha_exponent = func.call @ratio_exponent(%alpha) : (f32) -> i64
   %identity = func.call @shift(%x, %exponent) : (i32, i64) -> i32
   %sloped = func.call @shift(%x, %alpha_exponent) : (i32, i64) -> i32
   %shifted = func.call @by_sign(%x, %identity, %sloped) : (i32, i32, i32) -> i32
   %result = func.call @clamp_and_offset(%shifted) : (i32) -> i32
-  return %result : i32
 }
 
 }

@@ -65,7 +65,7 @@ module attributes {
 // ---------------------------------------------------------------- steps
 
 func.func private @reciprocal(%x: f32) -> f32 {
-  %result = func.call @inverse(%x) : (f32) -> f32
+  %result = arith.divf 1.0, %x : f32
   %largest = arith.constant 3.40282347E+38 : f32
   %finite = arith.cmpf ole, %result, %largest : f32
   cf.assert %finite, "a scale is below 2^-128: its reciprocal is no float32 number"
@@ -75,13 +75,11 @@ func.func private @reciprocal(%x: f32) -> f32 {
 // Vec256/Vec512 of quantized integers, dequantize: one FMA.
 func.func private @dequantize_fused(
     %stored: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
-  %zero = arith.constant 0 : i32
-  %negated = arith.subi %zero, %input_zero_point : i32
+  %negated = arith.subi 0, %input_zero_point : i32
   %offset = arith.sitofp %negated : i32 to f32
   %scaled_offset = arith.mulf %input_scale, %offset : f32
   %real = arith.sitofp %stored : i32 to f32
   %result = math.fma %input_scale, %real, %scaled_offset : f32
-  return %result : f32
 }
 
 // fbgemm::QuantizeAvx2 and quantize_val, legacy order: the zero point inside an FMA.
@@ -90,13 +88,11 @@ func.func private @quantize_fused(%real: f32, %output_scale: f32, %output_zero_p
   %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = math.fma %real, %inverse, %z : f32
   %result = func.call @store_with_zero_point_inside(%moved) : (f32) -> i32
-  return %result : i32
 }
 
 // The channels of a block of qavg_pool2d_nhwc_kernel: the float32 lanes of AVX-512.
 func.func private @pool_lanes() -> i32 {
-  %lanes = arith.constant 16 : i32
-  return %lanes : i32
+  %result = arith.constant 16 : i32
 }
 
 // Whether a position lies in the whole vectors at the beginning of `count` elements.
@@ -104,13 +100,11 @@ func.func private @is_in_body(%position: i32, %count: i32, %lanes: i32) -> i1 {
   %tail = arith.remsi %count, %lanes : i32
   %end = arith.subi %count, %tail : i32
   %result = arith.cmpi slt, %position, %end : i32
-  return %result : i1
 }
 
 func.func private @require_equal_quantization() {
   %legal = func.call @is_same_quantization() : () -> i1
   cf.assert %legal, "input and output differ in scale or zero point, PyTorch gives the output those of the input"
-  return
 }
 
 // ---------------------------------------------------------------- convolution, linear
@@ -120,27 +114,21 @@ func.func private @require_equal_quantization() {
 func.func private @require_convertible(%largest: f64, %multiplier: f32) {
   %wide = arith.extf %multiplier : f32 to f64
   %steps = arith.mulf %largest, %wide : f64
-  %limit = arith.constant 2147482648.0 : f64
-  %legal = arith.cmpf olt, %steps, %limit : f64
+  %legal = arith.cmpf olt, %steps, 2147482648.0 : f64
   cf.assert %legal, "a sum may be 2^31 steps of the output or more, which PyTorch turns into the smallest code"
-  return
 }
 
-func.func private @largest_sum(
-    %accumulator_max: i64, %real_bias: f32, %input_scale: f32, %weight_scale: f32) -> f64 {
+func.func private @largest_sum() -> f64 {
   %sum = arith.sitofp %accumulator_max : i64 to f64
   %step = arith.mulf %input_scale, %weight_scale : f32
   %wide_step = arith.extf %step : f32 to f64
   %bias = arith.extf %real_bias : f32 to f64
   %bias_steps = arith.divf %bias, %wide_step : f64
   %result = arith.addf %sum, %bias_steps : f64
-  return %result : f64
 }
 
 // ReQuantizeOutput with a float bias.
-func.func private @contraction(
-    %accumulator: i32, %real_bias: f32, %per_channel: i1, %input_scale: f32, %weight_scale: f32,
-    %output_scale: f32) -> i32
+func.func private @contraction(%accumulator: i32, %real_bias: f32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"], contract.product = ["exact", "saturating_pairs_flat"]} {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %multiplier = arith.divf %step, %output_scale : f32
@@ -155,43 +143,32 @@ func.func private @contraction(
   %biased = arith.select %per_channel, %divided, %fused : f32
   %scaled = arith.mulf %biased, %multiplier : f32
   %result = func.call @store_half_even(%scaled) : (f32) -> i32
-  return %result : i32
 }
 
 // What a bias of integers means as a real number.
-func.func @dequantize_bias(%bias: i32, %input_scale: f32, %weight_scale: f32) -> f32 {
+func.func @dequantize_bias() -> f32 {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %steps = arith.sitofp %bias : i32 to f32
   %result = arith.mulf %steps, %step : f32
-  return %result : f32
 }
 
 // src/FbgemmConv.cc, takeDepthWiseFastPath.
-func.func private @is_fast_depthwise(
-    %input_channels: i32, %channel_count: i32, %kernel_height: i32, %kernel_width: i32,
-    %stride_height: i32, %stride_width: i32, %dilation_height: i32, %dilation_width: i32,
-    %pad_top: i32, %pad_bottom: i32, %pad_left: i32, %pad_right: i32) -> i1 {
-  %c0 = arith.constant 0 : i32
-  %c1 = arith.constant 1 : i32
-  %c2 = arith.constant 2 : i32
-  %c3 = arith.constant 3 : i32
-  %c5 = arith.constant 5 : i32
-  %c8 = arith.constant 8 : i32
-  %twice = arith.muli %input_channels, %c2 : i32
+func.func private @is_fast_depthwise() -> i1 {
+  %twice = arith.muli %input_channels, 2 : i32
   %once = arith.cmpi eq, %channel_count, %input_channels : i32
   %doubled = arith.cmpi eq, %channel_count, %twice : i32
   %multiplier = arith.ori %once, %doubled : i1
-  %tail = arith.remsi %input_channels, %c8 : i32
-  %whole = arith.cmpi eq, %tail, %c0 : i32
+  %tail = arith.remsi %input_channels, 8 : i32
+  %whole = arith.cmpi eq, %tail, 0 : i32
   %square = arith.cmpi eq, %kernel_height, %kernel_width : i32
-  %three = arith.cmpi eq, %kernel_height, %c3 : i32
-  %five = arith.cmpi eq, %kernel_height, %c5 : i32
+  %three = arith.cmpi eq, %kernel_height, 3 : i32
+  %five = arith.cmpi eq, %kernel_height, 5 : i32
   %size = arith.ori %three, %five : i1
-  %small_stride_height = arith.cmpi sle, %stride_height, %c2 : i32
-  %small_stride_width = arith.cmpi sle, %stride_width, %c2 : i32
-  %dense_height = arith.cmpi eq, %dilation_height, %c1 : i32
-  %dense_width = arith.cmpi eq, %dilation_width, %c1 : i32
-  %half = arith.divsi %kernel_height, %c2 : i32
+  %small_stride_height = arith.cmpi sle, %stride_height, 2 : i32
+  %small_stride_width = arith.cmpi sle, %stride_width, 2 : i32
+  %dense_height = arith.cmpi eq, %dilation_height, 1 : i32
+  %dense_width = arith.cmpi eq, %dilation_width, 1 : i32
+  %half = arith.divsi %kernel_height, 2 : i32
   %top = arith.cmpi eq, %pad_top, %half : i32
   %bottom = arith.cmpi eq, %pad_bottom, %half : i32
   %left = arith.cmpi eq, %pad_left, %half : i32
@@ -207,23 +184,20 @@ func.func private @is_fast_depthwise(
   %i = arith.andi %h, %bottom : i1
   %j = arith.andi %i, %left : i1
   %result = arith.andi %j, %right : i1
-  return %result : i1
 }
 
 // Grouped convolutions of one channel a group are depthwise.
-func.func @conv2d_product(%groups: i32, %input_channels: i32) -> i32
+func.func @conv2d_product() -> i32
     attributes {contract.rules = ["conv2d_product", "depthwise_conv2d_product"]} {
   %fast = func.call @is_fast_depthwise() : () -> i1
   %depthwise = arith.cmpi eq, %groups, %input_channels : i32
   %saturates = arith.andi %depthwise, %fast : i1
   %result = arith.extui %saturates : i1 to i32
-  return %result : i32
 }
 
 // With VNNI the products of a linear layer are exact.
 func.func @linear_product() -> i32 {
-  %exact = arith.constant 0 : i32
-  return %exact : i32
+  %result = arith.constant 0 : i32
 }
 
 // ---------------------------------------------------------------- pooling
@@ -231,8 +205,7 @@ func.func @linear_product() -> i32 {
 // qavg_pool2d_nhwc_kernel: blocks of channels, then one by one. PyTorch gives the output the
 // input's scale and zero point.
 func.func @avg_pool2d(
-    %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1, %channel: i32,
-    %channel_count: i32) -> i32 {
+    %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1) -> i32 {
   func.call @require_equal_quantization() : () -> ()
   %divisor = arith.select %count_include_pad, %window_size, %count : i32
   %mean = func.call @mean_of(%accumulator, %divisor) : (i32, i32) -> f32
@@ -241,13 +214,10 @@ func.func @avg_pool2d(
   %lanes = func.call @pool_lanes() : () -> i32
   %in_body = func.call @is_in_body(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
   %result = arith.select %in_body, %body, %tail : i32
-  return %result : i32
 }
 
 // qadaptive_avg_pool2d_nhwc_kernel: blocks of 8 channels in an FMA, then one by one.
-func.func @adaptive_avg_pool2d(
-    %accumulator: i32, %count: i32, %channel: i32, %channel_count: i32,
-    %output_zero_point: i32) -> i32 {
+func.func @adaptive_avg_pool2d(%accumulator: i32) -> i32 {
   func.call @require_equal_quantization() : () -> ()
   %sum = func.call @real_sum(%accumulator) : (i32) -> f32
   %n = arith.sitofp %count : i32 to f32
@@ -257,16 +227,13 @@ func.func @adaptive_avg_pool2d(
   %body = func.call @store_with_zero_point_inside(%moved) : (f32) -> i32
   %mean = arith.mulf %sum, %inverse : f32
   %tail = func.call @store_sum(%mean) : (f32) -> i32
-  %lanes = arith.constant 8 : i32
-  %in_body = func.call @is_in_body(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
+  %in_body = func.call @is_in_body(%channel, %channel_count, 8) : (i32, i32, i32) -> i1
   %result = arith.select %in_body, %body, %tail : i32
-  return %result : i32
 }
 
 func.func private @real_sum(%accumulator: i32) -> f32 {
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %result = arith.sitofp %sum : i32 to f32
-  return %result : f32
 }
 
 func.func private @mean_of(%accumulator: i32, %divisor: i32) -> f32 {
@@ -274,27 +241,22 @@ func.func private @mean_of(%accumulator: i32, %divisor: i32) -> f32 {
   %n = arith.sitofp %divisor : i32 to f32
   %inverse = func.call @reciprocal(%n) : (f32) -> f32
   %result = arith.mulf %sum, %inverse : f32
-  return %result : f32
 }
 
 func.func private @store_sum(%real: f32, %output_zero_point: i32) -> i32 {
   %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %real, %z : f32
   %result = func.call @store_with_zero_point_inside(%moved) : (f32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- elementwise
 
 // qadd_kernel: two vectors of AVX2 or one of AVX-512 at a time.
-func.func @add(
-    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %element: i32, %element_count: i32, %output_scale: f32) -> i32 {
+func.func @add(%lhs: i32, %rhs: i32, %element: i32) -> i32 {
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %scales = arith.addf %lhs_scale, %rhs_scale : f32
   %steps = arith.mulf %scales, %inverse : f32
-  %most = arith.constant 8388608.0 : f32
-  %legal = arith.cmpf olt, %steps, %most : f32
+  %legal = arith.cmpf olt, %steps, 8388608.0 : f32
   cf.assert %legal, "the scales of the operands together are 2^23 times the output's or more: PyTorch's conversion to int32 overflows"
   %a = func.call @dequantize_fused(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
   %b = func.call @dequantize_fused(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
@@ -306,25 +268,21 @@ func.func @add(
   %tail_sum = arith.addf %tail_a, %tail_b : f32
   %tail_scaled = arith.mulf %tail_sum, %inverse : f32
   %tail = func.call @store_sum(%tail_scaled) : (f32) -> i32
-  %lanes = arith.constant 64 : i32
-  %in_body = func.call @is_in_body(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
+  %in_body = func.call @is_in_body(%element, %element_count, 64) : (i32, i32, i32) -> i1
   %result = arith.select %in_body, %body, %tail : i32
-  return %result : i32
 }
 
 // qmul_kernel.
-func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32, %output_scale: f32) -> i32 {
+func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32) -> i32 {
   %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %scales = arith.mulf %lhs_scale, %rhs_scale : f32
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %multiplier = arith.mulf %scales, %inverse : f32
-  %most = arith.constant 32768.0 : f32
-  %legal = arith.cmpf olt, %multiplier, %most : f32
+  %legal = arith.cmpf olt, %multiplier, 32768.0 : f32
   cf.assert %legal, "the product of the operands' scales is 2^15 times the output's or more: PyTorch's conversion to int32 overflows"
   %real = arith.sitofp %product : i32 to f32
   %scaled = arith.mulf %real, %multiplier : f32
   %result = func.call @store_half_even(%scaled) : (f32) -> i32
-  return %result : i32
 }
 
 // The stored integer of a bound, by quantize_val of one element: the zero point inside the
@@ -335,22 +293,19 @@ func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
   %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %steps, %z : f32
   %result = fixed.convert %moved {rounding = half_even} : f32 to i32
-  return %result : i32
 }
 
 // qrelu_kernel, qclamp_kernel: of the stored integers.
 func.func @clamp(%input: i32) -> i32 {
   func.call @require_equal_quantization() : () -> ()
   %result = func.call @clamp_code(%input) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- activations (tables)
 
 // Vectorized::quantize: by the reciprocal of the scale, no more than the last float32 number
 // before 2^31, the zero point after the rounding, which wraps.
-func.func private @quantize_table(
-    %real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+func.func private @quantize_table(%real: f32) -> i32 {
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %steps = arith.mulf %real, %inverse : f32
   %last = arith.constant 2147483520.0 : f32
@@ -358,19 +313,16 @@ func.func private @quantize_table(
   %rounded = fixed.convert %number {rounding = half_even} : f32 to i32
   %moved = arith.addi %rounded, %output_zero_point : i32
   %result = func.call @clamp_code(%moved) : (i32) -> i32
-  return %result : i32
 }
 
 // For tanh and hard_swish, which QNNPACK tabulates without an FMA.
 func.func private @dequantize_lookup(%stored: i32) -> f32 {
   %result = func.call @dequantize_fused(%stored) : (i32) -> f32
-  return %result : f32
 }
 
 // For hard_swish, which QNNPACK stores in a way of its own.
 func.func private @quantize_lookup(%real: f32) -> i32 {
   %result = func.call @quantize_table(%real) : (f32) -> i32
-  return %result : i32
 }
 
 // qsigmoid_kernel: 1 / (1 + exp(-x)), without an FMA in x, so that the zero point is 0 at any
@@ -381,7 +333,6 @@ func.func @sigmoid(%input: i32) -> i32 {
   %real = func.call @logistic(%wide) : (f64) -> f64
   %y = arith.truncf %real : f64 to f32
   %result = func.call @quantize_table(%y) : (f32) -> i32
-  return %result : i32
 }
 
 // qtanh_kernel; torch.tanh has an output scale of 1/128.
@@ -391,21 +342,16 @@ func.func @tanh(%input: i32) -> i32 {
   %real = math.tanh %wide : f64
   %y = arith.truncf %real : f64 to f32
   %result = func.call @quantize_table(%y) : (f32) -> i32
-  return %result : i32
 }
 
 // qhardswish_kernel: x * min(max(x + 3, 0), 6) / 6.
 func.func @hard_swish(%input: i32) -> i32 {
   %x = func.call @dequantize_lookup(%input) : (i32) -> f32
-  %three = arith.constant 3.0 : f32
-  %six = arith.constant 6.0 : f32
-  %zero = arith.constant 0.0 : f32
-  %moved = arith.addf %x, %three : f32
-  %above = arith.maximumf %moved, %zero : f32
-  %gate = arith.minimumf %above, %six : f32
-  %y = func.call @product_ratio(%x, %gate, %six) : (f32, f32, f32) -> f32
+  %moved = arith.addf %x, 3.0 : f32
+  %above = arith.maximumf %moved, 0.0 : f32
+  %gate = arith.minimumf %above, 6.0 : f32
+  %y = func.call @product_ratio(%x, %gate, 6.0) : (f32, f32, f32) -> f32
   %result = func.call @quantize_lookup(%y) : (f32) -> i32
-  return %result : i32
 }
 
 // qelu_kernel.
@@ -414,22 +360,18 @@ func.func @elu(%input: i32) -> i32 {
   %wide = arith.extf %x : f32 to f64
   %real = math.expm1 %wide : f64
   %negative = arith.truncf %real : f64 to f32
-  %zero = arith.constant 0.0 : f32
-  %not_negative = arith.cmpf oge, %x, %zero : f32
+  %not_negative = arith.cmpf oge, %x, 0.0 : f32
   %y = arith.select %not_negative, %x, %negative : f32
   %result = func.call @quantize_table(%y) : (f32) -> i32
-  return %result : i32
 }
 
 // leaky_qrelu_out_kernel.
-func.func @leaky_relu(%input: i32, %alpha: f32) -> i32 {
+func.func @leaky_relu(%input: i32) -> i32 {
   %x = func.call @dequantize_fused(%input) : (i32) -> f32
   %leak = arith.mulf %x, %alpha : f32
-  %zero = arith.constant 0.0 : f32
-  %positive = arith.cmpf ogt, %x, %zero : f32
+  %positive = arith.cmpf ogt, %x, 0.0 : f32
   %y = arith.select %positive, %x, %leak : f32
   %result = func.call @quantize_table(%y) : (f32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling
@@ -437,7 +379,6 @@ func.func @leaky_relu(%input: i32, %alpha: f32) -> i32 {
 // dequantize_val: of one element.
 func.func @dequantize(%input: i32) -> f32 {
   %result = func.call @dequantize_exactly(%input) : (i32) -> f32
-  return %result : f32
 }
 
 // quantize_per_tensor.
@@ -447,14 +388,12 @@ func.func @quantize(%input: f32) -> i32 {
   %below = arith.cmpf olt, %input, %infinity : f32
   %number = arith.select %below, %input, %infinity : f32
   %result = func.call @quantize_fused(%number) : (f32) -> i32
-  return %result : i32
 }
 
 // PyTorch has no such operation: what `dequantize` and `quantize_per_tensor` give.
 func.func @requantize(%input: i32) -> i32 {
   %real = func.call @dequantize_exactly(%input) : (i32) -> f32
   %result = func.call @quantize_fused(%real) : (f32) -> i32
-  return %result : i32
 }
 
 // qcat: an input whose scale and zero point are the output's is copied.
@@ -463,7 +402,6 @@ func.func @concat(%input: i32) -> i32 {
   %rescaled = func.call @quantize_fused(%real) : (f32) -> i32
   %same = func.call @is_same_quantization() : () -> i1
   %result = arith.select %same, %input, %rescaled : i32
-  return %result : i32
 }
 
 }

@@ -58,21 +58,18 @@ func.func private @through_reciprocal(%scale: f32) -> f32 {
 }
 
 // What a layer gives whose result stays real.
-func.func private @real_contraction(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %real_bias: f32) -> f32 {
+func.func private @real_contraction(%accumulator: i32) -> f32 {
   %sum = arith.sitofp %accumulator : i32 to f32
   %half_scaled = arith.mulf %sum, %input_scale : f32
   %scaled = arith.mulf %half_scaled, %weight_scale : f32
   %result = arith.addf %scaled, %real_bias : f32
-  return %result : f32
 }
 
 // qconv2d_pointwise.binary, "sum": what a layer gives to which a quantized value is added before
 // it is stored. `floor` is 0 with a RELU, else minus infinity.
 func.func private @store_residual(
     %accumulator: i32, %other: i32, %input_scale: f32, %weight_scale: f32, %real_bias: f32,
-    %other_scale: f32, %other_zero_point: i32, %floor: f32, %output_scale: f32,
-    %output_zero_point: f32) -> i32 {
+    %other_scale: f32, %other_zero_point: i32, %floor: f32) -> i32 {
   %sum = arith.sitofp %accumulator : i32 to f32
   %half_scaled = arith.mulf %sum, %input_scale : f32
   %scaled = arith.mulf %half_scaled, %weight_scale : f32
@@ -81,16 +78,12 @@ func.func private @store_residual(
   %steps = arith.sitofp %centred : i32 to f32
   %added = math.fma %steps, %other_scale, %real : f32
   %bounded = arith.maximumf %added, %floor : f32
-  %one = arith.constant 1.0 : f32
-  %inverse = arith.divf %one, %output_scale : f32
+  %inverse = arith.divf 1.0, %output_scale : f32
   %stored = arith.mulf %bounded, %inverse : f32
   %moved = arith.addf %stored, %output_zero_point : f32
   %rounded = fixed.convert %moved {rounding = half_even} : f32 to i32
-  %c0 = arith.constant 0 : i32
-  %c255 = arith.constant 255 : i32
-  %above = arith.maxsi %rounded, %c0 : i32
-  %result = arith.minsi %above, %c255 : i32
-  return %result : i32
+  %above = arith.maxsi %rounded, 0 : i32
+  %result = arith.minsi %above, 255 : i32
 }
 
 // ---------------------------------------------------------------- as the graph says
@@ -100,55 +93,42 @@ func.func private @quantize_fused(%real: f32, %output_scale: f32, %output_zero_p
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %steps = arith.mulf %real, %inverse : f32
   %result = func.call @store_half_even(%steps) : (f32) -> i32
-  return %result : i32
 }
 
-func.func private @quantize_table(
-    %real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+func.func private @quantize_table(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
   %result = func.call @quantize_fused(%real) : (f32) -> i32
-  return %result : i32
 }
 
 // _decomposed.py, dequantize_per_tensor.
 func.func private @dequantize_fused(
     %stored: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
   %result = func.call @dequantize_exactly(%stored) : (i32) -> f32
-  return %result : f32
 }
 
-func.func @add(
-    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> i32 {
+func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %a = func.call @dequantize_exactly(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
   %b = func.call @dequantize_exactly(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
   %sum = arith.addf %a, %b : f32
   %result = func.call @quantize_fused(%sum) : (f32) -> i32
-  return %result : i32
 }
 
-func.func @mul(
-    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> i32 {
+func.func @mul(%lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32) -> i32 {
   %a = func.call @dequantize_exactly(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
   %b = func.call @dequantize_exactly(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
   %product = arith.mulf %a, %b : f32
   %result = func.call @quantize_fused(%product) : (f32) -> i32
-  return %result : i32
 }
 
 func.func @clamp(%input: i32) -> i32 {
   %real = func.call @dequantize_exactly(%input) : (i32) -> f32
   %result = func.call @quantize_fused(%real) : (f32) -> i32
-  return %result : i32
 }
 
 // The sum of the integers is exact, that of PyTorch in float32.
 func.func @avg_pool2d(
-    %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1,
-    %input_scale: f32) -> i32 {
+    %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1) -> i32 {
   %divisor = arith.select %count_include_pad, %window_size, %count : i32
   %result = func.call @mean_of_window(%accumulator, %divisor) : (i32, i32) -> i32
-  return %result : i32
 }
 
 func.func private @mean_of_window(%accumulator: i32, %divisor: i32, %input_scale: f32) -> i32 {
@@ -157,13 +137,11 @@ func.func private @mean_of_window(%accumulator: i32, %divisor: i32, %input_scale
   %n = arith.sitofp %divisor : i32 to f32
   %mean = arith.divf %real, %n : f32
   %result = func.call @quantize_fused(%mean) : (f32) -> i32
-  return %result : i32
 }
 
-func.func @adaptive_avg_pool2d(%accumulator: i32, %count: i32) -> i32
+func.func @adaptive_avg_pool2d(%accumulator: i32) -> i32
     attributes {contract.rules = ["adaptive_avg_pool2d", "mean"]} {
   %result = func.call @mean_of_window(%accumulator, %count) : (i32, i32) -> i32
-  return %result : i32
 }
 
 }

@@ -43,12 +43,11 @@ func.func @avg_pool2d(
   %divisor = arith.select %count_include_pad, %window_size, %count : i32
   %mean = func.call @mean_of(%accumulator, %divisor) : (i32, i32) -> f32
   %result = func.call @store_sum(%mean) : (f32) -> i32
-  return %result : i32
 }
 
 // adaptive_avg_pool_single_out_frame: of the stored integers, zero points and all; the
 // reciprocal of the window's size is rounded twice.
-func.func @adaptive_avg_pool2d(%accumulator: i32, %kernel_height: i32, %kernel_width: i32) -> i32 {
+func.func @adaptive_avg_pool2d(%accumulator: i32) -> i32 {
   func.call @require_equal_quantization() : () -> ()
   %height = arith.sitofp %kernel_height : i32 to f32
   %width = arith.sitofp %kernel_width : i32 to f32
@@ -57,7 +56,6 @@ func.func @adaptive_avg_pool2d(%accumulator: i32, %kernel_height: i32, %kernel_w
   %sum = arith.sitofp %accumulator : i32 to f32
   %mean = arith.mulf %sum, %multiplier : f32
   %result = func.call @store_with_zero_point_inside(%mean) : (f32) -> i32
-  return %result : i32
 }
 
 }

@@ -34,38 +34,30 @@ module attributes {
 } {
 
 // The kernels for AVX2 combine the scales first.
-func.func private @scale_accumulator(
-    %accumulator: f32, %input_scale: f32, %weight_scale: f32) -> f32 {
+func.func private @scale_accumulator(%accumulator: f32, %input_scale: f32) -> f32 {
   %scale = arith.mulf %input_scale, %weight_scale : f32
   %result = arith.mulf %accumulator, %scale : f32
-  return %result : f32
 }
 
 // src/cpu/x64/jit_uni_x8s8s32x_conv_kernel.cpp, init_conf: channels of a group fill whole
 // vectors of 8 or, in its SSE4.1 variant, 4, unless there is one group or one channel a group.
 func.func private @has_kernel(%groups: i32, %input_channels: i32, %channel_count: i32) -> i1 {
-  %c0 = arith.constant 0 : i32
-  %c1 = arith.constant 1 : i32
-  %c4 = arith.constant 4 : i32
   %inputs = arith.divsi %input_channels, %groups : i32
   %outputs = arith.divsi %channel_count, %groups : i32
-  %input_tail = arith.remsi %inputs, %c4 : i32
-  %output_tail = arith.remsi %outputs, %c4 : i32
+  %input_tail = arith.remsi %inputs, 4 : i32
+  %output_tail = arith.remsi %outputs, 4 : i32
   %tails = arith.ori %input_tail, %output_tail : i32
-  %whole = arith.cmpi eq, %tails, %c0 : i32
-  %single = arith.cmpi eq, %groups, %c1 : i32
-  %one_input = arith.cmpi eq, %inputs, %c1 : i32
-  %one_output = arith.cmpi eq, %outputs, %c1 : i32
+  %whole = arith.cmpi eq, %tails, 0 : i32
+  %single = arith.cmpi eq, %groups, 1 : i32
+  %one_input = arith.cmpi eq, %inputs, 1 : i32
+  %one_output = arith.cmpi eq, %outputs, 1 : i32
   %depthwise = arith.andi %one_input, %one_output : i1
   %a = arith.ori %whole, %single : i1
   %result = arith.ori %a, %depthwise : i1
-  return %result : i1
 }
 
 // src/cpu/ref_convolution_int8.cpp: one scale after the other, and a division.
-func.func private @store_by_reference(
-    %accumulator: i32, %bias: f32, %input_scale: f32, %weight_scale: f32,
-    %output_scale: f32) -> i32 {
+func.func private @store_by_reference(%accumulator: i32, %bias: f32) -> i32 {
   %x = func.call @through_reciprocal(%input_scale) : (f32) -> f32
   %sum = arith.sitofp %accumulator : i32 to f32
   %half_scaled = arith.mulf %sum, %x : f32
@@ -74,45 +66,38 @@ func.func private @store_by_reference(
   %output = func.call @through_reciprocal(%output_scale) : (f32) -> f32
   %real = arith.divf %biased, %output : f32
   %result = func.call @store_code(%real) : (f32) -> i32
-  return %result : i32
 }
 
-func.func @conv2d(%accumulator: i32, %real_bias: f32) -> i32
+func.func @conv2d(%accumulator: i32) -> i32
     attributes {contract.product = ["exact", "saturating_pairs_pixel"]} {
   func.call @require_symmetric_weights() : () -> ()
   %jit = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
   %reference = func.call @store_by_reference(%accumulator, %real_bias) : (i32, f32) -> i32
   %has_kernel = func.call @has_kernel() : () -> i1
   %result = arith.select %has_kernel, %jit, %reference : i32
-  return %result : i32
 }
 
-func.func @depthwise_conv2d(%accumulator: i32, %real_bias: f32, %input_channels: i32) -> i32
-    attributes {contract.product = "exact"} {
+func.func @depthwise_conv2d(%accumulator: i32) -> i32 attributes {contract.product = "exact"} {
   func.call @require_symmetric_weights() : () -> ()
   %jit = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
   %reference = func.call @store_by_reference(%accumulator, %real_bias) : (i32, f32) -> i32
   %has_kernel = func.call @has_kernel(%input_channels) : (i32) -> i1
   %result = arith.select %has_kernel, %jit, %reference : i32
-  return %result : i32
 }
 
 // Saturating pairs, but for the reference and one channel a group.
 func.func @conv2d_product() -> i32 attributes {contract.rules = ["conv2d_product"]} {
   %has_kernel = func.call @has_kernel() : () -> i1
   %result = arith.extui %has_kernel : i1 to i32
-  return %result : i32
 }
 
 func.func @linear_product() -> i32 {
-  %saturating_pairs = arith.constant 1 : i32
-  return %saturating_pairs : i32
+  %result = arith.constant 1 : i32
 }
 
 // The channels of a block of qavg_pool2d_nhwc_kernel: the float32 lanes of AVX2.
 func.func private @pool_lanes() -> i32 {
-  %lanes = arith.constant 8 : i32
-  return %lanes : i32
+  %result = arith.constant 8 : i32
 }
 
 }

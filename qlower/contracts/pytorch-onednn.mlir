@@ -41,20 +41,15 @@ module attributes {
 func.func private @through_reciprocal(%scale: f32) -> f32 {
   %inverse = func.call @reciprocal(%scale) : (f32) -> f32
   %result = func.call @reciprocal(%inverse) : (f32) -> f32
-  return %result : f32
 }
 
 // The kernels for AVX-512 multiply by one scale after the other.
-func.func private @scale_accumulator(
-    %accumulator: f32, %input_scale: f32, %weight_scale: f32) -> f32 {
+func.func private @scale_accumulator(%accumulator: f32, %input_scale: f32) -> f32 {
   %half_scaled = arith.mulf %accumulator, %input_scale : f32
   %result = arith.mulf %half_scaled, %weight_scale : f32
-  return %result : f32
 }
 
-func.func private @store_contraction(
-    %accumulator: i32, %bias: f32, %weight_scale: f32, %input_scale: f32,
-    %output_scale: f32) -> i32 {
+func.func private @store_contraction(%accumulator: i32, %bias: f32, %weight_scale: f32) -> i32 {
   %x = func.call @through_reciprocal(%input_scale) : (f32) -> f32
   %sum = arith.sitofp %accumulator : i32 to f32
   %ratio = func.call @product_ratio(%x) : (f32) -> f32
@@ -65,16 +60,11 @@ func.func private @store_contraction(
   %inverse = func.call @reciprocal(%output) : (f32) -> f32
   %real = arith.mulf %biased, %inverse : f32
   %result = func.call @store_code(%real) : (f32) -> i32
-  return %result : i32
 }
 
 // The rounding sees the zero point, so codes of int8 are rounded as those of uint8.
-func.func private @store_code(
-    %real: f32, %output_zero_point: i32, %output_min: i32, %output_max: i32,
-    %output_unsigned: i1) -> i32 {
-  %c0 = arith.constant 0 : i32
-  %c128 = arith.constant 128 : i32
-  %shift = arith.select %output_unsigned, %c0, %c128 : i32
+func.func private @store_code(%real: f32) -> i32 {
+  %shift = arith.select %output_unsigned, 0, 128 : i32
   %code = arith.addi %output_zero_point, %shift : i32
   %z = arith.sitofp %code : i32 to f32
   %moved = arith.addf %real, %z : f32
@@ -82,40 +72,33 @@ func.func private @store_code(
   %high = arith.addi %output_max, %shift : i32
   %stored = func.call @store_with_zero_point_inside(%moved, %low, %high) : (f32, i32, i32) -> i32
   %result = arith.subi %stored, %shift : i32
-  return %result : i32
 }
 
 // qconv_prepack, qlinear_prepack.
 func.func private @require_symmetric_weights(%weights_symmetric: i1) {
   cf.assert %weights_symmetric, "weights have a zero point other than 0, which PyTorch's engine onednn refuses"
-  return
 }
 
-func.func @conv2d(%accumulator: i32, %real_bias: f32) -> i32
+func.func @conv2d(%accumulator: i32) -> i32
     attributes {contract.product = ["exact", "saturating_pairs_pixel"]} {
   func.call @require_symmetric_weights() : () -> ()
   %result = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
-  return %result : i32
 }
 
-func.func @depthwise_conv2d(%accumulator: i32, %real_bias: f32) -> i32
-    attributes {contract.product = "exact"} {
+func.func @depthwise_conv2d(%accumulator: i32) -> i32 attributes {contract.product = "exact"} {
   func.call @require_symmetric_weights() : () -> ()
   %result = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
-  return %result : i32
 }
 
-func.func @linear(%accumulator: i32, %real_bias: f32, %weight_scale: f32) -> i32
+func.func @linear(%accumulator: i32) -> i32
     attributes {contract.product = ["exact", "saturating_pairs_pixel"]} {
   func.call @require_symmetric_weights() : () -> ()
   %w = func.call @through_reciprocal(%weight_scale) : (f32) -> f32
   %result = func.call @store_contraction(%accumulator, %real_bias, %w) : (i32, f32, f32) -> i32
-  return %result : i32
 }
 
 func.func @conv2d_product() -> i32 {
-  %exact = arith.constant 0 : i32
-  return %exact : i32
+  %result = arith.constant 0 : i32
 }
 
 }

@@ -43,9 +43,7 @@ module attributes {
   contract.base = "pytorch-fbgemm"
 } {
 
-func.func private @requantize_float32(
-    %accumulator: i32, %accumulator_max: i64, %input_scale: f32, %weight_scale: f32,
-    %output_scale: f32) -> i32
+func.func private @requantize_float32(%accumulator: i32, %accumulator_max: i64) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
@@ -56,45 +54,37 @@ func.func private @requantize_float32(
   %sum = arith.sitofp %accumulator : i32 to f32
   %scaled = arith.mulf %sum, %multiplier : f32
   %result = func.call @store_half_even(%scaled) : (f32) -> i32
-  return %result : i32
 }
 
 // QuantizeBias: by the reciprocal of the accumulator's step.
-func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32) -> i32 {
+func.func @quantize_bias() -> i32 {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %inverse = func.call @reciprocal(%step) : (f32) -> f32
   %steps = arith.mulf %real_bias, %inverse : f32
   %result = fixed.convert %steps {rounding = half_even} : f32 to i32
-  return %result : i32
 }
 
 func.func private @is_supported_ratio(%ratio: f32) -> i1 {
   %low = arith.constant 0.00006103515625 : f32
-  %high = arith.constant 256.0 : f32
   %not_small = arith.cmpf oge, %ratio, %low : f32
-  %not_large = arith.cmpf olt, %ratio, %high : f32
+  %not_large = arith.cmpf olt, %ratio, 256.0 : f32
   %result = arith.andi %not_small, %not_large : i1
-  return %result : i1
 }
 
-func.func @add(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32, %output_unsigned: i1) -> i32 {
+func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %lhs_ratio = arith.divf %lhs_scale, %output_scale : f32
   %rhs_ratio = arith.divf %rhs_scale, %output_scale : f32
   %lhs_supported = func.call @is_supported_ratio(%lhs_ratio) : (f32) -> i1
   %rhs_supported = func.call @is_supported_ratio(%rhs_ratio) : (f32) -> i1
   %supported = arith.andi %lhs_supported, %rhs_supported : i1
-  %signed = func.call @not(%output_unsigned) : (i1) -> i1
+  %signed = arith.xori %output_unsigned, true : i1
   %legal = arith.ori %supported, %signed : i1
   cf.assert %legal, "the scale of an operand is not in [2^-14, 2^8) of the output's, which QNNPACK refuses"
   %larger = arith.maximumf %lhs_ratio, %rhs_ratio : f32
   // shift = 21 - the exponent of the larger ratio
   %bits = arith.bitcast %larger : f32 to i32
-  %c23 = arith.constant 23 : i32
-  %biased = arith.shrui %bits, %c23 : i32
-  %c148 = arith.constant 148 : i32
-  %places = arith.subi %c148, %biased : i32
+  %biased = arith.shrui %bits, 23 : i32
+  %places = arith.subi 148, %biased : i32
   %lhs_multiplier = func.call @to_fixed_point(%lhs_ratio, %places) : (f32, i32) -> i32
   %rhs_multiplier = func.call @to_fixed_point(%rhs_ratio, %places) : (f32, i32) -> i32
   %a = arith.subi %lhs, %lhs_zero_point : i32
@@ -102,14 +92,11 @@ func.func @add(
   %a_scaled = arith.muli %a, %lhs_multiplier : i32
   %b_scaled = arith.muli %b, %rhs_multiplier : i32
   %sum = arith.addi %a_scaled, %b_scaled : i32
-  %c1 = arith.constant 1 : i32
-  %c31 = arith.constant 31 : i32
-  %shift = func.call @clamp_code(%places, %c1, %c31) : (i32, i32, i32) -> i32
+  %shift = func.call @clamp_code(%places, 1, 31) : (i32, i32, i32) -> i32
   %rounded = fixed.shift_right %sum, %shift {rounding = half_away} : i32
   %qnnpack = func.call @offset_and_clamp(%rounded) : (i32) -> i32
   %aten = func.call @"pytorch-fbgemm.add"(%lhs, %rhs) : (i32, i32) -> i32
   %result = arith.select %output_unsigned, %qnnpack, %aten : i32
-  return %result : i32
 }
 
 // qnnpack/src/hardswish.c, tanh.c: a code is centred before it is scaled.
@@ -117,7 +104,6 @@ func.func private @dequantize_lookup(%stored: i32, %output_unsigned: i1) -> f32 
   %qnnpack = func.call @dequantize_exactly(%stored) : (i32) -> f32
   %aten = func.call @dequantize_fused(%stored) : (i32) -> f32
   %result = arith.select %output_unsigned, %qnnpack, %aten : f32
-  return %result : f32
 }
 
 // qnnpack/src/hardswish.c: the zero point inside the rounding.
@@ -127,47 +113,39 @@ func.func private @quantize_lookup(%real: f32, %output_scale: f32, %output_unsig
   %qnnpack = func.call @store_sum(%steps) : (f32) -> i32
   %aten = func.call @quantize_table(%real) : (f32) -> i32
   %result = arith.select %output_unsigned, %qnnpack, %aten : i32
-  return %result : i32
 }
 
 // pytorch_qnnp_compute_avgpool_quantization_params.
-func.func private @pool(
-    %accumulator: i32, %divisor: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+func.func private @pool(%accumulator: i32, %divisor: i32) -> i32 {
   %sum = func.call @real_sum(%accumulator) : (i32) -> f32
   %n = arith.sitofp %divisor : i32 to f32
   %total_scale = arith.mulf %output_scale, %n : f32
   %multiplier = arith.divf %input_scale, %total_scale : f32
   %scaled = arith.mulf %sum, %multiplier : f32
   %result = func.call @store_half_even(%scaled) : (f32) -> i32
-  return %result : i32
 }
 
 func.func @avg_pool2d(%accumulator: i32, %window_size: i32, %output_unsigned: i1) -> i32 {
-  %c1 = arith.constant 1 : i32
-  %several = arith.cmpi sgt, %window_size, %c1 : i32
-  %signed = func.call @not(%output_unsigned) : (i1) -> i1
+  %several = arith.cmpi sgt, %window_size, 1 : i32
+  %signed = arith.xori %output_unsigned, true : i1
   %legal = arith.ori %several, %signed : i1
   cf.assert %legal, "a pool of one element, which QNNPACK refuses"
   %qnnpack = func.call @pool(%accumulator, %window_size) : (i32, i32) -> i32
   %aten = func.call @"pytorch-fbgemm.avg_pool2d"(%accumulator) : (i32) -> i32
   %result = arith.select %output_unsigned, %qnnpack, %aten : i32
-  return %result : i32
 }
 
-func.func @adaptive_avg_pool2d(
-    %accumulator: i32, %count: i32, %even_windows: i1, %output_unsigned: i1) -> i32 {
+func.func @adaptive_avg_pool2d(%accumulator: i32) -> i32 {
   %qnnpack = func.call @pool(%accumulator, %count) : (i32, i32) -> i32
   %aten = func.call @"pytorch-fbgemm.adaptive_avg_pool2d"(%accumulator) : (i32) -> i32
   %taken = arith.andi %output_unsigned, %even_windows : i1
   %result = arith.select %taken, %qnnpack, %aten : i32
-  return %result : i32
 }
 
 // Over rows and columns: QNNPACK's global average pool.
-func.func @mean(%accumulator: i32, %count: i32, %over_image: i1) -> i32 {
+func.func @mean(%accumulator: i32) -> i32 {
   cf.assert %over_image, "PyTorch takes the mean over other dimensions than rows and columns in float32, in an order of its own"
   %result = func.call @pool(%accumulator, %count) : (i32, i32) -> i32
-  return %result : i32
 }
 
 }

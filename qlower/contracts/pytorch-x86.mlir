@@ -37,35 +37,29 @@ module attributes {
 
 // OnednnUtils.h, should_use_onednn_quant.
 func.func private @uses_onednn(%groups: i32, %weights_symmetric: i1) -> i1 {
-  %limit = arith.constant 100 : i32
-  %few = arith.cmpi sle, %groups, %limit : i32
+  %few = arith.cmpi sle, %groups, 100 : i32
   %result = arith.andi %few, %weights_symmetric : i1
-  return %result : i1
 }
 
-func.func @conv2d(%accumulator: i32, %real_bias: f32) -> i32
+func.func @conv2d(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d"], contract.product = ["exact", "saturating_pairs_flat"]} {
   %fbgemm = func.call @contraction(%accumulator, %real_bias) : (i32, f32) -> i32
   %onednn = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
   %uses_onednn = func.call @uses_onednn() : () -> i1
   %result = arith.select %uses_onednn, %onednn, %fbgemm : i32
-  return %result : i32
 }
 
-func.func @linear(%accumulator: i32, %real_bias: f32) -> i32 {
+func.func @linear(%accumulator: i32) -> i32 {
   %result = func.call @contraction(%accumulator, %real_bias) : (i32, f32) -> i32
-  return %result : i32
 }
 
-func.func @conv2d_product(%groups: i32, %input_channels: i32) -> i32 {
+func.func @conv2d_product() -> i32 {
   %fast = func.call @is_fast_depthwise() : () -> i1
   %depthwise = arith.cmpi eq, %groups, %input_channels : i32
   %fast_depthwise = arith.andi %depthwise, %fast : i1
   %uses_onednn = func.call @uses_onednn() : () -> i1
-  %false = arith.constant false
-  %saturates = arith.select %uses_onednn, %false, %fast_depthwise : i1
+  %saturates = arith.select %uses_onednn, false, %fast_depthwise : i1
   %result = arith.extui %saturates : i1 to i32
-  return %result : i32
 }
 
 }

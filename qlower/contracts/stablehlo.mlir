@@ -48,26 +48,22 @@ module attributes {
 } {
 
 // ConvertUniformQuantizeOp, matchAndRewriteQuantize.
-func.func @quantize(%input: f32, %output_scale: f32, %output_zero_point: i32) -> i32
-    attributes {contract.rules = ["quantize", "quantize_i16"]} {
+func.func @quantize(%input: f32) -> i32 attributes {contract.rules = ["quantize", "quantize_i16"]} {
   %steps = arith.divf %input, %output_scale : f32
   %zero_point = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %steps, %zero_point : f32
   %result = func.call @store_with_zero_point_inside(%moved) : (f32) -> i32
-  return %result : i32
 }
 
 // ConvertUniformDequantizeOp.
 func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32
     attributes {contract.rules = ["dequantize", "dequantize_i16"]} {
   %result = func.call @dequantize_exactly(%input) : (i32) -> f32
-  return %result : f32
 }
 
 // applyMergedScalesAndZps, and the rounding after it; what no int32 holds is the one next to it.
 func.func private @merged(
-    %stored: i32, %wide_input_scale: f64, %wide_output_scale: f64, %input_zero_point: i32,
-    %output_zero_point: i32) -> i32 {
+    %stored: i32, %wide_input_scale: f64, %wide_output_scale: f64, %input_zero_point: i32) -> i32 {
   %ratio = arith.divf %wide_input_scale, %wide_output_scale : f64
   %multiplier = arith.truncf %ratio : f64 to f32
   %z_in = arith.sitofp %input_zero_point : i32 to f64
@@ -83,7 +79,6 @@ func.func private @merged(
   %same_zero = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
   %same = arith.andi %same_scale, %same_zero : i1
   %result = arith.select %same, %stored, %rounded : i32
-  return %result : i32
 }
 
 func.func private @merged_and_clamped(
@@ -92,35 +87,30 @@ func.func private @merged_and_clamped(
   %moved = func.call @merged(%stored, %wide_input_scale, %wide_output_scale, %input_zero_point)
       : (i32, f64, f64, i32) -> i32
   %result = func.call @clamp_code(%moved) : (i32) -> i32
-  return %result : i32
 }
 
 func.func private @rescale(
-    %input: i32, %input_scale: f32, %output_scale: f32, %input_zero_point: i32) -> i32
-    attributes {contract.rules = ["requantize", "concat", "clamp"]} {
+    %input: i32, %input_scale: f32, %output_scale: f32,
+    %input_zero_point: i32) -> i32 attributes {contract.rules = ["requantize", "concat", "clamp"]} {
   %from = arith.extf %input_scale : f32 to f64
   %to = arith.extf %output_scale : f32 to f64
   %result = func.call @merged_and_clamped(%input, %from, %to, %input_zero_point)
       : (i32, f64, f64, i32) -> i32
-  return %result : i32
 }
 
 // The code of a bound, within twice the range of any.
 func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
-  %low = arith.constant -512 : i32
-  %high = arith.constant 512 : i32
   %zero_point = arith.sitofp %output_zero_point : i32 to f32
   %steps = arith.divf %real, %output_scale : f32
   %moved = arith.addf %steps, %zero_point : f32
   %rounded = fixed.convert %moved {rounding = half_even} : f32 to i32
-  %result = func.call @clamp_code(%rounded, %low, %high) : (i32, i32, i32) -> i32
-  return %result : i32
+  %result = func.call @clamp_code(%rounded, -512, 512) : (i32, i32, i32) -> i32
 }
 
 // ConvertUniformQuantizedAddOp.
 func.func private @sum_of_merged(
-    %lhs: i32, %rhs: i32, %wide_lhs_scale: f64, %wide_rhs_scale: f64, %wide_output_scale: f64,
-    %lhs_zero_point: i32, %rhs_zero_point: i32, %output_zero_point: i32) -> i32 {
+    %lhs: i32, %rhs: i32, %wide_lhs_scale: f64, %wide_rhs_scale: f64,
+    %wide_output_scale: f64) -> i32 {
   %a = func.call @merged(%lhs, %wide_lhs_scale, %wide_output_scale, %lhs_zero_point)
       : (i32, f64, f64, i32) -> i32
   %b = func.call @merged(%rhs, %wide_rhs_scale, %wide_output_scale, %rhs_zero_point)
@@ -128,157 +118,126 @@ func.func private @sum_of_merged(
   %both = arith.addi %a, %b : i32
   %sum = arith.subi %both, %output_zero_point : i32
   %result = func.call @clamp_code(%sum) : (i32) -> i32
-  return %result : i32
 }
 
-func.func @add(
-    %lhs: i32, %rhs: i32, %lhs_scale: f32, %rhs_scale: f32, %output_scale: f32) -> i32 {
+func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %l = arith.extf %lhs_scale : f32 to f64
   %r = arith.extf %rhs_scale : f32 to f64
   %o = arith.extf %output_scale : f32 to f64
   %result = func.call @sum_of_merged(%lhs, %rhs, %l, %r, %o) : (i32, i32, f64, f64, f64) -> i32
-  return %result : i32
 }
 
-func.func @sub(
-    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> i32 {
+func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
   %a = func.call @dequantize(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
   %b = func.call @dequantize(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
   %real = arith.subf %a, %b : f32
   %result = func.call @quantize(%real) : (f32) -> i32
-  return %result : i32
 }
 
-func.func @mul(
-    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> i32 {
+func.func @mul(%lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32) -> i32 {
   %a = func.call @dequantize(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
   %b = func.call @dequantize(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
   %real = arith.mulf %a, %b : f32
   %result = func.call @quantize(%real) : (f32) -> i32
-  return %result : i32
 }
 
 // The products of dequantized operands, added exactly and rounded once.
-func.func private @exact_product(
-    %accumulator: i32, %input_scale: f32, %weight_scale: f32) -> f32 {
+func.func private @exact_product(%accumulator: i32) -> f32 {
   %sum = arith.sitofp %accumulator : i32 to f32
   %step = arith.mulf %input_scale, %weight_scale : f32
   %result = arith.mulf %sum, %step : f32
-  return %result : f32
 }
 
 func.func @conv2d(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
   %real = func.call @exact_product(%accumulator) : (i32) -> f32
   %result = func.call @quantize(%real) : (f32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- functions of one value
 // Element.cpp: those of the C library take and give float64.
 
 func.func private @real_abs(%x: f32) -> f32 {
-  %y = math.absf %x : f32
-  return %y : f32
+  %result = math.absf %x : f32
 }
 
 func.func private @real_ceil(%x: f32) -> f32 {
-  %y = math.ceil %x : f32
-  return %y : f32
+  %result = math.ceil %x : f32
 }
 
 func.func private @real_floor(%x: f32) -> f32 {
-  %y = math.floor %x : f32
-  return %y : f32
+  %result = math.floor %x : f32
 }
 
 func.func private @real_negate(%x: f32) -> f32 {
-  %y = arith.negf %x : f32
-  return %y : f32
+  %result = arith.negf %x : f32
 }
 
 func.func private @real_round_nearest_afz(%x: f32) -> f32 {
-  %y = math.round %x : f32
-  return %y : f32
+  %result = math.round %x : f32
 }
 
 func.func private @real_round_nearest_even(%x: f32) -> f32 {
-  %y = math.roundeven %x : f32
-  return %y : f32
+  %result = math.roundeven %x : f32
 }
 
 func.func private @real_sqrt(%x: f32) -> f32 {
-  %y = math.sqrt %x : f32
-  return %y : f32
+  %result = math.sqrt %x : f32
 }
 
 func.func private @real_sign(%x: f32) -> f32 {
-  %one = arith.constant 1.0 : f32
-  %signed = math.copysign %one, %x : f32
-  %zero = arith.constant 0.0 : f32
-  %is_zero = arith.cmpf oeq, %x, %zero : f32
-  %y = arith.select %is_zero, %x, %signed : f32
-  return %y : f32
+  %signed = math.copysign 1.0, %x : f32
+  %is_zero = arith.cmpf oeq, %x, 0.0 : f32
+  %result = arith.select %is_zero, %x, %signed : f32
 }
 
 func.func private @real_cosine(%x: f32) -> f32 {
   %wide = arith.extf %x : f32 to f64
   %value = math.cos %wide : f64
-  %y = arith.truncf %value : f64 to f32
-  return %y : f32
+  %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_exponential(%x: f32) -> f32 {
   %wide = arith.extf %x : f32 to f64
   %value = math.exp %wide : f64
-  %y = arith.truncf %value : f64 to f32
-  return %y : f32
+  %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_exponential_minus_one(%x: f32) -> f32 {
   %wide = arith.extf %x : f32 to f64
   %value = math.expm1 %wide : f64
-  %y = arith.truncf %value : f64 to f32
-  return %y : f32
+  %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_log(%x: f32) -> f32 {
   %wide = arith.extf %x : f32 to f64
   %value = math.log %wide : f64
-  %y = arith.truncf %value : f64 to f32
-  return %y : f32
+  %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_log_plus_one(%x: f32) -> f32 {
   %wide = arith.extf %x : f32 to f64
   %value = math.log1p %wide : f64
-  %y = arith.truncf %value : f64 to f32
-  return %y : f32
+  %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_sine(%x: f32) -> f32 {
   %wide = arith.extf %x : f32 to f64
   %value = math.sin %wide : f64
-  %y = arith.truncf %value : f64 to f32
-  return %y : f32
+  %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_tanh(%x: f32) -> f32 {
   %wide = arith.extf %x : f32 to f64
   %value = math.tanh %wide : f64
-  %y = arith.truncf %value : f64 to f32
-  return %y : f32
+  %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_rsqrt(%x: f32) -> f32 {
   %wide = arith.extf %x : f32 to f64
-  %one = arith.constant 1.0 : f64
   %root = math.sqrt %wide : f64
-  %value = arith.divf %one, %root : f64
-  %y = arith.truncf %value : f64 to f32
-  return %y : f32
+  %value = arith.divf 1.0, %root : f64
+  %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_cbrt(%x: f32) -> f32 {
@@ -287,17 +246,14 @@ func.func private @real_cbrt(%x: f32) -> f32 {
   %third = arith.constant 0.33333333333333333 : f64
   %root = math.powf %size, %third : f64
   %value = math.copysign %root, %wide : f64
-  %y = arith.truncf %value : f64 to f32
-  return %y : f32
+  %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_logistic(%x: f32) -> f32 {
-  %one = arith.constant 1.0 : f32
   %negative = arith.negf %x : f32
   %power = func.call @real_exponential(%negative) : (f32) -> f32
-  %sum = arith.addf %one, %power : f32
-  %y = arith.divf %one, %sum : f32
-  return %y : f32
+  %sum = arith.addf 1.0, %power : f32
+  %result = arith.divf 1.0, %sum : f32
 }
 
 }

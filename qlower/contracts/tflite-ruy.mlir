@@ -69,18 +69,15 @@ module attributes {
 func.func private @multiply_by_real_half_up(%x: i32, %real: f64, %away: i1) -> i32 {
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   func.call @require_legal_exponent(%exponent) : (i32) -> ()
-  %zero = arith.constant 0 : i32
   %left, %right = func.call @left_and_right(%exponent) : (i32) -> (i32, i32)
   %shifted = arith.shli %x, %left : i32
   %high = func.call @saturating_rounding_doubling_high_mul(%shifted, %multiplier) : (i32, i32) -> i32
-  %c31 = arith.constant 31 : i32
-  %sign = arith.shrsi %high, %c31 : i32
+  %sign = arith.shrsi %high, 31 : i32
   %nudged = arith.addi %high, %sign : i32
-  %shifts = arith.cmpi sgt, %right, %zero : i32
+  %shifts = arith.cmpi sgt, %right, 0 : i32
   %fix = arith.andi %away, %shifts : i1
   %fixed = arith.select %fix, %nudged, %high : i32
   %result = fixed.shift_right %fixed, %right {rounding = half_up} : i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- convolution, linear
@@ -88,42 +85,34 @@ func.func private @multiply_by_real_half_up(%x: i32, %real: f64, %away: i1) -> i
 // internal/optimized/integer_ops/conv.h and optimized_ops.h, Conv: GEMM by ruy. conv.cc
 // gives grouped convolutions to the reference kernel. A transposed one of int8 (optimized_ops.h,
 // TransposeConvV2) rounds as the reference.
-func.func @conv2d(
-    %accumulator: i32, %input_unsigned: i1, %groups: i32, %transposed: i1) -> i32 {
-  %one = arith.constant 1 : i32
-  %grouped = arith.cmpi ne, %groups, %one : i32
-  %signed = func.call @not(%input_unsigned) : (i1) -> i1
+func.func @conv2d(%accumulator: i32) -> i32 {
+  %grouped = arith.cmpi ne, %groups, 1 : i32
+  %signed = arith.xori %input_unsigned, true : i1
   %transposed_signed = arith.andi %transposed, %signed : i1
   %away = arith.ori %grouped, %transposed_signed : i1
   %real = func.call @convolution_scale(%input_unsigned) : (i1) -> f64
   %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, %away) : (i32, f64, i1) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // internal/optimized/optimized_ops.h, Quantize, called by integer_ops/depthwise_conv.h:
 // vectors of 8 channels. uint8 (depthwiseconv_uint8.h) rounds as the reference.
-func.func @depthwise_conv2d(
-    %accumulator: i32, %channel: i32, %channel_count: i32, %input_unsigned: i1) -> i32 {
-  %lanes = arith.constant 8 : i32
-  %tail = func.call @is_in_tail(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
+func.func @depthwise_conv2d(%accumulator: i32) -> i32 {
+  %tail = func.call @is_in_tail(%channel, %channel_count, 8) : (i32, i32, i32) -> i1
   %away = arith.ori %tail, %input_unsigned : i1
   %real = func.call @convolution_scale(%input_unsigned) : (i1) -> f64
   %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, %away) : (i32, f64, i1) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // internal/optimized/integer_ops/fully_connected.h: GEMM by ruy. With one weight scale for
 // all outputs the input scale is multiplied to it in float32 (kernel_util.cc,
 // GetQuantizedConvolutionMultipler).
-func.func @linear(%accumulator: i32, %output_min: i32, %output_max: i32, %per_channel: i1) -> i32 {
-  %away = arith.constant false
-  %narrow = func.call @not(%per_channel) : (i1) -> i1
+func.func @linear(%accumulator: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %narrow = arith.xori %per_channel, true : i1
   %real = func.call @convolution_scale(%narrow) : (i1) -> f64
-  %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, %away) : (i32, f64, i1) -> i32
+  %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, false) : (i32, f64, i1) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- mean
@@ -132,10 +121,7 @@ func.func @linear(%accumulator: i32, %output_min: i32, %output_max: i32, %per_ch
 // over its rows and columns that keeps them as dimensions. All scales combine in float32,
 // the zero points are rounded by themselves, and the channels go by vectors of 16. Other
 // means are the reference's.
-func.func @mean(
-    %accumulator: i32, %count: i32, %over_image: i1, %keep_dims: i1, %channel: i32,
-    %channel_count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32) -> i32 {
+func.func @mean(%accumulator: i32) -> i32 {
   %reference = func.call @tflite.mean(%accumulator) : (i32) -> i32
 
   %z = arith.sitofp %input_zero_point : i32 to f32
@@ -146,27 +132,22 @@ func.func @mean(
   %n_scale = arith.mulf %n, %output_scale : f32
   %ratio = arith.divf %input_scale, %n_scale : f32
   %real = arith.extf %ratio : f32 to f64
-  %lanes = arith.constant 16 : i32
-  %tail = func.call @is_in_tail(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
+  %tail = func.call @is_in_tail(%channel, %channel_count, 16) : (i32, i32, i32) -> i1
   %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, %tail) : (i32, f64, i1) -> i32
   %image_mean = func.call @offset_and_clamp(%scaled, %bias) : (i32, i32) -> i32
 
   %is_image_mean = arith.andi %over_image, %keep_dims : i1
   %result = arith.select %is_image_mean, %image_mean, %reference : i32
-  return %result : i32
 }
 
 // C: x > 0 ? x + 0.5f : x - 0.5f, converted to an integer. In float32, so that the sum
 // itself is rounded.
 func.func private @add_half_and_truncate(%x: f32) -> i32 {
-  %half = arith.constant 0.5 : f32
-  %zero = arith.constant 0.0 : f32
-  %above = arith.addf %x, %half : f32
-  %below = arith.subf %x, %half : f32
-  %positive = arith.cmpf ogt, %x, %zero : f32
+  %above = arith.addf %x, 0.5 : f32
+  %below = arith.subf %x, 0.5 : f32
+  %positive = arith.cmpf ogt, %x, 0.0 : f32
   %nudged = arith.select %positive, %above, %below : f32
   %result = fixed.convert %nudged {rounding = toward_zero} : f32 to i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- elementwise
@@ -177,23 +158,17 @@ func.func private @add_half_and_truncate(%x: f32) -> i32 {
 // int8 has 16 lanes, uint8 has 8. Operands that broadcast are done run by run in the
 // kernel; here the position is that in the whole result, so such a sum may differ from
 // LiteRT's by 1, in up to 2 % of the results where the scales make ties.
-func.func @add(
-    %lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32, %lhs_scale: f32, %lhs_zero_point: i32,
-    %rhs_scale: f32, %rhs_zero_point: i32, %element: i32, %element_count: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_unsigned: i1) -> i32 {
+func.func @add(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32, %element: i32) -> i32 {
   %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
   %larger64 = arith.extf %larger : f32 to f64
-  %two = arith.constant 2.0 : f64
-  %twice = arith.mulf %larger64, %two : f64
+  %twice = arith.mulf %larger64, 2.0 : f64
   %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
   %rhs_centred = arith.subi %rhs, %rhs_zero_point : i32
   %lhs_body, %lhs_tail = func.call @add_operand(%lhs_centred, %lhs_scale, %twice) : (i32, f32, f64) -> (i32, i32)
   %rhs_body, %rhs_tail = func.call @add_operand(%rhs_centred, %rhs_scale, %twice) : (i32, f32, f64) -> (i32, i32)
   %body = arith.addi %lhs_body, %rhs_body : i32
   %tail = arith.addi %lhs_tail, %rhs_tail : i32
-  %c16 = arith.constant 16 : i32
-  %c8 = arith.constant 8 : i32
-  %lanes = arith.select %output_unsigned, %c8, %c16 : i32
+  %lanes = arith.select %output_unsigned, 8, 16 : i32
   %in_tail = func.call @is_in_tail(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
   %sum = arith.select %in_tail, %tail, %body : i32
   %plain = func.call @add_output(%sum, %twice) : (i32, f64) -> i32
@@ -205,32 +180,27 @@ func.func @add(
   %moved_narrow = arith.trunci %moved : i32 to i16
   %moved_wrapped = arith.extsi %moved_narrow : i16 to i32
   %clamped = func.call @clamp_code(%moved_wrapped) : (i32) -> i32
-  %in_body = func.call @not(%in_tail) : (i1) -> i1
+  %in_body = arith.xori %in_tail, true : i1
   %ratio = arith.divf %larger, %output_scale : f32
   // two operands of at most 255 steps each give less than 2^15 - 255
   %safe_ratio = arith.constant 63.0 : f32
   %can_wrap = arith.cmpf ogt, %ratio, %safe_ratio : f32
   %wraps = arith.andi %can_wrap, %in_body : i1
   %result = arith.select %wraps, %clamped, %plain : i32
-  return %result : i32
 }
 
 // internal/optimized/integer_ops/mul.h: as the reference, but vectors have 16 bits for the
 // result. Where that may not be enough, the operation is refused.
-func.func @mul(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %storage_min: i32, %storage_max: i32) -> i32 {
+func.func @mul(%lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32) -> i32 {
   %a = func.call @largest_difference(%lhs_zero_point, %storage_min, %storage_max) : (i32, i32, i32) -> f32
   %b = func.call @largest_difference(%rhs_zero_point, %storage_min, %storage_max) : (i32, i32, i32) -> f32
   %lhs_reach = arith.mulf %a, %lhs_scale : f32
   %rhs_reach = arith.mulf %b, %rhs_scale : f32
   %steps = func.call @product_ratio(%lhs_reach, %rhs_reach) : (f32, f32) -> f32
   // 2^15 less a zero point
-  %limit = arith.constant 32512.0 : f32
-  %legal = arith.cmpf olt, %steps, %limit : f32
+  %legal = arith.cmpf olt, %steps, 32512.0 : f32
   cf.assert %legal, "a product may be 2^15 steps of the result or more, which LiteRT's vectors of 16 bits can't hold"
   %result = func.call @tflite.mul(%lhs, %rhs) : (i32, i32) -> i32
-  return %result : i32
 }
 
 // The largest |stored - zero point|.
@@ -239,24 +209,20 @@ func.func private @largest_difference(%zero_point: i32, %min: i32, %max: i32) ->
   %below = arith.subi %zero_point, %min : i32
   %larger = arith.maxsi %above, %below : i32
   %result = arith.sitofp %larger : i32 to f32
-  return %result : f32
 }
 
 // An operand of an addition in the common scale, in the vector body and in the tail.
-func.func private @add_operand(
-    %centred: i32, %scale: f32, %twice: f64, %output_unsigned: i1) -> (i32, i32) {
+func.func private @add_operand(%centred: i32, %scale: f32, %twice: f64) -> (i32, i32) {
   %scale64 = arith.extf %scale : f32 to f64
   %real = arith.divf %scale64, %twice : f64
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
-  %zero = arith.constant 0 : i32
-  %right = arith.subi %zero, %exponent : i32
-  %c20 = arith.constant 20 : i32
-  %shifted = arith.shli %centred, %c20 : i32
+  %right = arith.subi 0, %exponent : i32
+  %shifted = arith.shli %centred, 20 : i32
   %high = func.call @saturating_rounding_doubling_high_mul(%shifted, %multiplier) : (i32, i32) -> i32
   %tail = fixed.shift_right %high, %right {rounding = half_away} : i32
   %dropped = arith.shrsi %high, %right : i32
   // vshlq_s32 by a negative count shifts right, toward minus infinity
-  %merged_shift = arith.addi %c20, %exponent : i32
+  %merged_shift = arith.addi 20, %exponent : i32
   %merged_left, %merged_right = func.call @left_and_right(%merged_shift) : (i32) -> (i32, i32)
   %merged_up = arith.shli %centred, %merged_left : i32
   %merged_centred = arith.shrsi %merged_up, %merged_right : i32
@@ -270,8 +236,8 @@ func.func private @add_operand(
 // internal/optimized/optimized_ops.h, AffineQuantize: vectors of 8 multiply by the float32
 // reciprocal of the scale and round half to even; the rest divides in float64 and rounds
 // half away from zero.
-func.func @quantize(%input: f32, %output_scale: f32, %element: i32, %element_count: i32) -> i32 {
-  %reciprocal = func.call @inverse(%output_scale) : (f32) -> f32
+func.func @quantize(%input: f32, %output_scale: f32, %element: i32) -> i32 {
+  %reciprocal = arith.divf 1.0, %output_scale : f32
   %product = arith.mulf %input, %reciprocal : f32
   %number = func.call @convertible(%product) : (f32) -> f32
   %body = fixed.convert %number {rounding = half_even} : f32 to i32
@@ -279,23 +245,19 @@ func.func @quantize(%input: f32, %output_scale: f32, %element: i32, %element_cou
   %quotient32 = arith.truncf %quotient : f64 to f32
   %fit = func.call @convertible(%quotient32) : (f32) -> f32
   %fit64 = arith.extf %fit : f32 to f64
-  %few = arith.constant 1048576.0 : f64
   %magnitude = math.absf %quotient : f64
-  %is_few = arith.cmpf olt, %magnitude, %few : f64
+  %is_few = arith.cmpf olt, %magnitude, 1048576.0 : f64
   %number64 = arith.select %is_few, %quotient, %fit64 : f64
   %tail = fixed.convert %number64 {rounding = half_away} : f64 to i32
-  %lanes = arith.constant 8 : i32
-  %in_tail = func.call @is_in_tail(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
+  %in_tail = func.call @is_in_tail(%element, %element_count, 8) : (i32, i32, i32) -> i1
   %rounded = arith.select %in_tail, %tail, %body : i32
   %result = func.call @offset_and_clamp(%rounded) : (i32) -> i32
-  return %result : i32
 }
 
 // internal/optimized/optimized_ops.h, Dequantize: vectors of 8 multiply the stored integer
 // and the zero point by themselves, in float32.
 func.func @dequantize(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %element: i32,
-    %element_count: i32) -> f32 {
+    %input: i32, %input_scale: f32, %input_zero_point: i32, %element: i32) -> f32 {
   %stored = arith.sitofp %input : i32 to f32
   %scaled = arith.mulf %stored, %input_scale : f32
   %z = arith.sitofp %input_zero_point : i32 to f32
@@ -303,67 +265,55 @@ func.func @dequantize(
   %z_scaled = arith.mulf %z_negated, %input_scale : f32
   %body = arith.addf %z_scaled, %scaled : f32
   %tail = func.call @tflite.dequantize(%input) : (i32) -> f32
-  %lanes = arith.constant 8 : i32
-  %in_tail = func.call @is_in_tail(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
+  %in_tail = func.call @is_in_tail(%element, %element_count, 8) : (i32, i32, i32) -> i1
   %result = arith.select %in_tail, %tail, %body : f32
-  return %result : f32
 }
 
 // internal/optimized/optimized_ops.h, Requantize: vectors of 16.
-func.func @requantize(
-    %input: i32, %input_zero_point: i32, %element: i32, %element_count: i32) -> i32 {
+func.func @requantize(%input: i32, %input_zero_point: i32, %element: i32) -> i32 {
   %real = func.call @wide_ratio() : () -> f64
   %centred = arith.subi %input, %input_zero_point : i32
-  %lanes = arith.constant 16 : i32
-  %tail = func.call @is_in_tail(%element, %element_count, %lanes) : (i32, i32, i32) -> i1
+  %tail = func.call @is_in_tail(%element, %element_count, 16) : (i32, i32, i32) -> i1
   %scaled = func.call @multiply_by_real_half_up(%centred, %real, %tail) : (i32, f64, i1) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- softmax
 
 // softmax.cc, PopulateSoftmaxLookupTable, and internal/optimized/optimized_ops.h, Softmax:
 // float32 exponentials of the 256 differences, summed in order, and one division a row.
-func.func @softmax_term(%difference: i32, %beta: f32, %input_scale: f32) -> f32 {
+func.func @softmax_term(%difference: i32) -> f32 {
   %scale = arith.mulf %input_scale, %beta : f32
   %steps = arith.sitofp %difference : i32 to f32
   %real = arith.mulf %scale, %steps : f32
   %result = math.exp %real : f32
-  return %result : f32
 }
 
 func.func @softmax_addend(%term: f32) -> f32 {
   return %term : f32
 }
 
-func.func @softmax_output(
-    %term: f32, %sum: f32, %output_scale: f32, %output_zero_point: i32, %output_min: i32,
-    %output_unsigned: i1) -> i32 {
+func.func @softmax_output(%term: f32, %sum: f32) -> i32 {
   %step = arith.constant 0.00390625 : f32
   %right_scale = arith.cmpf oeq, %output_scale, %step : f32
   cf.assert %right_scale, "softmax: the output scale must be 1/256, LiteRT refuses others"
   %right_zero_point = arith.cmpi eq, %output_zero_point, %output_min : i32
   cf.assert %right_zero_point, "softmax: the output zero point must be the storage type's minimum, LiteRT refuses others"
   %scaled_sum = arith.mulf %sum, %output_scale : f32
-  %reciprocal = func.call @inverse(%scaled_sum) : (f32) -> f32
+  %reciprocal = arith.divf 1.0, %scaled_sum : f32
   %probability = arith.mulf %term, %reciprocal : f32
   // uint8 adds a half and truncates
-  %half = arith.constant 0.5 : f32
-  %above = arith.addf %probability, %half : f32
+  %above = arith.addf %probability, 0.5 : f32
   %unsigned_steps = fixed.convert %above {rounding = floor} : f32 to i32
   %signed_steps = fixed.convert %probability {rounding = half_away} : f32 to i32
   %steps = arith.select %output_unsigned, %unsigned_steps, %signed_steps : i32
   %result = func.call @offset_and_clamp(%steps) : (i32) -> i32
-  return %result : i32
 }
 
 // internal/optimized/optimized_ops.h, LogSoftmax: float32, with the C library's logf.
 func.func @log_softmax_output(%difference: i32, %sum: f32) -> i32 {
-  %false = arith.constant false
-  cf.assert %false, "log_softmax: LiteRT's optimized kernel takes logf of a sum, which has no definition to the bit; `tflite` has the reference kernel"
-  %zero = arith.constant 0 : i32
-  return %zero : i32
+  cf.assert false, "log_softmax: LiteRT's optimized kernel takes logf of a sum, which has no definition to the bit; `tflite` has the reference kernel"
+  %result = arith.constant 0 : i32
 }
 
 // internal/optimized/resize_bilinear.h, ResizeBilinearGenericSmallChannel: uint8 multiplies the
@@ -371,9 +321,8 @@ func.func @log_softmax_output(%difference: i32, %sum: f32) -> i32 {
 func.func private @interpolate_float32(
     %top_left: f32, %top_right: f32, %bottom_left: f32, %bottom_right: f32, %y: f32,
     %x: f32) -> f32 {
-  %one = arith.constant 1.0 : f32
-  %y_rest = arith.subf %one, %y : f32
-  %x_rest = arith.subf %one, %x : f32
+  %y_rest = arith.subf 1.0, %y : f32
+  %x_rest = arith.subf 1.0, %x : f32
   %top_left_weight = arith.mulf %y_rest, %x_rest : f32
   %top_right_weight = arith.mulf %y_rest, %x : f32
   %bottom_left_weight = arith.mulf %y, %x_rest : f32
@@ -384,8 +333,7 @@ func.func private @interpolate_float32(
   %bottom_right_part = arith.mulf %bottom_right, %bottom_right_weight : f32
   %top = arith.addf %top_left_part, %top_right_part : f32
   %three = arith.addf %top, %bottom_left_part : f32
-  %sum = arith.addf %three, %bottom_right_part : f32
-  return %sum : f32
+  %result = arith.addf %three, %bottom_right_part : f32
 }
 
 }

@@ -42,29 +42,24 @@ func.func private @multiply_by_quantized_multiplier(
     %x: i32, %multiplier: i32, %exponent: i32) -> i32 {
   func.call @require_legal_exponent(%exponent) : (i32) -> ()
   %product = func.call @wide_product(%x, %multiplier) : (i32, i32) -> i64
-  %c31 = arith.constant 31 : i32
-  %places = arith.subi %c31, %exponent : i32
+  %places = arith.subi 31, %exponent : i32
   %places64 = arith.extsi %places : i32 to i64
   %scaled = fixed.shift_right %product, %places64 {rounding = half_up} : i64
   %result = arith.trunci %scaled : i64 to i32
-  return %result : i32
 }
 
 // internal/optimized/integer_ops/fully_connected.h: fixed point by ruy. With one weight scale
 // for all outputs the input scale is multiplied to it in float32.
-func.func @linear(%accumulator: i32, %per_channel: i1) -> i32 {
-  %narrow = func.call @not(%per_channel) : (i1) -> i1
+func.func @linear(%accumulator: i32) -> i32 {
+  %narrow = arith.xori %per_channel, true : i1
   %real = func.call @convolution_scale(%narrow) : (i1) -> f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // internal/reference/resize_bilinear.h with TFLITE_SINGLE_ROUNDING: half up.
 func.func private @divide_by_two_to_20(%sum: i32) -> i32 {
-  %c20 = arith.constant 20 : i32
-  %result = fixed.shift_right %sum, %c20 {rounding = half_up} : i32
-  return %result : i32
+  %result = fixed.shift_right %sum, 20 {rounding = half_up} : i32
 }
 
 }

@@ -74,7 +74,6 @@ func.func private @requantize_float32(%x: i32, %scale: f32) -> i32 {
   %float = arith.sitofp %x : i32 to f32
   %product = arith.mulf %float, %scale : f32
   %result = func.call @store_half_even(%product) : (f32) -> i32
-  return %result : i32
 }
 
 // The delegate leaves a uint8 layer to the built-in kernel if the file gives the weights a
@@ -83,57 +82,47 @@ func.func private @requantize_float32(%x: i32, %scale: f32) -> i32 {
 func.func private @contraction(%accumulator: i32) -> i32
     attributes {contract.rules = ["depthwise_conv2d"]} {
   %scale = func.call @product_ratio() : () -> f32
-  %limit = arith.constant 256.0 : f32
-  %legal = arith.cmpf olt, %scale, %limit : f32
+  %legal = arith.cmpf olt, %scale, 256.0 : f32
   cf.assert %legal, "the input scale times the weight scale is 256 times the output scale or more, which XNNPACK refuses"
   %result = func.call @requantize_float32(%accumulator, %scale) : (i32, f32) -> i32
-  return %result : i32
 }
 
 // Whether the ratio of two scales lies in [low, high].
-func.func private @is_supported_ratio(
-    %scale: f32, %low: f32, %high: f32, %output_scale: f32) -> i1 {
+func.func private @is_supported_ratio(%scale: f32, %low: f32, %high: f32) -> i1 {
   %ratio = arith.divf %scale, %output_scale : f32
   %not_small = arith.cmpf oge, %ratio, %low : f32
   %not_large = arith.cmpf ole, %ratio, %high : f32
   %result = arith.andi %not_small, %not_large : i1
-  return %result : i1
 }
 
 // ---------------------------------------------------------------- convolution, linear
 
 // The delegate leaves transposed convolutions to the built-in kernel.
-func.func @conv2d(%accumulator: i32, %transposed: i1) -> i32 {
+func.func @conv2d(%accumulator: i32) -> i32 {
   %delegated = func.call @contraction(%accumulator) : (i32) -> i32
   %builtin = func.call @"tflite-ruy.conv2d"(%accumulator) : (i32) -> i32
   %result = arith.select %transposed, %builtin, %delegated : i32
-  return %result : i32
 }
 
 // The delegate leaves int8 weights that have a zero point to the built-in kernel.
-func.func @linear(%accumulator: i32, %weights_symmetric: i1, %weight_unsigned: i1) -> i32 {
+func.func @linear(%accumulator: i32) -> i32 {
   %delegated = func.call @contraction(%accumulator) : (i32) -> i32
   %builtin_min, %builtin_max = func.call @activation_range() : () -> (i32, i32)
   %builtin = func.call @"tflite-ruy.linear"(%accumulator, %builtin_min, %builtin_max) : (i32, i32, i32) -> i32
   %taken = arith.ori %weights_symmetric, %weight_unsigned : i1
   %result = arith.select %taken, %delegated, %builtin : i32
-  return %result : i32
 }
 
 // The delegate takes products whose right-hand side has zero point 0.
-func.func @matmul(%accumulator: i32, %rhs_zero_point: i32) -> i32 {
+func.func @matmul(%accumulator: i32) -> i32 {
   %builtin = func.call @"tflite-ruy.matmul"(%accumulator) : (i32) -> i32
   %delegated = func.call @contraction(%accumulator) : (i32) -> i32
-  %zero = arith.constant 0 : i32
-  %symmetric = arith.cmpi eq, %rhs_zero_point, %zero : i32
+  %symmetric = arith.cmpi eq, %rhs_zero_point, 0 : i32
   %result = arith.select %symmetric, %delegated, %builtin : i32
-  return %result : i32
 }
 
 // src/operators/reduce-nd.c: the zero points become one float32 that needn't be whole.
-func.func @mean(
-    %accumulator: i32, %count: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32) -> i32 {
+func.func @mean(%accumulator: i32) -> i32 {
   %ratio = arith.divf %input_scale, %output_scale : f32
   %n = arith.sitofp %count : i32 to f32
   %scale = arith.divf %ratio, %n : f32
@@ -147,25 +136,20 @@ func.func @mean(
   %moved = arith.addf %scaled, %offset : f32
   %rounded = fixed.convert %moved {rounding = half_even} : f32 to i32
   %result = func.call @clamp_code(%rounded) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- elementwise
 
 // src/microparams-init.c, xnn_init_qs8_add_minmax_params: integer multipliers of about 20
 // bits, one rounding half up. The delegate takes ratios in [2^-10, 2^8).
-func.func private @weighted_sum(
-    %lhs: i32, %rhs: i32, %rhs_sign: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
+func.func private @weighted_sum(%lhs: i32, %rhs: i32, %rhs_sign: i32) -> i32 {
   %lhs_ratio = arith.divf %lhs_scale, %output_scale : f32
   %rhs_ratio = arith.divf %rhs_scale, %output_scale : f32
   %larger = arith.maximumf %lhs_ratio, %rhs_ratio : f32
   // shift = 20 - the exponent of the larger ratio
   %bits = arith.bitcast %larger : f32 to i32
-  %c23 = arith.constant 23 : i32
-  %biased = arith.shrui %bits, %c23 : i32
-  %c147 = arith.constant 147 : i32
-  %places = arith.subi %c147, %biased : i32
+  %biased = arith.shrui %bits, 23 : i32
+  %places = arith.subi 147, %biased : i32
   %lhs_multiplier = func.call @to_fixed_point(%lhs_ratio, %places) : (f32, i32) -> i32
   %rhs_magnitude = func.call @to_fixed_point(%rhs_ratio, %places) : (f32, i32) -> i32
   %rhs_multiplier = arith.muli %rhs_magnitude, %rhs_sign : i32
@@ -176,12 +160,9 @@ func.func private @weighted_sum(
   %rhs_product = arith.muli %rhs, %rhs_multiplier : i32
   %products = arith.addi %lhs_product, %rhs_product : i32
   %sum = arith.subi %products, %offsets : i32
-  %c1 = arith.constant 1 : i32
-  %c31 = arith.constant 31 : i32
-  %shift = func.call @clamp_code(%places, %c1, %c31) : (i32, i32, i32) -> i32
+  %shift = func.call @clamp_code(%places, 1, 31) : (i32, i32, i32) -> i32
   %scaled = fixed.shift_right %sum, %shift {rounding = half_up} : i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 func.func private @are_supported_terms(%lhs_scale: f32, %rhs_scale: f32) -> i1 {
@@ -191,27 +172,22 @@ func.func private @are_supported_terms(%lhs_scale: f32, %rhs_scale: f32) -> i1 {
   %lhs = func.call @is_supported_ratio(%lhs_scale, %low, %high) : (f32, f32, f32) -> i1
   %rhs = func.call @is_supported_ratio(%rhs_scale, %low, %high) : (f32, f32, f32) -> i1
   %result = arith.andi %lhs, %rhs : i1
-  return %result : i1
 }
 
 func.func @add(%lhs: i32, %rhs: i32) -> i32 {
-  %plus = arith.constant 1 : i32
-  %delegated = func.call @weighted_sum(%lhs, %rhs, %plus) : (i32, i32, i32) -> i32
+  %delegated = func.call @weighted_sum(%lhs, %rhs, 1) : (i32, i32, i32) -> i32
   %builtin_min, %builtin_max = func.call @activation_range() : () -> (i32, i32)
   %builtin = func.call @"tflite-ruy.add"(%lhs, %rhs, %builtin_min, %builtin_max) : (i32, i32, i32, i32) -> i32
   %supported = func.call @are_supported_terms() : () -> i1
   %result = arith.select %supported, %delegated, %builtin : i32
-  return %result : i32
 }
 
 func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
-  %minus = arith.constant -1 : i32
-  %delegated = func.call @weighted_sum(%lhs, %rhs, %minus) : (i32, i32, i32) -> i32
+  %delegated = func.call @weighted_sum(%lhs, %rhs, -1) : (i32, i32, i32) -> i32
   %builtin_min, %builtin_max = func.call @activation_range() : () -> (i32, i32)
   %builtin = func.call @"tflite-ruy.sub"(%lhs, %rhs, %builtin_min, %builtin_max) : (i32, i32, i32, i32) -> i32
   %supported = func.call @are_supported_terms() : () -> i1
   %result = arith.select %supported, %delegated, %builtin : i32
-  return %result : i32
 }
 
 // src/qs8-vmul: float32. The delegate takes scale products in [2^-16, 2^8) of the output's.
@@ -229,53 +205,44 @@ func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32) -> i32 {
   %legal = arith.cmpf ole, %scale, %high : f32
   cf.assert %legal, "the product of the scales is 256 times that of the result or more: the delegate declines that, and vectors of 16 bits in the built-in kernel can't hold the result"
   %result = arith.select %supported, %delegated, %builtin : i32
-  return %result : i32
 }
 
 func.func private @requantize_product(%product: i32, %scale: f32) -> i32 {
   %result = func.call @requantize_float32(%product, %scale) : (i32, f32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling
 
 // src/f32-qs8-vcvt: multiplies by the reciprocal, in float32. Results saturate, that of NaN at
 // the largest code, as the minimum of x86 gives its second operand.
-func.func @quantize(%input: f32, %output_scale: f32) -> i32 {
-  %reciprocal = func.call @inverse(%output_scale) : (f32) -> f32
+func.func @quantize(%input: f32) -> i32 {
+  %reciprocal = arith.divf 1.0, %output_scale : f32
   %product = arith.mulf %input, %reciprocal : f32
   %number = func.call @few_steps(%product) : (f32) -> f32
   %result = func.call @store_half_even(%number) : (f32) -> i32
-  return %result : i32
 }
 
 // src/qs8-f32-vcvt: the product of scale and centred integer rounds once, as in the
 // reference.
 func.func @dequantize(%input: i32) -> f32 {
   %result = func.call @tflite.dequantize(%input) : (i32) -> f32
-  return %result : f32
 }
 
 // src/microparams-init.c, xnn_init_qs8_cvt_params: 8 fractional bits of the ratio, half up.
 // The delegate takes ratios in [2^-8, 2^7] between tensors of one signedness.
-func.func @requantize(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %input_unsigned: i1, %output_scale: f32,
-    %output_unsigned: i1) -> i32 {
-  %c8 = arith.constant 8 : i32
+func.func @requantize(%input: i32, %input_scale: f32) -> i32 {
   %centred = arith.subi %input, %input_zero_point : i32
   %ratio = arith.divf %input_scale, %output_scale : f32
-  %multiplier = func.call @to_fixed_point(%ratio, %c8) : (f32, i32) -> i32
+  %multiplier = func.call @to_fixed_point(%ratio, 8) : (f32, i32) -> i32
   %product = arith.muli %centred, %multiplier : i32
-  %scaled = fixed.shift_right %product, %c8 {rounding = half_up} : i32
+  %scaled = fixed.shift_right %product, 8 {rounding = half_up} : i32
   %delegated = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   %builtin = func.call @"tflite-ruy.requantize"(%input) : (i32) -> i32
   %low = arith.constant 0.00390625 : f32
-  %high = arith.constant 128.0 : f32
-  %in_range = func.call @is_supported_ratio(%input_scale, %low, %high) : (f32, f32, f32) -> i1
+  %in_range = func.call @is_supported_ratio(%input_scale, %low, 128.0) : (f32, f32, f32) -> i1
   %same_sign = arith.cmpi eq, %input_unsigned, %output_unsigned : i1
   %supported = arith.andi %in_range, %same_sign : i1
   %result = arith.select %supported, %delegated, %builtin : i32
-  return %result : i32
 }
 
 // src/xnnpack/quantization.h, xnn_qs8_quantize: the bounds of activations that the delegate
@@ -283,97 +250,80 @@ func.func @requantize(
 func.func @bound(%real: f32, %output_scale: f32) -> i32 {
   %quotient = arith.divf %real, %output_scale : f32
   %result = func.call @add_and_round(%quotient) : (f32) -> i32
-  return %result : i32
 }
 
 func.func private @add_and_round(%steps: f32, %output_zero_point: i32) -> i32 {
   %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %steps, %z : f32
   %result = fixed.convert %moved {rounding = half_even} : f32 to i32
-  return %result : i32
 }
 
 // Averages and lone RELUs are built-in kernels', with their bounds.
 func.func @avg_pool2d(%accumulator: i32) -> i32 {
   %min, %max = func.call @activation_range() : () -> (i32, i32)
   %result = func.call @"tflite-ruy.avg_pool2d"(%accumulator, %min, %max) : (i32, i32, i32) -> i32
-  return %result : i32
 }
 
 func.func @clamp(%input: i32) -> i32 {
   %min, %max = func.call @activation_range() : () -> (i32, i32)
   %result = func.call @"tflite-ruy.clamp"(%input, %min, %max) : (i32, i32, i32) -> i32
-  return %result : i32
 }
 
 // src/reference/unary-elementwise.cc: sigmoid, tanh and elu as the built-in tables, but the
 // zero point is inside a rounding half to even.
 func.func private @table_output(%real: f32, %output_scale: f32) -> i32 {
-  %inverse = func.call @inverse(%output_scale) : (f32) -> f32
+  %inverse = arith.divf 1.0, %output_scale : f32
   %scaled = arith.mulf %real, %inverse : f32
   %rounded = func.call @add_and_round(%scaled) : (f32) -> i32
   %result = func.call @clamp_code(%rounded) : (i32) -> i32
-  return %result : i32
 }
 
 // src/reference/unary-elementwise.cc, SigmoidOp: in float64, cut to float32; 0 and 1 beyond
 // -100 and 100.
 func.func @sigmoid(%input: i32) -> i32 {
   %x = func.call @table_input(%input) : (i32) -> f32
-  %hundred = arith.constant 100.0 : f32
-  %minus_hundred = arith.constant -100.0 : f32
-  %at_most = arith.minimumf %x, %hundred : f32
-  %inside = arith.maximumf %at_most, %minus_hundred : f32
+  %at_most = arith.minimumf %x, 100.0 : f32
+  %inside = arith.maximumf %at_most, -100.0 : f32
   %wide = arith.extf %inside : f32 to f64
   %exponential = math.exp %wide : f64
-  %one = arith.constant 1.0 : f64
-  %denominator = arith.addf %one, %exponential : f64
+  %denominator = arith.addf 1.0, %exponential : f64
   %quotient = arith.divf %exponential, %denominator : f64
   %real = arith.truncf %quotient : f64 to f32
   %result = func.call @table_output(%real) : (f32) -> i32
-  return %result : i32
 }
 
 // src/microparams-init.c, xnn_init_qs8_lrelu_params: as requantize, with a second
 // multiplier for negative values. The delegate takes ratios whose magnitude is in
 // [2^-8, 2^7].
-func.func @leaky_relu(
-    %input: i32, %alpha: f32, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32) -> i32 {
-  %c8 = arith.constant 8 : i32
+func.func @leaky_relu(%input: i32) -> i32 {
   %x = arith.subi %input, %input_zero_point : i32
   %ratio = arith.divf %input_scale, %output_scale : f32
   %alpha_ratio = arith.mulf %ratio, %alpha : f32
-  %multiplier = func.call @to_fixed_point(%ratio, %c8) : (f32, i32) -> i32
-  %alpha_multiplier = func.call @to_fixed_point(%alpha_ratio, %c8) : (f32, i32) -> i32
+  %multiplier = func.call @to_fixed_point(%ratio, 8) : (f32, i32) -> i32
+  %alpha_multiplier = func.call @to_fixed_point(%alpha_ratio, 8) : (f32, i32) -> i32
   %factor = func.call @by_sign(%x, %multiplier, %alpha_multiplier) : (i32, i32, i32) -> i32
   %product = arith.muli %x, %factor : i32
-  %scaled = fixed.shift_right %product, %c8 {rounding = half_up} : i32
+  %scaled = fixed.shift_right %product, 8 {rounding = half_up} : i32
   %delegated = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   %builtin = func.call @"tflite-ruy.leaky_relu"(%input, %alpha) : (i32, f32) -> i32
   %low = arith.constant 0.00390625 : f32
-  %high = arith.constant 128.0 : f32
   %magnitude = math.absf %alpha : f32
   %alpha_scale = arith.mulf %input_scale, %magnitude : f32
-  %rising = func.call @is_supported_ratio(%input_scale, %low, %high) : (f32, f32, f32) -> i1
-  %sloped = func.call @is_supported_ratio(%alpha_scale, %low, %high) : (f32, f32, f32) -> i1
+  %rising = func.call @is_supported_ratio(%input_scale, %low, 128.0) : (f32, f32, f32) -> i1
+  %sloped = func.call @is_supported_ratio(%alpha_scale, %low, 128.0) : (f32, f32, f32) -> i1
   %supported = arith.andi %rising, %sloped : i1
   %result = arith.select %supported, %delegated, %builtin : i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- resizing
 
 // src/indirection.c, xnn_indirection_init_resize_bilinear2d_hwc_q11: positions in float32,
 // weights with 11 fractional bits.
-func.func @resize_bilinear_position(
-    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
-    %half_pixel_centers: i1) -> (i32, i32, i32) {
-  %one = arith.constant 1 : i32
-  %several = arith.cmpi ne, %output_size, %one : i32
+func.func @resize_bilinear_position() -> (i32, i32, i32) {
+  %several = arith.cmpi ne, %output_size, 1 : i32
   %aligned = arith.andi %align_corners, %several : i1
-  %input_less_1 = arith.subi %input_size, %one : i32
-  %output_less_1 = arith.subi %output_size, %one : i32
+  %input_less_1 = arith.subi %input_size, 1 : i32
+  %output_less_1 = arith.subi %output_size, 1 : i32
   %numerator = arith.select %aligned, %input_less_1, %input_size : i32
   %denominator = arith.select %aligned, %output_less_1, %output_size : i32
   %numerator_f = arith.sitofp %numerator : i32 to f32
@@ -381,44 +331,36 @@ func.func @resize_bilinear_position(
   %scale = arith.divf %numerator_f, %denominator_f : f32
   %index_f = arith.sitofp %output_index : i32 to f32
   %corner = arith.mulf %index_f, %scale : f32
-  %half = arith.constant 0.5 : f32
-  %zero = arith.constant 0.0 : f32
-  %half_scale = arith.mulf %half, %scale : f32
-  %offset = arith.subf %half_scale, %half : f32
+  %half_scale = arith.mulf 0.5, %scale : f32
+  %offset = arith.subf %half_scale, 0.5 : f32
   %centre = arith.addf %corner, %offset : f32
-  %not_below = arith.maximumf %centre, %zero : f32
+  %not_below = arith.maximumf %centre, 0.0 : f32
   %last = arith.sitofp %input_less_1 : i32 to f32
   %inside = arith.minimumf %not_below, %last : f32
   %position = arith.select %half_pixel_centers, %inside, %corner : f32
   %lower = fixed.convert %position {rounding = toward_zero} : f32 to i32
-  %next = arith.addi %lower, %one : i32
+  %next = arith.addi %lower, 1 : i32
   %upper = arith.minsi %next, %input_less_1 : i32
   %lower_f = arith.sitofp %lower : i32 to f32
   %fraction = arith.subf %position, %lower_f : f32
-  %c11 = arith.constant 11 : i32
-  %weight = func.call @to_fixed_point(%fraction, %c11) : (f32, i32) -> i32
+  %weight = func.call @to_fixed_point(%fraction, 11) : (f32, i32) -> i32
   return %lower, %upper, %weight : i32, i32, i32
 }
 
 // src/s8-ibilinear: rows, then columns; one rounding half up of 22 fractional bits.
 func.func @resize_bilinear(
-    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
-    %x_weight: i32) -> i32 {
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32) -> i32 {
   %top = func.call @interpolate(%top_left, %top_right, %x_weight) : (i32, i32, i32) -> i32
   %bottom = func.call @interpolate(%bottom_left, %bottom_right, %x_weight) : (i32, i32, i32) -> i32
   %sum = func.call @interpolate(%top, %bottom, %y_weight) : (i32, i32, i32) -> i32
-  %c22 = arith.constant 22 : i32
-  %result = fixed.shift_right %sum, %c22 {rounding = half_up} : i32
-  return %result : i32
+  %result = fixed.shift_right %sum, 22 {rounding = half_up} : i32
 }
 
 func.func private @interpolate(%a: i32, %b: i32, %weight: i32) -> i32 {
-  %c11 = arith.constant 11 : i32
-  %scaled = arith.shli %a, %c11 : i32
+  %scaled = arith.shli %a, 11 : i32
   %difference = arith.subi %b, %a : i32
   %step = arith.muli %difference, %weight : i32
   %result = arith.addi %scaled, %step : i32
-  return %result : i32
 }
 
 }

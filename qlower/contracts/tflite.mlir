@@ -114,13 +114,11 @@ func.func private @quantize_multiplier(%real: f64) -> (i32, i32) {
   %exponent = arith.subi %biased, %bias : i64
   %multiplier, %final = func.call @round_mantissa(%bits, %exponent) : (i64, i64) -> (i64, i64)
   // too small for 31 bits: zero
-  %smallest = arith.constant -31 : i64
-  %tiny = arith.cmpi slt, %final, %smallest : i64
-  %zero = arith.constant 0 : i64
-  %magnitude = arith.select %tiny, %zero, %multiplier : i64
-  %e = arith.select %tiny, %zero, %final : i64
-  %negative = arith.cmpi slt, %bits, %zero : i64
-  %negated = arith.subi %zero, %magnitude : i64
+  %tiny = arith.cmpi slt, %final, -31 : i64
+  %magnitude = arith.select %tiny, 0, %multiplier : i64
+  %e = arith.select %tiny, 0, %final : i64
+  %negative = arith.cmpi slt, %bits, 0 : i64
+  %negated = arith.subi 0, %magnitude : i64
   %m = arith.select %negative, %negated, %magnitude : i64
   %m32 = arith.trunci %m : i64 to i32
   %e32 = arith.trunci %e : i64 to i32
@@ -133,7 +131,6 @@ func.func private @multiply_by_quantized_multiplier(
     %x: i32, %multiplier: i32, %exponent: i32) -> i32 {
   func.call @require_legal_exponent(%exponent) : (i32) -> ()
   %result = func.call @scale(%x, %multiplier, %exponent) : (i32, i32, i32) -> i32
-  return %result : i32
 }
 
 func.func private @scale(%x: i32, %multiplier: i32, %exponent: i32) -> i32 {
@@ -141,28 +138,23 @@ func.func private @scale(%x: i32, %multiplier: i32, %exponent: i32) -> i32 {
   %shifted = arith.shli %x, %left : i32
   %high = func.call @saturating_rounding_doubling_high_mul(%shifted, %multiplier) : (i32, i32) -> i32
   %result = fixed.shift_right %high, %right {rounding = half_away} : i32
-  return %result : i32
 }
 
 func.func private @require_legal_exponent(%exponent: i32) {
-  %largest = arith.constant 30 : i32
-  %legal = arith.cmpi sle, %exponent, %largest : i32
+  %legal = arith.cmpi sle, %exponent, 30 : i32
   cf.assert %legal, "the ratio of the scales is 2^30 or more: the kernel would shift a 32-bit value out of its range"
-  return
 }
 
 func.func private @multiply_by_real(%x: i32, %real: f64) -> i32 {
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   %result = func.call @multiply_by_quantized_multiplier(%x, %multiplier, %exponent) : (i32, i32, i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- convolution, matmul
 
 // kernel_util.cc, PopulateConvolutionQuantizationParams: the scales combine in float64.
 // For uint8 GetQuantizedConvolutionMultipler multiplies input and weight scale in float32.
-func.func private @convolution_scale(
-    %float32_product: i1, %weight_scale: f32, %input_scale: f32, %output_scale: f32) -> f64 {
+func.func private @convolution_scale(%float32_product: i1, %weight_scale: f32) -> f64 {
   %input64 = arith.extf %input_scale : f32 to f64
   %weight64 = arith.extf %weight_scale : f32 to f64
   %wide = arith.mulf %input64, %weight64 : f64
@@ -170,73 +162,62 @@ func.func private @convolution_scale(
   %narrow = arith.extf %product : f32 to f64
   %scale = arith.select %float32_product, %narrow, %wide : f64
   %output64 = arith.extf %output_scale : f32 to f64
-  %real = arith.divf %scale, %output64 : f64
-  return %real : f64
+  %result = arith.divf %scale, %output64 : f64
 }
 
 // internal/reference/integer_ops/conv.h and conv.h
 // internal/reference/integer_ops/depthwise_conv.h and depthwiseconv_uint8.h (kAwayFromZero)
-func.func @conv2d(%accumulator: i32, %input_unsigned: i1) -> i32
+func.func @conv2d(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
   %real = func.call @convolution_scale(%input_unsigned) : (i1) -> f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // internal/reference/integer_ops/fully_connected.h and fully_connected.h: multiplies in
 // float64 and rounds once, half away from zero (LiteRT since April 2025).
 func.func @linear(%accumulator: i32) -> i32 {
-  %wide = arith.constant false
-  %real = func.call @convolution_scale(%wide) : (i1) -> f64
+  %real = func.call @convolution_scale(false) : (i1) -> f64
   %accumulator64 = arith.sitofp %accumulator : i32 to f64
   %product = arith.mulf %accumulator64, %real : f64
   %scaled = fixed.convert %product {rounding = half_away} : f64 to i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // batch_matmul.cc and internal/reference/batch_matmul.h
 func.func @matmul(%accumulator: i32) -> i32 {
-  %narrow = arith.constant true
-  %real = func.call @convolution_scale(%narrow) : (i1) -> f64
+  %real = func.call @convolution_scale(true) : (i1) -> f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // tflite/tools/optimize/quantization_utils.cc, SymmetricBiasQuantize: the converter makes
 // the integer bias, with a float32 reciprocal, ties away from zero. -2^31 is not used.
-func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32) -> i32 {
+func.func @quantize_bias() -> i32 {
   %scale = arith.mulf %input_scale, %weight_scale : f32
-  %reciprocal = func.call @inverse(%scale) : (f32) -> f32
+  %reciprocal = arith.divf 1.0, %scale : f32
   %product = arith.mulf %real_bias, %reciprocal : f32
   %rounded = fixed.convert %product {rounding = half_away} : f32 to i32
   %smallest = arith.constant -2147483647 : i32
   %result = arith.maxsi %rounded, %smallest : i32
-  return %result : i32
 }
 
-func.func @dequantize_bias(%bias: i32, %input_scale: f32, %weight_scale: f32) -> f32 {
+func.func @dequantize_bias() -> f32 {
   %scale = arith.mulf %input_scale, %weight_scale : f32
   %steps = arith.sitofp %bias : i32 to f32
   %result = arith.mulf %steps, %scale : f32
-  return %result : f32
 }
 
 // ---------------------------------------------------------------- pooling, mean
 
 // pooling.cc, Prepare: scales may differ by 10^-6.
-func.func private @require_equal_quantization(
-    %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %output_zero_point: i32) {
+func.func private @require_equal_quantization() {
   %difference = arith.subf %input_scale, %output_scale : f32
   %distance = math.absf %difference : f32
-  %limit = arith.constant 1.0e-06 : f32
-  %same_scale = arith.cmpf ole, %distance, %limit : f32
+  %same_scale = arith.cmpf ole, %distance, 1.0e-06 : f32
   %same_zero = arith.cmpi eq, %input_zero_point, %output_zero_point : i32
   %legal = arith.andi %same_scale, %same_zero : i1
   cf.assert %legal, "input and output of an average differ in scale or zero point, which TensorFlow Lite doesn't provide for"
-  return
 }
 
 // internal/reference/integer_ops/pooling.h: the mean of the *stored* integers, ties away
@@ -244,16 +225,13 @@ func.func private @require_equal_quantization(
 func.func @avg_pool2d(%accumulator: i32, %output_min: i32, %output_max: i32, %count: i32) -> i32
     attributes {contract.rules = ["avg_pool2d", "avg_pool2d_i16"]} {
   func.call @require_equal_quantization() : () -> ()
-  %two = arith.constant 2 : i32
-  %half = arith.divsi %count, %two : i32
-  %zero = arith.constant 0 : i32
-  %positive = arith.cmpi sgt, %accumulator, %zero : i32
+  %half = arith.divsi %count, 2 : i32
+  %positive = arith.cmpi sgt, %accumulator, 0 : i32
   %above = arith.addi %accumulator, %half : i32
   %below = arith.subi %accumulator, %half : i32
   %nudged = arith.select %positive, %above, %below : i32
   %mean = arith.divsi %nudged, %count : i32
   %result = func.call @clamp_code(%mean) : (i32) -> i32
-  return %result : i32
 }
 
 // internal/reference/reduce.h, QuantizedMeanOrSum: 1/count is folded into the multiplier
@@ -261,12 +239,10 @@ func.func @avg_pool2d(%accumulator: i32, %output_min: i32, %output_max: i32, %co
 func.func private @mean_multiplier(%real: f64, %count: i32) -> (i32, i32) {
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   // k = min(floor(log2(count)), 32, 31 + exponent)
-  %c31 = arith.constant 31 : i32
-  %c32 = arith.constant 32 : i32
   %leading = math.ctlz %count : i32
-  %log2 = arith.subi %c31, %leading : i32
-  %capped = arith.minsi %log2, %c32 : i32
-  %room = arith.addi %c31, %exponent : i32
+  %log2 = arith.subi 31, %leading : i32
+  %capped = arith.minsi %log2, 32 : i32
+  %room = arith.addi 31, %exponent : i32
   %k = arith.minsi %capped, %room : i32
   %m64 = arith.extsi %multiplier : i32 to i64
   %k64 = arith.extsi %k : i32 to i64
@@ -284,7 +260,6 @@ func.func @mean(%accumulator: i32) -> i32 attributes {contract.rules = ["mean", 
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %scaled = func.call @multiply_by_quantized_multiplier(%sum, %mean_multiplier, %mean_exponent) : (i32, i32, i32) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // internal/reference/reduce.h, QuantizedMeanOrSum
@@ -293,29 +268,23 @@ func.func @sum(%accumulator: i32) -> i32 {
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %scaled = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- elementwise
 
 // add.cc, PrepareGeneralAddOrSub; internal/reference/add.h: both operands are brought to
 // a common scale with 20 more bits, added, and scaled to the output.
-func.func private @add_operands(
-    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> (i32, i32, f64) {
+func.func private @add_operands(%lhs: i32, %rhs: i32) -> (i32, i32, f64) {
   %twice = func.call @twice_the_larger() : () -> f64
-  %left_shift = arith.constant 20 : i32
-  %lhs_scaled = func.call @on_common_scale(%lhs, %lhs_scale, %lhs_zero_point, %twice, %left_shift) : (i32, f32, i32, f64, i32) -> i32
-  %rhs_scaled = func.call @on_common_scale(%rhs, %rhs_scale, %rhs_zero_point, %twice, %left_shift) : (i32, f32, i32, f64, i32) -> i32
+  %lhs_scaled = func.call @on_common_scale(%lhs, %lhs_scale, %lhs_zero_point, %twice, 20) : (i32, f32, i32, f64, i32) -> i32
+  %rhs_scaled = func.call @on_common_scale(%rhs, %rhs_scale, %rhs_zero_point, %twice, 20) : (i32, f32, i32, f64, i32) -> i32
   return %lhs_scaled, %rhs_scaled, %twice : i32, i32, f64
 }
 
 func.func private @twice_the_larger(%lhs_scale: f32, %rhs_scale: f32) -> f64 {
   %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
   %larger64 = arith.extf %larger : f32 to f64
-  %two = arith.constant 2.0 : f64
-  %twice = arith.mulf %larger64, %two : f64
-  return %twice : f64
+  %result = arith.mulf %larger64, 2.0 : f64
 }
 
 // An operand in steps of the common scale over 2^left_shift.
@@ -326,52 +295,43 @@ func.func private @on_common_scale(
   %centred = arith.subi %stored, %zero_point : i32
   %shifted = arith.shli %centred, %left_shift : i32
   %result = func.call @multiply_by_real(%shifted, %real) : (i32, f64) -> i32
-  return %result : i32
 }
 
 func.func private @add_output(%sum: i32, %twice: f64) -> i32 {
   %scaled = func.call @scale_sum(%sum, %twice) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 func.func private @scale_sum(%sum: i32, %twice: f64, %output_scale: f32) -> i32 {
-  %two_to_20 = arith.constant 1048576.0 : f64
   %output64 = arith.extf %output_scale : f32 to f64
-  %shifted_scale = arith.mulf %output64, %two_to_20 : f64
+  %shifted_scale = arith.mulf %output64, 1048576.0 : f64
   %real = arith.divf %twice, %shifted_scale : f64
   // QuantizeMultiplierSmallerThanOneExp
-  %one = arith.constant 1.0 : f64
-  %legal = arith.cmpf olt, %real, %one : f64
+  %legal = arith.cmpf olt, %real, 1.0 : f64
   cf.assert %legal, "the scale of an operand is 2^19 times that of the result or more, where LiteRT's ADD aborts and its SUB shifts by a negative number"
-  %scaled = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
-  return %scaled : i32
+  %result = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
 }
 
 func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %a, %b, %twice = func.call @add_operands(%lhs, %rhs) : (i32, i32) -> (i32, i32, f64)
   %sum = arith.addi %a, %b : i32
   %result = func.call @add_output(%sum, %twice) : (i32, f64) -> i32
-  return %result : i32
 }
 
 func.func @sub(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32) -> i32 {
   %a, %b, %twice = func.call @add_operands(%lhs, %rhs) : (i32, i32) -> (i32, i32, f64)
   %difference = arith.subi %a, %b : i32
   %result = func.call @add_output(%difference, %twice) : (i32, f64) -> i32
-  return %result : i32
 }
 
 // mul.cc: the scales combine in float32. internal/reference/integer_ops/mul.h
-func.func @mul(
-    %lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32, %lhs_scale: f32,
-    %rhs_scale: f32) -> i32 attributes {contract.rules = ["mul", "mul_i16"]} {
+func.func @mul(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32) -> i32
+    attributes {contract.rules = ["mul", "mul_i16"]} {
   %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
   %real = arith.extf %ratio : f32 to f64
   %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %scaled = func.call @multiply_by_real(%product, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling
@@ -382,18 +342,15 @@ func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
     attributes {contract.rules = ["bound", "bound_i16"]} {
   %quotient = arith.divf %real, %output_scale : f32
   %steps = math.absf %quotient : f32
-  %limit = arith.constant 2147483648.0 : f32
-  %fits = arith.cmpf olt, %steps, %limit : f32
+  %fits = arith.cmpf olt, %steps, 2147483648.0 : f32
   cf.assert %fits, "the activation's bound is 2^31 steps of the output or more, which LiteRT refuses"
   %rounded = fixed.convert %quotient {rounding = half_away} : f32 to i32
   %result = arith.addi %rounded, %output_zero_point : i32
-  return %result : i32
 }
 
 // kernel_util.cc, CalculateActivationRangeQuantized: the storage range within the bounds of an
 // activation, of which an infinite one is none. For contracts whose `bound` is another.
-func.func private @activation_range(
-    %storage_min: i32, %storage_max: i32, %activation_max: f32) -> (i32, i32) {
+func.func private @activation_range() -> (i32, i32) {
   %min = func.call @activation_bound() : () -> i32
   %max = func.call @activation_bound(%activation_max, %storage_max) : (f32, i32) -> i32
   %low_result = func.call @clamp_code(%min, %storage_min, %storage_max) : (i32, i32, i32) -> i32
@@ -406,37 +363,30 @@ func.func private @activation_bound(%activation_min: f32, %storage_min: i32) -> 
   %magnitude = math.absf %activation_min : f32
   %infinity = arith.constant 0x7F800000 : f32
   %finite = arith.cmpf olt, %magnitude, %infinity : f32
-  %zero = arith.constant 0.0 : f32
-  %number = arith.select %finite, %activation_min, %zero : f32
+  %number = arith.select %finite, %activation_min, 0.0 : f32
   %code = func.call @bound(%number) : (f32) -> i32
   %result = arith.select %finite, %code, %storage_min : i32
-  return %result : i32
 }
 
 // Within 2^20 steps, far outside the storage range; NaN is 2^20. (Compared and selected like
 // this, it is one minimum and one maximum of x86.)
 func.func private @few_steps(%x: f32) -> f32 {
-  %most = arith.constant 1048576.0 : f32
-  %below = arith.cmpf olt, %x, %most : f32
-  %not_high = arith.select %below, %x, %most : f32
+  %below = arith.cmpf olt, %x, 1048576.0 : f32
+  %not_high = arith.select %below, %x, 1048576.0 : f32
   %least = arith.constant -1048576.0 : f32
   %above = arith.cmpf ogt, %not_high, %least : f32
   %result = arith.select %above, %not_high, %least : f32
-  return %result : f32
 }
 
 // Steps to be rounded, so that they give the stored integer which x86 does where C++ leaves it
 // undefined: what int32 can't hold, NaN too, is converted to -2^31, and adding the zero point
 // wraps.
 func.func private @convertible(%steps: f32, %output_zero_point: i32) -> f32 {
-  %zero = arith.constant 0 : i32
-  %most = arith.constant 1048576.0 : f32
   %least = arith.constant -1048576.0 : f32
-  %negative = arith.cmpi slt, %output_zero_point, %zero : i32
-  %wrapped = arith.select %negative, %most, %least : f32
+  %negative = arith.cmpi slt, %output_zero_point, 0 : i32
+  %wrapped = arith.select %negative, 1048576.0, %least : f32
   // the largest float32 below 2^31 is 2^31 - 128
-  %c128 = arith.constant 128 : i32
-  %large = arith.cmpi sge, %output_zero_point, %c128 : i32
+  %large = arith.cmpi sge, %output_zero_point, 128 : i32
   %largest = arith.constant 2147483520.0 : f32
   %two_to_31 = arith.constant 2147483648.0 : f32
   %limit = arith.select %large, %largest, %two_to_31 : f32
@@ -444,17 +394,14 @@ func.func private @convertible(%steps: f32, %output_zero_point: i32) -> f32 {
   %fits = arith.cmpf olt, %magnitude, %limit : f32
   %number = func.call @few_steps(%steps) : (f32) -> f32
   %result = arith.select %fits, %number, %wrapped : f32
-  return %result : f32
 }
 
 // internal/reference/quantize.h, AffineQuantize: float32 division, half away from zero.
-func.func @quantize(%input: f32, %output_scale: f32) -> i32
-    attributes {contract.rules = ["quantize", "quantize_i16"]} {
+func.func @quantize(%input: f32) -> i32 attributes {contract.rules = ["quantize", "quantize_i16"]} {
   %quotient = arith.divf %input, %output_scale : f32
   %number = func.call @convertible(%quotient) : (f32) -> f32
   %rounded = fixed.convert %number {rounding = half_away} : f32 to i32
   %result = func.call @offset_and_clamp(%rounded) : (i32) -> i32
-  return %result : i32
 }
 
 // internal/reference/dequantize.h: the scale is widened to float64.
@@ -465,41 +412,34 @@ func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) ->
   %scale = arith.extf %input_scale : f32 to f64
   %product = arith.mulf %scale, %integer : f64
   %result = arith.truncf %product : f64 to f32
-  return %result : f32
 }
 
 // internal/reference/requantize.h
-func.func @requantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> i32
+func.func @requantize(%input: i32, %input_scale: f32) -> i32
     attributes {contract.rules = ["requantize", "requantize_i16"]} {
   %real = func.call @wide_ratio() : () -> f64
   %centred = arith.subi %input, %input_zero_point : i32
   %scaled = func.call @multiply_by_real(%centred, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // activations.cc, QuantizedReluX: RELU, RELU6 and RELU_N1_TO_1 on their own. The scales are
 // divided in float32; output_min and output_max carry the activation's bounds.
-func.func @clamp(
-    %input: i32, %output_min: i32, %output_max: i32, %input_scale: f32, %input_zero_point: i32,
-    %output_scale: f32) -> i32 attributes {contract.rules = ["clamp", "clamp_i16"]} {
+func.func @clamp(%input: i32, %output_min: i32, %output_max: i32) -> i32 attributes {contract.rules = ["clamp", "clamp_i16"]} {
   %ratio = arith.divf %input_scale, %output_scale : f32
   %real = arith.extf %ratio : f32 to f64
   %centred = arith.subi %input, %input_zero_point : i32
   %scaled = func.call @multiply_by_real(%centred, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // internal/reference/concatenation.h: int8 inputs must share the output's parameters;
 // uint8 is rescaled in float32 (ConcatenationWithScaling).
-func.func @concat(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %input_unsigned: i1) -> i32 {
+func.func @concat(%input: i32) -> i32 {
   %same = func.call @is_same_quantization() : () -> i1
   %legal = arith.ori %same, %input_unsigned : i1
   cf.assert %legal, "int8 inputs of concat must have the output's scale and zero point: LiteRT refuses others"
-  %inverse = func.call @inverse(%output_scale) : (f32) -> f32
+  %inverse = arith.divf 1.0, %output_scale : f32
   %ratio = arith.mulf %input_scale, %inverse : f32
   %z = arith.sitofp %input_zero_point : i32 to f32
   %negated = arith.negf %z : f32
@@ -510,7 +450,6 @@ func.func @concat(
   %rounded = fixed.convert %sum {rounding = half_away} : f32 to i32
   %rescaled = func.call @offset_and_clamp(%rounded) : (i32) -> i32
   %result = arith.select %same, %input, %rescaled : i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- activations (tables)
@@ -520,50 +459,42 @@ func.func @concat(
 func.func private @table_input(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
   %centred = arith.subi %input, %input_zero_point : i32
   %integer = arith.sitofp %centred : i32 to f32
-  %real = arith.mulf %input_scale, %integer : f32
-  return %real : f32
+  %result = arith.mulf %input_scale, %integer : f32
 }
 
 func.func private @table_output(%real: f32, %output_scale: f32) -> i32 {
-  %inverse = func.call @inverse(%output_scale) : (f32) -> f32
+  %inverse = arith.divf 1.0, %output_scale : f32
   %scaled = arith.mulf %real, %inverse : f32
   %rounded = fixed.convert %scaled {rounding = half_away} : f32 to i32
   %result = func.call @offset_and_clamp(%rounded) : (i32) -> i32
-  return %result : i32
 }
 
 func.func @sigmoid(%input: i32) -> i32 {
   %x = func.call @table_input(%input) : (i32) -> f32
   %negated = arith.negf %x : f32
   %exponential = math.exp %negated : f32
-  %one = arith.constant 1.0 : f32
-  %denominator = arith.addf %one, %exponential : f32
-  %real = func.call @inverse(%denominator) : (f32) -> f32
+  %denominator = arith.addf 1.0, %exponential : f32
+  %real = arith.divf 1.0, %denominator : f32
   %result = func.call @table_output(%real) : (f32) -> i32
-  return %result : i32
 }
 
 func.func @tanh(%input: i32) -> i32 {
   %x = func.call @table_input(%input) : (i32) -> f32
   %real = math.tanh %x : f32
   %result = func.call @table_output(%real) : (f32) -> i32
-  return %result : i32
 }
 
 func.func @elu(%input: i32) -> i32 {
   %x = func.call @table_input(%input) : (i32) -> f32
-  %zero = arith.constant 0.0 : f32
-  %negative = arith.cmpf olt, %x, %zero : f32
-  %at_most_zero = arith.minimumf %x, %zero : f32
+  %negative = arith.cmpf olt, %x, 0.0 : f32
+  %at_most_zero = arith.minimumf %x, 0.0 : f32
   %exponential = math.expm1 %at_most_zero : f32
   %real = arith.select %negative, %exponential, %x : f32
   %result = func.call @table_output(%real) : (f32) -> i32
-  return %result : i32
 }
 
 // elementwise.cc, AbsEvalQuantized: the ratio is a float32 quotient; equal scales need none.
-func.func @abs(%input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32) -> i32
-    attributes {contract.rules = ["abs", "abs_i16"]} {
+func.func @abs(%input: i32) -> i32 attributes {contract.rules = ["abs", "abs_i16"]} {
   %x = arith.subi %input, %input_zero_point : i32
   %magnitude = math.absi %x : i32
   %ratio = arith.divf %input_scale, %output_scale : f32
@@ -572,7 +503,6 @@ func.func @abs(%input: i32, %input_scale: f32, %input_zero_point: i32, %output_s
   %same = arith.cmpf oeq, %input_scale, %output_scale : f32
   %kept = arith.select %same, %magnitude, %scaled : i32
   %result = func.call @offset_and_clamp(%kept) : (i32) -> i32
-  return %result : i32
 }
 
 // exp.cc
@@ -580,28 +510,22 @@ func.func @exp(%input: i32) -> i32 {
   %x = func.call @table_input(%input) : (i32) -> f32
   %real = math.exp %x : f32
   %result = func.call @table_output(%real) : (f32) -> i32
-  return %result : i32
 }
 
 // elementwise.cc, LogLUTPrepare: at 0 and below, the smallest real number of the output
-func.func @log(%input: i32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+func.func @log(%input: i32) -> i32 {
   %x = func.call @table_input(%input) : (i32) -> f32
-  %least_code = arith.constant -128 : i32
-  %real = func.call @log_or_least(%x, %least_code, %output_scale, %output_zero_point) : (f32, i32, f32, i32) -> f32
+  %real = func.call @log_or_least(%x, -128, %output_scale, %output_zero_point) : (f32, i32, f32, i32) -> f32
   %result = func.call @table_output(%real) : (f32) -> i32
-  return %result : i32
 }
 
 func.func private @log_or_least(
     %x: f32, %least_code: i32, %output_scale: f32, %output_zero_point: i32) -> f32 {
-  %zero = arith.constant 0.0 : f32
-  %positive = arith.cmpf ogt, %x, %zero : f32
-  %one = arith.constant 1.0 : f32
-  %legal = arith.select %positive, %x, %one : f32
+  %positive = arith.cmpf ogt, %x, 0.0 : f32
+  %legal = arith.select %positive, %x, 1.0 : f32
   %logarithm = math.log %legal : f32
   %least = func.call @dequantize_exactly(%least_code, %output_scale, %output_zero_point) : (i32, f32, i32) -> f32
   %result = arith.select %positive, %logarithm, %least : f32
-  return %result : f32
 }
 
 // internal/reference/gelu.h, GeluTransform: by erfc, as 1 - erf in float64
@@ -609,21 +533,16 @@ func.func @gelu(%input: i32) -> i32 {
   %x = func.call @table_input(%input) : (i32) -> f32
   %real = func.call @gelu_value(%x) : (f32) -> f32
   %result = func.call @table_output(%real) : (f32) -> i32
-  return %result : i32
 }
 
 func.func private @gelu_value(%x: f32) -> f32 {
-  %factor = arith.constant -0.707106769 : f32
-  %turned = arith.mulf %x, %factor : f32
+  %turned = arith.mulf %x, -0.707106769 : f32
   %wide = arith.extf %turned : f32 to f64
   %erf = math.erf %wide : f64
-  %one = arith.constant 1.0 : f64
-  %erfc_wide = arith.subf %one, %erf : f64
+  %erfc_wide = arith.subf 1.0, %erf : f64
   %erfc = arith.truncf %erfc_wide : f64 to f32
-  %half = arith.constant 0.5 : f32
-  %half_x = arith.mulf %half, %x : f32
-  %real = arith.mulf %half_x, %erfc : f32
-  return %real : f32
+  %half_x = arith.mulf 0.5, %x : f32
+  %result = arith.mulf %half_x, %erfc : f32
 }
 
 // internal/reference/gelu.h, GeluTransformApproximate
@@ -631,74 +550,59 @@ func.func @gelu_tanh(%input: i32) -> i32 {
   %x = func.call @table_input(%input) : (i32) -> f32
   %real = func.call @gelu_tanh_value(%x) : (f32) -> f32
   %result = func.call @table_output(%real) : (f32) -> i32
-  return %result : i32
 }
 
 func.func private @gelu_tanh_value(%x: f32) -> f32 {
-  %cubic = arith.constant 4.471500e-02 : f32
-  %once = arith.mulf %cubic, %x : f32
+  %once = arith.mulf 4.471500e-02, %x : f32
   %twice = arith.mulf %once, %x : f32
   %thrice = arith.mulf %twice, %x : f32
   %sum = arith.addf %x, %thrice : f32
   %root = arith.constant 0.797884583 : f32
   %argument = arith.mulf %root, %sum : f32
   %tanh = math.tanh %argument : f32
-  %one = arith.constant 1.0 : f32
-  %gate = arith.addf %one, %tanh : f32
-  %half = arith.constant 0.5 : f32
-  %half_x = arith.mulf %half, %x : f32
-  %real = arith.mulf %half_x, %gate : f32
-  return %real : f32
+  %gate = arith.addf 1.0, %tanh : f32
+  %half_x = arith.mulf 0.5, %x : f32
+  %result = arith.mulf %half_x, %gate : f32
 }
 
 // elementwise.cc, RsqrtEvalQuantizedInt8. At 0 the largest code; below 0 LiteRT stops with an
 // error, and here it is the largest code, too.
-func.func @rsqrt(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_max: i32) -> i32 {
+func.func @rsqrt(%input: i32) -> i32 {
   %x = arith.subi %input, %input_zero_point : i32
-  %one = arith.constant 1 : i32
-  %positive = arith.cmpi sge, %x, %one : i32
-  %legal = arith.maxsi %x, %one : i32
+  %positive = arith.cmpi sge, %x, 1 : i32
+  %legal = arith.maxsi %x, 1 : i32
   %multiplier, %exponent = func.call @inverse_square_root(%legal) : (i32) -> (i32, i32)
-  %c20 = arith.constant 20 : i32
-  %raised = arith.addi %exponent, %c20 : i32
-  %data = func.call @multiply_by_quantized_multiplier(%one, %multiplier, %raised) : (i32, i32, i32) -> i32
+  %raised = arith.addi %exponent, 20 : i32
+  %data = func.call @multiply_by_quantized_multiplier(1, %multiplier, %raised) : (i32, i32, i32) -> i32
   %root = math.sqrt %input_scale : f32
   %product = arith.mulf %root, %output_scale : f32
   %product64 = arith.extf %product : f32 to f64
-  %one64 = arith.constant 1.0 : f64
-  %real = arith.divf %one64, %product64 : f64
+  %real = arith.divf 1.0, %product64 : f64
   %scale_multiplier, %scale_exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
-  %lowered = arith.subi %scale_exponent, %c20 : i32
+  %lowered = arith.subi %scale_exponent, 20 : i32
   %scaled = func.call @multiply_by_quantized_multiplier(%data, %scale_multiplier, %lowered) : (i32, i32, i32) -> i32
   %stored = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   %result = arith.select %positive, %stored, %output_max : i32
-  return %result : i32
 }
 
 // internal/common.h, GetInvSqrtQuantizedMultiplierExp of a positive number: its reciprocal
 // root is multiplier * 2^(exponent - 31), by five Newton steps in Q3.28.
 func.func private @inverse_square_root(%x: i32) -> (i32, i32) {
-  %one = arith.constant 1 : i32
-  %two = arith.constant 2 : i32
-  %four = arith.constant 4 : i32
   %two_to_29 = arith.constant 536870912 : i32
   %large = arith.cmpi sge, %x, %two_to_29 : i32
-  %quarter = arith.divsi %x, %four : i32
+  %quarter = arith.divsi %x, 4 : i32
   %reduced = arith.select %large, %quarter, %x : i32
   %large_shift = arith.extui %large : i1 to i32
   %leading = math.ctlz %reduced : i32
-  %bits = arith.subi %leading, %one : i32
-  %all_pairs = arith.divui %bits, %two : i32
-  %pairs = arith.subi %all_pairs, %one : i32
-  %c11 = arith.constant 11 : i32
-  %first_shift = arith.addi %c11, %large_shift : i32
+  %bits = arith.subi %leading, 1 : i32
+  %all_pairs = arith.divui %bits, 2 : i32
+  %pairs = arith.subi %all_pairs, 1 : i32
+  %first_shift = arith.addi 11, %large_shift : i32
   %right = arith.subi %first_shift, %pairs : i32
-  %left = arith.muli %two, %pairs : i32
+  %left = arith.muli 2, %pairs : i32
   %normal = arith.shli %reduced, %left : i32
-  %input = arith.shrsi %normal, %one : i32
-  %half_input = fixed.shift_right %input, %one {rounding = half_away} : i32
+  %input = arith.shrsi %normal, 1 : i32
+  %half_input = fixed.shift_right %input, 1 {rounding = half_away} : i32
   %start = arith.constant 268435456 : i32
   %x1 = func.call @root_step(%start, %half_input) : (i32, i32) -> i32
   %x2 = func.call @root_step(%x1, %half_input) : (i32, i32) -> i32
@@ -708,16 +612,15 @@ func.func private @inverse_square_root(%x: i32) -> (i32, i32) {
   %half_root = arith.constant 1518500250 : i32
   %root = func.call @saturating_rounding_doubling_high_mul(%x5, %half_root) : (i32, i32) -> i32
   // a negative right shift is done at once
-  %zero = arith.constant 0 : i32
-  %negated = arith.subi %zero, %right : i32
-  %places = arith.maxsi %negated, %zero : i32
+  %negated = arith.subi 0, %right : i32
+  %places = arith.maxsi %negated, 0 : i32
   %shifted = arith.shli %root, %places : i32
-  %kept = arith.minsi %negated, %zero : i32
+  %kept = arith.minsi %negated, 0 : i32
   // 1 is handled by itself
-  %is_one = arith.cmpi sle, %x, %one : i32
+  %is_one = arith.cmpi sle, %x, 1 : i32
   %almost_one = arith.constant 2147483647 : i32
   %multiplier = arith.select %is_one, %almost_one, %shifted : i32
-  %exponent = arith.select %is_one, %zero, %kept : i32
+  %exponent = arith.select %is_one, 0, %kept : i32
   return %multiplier, %exponent : i32, i32
 }
 
@@ -725,130 +628,101 @@ func.func private @inverse_square_root(%x: i32) -> (i32, i32) {
 func.func private @root_step(%x: i32, %half_input: i32) -> i32 {
   %square = func.call @saturating_rounding_doubling_high_mul(%x, %x) : (i32, i32) -> i32
   %cube = func.call @saturating_rounding_doubling_high_mul(%square, %x) : (i32, i32) -> i32
-  %six = arith.constant 6 : i64
-  %cube3 = func.call @saturating_shift_left(%cube, %six) : (i32, i64) -> i32
+  %cube3 = func.call @saturating_shift_left(%cube, 6) : (i32, i64) -> i32
   %half_three = arith.constant 402653184 : i32
   %rising = func.call @saturating_rounding_doubling_high_mul(%half_three, %x) : (i32, i32) -> i32
   %falling = func.call @saturating_rounding_doubling_high_mul(%half_input, %cube3) : (i32, i32) -> i32
   %difference = arith.subi %rising, %falling : i32
-  %three = arith.constant 3 : i64
-  %result = func.call @saturating_shift_left(%difference, %three) : (i32, i64) -> i32
-  return %result : i32
+  %result = func.call @saturating_shift_left(%difference, 3) : (i32, i64) -> i32
 }
 
 // internal/reference/integer_ops/l2normalization.h: int8 in steps of 1/128 around 0;
 // internal/reference/l2normalization.h: uint8 around 128. Zero points are checked, scales not.
-func.func @l2_normalize(
-    %input: i32, %accumulator: i32, %input_zero_point: i32, %output_zero_point: i32,
-    %input_unsigned: i1) -> i32 {
-  %zero = arith.constant 0 : i32
-  %c128 = arith.constant 128 : i32
-  %middle = arith.select %input_unsigned, %c128, %zero : i32
+func.func @l2_normalize(%input: i32, %accumulator: i32) -> i32 {
+  %middle = arith.select %input_unsigned, 128, 0 : i32
   %legal = arith.cmpi eq, %output_zero_point, %middle : i32
   cf.assert %legal, "l2_normalize: the output zero point must be 0, or 128 of uint8: LiteRT refuses others"
-  %one = arith.constant 1 : i32
-  %positive = arith.maxsi %accumulator, %one : i32
+  %positive = arith.maxsi %accumulator, 1 : i32
   %multiplier, %exponent = func.call @inverse_square_root(%positive) : (i32) -> (i32, i32)
   %x = arith.subi %input, %input_zero_point : i32
-  %c7 = arith.constant 7 : i32
-  %raised = arith.addi %exponent, %c7 : i32
+  %raised = arith.addi %exponent, 7 : i32
   %signed = func.call @scale(%x, %multiplier, %raised) : (i32, i32, i32) -> i32
-  %scaled_x = arith.shli %x, %c7 : i32
+  %scaled_x = arith.shli %x, 7 : i32
   %unsigned = func.call @scale(%scaled_x, %multiplier, %exponent) : (i32, i32, i32) -> i32
   %scaled = arith.select %input_unsigned, %unsigned, %signed : i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // gemmlowp fixedpoint.h, RoundingDivideByPOT, also by 2^32 and more: C++ leaves that
 // undefined, processors shift by the amount modulo 32, and 1 is added to what isn't negative.
 func.func private @divide_by_power_of_two(%x: i32, %exponent: i32) -> i32 {
-  %c31 = arith.constant 31 : i32
-  %small = arith.minsi %exponent, %c31 : i32
+  %small = arith.minsi %exponent, 31 : i32
   %rounded = fixed.shift_right %x, %small {rounding = half_away} : i32
-  %places = arith.andi %exponent, %c31 : i32
+  %places = arith.andi %exponent, 31 : i32
   %shifted = arith.shrsi %x, %places : i32
-  %zero = arith.constant 0 : i32
-  %one = arith.constant 1 : i32
-  %added = func.call @by_sign(%x, %one, %zero) : (i32, i32, i32) -> i32
+  %added = func.call @by_sign(%x, 1, 0) : (i32, i32, i32) -> i32
   %wrong = arith.addi %shifted, %added : i32
-  %in_range = arith.cmpi sle, %exponent, %c31 : i32
+  %in_range = arith.cmpi sle, %exponent, 31 : i32
   %result = arith.select %in_range, %rounded, %wrong : i32
-  return %result : i32
 }
 
 // div.cc, Prepare; internal/reference/div.h: a reciprocal in Q0.31 times the dividend, which
 // is shifted up as far as it goes. A divisor of 0, undefined in the kernel, counts as 1.
-func.func @div(
-    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
+func.func @div(%lhs: i32, %rhs: i32) -> i32 {
   %steps = arith.mulf %rhs_scale, %output_scale : f32
   %ratio = arith.divf %lhs_scale, %steps : f32
   %real = arith.extf %ratio : f32 to f64
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
-  %zero = arith.constant 0 : i32
-  %one = arith.constant 1 : i32
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
-  %negative = arith.cmpi slt, %b, %zero : i32
-  %minus_a = arith.subi %zero, %a : i32
+  %negative = arith.cmpi slt, %b, 0 : i32
+  %minus_a = arith.subi 0, %a : i32
   %dividend = arith.select %negative, %minus_a, %a : i32
   %magnitude = math.absi %b : i32
-  %divisor = arith.maxsi %magnitude, %one : i32
+  %divisor = arith.maxsi %magnitude, 1 : i32
   %headroom = math.ctlz %divisor : i32
-  %c31 = arith.constant 31 : i32
-  %places = arith.subi %c31, %headroom : i32
+  %places = arith.subi 31, %headroom : i32
   %normalized = arith.shli %divisor, %headroom : i32
   %smallest = arith.constant -2147483648 : i32
   %fraction = arith.addi %normalized, %smallest : i32
   %reciprocal = func.call @one_over_one_plus_x(%fraction) : (i32) -> i32
   // the dividend's leading bits that repeat its sign
-  %sign = arith.shrsi %dividend, %c31 : i32
+  %sign = arith.shrsi %dividend, 31 : i32
   %bits = arith.xori %dividend, %sign : i32
   %leading = math.ctlz %bits : i32
-  %unused = arith.subi %leading, %one : i32
-  %spare = arith.maxsi %unused, %zero : i32
+  %unused = arith.subi %leading, 1 : i32
+  %spare = arith.maxsi %unused, 0 : i32
   %shifted = arith.shli %dividend, %spare : i32
   %quotient = func.call @saturating_rounding_doubling_high_mul(%shifted, %reciprocal) : (i32, i32) -> i32
   %product = func.call @saturating_rounding_doubling_high_mul(%quotient, %multiplier) : (i32, i32) -> i32
   %used = arith.addi %places, %spare : i32
   %right = arith.subi %used, %exponent : i32
-  %not_negative = arith.maxsi %right, %zero : i32
+  %not_negative = arith.maxsi %right, 0 : i32
   %rounded = func.call @divide_by_power_of_two(%product, %not_negative) : (i32, i32) -> i32
   %result = func.call @offset_and_clamp(%rounded) : (i32) -> i32
-  return %result : i32
 }
 
 // squared_difference.cc: 7 more bits than the operands have, and one squared.
-func.func @squared_difference(
-    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
+func.func @squared_difference(%lhs: i32, %rhs: i32) -> i32 {
   %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
-  %two = arith.constant 2.0 : f32
-  %twice_f = arith.mulf %two, %larger : f32
+  %twice_f = arith.mulf 2.0, %larger : f32
   %twice = arith.extf %twice_f : f32 to f64
-  %left_shift = arith.constant 7 : i32
-  %lhs_scaled = func.call @on_common_scale(%lhs, %lhs_scale, %lhs_zero_point, %twice, %left_shift) : (i32, f32, i32, f64, i32) -> i32
-  %rhs_scaled = func.call @on_common_scale(%rhs, %rhs_scale, %rhs_zero_point, %twice, %left_shift) : (i32, f32, i32, f64, i32) -> i32
+  %lhs_scaled = func.call @on_common_scale(%lhs, %lhs_scale, %lhs_zero_point, %twice, 7) : (i32, f32, i32, f64, i32) -> i32
+  %rhs_scaled = func.call @on_common_scale(%rhs, %rhs_scale, %rhs_zero_point, %twice, 7) : (i32, f32, i32, f64, i32) -> i32
   %difference = arith.subi %lhs_scaled, %rhs_scaled : i32
   %square = arith.muli %difference, %difference : i32
   %product = arith.mulf %twice, %twice : f64
-  %two_to_14 = arith.constant 16384.0 : f32
-  %steps = arith.mulf %two_to_14, %output_scale : f32
+  %steps = arith.mulf 16384.0, %output_scale : f32
   %steps64 = arith.extf %steps : f32 to f64
   %real = arith.divf %product, %steps64 : f64
-  %one = arith.constant 1.0 : f64
-  %legal = arith.cmpf olt, %real, %one : f64
+  %legal = arith.cmpf olt, %real, 1.0 : f64
   cf.assert %legal, "squared_difference: the output scale is too small, LiteRT aborts"
   %scaled = func.call @multiply_by_real(%square, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // internal/reference/prelu.h: a multiplier for each sign, derived in float32.
-func.func @prelu(
-    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_scale: f32) -> i32 {
+func.func @prelu(%lhs: i32, %rhs: i32) -> i32 {
   %x = arith.subi %lhs, %lhs_zero_point : i32
   %alpha = arith.subi %rhs, %rhs_zero_point : i32
   %identity_ratio = arith.divf %lhs_scale, %output_scale : f32
@@ -860,40 +734,33 @@ func.func @prelu(
   %below = func.call @multiply_by_real(%product, %slope) : (i32, f64) -> i32
   %scaled = func.call @by_sign(%x, %above, %below) : (i32, i32, i32) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // comparisons.cc, ComparisonQuantized: 8 more bits, times the scale itself.
-func.func @compare(%input: i32, %input_scale: f32, %input_zero_point: i32) -> i32 {
+func.func @compare(%input: i32) -> i32 {
   %x = arith.subi %input, %input_zero_point : i32
-  %c8 = arith.constant 8 : i32
-  %shifted = arith.shli %x, %c8 : i32
+  %shifted = arith.shli %x, 8 : i32
   %real = arith.extf %input_scale : f32 to f64
-  %one = arith.constant 1.0 : f64
-  %legal = arith.cmpf olt, %real, %one : f64
+  %legal = arith.cmpf olt, %real, 1.0 : f64
   cf.assert %legal, "compare: a scale of 1 and more, with which LiteRT aborts"
   %result = func.call @multiply_by_real(%shifted, %real) : (i32, f64) -> i32
-  return %result : i32
 }
 
 // internal/reference/leaky_relu.h: one multiplier for each sign, derived in float32. Where
 // alpha is negative, LiteRT's answers are those of |alpha| with the sign changed after the
 // roundings.
-func.func @leaky_relu(%input: i32, %alpha: f32, %input_zero_point: i32) -> i32
+func.func @leaky_relu(%input: i32) -> i32
     attributes {contract.rules = ["leaky_relu", "leaky_relu_i16"]} {
   %identity_real, %alpha_real = func.call @leaky_ratios(%alpha) : (f32) -> (f64, f64)
   %x = arith.subi %input, %input_zero_point : i32
-  %zero = arith.constant 0 : i32
   %identity = func.call @multiply_by_real(%x, %identity_real) : (i32, f64) -> i32
   %alpha_magnitude = math.absf %alpha_real : f64
   %steep = func.call @multiply_by_real(%x, %alpha_magnitude) : (i32, f64) -> i32
-  %mirrored = arith.subi %zero, %steep : i32
-  %none = arith.constant 0.0 : f64
-  %falling = arith.cmpf olt, %alpha_real, %none : f64
+  %mirrored = arith.subi 0, %steep : i32
+  %falling = arith.cmpf olt, %alpha_real, 0.0 : f64
   %sloped = arith.select %falling, %mirrored, %steep : i32
   %scaled = func.call @by_sign(%x, %identity, %sloped) : (i32, i32, i32) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 func.func private @leaky_ratios(%alpha: f32, %input_scale: f32, %output_scale: f32) -> (f64, f64) {
@@ -908,27 +775,21 @@ func.func private @leaky_ratios(%alpha: f32, %input_scale: f32, %output_scale: f
 // x * relu6(x + 3) / 6 with both factors at 128 times the input's resolution.
 func.func private @saturating_rounding_doubling_high_mul_16(%a: i32, %b: i32) -> i32 {
   %product = arith.muli %a, %b : i32
-  %c15 = arith.constant 15 : i32
-  %high = fixed.shift_right %product, %c15 {rounding = half_up} : i32
+  %high = fixed.shift_right %product, 15 {rounding = half_up} : i32
   %result = func.call @saturate_16(%high) : (i32) -> i32
-  return %result : i32
 }
 
 func.func private @saturate_16(%x: i32) -> i32 {
   %narrow = fixed.saturate %x : i32 to i16
   %result = arith.extsi %narrow : i16 to i32
-  return %result : i32
 }
 
 func.func private @reduce_multiplier_to_16_bits(%multiplier: i32) -> i32 {
-  %c16 = arith.constant 16 : i32
-  %rounded = fixed.shift_right %multiplier, %c16 {rounding = half_up} : i32
+  %rounded = fixed.shift_right %multiplier, 16 {rounding = half_up} : i32
   %result = func.call @saturate_16(%rounded) : (i32) -> i32
-  return %result : i32
 }
 
-func.func @hard_swish(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32) -> i32 {
+func.func @hard_swish(%input: i32) -> i32 {
   %fine_step = arith.constant 0.0078125 : f32
   %fine_scale = arith.mulf %fine_step, %input_scale : f32
   %output_ratio = arith.divf %fine_scale, %output_scale : f32
@@ -936,66 +797,55 @@ func.func @hard_swish(
   %output_multiplier, %output_exponent = func.call @quantize_multiplier(%output_real) : (f64) -> (i32, i32)
   %output_16 = func.call @reduce_multiplier_to_16_bits(%output_multiplier) : (i32) -> i32
   // 3 / 32768: the scale at which the relu-like factor fills 16 bits
-  %three = arith.constant 3.0 : f32
-  %two_to_15 = arith.constant 32768.0 : f32
-  %relu_scale = arith.divf %three, %two_to_15 : f32
+  %relu_scale = arith.divf 3.0, 32768.0 : f32
   %relu_ratio = arith.divf %fine_scale, %relu_scale : f32
   %relu_real = arith.extf %relu_ratio : f32 to f64
   %relu_multiplier, %relu_exponent = func.call @quantize_multiplier(%relu_real) : (f64) -> (i32, i32)
   %relu_16 = func.call @reduce_multiplier_to_16_bits(%relu_multiplier) : (i32) -> i32
 
   %x = arith.subi %input, %input_zero_point : i32
-  %c7 = arith.constant 7 : i32
-  %fine = arith.shli %x, %c7 : i32
+  %fine = arith.shli %x, 7 : i32
   %factor = func.call @saturating_rounding_doubling_high_mul_16(%fine, %output_16) : (i32, i32) -> i32
 
-  %zero = arith.constant 0 : i32
-  %one = arith.constant 1 : i32
-  %up = arith.cmpi sgt, %relu_exponent, %zero : i32
-  %exponent_minus_1 = arith.subi %relu_exponent, %one : i32
+  %up = arith.cmpi sgt, %relu_exponent, 0 : i32
+  %exponent_minus_1 = arith.subi %relu_exponent, 1 : i32
   // more than 15 places saturate whatever is not zero
-  %c15 = arith.constant 15 : i32
-  %left_capped = func.call @clamp_code(%exponent_minus_1, %zero, %c15) : (i32, i32, i32) -> i32
+  %left_capped = func.call @clamp_code(%exponent_minus_1, 0, 15) : (i32, i32, i32) -> i32
   %fine_shifted = arith.shli %fine, %left_capped : i32
   %relu_0 = func.call @saturate_16(%fine_shifted) : (i32) -> i32
   %relu_1 = func.call @saturating_rounding_doubling_high_mul_16(%relu_0, %relu_16) : (i32, i32) -> i32
-  %relu_doubled = arith.shli %relu_1, %one : i32
+  %relu_doubled = arith.shli %relu_1, 1 : i32
   %relu_saturated = func.call @saturate_16(%relu_doubled) : (i32) -> i32
   %relu_2 = arith.select %up, %relu_saturated, %relu_1 : i32
-  %relu_negated = arith.subi %zero, %relu_exponent : i32
-  %relu_right = arith.maxsi %relu_negated, %zero : i32
+  %relu_negated = arith.subi 0, %relu_exponent : i32
+  %relu_right = arith.maxsi %relu_negated, 0 : i32
   %relu_3 = fixed.shift_right %relu_2, %relu_right {rounding = half_away} : i32
   // from [-1, 1] to [0, 1]
-  %offset = arith.constant 32768 : i32
-  %relu_4 = arith.addi %relu_3, %offset : i32
-  %relu = arith.shrsi %relu_4, %one : i32
+  %relu_4 = arith.addi %relu_3, 32768 : i32
+  %relu = arith.shrsi %relu_4, 1 : i32
 
   // SaturatingDoublingHighMul: no rounding, toward zero
   %product = arith.muli %relu, %factor : i32
-  %c32768 = arith.constant 32768 : i32
-  %high = arith.divsi %product, %c32768 : i32
+  %high = arith.divsi %product, 32768 : i32
   %swish = func.call @saturate_16(%high) : (i32) -> i32
-  %output_negated = arith.subi %zero, %output_exponent : i32
-  %output_right = arith.maxsi %output_negated, %zero : i32
-  %representable = arith.cmpi sle, %output_exponent, %zero : i32
+  %output_negated = arith.subi 0, %output_exponent : i32
+  %output_right = arith.maxsi %output_negated, 0 : i32
+  %representable = arith.cmpi sle, %output_exponent, 0 : i32
   cf.assert %representable, "hard_swish: the output scale is less than 1/128 of the input scale, which LiteRT refuses"
   %scaled = fixed.shift_right %swish, %output_right {rounding = half_away} : i32
   // RoundingDivideByPOT's mask of 16 bits is all ones beyond 15 places: 1 or -1 is left
-  %beyond = arith.cmpi sgt, %output_right, %c15 : i32
-  %negative = arith.cmpi slt, %swish, %zero : i32
-  %minus_one = arith.constant -1 : i32
-  %sign = arith.select %negative, %minus_one, %one : i32
+  %beyond = arith.cmpi sgt, %output_right, 15 : i32
+  %negative = arith.cmpi slt, %swish, 0 : i32
+  %sign = arith.select %negative, -1, 1 : i32
   %divided = arith.select %beyond, %sign, %scaled : i32
   %result = func.call @offset_and_clamp(%divided) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- softmax
 
 // softmax.cc, PreprocessSoftmaxScaling and CalculateInputRadius; internal/reference/softmax.h.
 // Differences from the row's maximum become Q5.26, their exponentials Q0.31.
-func.func private @softmax_difference(
-    %difference: i32, %beta: f32, %input_scale: f32) -> (i32, i1) {
+func.func private @softmax_difference(%difference: i32, %beta: f32) -> (i32, i1) {
   %beta64 = arith.extf %beta : f32 to f64
   %scale64 = arith.extf %input_scale : f32 to f64
   %beta_scale = arith.mulf %beta64, %scale64 : f64
@@ -1003,16 +853,14 @@ func.func private @softmax_difference(
   %real = arith.mulf %beta_scale, %two_to_26 : f64
   %largest = arith.constant 2147483647.0 : f64
   %capped = arith.minimumf %real, %largest : f64
-  %one = arith.constant 1.0 : f64
-  %legal = arith.cmpf ogt, %capped, %one : f64
+  %legal = arith.cmpf ogt, %capped, 1.0 : f64
   cf.assert %legal, "softmax: beta times the input scale is 2^-26 or less, which LiteRT refuses"
   %multiplier, %left = func.call @quantize_multiplier(%capped) : (f64) -> (i32, i32)
 
   // radius = floor(31 * 2^26 / 2^left): smaller differences underflow to a term of 0
   %input_range = arith.constant 2080374784 : i32
   %radius = arith.shrui %input_range, %left : i32
-  %zero = arith.constant 0 : i32
-  %smallest = arith.subi %zero, %radius : i32
+  %smallest = arith.subi 0, %radius : i32
   %in_range = arith.cmpi sge, %difference, %smallest : i32
   %kept = arith.maxsi %difference, %smallest : i32
   %shifted = arith.shli %kept, %left : i32
@@ -1020,25 +868,18 @@ func.func private @softmax_difference(
   return %fixed_point, %in_range : i32, i1
 }
 
-func.func @softmax_term(%difference: i32, %beta: f32) -> i32 {
+func.func @softmax_term(%difference: i32) -> i32 {
   %fixed_point, %in_range = func.call @softmax_difference(%difference, %beta) : (i32, f32) -> (i32, i1)
-  %integer_bits = arith.constant 5 : i32
-  %exponential = func.call @exp_on_negative_values(%fixed_point, %integer_bits) : (i32, i32) -> i32
-  %zero = arith.constant 0 : i32
-  %result = arith.select %in_range, %exponential, %zero : i32
-  return %result : i32
+  %exponential = func.call @exp_on_negative_values(%fixed_point, 5) : (i32, i32) -> i32
+  %result = arith.select %in_range, %exponential, 0 : i32
 }
 
 // gemmlowp fixedpoint.h, exp_on_negative_values: from at most 0 with `integer_bits` and a sign
 // (Q5.26 if 5) to Q0.31. A polynomial on [-1/4, 0), then one factor for each bit of the rest.
 func.func private @exp_on_negative_values(%a: i32, %integer_bits: i32) -> i32 {
-  %zero = arith.constant 0 : i32
-  %one = arith.constant 1 : i32
-  %two = arith.constant 2 : i32
-  %c29 = arith.constant 29 : i32
-  %quarter_place = arith.subi %c29, %integer_bits : i32
-  %quarter = arith.shli %one, %quarter_place : i32
-  %quarter_mask = arith.subi %quarter, %one : i32
+  %quarter_place = arith.subi 29, %integer_bits : i32
+  %quarter = arith.shli 1, %quarter_place : i32
+  %quarter_mask = arith.subi %quarter, 1 : i32
   %low_bits = arith.andi %a, %quarter_mask : i32
   %fraction = arith.subi %low_bits, %quarter : i32
   %remainder = arith.subi %fraction, %a : i32
@@ -1049,66 +890,48 @@ func.func private @exp_on_negative_values(%a: i32, %integer_bits: i32) -> i32 {
   %x2 = func.call @saturating_rounding_doubling_high_mul(%x, %x) : (i32, i32) -> i32
   %x3 = func.call @saturating_rounding_doubling_high_mul(%x2, %x) : (i32, i32) -> i32
   %x4 = func.call @saturating_rounding_doubling_high_mul(%x2, %x2) : (i32, i32) -> i32
-  %x4_over_4 = fixed.shift_right %x4, %two {rounding = half_away} : i32
+  %x4_over_4 = fixed.shift_right %x4, 2 {rounding = half_away} : i32
   %x4_over_4_plus_x3 = arith.addi %x4_over_4, %x3 : i32
   %third = arith.constant 715827883 : i32
   %cubic = func.call @saturating_rounding_doubling_high_mul(%x4_over_4_plus_x3, %third) : (i32, i32) -> i32
   %twice_tail = arith.addi %cubic, %x2 : i32
-  %tail = fixed.shift_right %twice_tail, %one {rounding = half_away} : i32
+  %tail = fixed.shift_right %twice_tail, 1 {rounding = half_away} : i32
   %series = arith.addi %x, %tail : i32
   %exp_minus_eighth = arith.constant 1895147668 : i32
   %scaled = func.call @saturating_rounding_doubling_high_mul(%exp_minus_eighth, %series) : (i32, i32) -> i32
   %base = arith.addi %exp_minus_eighth, %scaled : i32
   // e^-(2^-2), e^-(2^-1) and so on to e^-(2^4)
-  %factor_0 = arith.constant 1672461947 : i32
-  %power_0 = func.call @multiply_if_bit(%base, %factor_0, %remainder, %quarter, %zero) : (i32, i32, i32, i32, i32) -> i32
-  %factor_1 = arith.constant 1302514674 : i32
-  %power_1 = func.call @multiply_if_bit(%power_0, %factor_1, %remainder, %quarter, %one) : (i32, i32, i32, i32, i32) -> i32
-  %factor_2 = arith.constant 790015084 : i32
-  %power_2 = func.call @multiply_if_bit(%power_1, %factor_2, %remainder, %quarter, %two) : (i32, i32, i32, i32, i32) -> i32
-  %c3 = arith.constant 3 : i32
-  %factor_3 = arith.constant 290630308 : i32
-  %power_3 = func.call @multiply_if_bit(%power_2, %factor_3, %remainder, %quarter, %c3) : (i32, i32, i32, i32, i32) -> i32
-  %c4 = arith.constant 4 : i32
-  %factor_4 = arith.constant 39332535 : i32
-  %power_4 = func.call @multiply_if_bit(%power_3, %factor_4, %remainder, %quarter, %c4) : (i32, i32, i32, i32, i32) -> i32
-  %c5 = arith.constant 5 : i32
-  %factor_5 = arith.constant 720401 : i32
-  %power_5 = func.call @multiply_if_bit(%power_4, %factor_5, %remainder, %quarter, %c5) : (i32, i32, i32, i32, i32) -> i32
-  %c6 = arith.constant 6 : i32
-  %factor_6 = arith.constant 242 : i32
-  %power_6 = func.call @multiply_if_bit(%power_5, %factor_6, %remainder, %quarter, %c6) : (i32, i32, i32, i32, i32) -> i32
-  %is_zero = arith.cmpi eq, %a, %zero : i32
+  %power_0 = func.call @multiply_if_bit(%base, 1672461947, %remainder, %quarter, 0) : (i32, i32, i32, i32, i32) -> i32
+  %power_1 = func.call @multiply_if_bit(%power_0, 1302514674, %remainder, %quarter, 1) : (i32, i32, i32, i32, i32) -> i32
+  %power_2 = func.call @multiply_if_bit(%power_1, 790015084, %remainder, %quarter, 2) : (i32, i32, i32, i32, i32) -> i32
+  %power_3 = func.call @multiply_if_bit(%power_2, 290630308, %remainder, %quarter, 3) : (i32, i32, i32, i32, i32) -> i32
+  %power_4 = func.call @multiply_if_bit(%power_3, 39332535, %remainder, %quarter, 4) : (i32, i32, i32, i32, i32) -> i32
+  %power_5 = func.call @multiply_if_bit(%power_4, 720401, %remainder, %quarter, 5) : (i32, i32, i32, i32, i32) -> i32
+  %power_6 = func.call @multiply_if_bit(%power_5, 242, %remainder, %quarter, 6) : (i32, i32, i32, i32, i32) -> i32
+  %is_zero = arith.cmpi eq, %a, 0 : i32
   %almost_one = arith.constant 2147483647 : i32
   %result = arith.select %is_zero, %almost_one, %power_6 : i32
-  return %result : i32
 }
 
 // x times the factor if the bit `place` above `quarter` is set in `bits`.
 func.func private @multiply_if_bit(
     %x: i32, %factor: i32, %bits: i32, %quarter: i32, %place: i32) -> i32 {
-  %zero = arith.constant 0 : i32
   %bit = arith.shli %quarter, %place : i32
   %masked = arith.andi %bits, %bit : i32
-  %set = arith.cmpi ne, %masked, %zero : i32
+  %set = arith.cmpi ne, %masked, 0 : i32
   %product = func.call @saturating_rounding_doubling_high_mul(%x, %factor) : (i32, i32) -> i32
   %result = arith.select %set, %product, %x : i32
-  return %result : i32
 }
 
 // The sum of exponentials is Q12.19.
 func.func @softmax_addend(%term: i32) -> i32 {
-  %c12 = arith.constant 12 : i32
-  %result = fixed.shift_right %term, %c12 {rounding = half_away} : i32
-  return %result : i32
+  %result = fixed.shift_right %term, 12 {rounding = half_away} : i32
 }
 
 // gemmlowp fixedpoint.h, one_over_one_plus_x_for_x_in_0_1: Q0.31.
 func.func private @one_over_one_plus_x(%x: i32) -> i32 {
   %twice = func.call @two_over_one_plus_x(%x) : (i32) -> i32
-  %shift = arith.constant 1 : i64
-  %result = func.call @saturating_shift_left(%twice, %shift) : (i32, i64) -> i32
-  return %result : i32
+  %result = func.call @saturating_shift_left(%twice, 1) : (i32, i64) -> i32
 }
 
 // From Q0.31 to Q2.29 by three Newton steps.
@@ -1116,8 +939,7 @@ func.func private @two_over_one_plus_x(%x: i32) -> i32 {
   %x64 = arith.extsi %x : i32 to i64
   %one64 = arith.constant 2147483647 : i64
   %denominator = arith.addi %x64, %one64 : i64
-  %shift = arith.constant 1 : i64
-  %half64 = fixed.shift_right %denominator, %shift {rounding = half_up} : i64
+  %half64 = fixed.shift_right %denominator, 1 {rounding = half_up} : i64
   %half = fixed.saturate %half64 : i64 to i32
   %c48_17 = arith.constant 1515870810 : i32
   %minus_32_17 = arith.constant -1010580540 : i32
@@ -1125,8 +947,7 @@ func.func private @two_over_one_plus_x(%x: i32) -> i32 {
   %guess = arith.addi %c48_17, %slope : i32
   %first = func.call @newton_step(%guess, %half) : (i32, i32) -> i32
   %second = func.call @newton_step(%first, %half) : (i32, i32) -> i32
-  %third = func.call @newton_step(%second, %half) : (i32, i32) -> i32
-  return %third : i32
+  %result = func.call @newton_step(%second, %half) : (i32, i32) -> i32
 }
 
 func.func private @newton_step(%guess: i32, %half: i32) -> i32 {
@@ -1134,99 +955,83 @@ func.func private @newton_step(%guess: i32, %half: i32) -> i32 {
   %one = arith.constant 536870912 : i32
   %error = arith.subi %one, %product : i32
   %correction = func.call @saturating_rounding_doubling_high_mul(%guess, %error) : (i32, i32) -> i32
-  %shift = arith.constant 2 : i64
-  %rescaled = func.call @saturating_shift_left(%correction, %shift) : (i32, i64) -> i32
+  %rescaled = func.call @saturating_shift_left(%correction, 2) : (i32, i64) -> i32
   %result = arith.addi %guess, %rescaled : i32
-  return %result : i32
 }
 
 func.func private @saturating_shift_left(%x: i32, %shift: i64) -> i32 {
   %wide = arith.extsi %x : i32 to i64
   %shifted = arith.shli %wide, %shift : i64
   %result = fixed.saturate %shifted : i64 to i32
-  return %result : i32
 }
 
 // The output is 1/256 a step from the storage type's minimum: LiteRT demands that scale and
 // zero point. Sums of 2^28 and more (over 512 equal logits) would shift a 32-bit value by more
 // than 31 places, undefined in the kernel; here it is done in 64 bits. The sum is never 0,
 // as it has the term of the largest element; that it is at least 1 is said for the compiler.
-func.func @softmax_output(
-    %term: i32, %sum: i32, %output_scale: f32, %output_zero_point: i32, %output_min: i32) -> i32 {
+func.func @softmax_output(%term: i32, %sum: i32) -> i32 {
   %step = arith.constant 0.00390625 : f32
   %right_scale = arith.cmpf oeq, %output_scale, %step : f32
   cf.assert %right_scale, "softmax: the output scale must be 1/256, LiteRT refuses others"
   %right_zero_point = arith.cmpi eq, %output_zero_point, %output_min : i32
   cf.assert %right_zero_point, "softmax: the output zero point must be the storage type's minimum, LiteRT refuses others"
-  %one = arith.constant 1 : i32
-  %positive = arith.maxsi %sum, %one : i32
+  %positive = arith.maxsi %sum, 1 : i32
   %headroom = math.ctlz %positive : i32
   %normalized = arith.shli %positive, %headroom : i32
   %minus_one = arith.constant -2147483648 : i32
   %fraction = arith.addi %normalized, %minus_one : i32
   %reciprocal = func.call @one_over_one_plus_x(%fraction) : (i32) -> i32
   %product = func.call @saturating_rounding_doubling_high_mul(%reciprocal, %term) : (i32, i32) -> i32
-  %c35 = arith.constant 35 : i32
-  %places = arith.subi %c35, %headroom : i32
+  %places = arith.subi 35, %headroom : i32
   %places64 = arith.extsi %places : i32 to i64
   %product64 = arith.extsi %product : i32 to i64
   %rounded = fixed.shift_right %product64, %places64 {rounding = half_away} : i64
   %probability = arith.trunci %rounded : i64 to i32
   %result = func.call @offset_and_clamp(%probability, %output_min) : (i32, i32) -> i32
-  return %result : i32
 }
 
 // internal/reference/integer_ops/log_softmax.h, int8: differences in Q5.26 less the logarithm of
 // the sum, in steps of 1/16 below 127.
-func.func @log_softmax_output(
-    %difference: i32, %sum: i32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+func.func @log_softmax_output(%difference: i32, %sum: i32) -> i32 {
   %step = arith.constant 0.0625 : f32
   %right_scale = arith.cmpf oeq, %output_scale, %step : f32
   cf.assert %right_scale, "log_softmax: the output scale must be 1/16, LiteRT refuses others"
-  %c127 = arith.constant 127 : i32
-  %right_zero_point = arith.cmpi eq, %output_zero_point, %c127 : i32
+  %right_zero_point = arith.cmpi eq, %output_zero_point, 127 : i32
   cf.assert %right_zero_point, "log_softmax: the output zero point must be 127, LiteRT refuses others"
-  %one_f = arith.constant 1.0 : f32
-  %fixed_point, %in_range = func.call @softmax_difference(%difference, %one_f) : (i32, f32) -> (i32, i1)
+  %fixed_point, %in_range = func.call @softmax_difference(%difference, 1.0) : (i32, f32) -> (i32, i1)
   %logarithm = func.call @log_of_sum(%sum) : (i32) -> i32
   %wide = arith.extsi %fixed_point : i32 to i64
   %log_wide = arith.extsi %logarithm : i32 to i64
   %below = arith.subi %wide, %log_wide : i64
-  %c22 = arith.constant 22 : i64
-  %steps = fixed.shift_right %below, %c22 {rounding = half_away} : i64
+  %steps = fixed.shift_right %below, 22 {rounding = half_away} : i64
   %steps32 = arith.trunci %steps : i64 to i32
   %result = func.call @offset_and_clamp(%steps32) : (i32) -> i32
-  return %result : i32
 }
 
 // internal/common.h, log_x_for_x_greater_than_or_equal_to_1_impl: from Q12.19 to Q5.26
 func.func private @log_of_sum(%sum: i32) -> i32 {
-  %one = arith.constant 1 : i32
   %zero = arith.constant 0 : i32
-  %x = arith.maxsi %sum, %one : i32
-  %c12 = arith.constant 12 : i32
-  %c25 = arith.constant 25 : i32
-  %one64 = arith.constant 1 : i64
+  %x = arith.maxsi %sum, 1 : i32
   %sqrt_half = arith.constant 1518500250 : i32
   %quarter = arith.constant 8388608 : i32
   // one candidate without, one with a factor of sqrt(1/2)
   %headroom_a1 = math.ctlz %x : i32
-  %headroom_a = arith.subi %headroom_a1, %one : i32
+  %headroom_a = arith.subi %headroom_a1, 1 : i32
   %headroom_a64 = arith.extsi %headroom_a : i32 to i64
   %a_top = func.call @saturating_shift_left(%x, %headroom_a64) : (i32, i64) -> i32
   %a_half = func.call @saturating_rounding_doubling_high_mul(%a_top, %sqrt_half) : (i32, i32) -> i32
-  %r_a = func.call @saturating_shift_left(%a_half, %one64) : (i32, i64) -> i32
-  %integer_a = arith.subi %c12, %headroom_a1 : i32
-  %shifted_a = arith.shli %integer_a, %c25 : i32
+  %r_a = func.call @saturating_shift_left(%a_half, 1) : (i32, i64) -> i32
+  %integer_a = arith.subi 12, %headroom_a1 : i32
+  %shifted_a = arith.shli %integer_a, 25 : i32
   %power_a = arith.addi %shifted_a, %quarter : i32
   %b = func.call @saturating_rounding_doubling_high_mul(%x, %sqrt_half) : (i32, i32) -> i32
-  %b_positive = arith.maxsi %b, %one : i32
+  %b_positive = arith.maxsi %b, 1 : i32
   %headroom_b1 = math.ctlz %b_positive : i32
-  %headroom_b = arith.subi %headroom_b1, %one : i32
+  %headroom_b = arith.subi %headroom_b1, 1 : i32
   %headroom_b64 = arith.extsi %headroom_b : i32 to i64
   %r_b = func.call @saturating_shift_left(%x, %headroom_b64) : (i32, i64) -> i32
-  %integer_b = arith.subi %c12, %headroom_b : i32
-  %shifted_b = arith.shli %integer_b, %c25 : i32
+  %integer_b = arith.subi 12, %headroom_b : i32
+  %shifted_b = arith.shli %integer_b, 25 : i32
   %power_b = arith.subi %shifted_b, %quarter : i32
   %r = arith.minsi %r_a, %r_b : i32
   %power = arith.maxsi %power_a, %power_b : i32
@@ -1251,14 +1056,12 @@ func.func private @log_of_sum(%sum: i32) -> i32 {
   %second = func.call @saturating_rounding_doubling_high_mul(%alpha_f, %q) : (i32, i32) -> i32
   %denominator = arith.addi %first, %second : i32
   %reciprocal = func.call @one_over_one_plus_x(%denominator) : (i32) -> i32
-  %c6 = arith.constant 6 : i32
-  %scaled = fixed.shift_right %numerator, %c6 {rounding = half_away} : i32
+  %scaled = fixed.shift_right %numerator, 6 {rounding = half_away} : i32
   %fraction = func.call @saturating_rounding_doubling_high_mul(%scaled, %reciprocal) : (i32, i32) -> i32
   %log_2 = arith.constant 1488522236 : i32
   %whole = func.call @saturating_rounding_doubling_high_mul(%power, %log_2) : (i32, i32) -> i32
   %total = arith.addi %whole, %fraction : i32
-  %result = func.call @saturating_shift_left(%total, %one64) : (i32, i64) -> i32
-  return %result : i32
+  %result = func.call @saturating_shift_left(%total, 1) : (i32, i64) -> i32
 }
 
 // gemmlowp fixedpoint.h, RoundingHalfSum: ties away from zero
@@ -1266,27 +1069,21 @@ func.func private @rounding_half_sum(%a: i32, %b: i32) -> i32 {
   %a64 = arith.extsi %a : i32 to i64
   %b64 = arith.extsi %b : i32 to i64
   %sum = arith.addi %a64, %b64 : i64
-  %one = arith.constant 1 : i64
-  %half = fixed.shift_right %sum, %one {rounding = half_away} : i64
+  %half = fixed.shift_right %sum, 1 {rounding = half_away} : i64
   %result = arith.trunci %half : i64 to i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- resizing
 
 // internal/reference/resize_nearest_neighbor.h, GetNearestNeighbor: float32
-func.func @resize_nearest_position(
-    %output_index: i32, %align_corners: i1, %half_pixel_centers: i1) -> i32
+func.func @resize_nearest_position() -> i32
     attributes {contract.rules = ["resize_nearest_position", "resize_nearest_position_i16"]} {
   %one = arith.constant 1 : i32
-  %zero = arith.constant 0 : i32
   %numerator, %denominator, %input_less_1 = func.call @resizing_steps() : () -> (i32, i32, i32)
   %numerator_f = arith.sitofp %numerator : i32 to f32
   %denominator_f = arith.sitofp %denominator : i32 to f32
   %scale = arith.divf %numerator_f, %denominator_f : f32
-  %half = arith.constant 0.5 : f32
-  %zero_f = arith.constant 0.0 : f32
-  %offset = arith.select %half_pixel_centers, %half, %zero_f : f32
+  %offset = arith.select %half_pixel_centers, 0.5, 0.0 : f32
   %index_f = arith.sitofp %output_index : i32 to f32
   %centre = arith.addf %index_f, %offset : f32
   %position = arith.mulf %centre, %scale : f32
@@ -1294,14 +1091,13 @@ func.func @resize_nearest_position(
   %floored = fixed.convert %position {rounding = floor} : f32 to i32
   %nearest = arith.select %align_corners, %rounded, %floored : i32
   %below = arith.minsi %nearest, %input_less_1 : i32
-  %result = arith.maxsi %below, %zero : i32
-  return %result : i32
+  %result = arith.maxsi %below, 0 : i32
 }
 
 // internal/reference/resize_bilinear.h: the neighbours, and the weight of the upper one. int8
 // has positions with 10 fractional bits (ComputeInterpolationValuesInteger); uint8 has float32
 // ones, whose weights are handed on by their bits.
-func.func @resize_bilinear_position(%input_unsigned: i1) -> (i32, i32, i32)
+func.func @resize_bilinear_position() -> (i32, i32, i32)
     attributes {contract.rules = ["resize_bilinear_position", "resize_bilinear_position_i16"]} {
   %one = arith.constant 1 : i32
   %numerator, %denominator, %input_less_1 = func.call @resizing_steps() : () -> (i32, i32, i32)
@@ -1314,51 +1110,41 @@ func.func @resize_bilinear_position(%input_unsigned: i1) -> (i32, i32, i32)
 }
 
 func.func private @fixed_point_position(
-    %numerator: i32, %denominator: i32, %last: i32, %output_index: i32,
-    %half_pixel_centers: i1) -> (i32, i32, i32) {
-  %zero = arith.constant 0 : i32
-  %two = arith.constant 2 : i32
-  %c10 = arith.constant 10 : i32
-  %c512 = arith.constant 512 : i32
-  %c1023 = arith.constant 1023 : i32
-  %c1024 = arith.constant 1024 : i32
-  %shifted = arith.shli %numerator, %c10 : i32
-  %half_denominator = arith.divsi %denominator, %two : i32
+    %numerator: i32, %denominator: i32, %last: i32) -> (i32, i32, i32) {
+  %shifted = arith.shli %numerator, 10 : i32
+  %half_denominator = arith.divsi %denominator, 2 : i32
   %nudged = arith.addi %shifted, %half_denominator : i32
   %scale = arith.divsi %nudged, %denominator : i32
   %corner = arith.muli %output_index, %scale : i32
-  %half_scale = arith.divsi %scale, %two : i32
+  %half_scale = arith.divsi %scale, 2 : i32
   %moved = arith.addi %corner, %half_scale : i32
-  %centred = arith.subi %moved, %c512 : i32
+  %centred = arith.subi %moved, 512 : i32
   %position = arith.select %half_pixel_centers, %centred, %corner : i32
-  %lower_unclamped = arith.divsi %position, %c1024 : i32
-  %lower = arith.maxsi %lower_unclamped, %zero : i32
-  %position_up = arith.addi %position, %c1023 : i32
-  %upper_unclamped = arith.divsi %position_up, %c1024 : i32
+  %lower_unclamped = arith.divsi %position, 1024 : i32
+  %lower = arith.maxsi %lower_unclamped, 0 : i32
+  %position_up = arith.addi %position, 1023 : i32
+  %upper_unclamped = arith.divsi %position_up, 1024 : i32
   %upper = arith.minsi %upper_unclamped, %last : i32
-  %lower_position = arith.shli %lower, %c10 : i32
+  %lower_position = arith.shli %lower, 10 : i32
   %weight = arith.subi %position, %lower_position : i32
   return %lower, %upper, %weight : i32, i32, i32
 }
 
 // ComputeInterpolationValues
 func.func private @float32_position(
-    %numerator: i32, %denominator: i32, %last: i32, %output_index: i32,
-    %half_pixel_centers: i1) -> (i32, i32, i32) {
+    %numerator: i32, %denominator: i32, %last: i32) -> (i32, i32, i32) {
   %numerator_f = arith.sitofp %numerator : i32 to f32
   %denominator_f = arith.sitofp %denominator : i32 to f32
   %scale = arith.divf %numerator_f, %denominator_f : f32
-  %half = arith.constant 0.5 : f32
   %index_f = arith.sitofp %output_index : i32 to f32
   %corner = arith.mulf %index_f, %scale : f32
-  %moved = arith.addf %index_f, %half : f32
+  %moved = arith.addf %index_f, 0.5 : f32
   %moved_scaled = arith.mulf %moved, %scale : f32
-  %centred = arith.subf %moved_scaled, %half : f32
+  %centred = arith.subf %moved_scaled, 0.5 : f32
   %position = arith.select %half_pixel_centers, %centred, %corner : f32
-  %zero = arith.constant 0 : i32
   %floor = fixed.convert %position {rounding = floor} : f32 to i32
   %ceiling = fixed.convert %position {rounding = ceil} : f32 to i32
-  %lower = arith.maxsi %floor, %zero : i32
+  %lower = arith.maxsi %floor, 0 : i32
   %upper = arith.minsi %ceiling, %last : i32
   %lower_f = arith.sitofp %lower : i32 to f32
   %fraction = arith.subf %position, %lower_f : f32
@@ -1368,12 +1154,10 @@ func.func private @float32_position(
 
 // internal/reference/resize_bilinear.h, ResizeBilinearInteger and ResizeBilinear.
 func.func @resize_bilinear(
-    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
-    %x_weight: i32, %input_unsigned: i1) -> i32 {
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32) -> i32 {
   %integer = func.call @interpolate_fixed_point(%top_left, %top_right, %bottom_left, %bottom_right) : (i32, i32, i32, i32) -> i32
-  %zero = arith.constant 0 : i32
-  %y_bits = arith.select %input_unsigned, %y_weight, %zero : i32
-  %x_bits = arith.select %input_unsigned, %x_weight, %zero : i32
+  %y_bits = arith.select %input_unsigned, %y_weight, 0 : i32
+  %x_bits = arith.select %input_unsigned, %x_weight, 0 : i32
   %y = arith.bitcast %y_bits : i32 to f32
   %x = arith.bitcast %x_bits : i32 to f32
   %top_left_f = arith.sitofp %top_left : i32 to f32
@@ -1381,17 +1165,14 @@ func.func @resize_bilinear(
   %bottom_left_f = arith.sitofp %bottom_left : i32 to f32
   %bottom_right_f = arith.sitofp %bottom_right : i32 to f32
   %real = func.call @interpolate_float32(%top_left_f, %top_right_f, %bottom_left_f, %bottom_right_f, %y, %x) : (f32, f32, f32, f32, f32, f32) -> f32
-  %half = arith.constant 0.5 : f32
-  %above = arith.addf %real, %half : f32
+  %above = arith.addf %real, 0.5 : f32
   %rounded = fixed.convert %above {rounding = toward_zero} : f32 to i32
   %result = arith.select %input_unsigned, %rounded, %integer : i32
-  return %result : i32
 }
 
 // Weights sum to 2^20; one rounding, half away from zero.
 func.func private @interpolate_fixed_point(
-    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
-    %x_weight: i32) -> i32 {
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32) -> i32 {
   %one = arith.constant 1024 : i32
   %y_rest = arith.subi %one, %y_weight : i32
   %x_rest = arith.subi %one, %x_weight : i32
@@ -1405,21 +1186,17 @@ func.func private @interpolate_fixed_point(
   %right_x = arith.muli %right, %x_weight : i32
   %sum = arith.addi %left_x, %right_x : i32
   %result = func.call @divide_by_two_to_20(%sum) : (i32) -> i32
-  return %result : i32
 }
 
 func.func private @divide_by_two_to_20(%sum: i32) -> i32 {
-  %c20 = arith.constant 20 : i32
-  %result = fixed.shift_right %sum, %c20 {rounding = half_away} : i32
-  return %result : i32
+  %result = fixed.shift_right %sum, 20 {rounding = half_away} : i32
 }
 
 func.func private @interpolate_float32(
     %top_left: f32, %top_right: f32, %bottom_left: f32, %bottom_right: f32, %y: f32,
     %x: f32) -> f32 {
-  %one = arith.constant 1.0 : f32
-  %y_rest = arith.subf %one, %y : f32
-  %x_rest = arith.subf %one, %x : f32
+  %y_rest = arith.subf 1.0, %y : f32
+  %x_rest = arith.subf 1.0, %x : f32
   %top_left_y = arith.mulf %top_left, %y_rest : f32
   %top_left_x = arith.mulf %top_left_y, %x_rest : f32
   %bottom_left_y = arith.mulf %bottom_left, %y : f32
@@ -1430,8 +1207,7 @@ func.func private @interpolate_float32(
   %bottom_right_x = arith.mulf %bottom_right_y, %x : f32
   %left = arith.addf %top_left_x, %bottom_left_x : f32
   %three = arith.addf %left, %top_right_x : f32
-  %sum = arith.addf %three, %bottom_right_x : f32
-  return %sum : f32
+  %result = arith.addf %three, %bottom_right_x : f32
 }
 
 // ---------------------------------------------------------------- 16-bit activations
@@ -1440,94 +1216,74 @@ func.func private @interpolate_float32(
 // and there is one rounding, half up.
 func.func private @multiply_wide_by_real(%x: i64, %real: f64) -> i32 {
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
-  %least_exponent = arith.constant -31 : i32
-  %most_exponent = arith.constant 7 : i32
-  %at_least = arith.cmpi sge, %exponent, %least_exponent : i32
-  %at_most = arith.cmpi sle, %exponent, %most_exponent : i32
+  %at_least = arith.cmpi sge, %exponent, -31 : i32
+  %at_most = arith.cmpi sle, %exponent, 7 : i32
   %legal = arith.andi %at_least, %at_most : i1
   cf.assert %legal, "the ratio of the scales, input * weight / output, is not in [2^-32, 2^7)"
   %limit = arith.constant 2147418112 : i32
   %fits = arith.cmpi slt, %multiplier, %limit : i32
-  %c16 = arith.constant 16 : i32
-  %reduced = fixed.shift_right %multiplier, %c16 {rounding = half_up} : i32
-  %largest = arith.constant 32767 : i32
-  %short = arith.select %fits, %reduced, %largest : i32
+  %reduced = fixed.shift_right %multiplier, 16 {rounding = half_up} : i32
+  %short = arith.select %fits, %reduced, 32767 : i32
   %m64 = arith.extsi %short : i32 to i64
   %product = arith.muli %x, %m64 : i64
-  %c15 = arith.constant 15 : i32
-  %places = arith.subi %c15, %exponent : i32
+  %places = arith.subi 15, %exponent : i32
   %places64 = arith.extsi %places : i32 to i64
   %scaled = fixed.shift_right %product, %places64 {rounding = half_up} : i64
   %result = arith.trunci %scaled : i64 to i32
-  return %result : i32
 }
 
 // internal/reference/integer_ops/conv.h, depthwise_conv.h
 func.func @conv2d_i16(%accumulator: i64) -> i32
     attributes {contract.rules = ["conv2d_i16", "depthwise_conv2d_i16"]} {
-  %wide = arith.constant false
-  %real = func.call @convolution_scale(%wide) : (i1) -> f64
+  %real = func.call @convolution_scale(false) : (i1) -> f64
   %scaled = func.call @multiply_wide_by_real(%accumulator, %real) : (i64, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // internal/reference/integer_ops/fully_connected.h
 func.func @linear_i16(%accumulator: i64) -> i32 {
-  %wide = arith.constant false
-  %real = func.call @convolution_scale(%wide) : (i1) -> f64
+  %real = func.call @convolution_scale(false) : (i1) -> f64
   %accumulator64 = arith.sitofp %accumulator : i64 to f64
   %product = arith.mulf %accumulator64, %real : f64
   %scaled = fixed.convert %product {rounding = half_away} : f64 to i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // batch_matmul.cc, EvalInt16
 func.func @matmul_i16(%accumulator: i64) -> i32 {
-  %narrow = arith.constant true
-  %real = func.call @convolution_scale(%narrow) : (i1) -> f64
+  %real = func.call @convolution_scale(true) : (i1) -> f64
   %scaled = func.call @multiply_wide_by_real(%accumulator, %real) : (i64, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // add.cc, PrepareGeneralAddOrSub: as for 8 bits, with 15 more bits for 20.
-func.func private @word_operands(
-    %lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> (i32, i32, f64) {
+func.func private @word_operands(%lhs: i32, %rhs: i32) -> (i32, i32, f64) {
   %twice = func.call @twice_the_larger() : () -> f64
-  %left_shift = arith.constant 15 : i32
-  %lhs_scaled = func.call @on_common_scale(%lhs, %lhs_scale, %lhs_zero_point, %twice, %left_shift) : (i32, f32, i32, f64, i32) -> i32
-  %rhs_scaled = func.call @on_common_scale(%rhs, %rhs_scale, %rhs_zero_point, %twice, %left_shift) : (i32, f32, i32, f64, i32) -> i32
+  %lhs_scaled = func.call @on_common_scale(%lhs, %lhs_scale, %lhs_zero_point, %twice, 15) : (i32, f32, i32, f64, i32) -> i32
+  %rhs_scaled = func.call @on_common_scale(%rhs, %rhs_scale, %rhs_zero_point, %twice, 15) : (i32, f32, i32, f64, i32) -> i32
   return %lhs_scaled, %rhs_scaled, %twice : i32, i32, f64
 }
 
 func.func private @word_sum(%sum: i32, %twice: f64, %output_scale: f32) -> i32 {
-  %two_to_15 = arith.constant 32768.0 : f64
   %output64 = arith.extf %output_scale : f32 to f64
-  %shifted_scale = arith.mulf %output64, %two_to_15 : f64
+  %shifted_scale = arith.mulf %output64, 32768.0 : f64
   %real = arith.divf %twice, %shifted_scale : f64
-  %one = arith.constant 1.0 : f64
-  %legal = arith.cmpf olt, %real, %one : f64
+  %legal = arith.cmpf olt, %real, 1.0 : f64
   cf.assert %legal, "the scale of an operand is 2^14 times that of the result or more, where LiteRT aborts"
   %scaled = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 func.func @add_i16(%lhs: i32, %rhs: i32) -> i32 {
   %a, %b, %twice = func.call @word_operands(%lhs, %rhs) : (i32, i32) -> (i32, i32, f64)
   %sum = arith.addi %a, %b : i32
   %result = func.call @word_sum(%sum, %twice) : (i32, f64) -> i32
-  return %result : i32
 }
 
 func.func @sub_i16(%lhs: i32, %rhs: i32) -> i32 {
   %a, %b, %twice = func.call @word_operands(%lhs, %rhs) : (i32, i32) -> (i32, i32, f64)
   %difference = arith.subi %a, %b : i32
   %result = func.call @word_sum(%difference, %twice) : (i32, f64) -> i32
-  return %result : i32
 }
 
 // activations.cc, SigmoidPrepare and TanhPrepare: the real input times 3 * 2^12, in which a step of
@@ -1535,12 +1291,10 @@ func.func @sub_i16(%lhs: i32, %rhs: i32) -> i32 {
 // 2^-12; another one keeps 14 or 15 bits, cut off.
 func.func private @table_steps(%input: i32, %input_scale: f32) -> i32 {
   %wide = arith.extf %input_scale : f32 to f64
-  %unit = arith.constant 12288.0 : f64
-  %scaled = arith.mulf %wide, %unit : f64
+  %scaled = arith.mulf %wide, 12288.0 : f64
   // doubled until it is above 2^14 - 1/2, 31 times at most
   %bits = arith.bitcast %scaled : f64 to i64
-  %c52 = arith.constant 52 : i64
-  %biased = arith.shrui %bits, %c52 : i64
+  %biased = arith.shrui %bits, 52 : i64
   %mask = arith.constant 4503599627370495 : i64
   %fraction = arith.andi %bits, %mask : i64
   %limit = arith.constant 4503324749463552 : i64
@@ -1549,219 +1303,168 @@ func.func private @table_steps(%input: i32, %input_scale: f32) -> i32 {
   %goal = arith.constant 1037 : i64
   %up = arith.subi %goal, %biased : i64
   %needed = arith.subi %up, %above : i64
-  %none = arith.constant 0 : i64
-  %most = arith.constant 31 : i64
-  %at_least_0 = arith.maxsi %needed, %none : i64
-  %times = arith.minsi %at_least_0, %most : i64
+  %at_least_0 = arith.maxsi %needed, 0 : i64
+  %times = arith.minsi %at_least_0, 31 : i64
   %raised = arith.addi %biased, %times : i64
-  %exponent = arith.shli %raised, %c52 : i64
+  %exponent = arith.shli %raised, 52 : i64
   %doubled_bits = arith.ori %exponent, %fraction : i64
   %doubled = arith.bitcast %doubled_bits : i64 to f64
   %general = fixed.convert %doubled {rounding = toward_zero} : f64 to i32
   %general_shift = arith.trunci %times : i64 to i32
   %step = arith.constant 2.44140625E-04 : f32
   %is_plain = arith.cmpf oeq, %input_scale, %step : f32
-  %three = arith.constant 3 : i32
-  %zero = arith.constant 0 : i32
-  %multiplier = arith.select %is_plain, %three, %general : i32
-  %shift = arith.select %is_plain, %zero, %general_shift : i32
+  %multiplier = arith.select %is_plain, 3, %general : i32
+  %shift = arith.select %is_plain, 0, %general_shift : i32
   %product = arith.muli %input, %multiplier : i32
   %result = fixed.shift_right %product, %shift {rounding = half_up} : i32
-  return %result : i32
 }
 
 // 2^16 sigmoid(index / 24)
 func.func private @sigmoid_value(%index: f64) -> f64 {
-  %c24 = arith.constant -24.0 : f64
-  %x = arith.divf %index, %c24 : f64
+  %x = arith.divf %index, -24.0 : f64
   %exponential = math.exp %x : f64
-  %one = arith.constant 1.0 : f64
-  %denominator = arith.addf %one, %exponential : f64
-  %two_to_16 = arith.constant 65536.0 : f64
-  %value = arith.divf %two_to_16, %denominator : f64
-  return %value : f64
+  %denominator = arith.addf 1.0, %exponential : f64
+  %result = arith.divf 65536.0, %denominator : f64
 }
 
 // internal/common.h, sigmoid_table_uint16: its 256 entries are the values less half the error
 // that a straight line makes halfway to the next; the last is 2^16 - 1.
-func.func private @sigmoid_entry(%index: i32) -> i32
-    attributes {contract.table = 256} {
+func.func private @sigmoid_entry(%index: i32) -> i32 attributes {contract.table = 256} {
   %real = arith.sitofp %index : i32 to f64
-  %half = arith.constant 0.5 : f64
-  %one = arith.constant 1.0 : f64
-  %halfway = arith.addf %real, %half : f64
-  %next = arith.addf %real, %one : f64
+  %halfway = arith.addf %real, 0.5 : f64
+  %next = arith.addf %real, 1.0 : f64
   %value = func.call @sigmoid_value(%real) : (f64) -> f64
   %middle = func.call @sigmoid_value(%halfway) : (f64) -> f64
   %end = func.call @sigmoid_value(%next) : (f64) -> f64
   %sum = arith.addf %value, %end : f64
-  %mean = arith.mulf %sum, %half : f64
+  %mean = arith.mulf %sum, 0.5 : f64
   %error = arith.subf %mean, %middle : f64
-  %excess = arith.mulf %error, %half : f64
+  %excess = arith.mulf %error, 0.5 : f64
   %corrected = arith.subf %value, %excess : f64
   %entry = fixed.convert %corrected {rounding = half_away} : f64 to i32
-  %last = arith.constant 255 : i32
-  %is_last = arith.cmpi eq, %index, %last : i32
-  %largest = arith.constant 65535 : i32
-  %result = arith.select %is_last, %largest, %entry : i32
-  return %result : i32
+  %is_last = arith.cmpi eq, %index, 255 : i32
+  %result = arith.select %is_last, 65535, %entry : i32
 }
 
 // Between two entries of the table, with so many bits of fraction; `beyond` it ends.
 func.func private @sigmoid_between(%magnitude: i32, %bits: i32, %beyond: i32) -> i32 {
   %place = arith.shrui %magnitude, %bits : i32
-  %one = arith.constant 1 : i32
-  %c255 = arith.constant 255 : i32
-  %inside = arith.cmpi slt, %place, %c255 : i32
-  %c254 = arith.constant 254 : i32
-  %index = arith.minui %place, %c254 : i32
-  %next = arith.addi %index, %one : i32
+  %inside = arith.cmpi slt, %place, 255 : i32
+  %index = arith.minui %place, 254 : i32
+  %next = arith.addi %index, 1 : i32
   %low = func.call @sigmoid_entry(%index) : (i32) -> i32
   %high = func.call @sigmoid_entry(%next) : (i32) -> i32
-  %unit = arith.shli %one, %bits : i32
-  %mask = arith.subi %unit, %one : i32
+  %unit = arith.shli 1, %bits : i32
+  %mask = arith.subi %unit, 1 : i32
   %fraction = arith.andi %magnitude, %mask : i32
   %rise = arith.subi %high, %low : i32
   %more = arith.muli %fraction, %rise : i32
   %base = arith.muli %low, %unit : i32
   %between = arith.addi %base, %more : i32
   %result = arith.select %inside, %between, %beyond : i32
-  return %result : i32
 }
 
 // internal/reference/integer_ops/logistic.h
-func.func @sigmoid_i16(%input: i32, %input_scale: f32) -> i32 {
+func.func @sigmoid_i16(%input: i32) -> i32 {
   %steps = func.call @table_steps(%input, %input_scale) : (i32, f32) -> i32
   %result = func.call @sigmoid_of_steps(%steps) : (i32) -> i32
-  return %result : i32
 }
 
 func.func private @sigmoid_of_steps(%steps: i32) -> i32 {
   %magnitude = math.absi %steps : i32
-  %nine = arith.constant 9 : i32
-  %ten = arith.constant 10 : i32
   %beyond = arith.constant 33553408 : i32
-  %value = func.call @sigmoid_between(%magnitude, %nine, %beyond) : (i32, i32, i32) -> i32
+  %value = func.call @sigmoid_between(%magnitude, 9, %beyond) : (i32, i32, i32) -> i32
   %half = arith.constant 512 : i32
   %above = arith.addi %value, %half : i32
   %mirror = arith.constant 33554943 : i32
   %below = arith.subi %mirror, %value : i32
-  %zero = arith.constant 0 : i32
-  %positive = arith.cmpi sge, %steps, %zero : i32
+  %positive = arith.cmpi sge, %steps, 0 : i32
   %chosen = arith.select %positive, %above, %below : i32
-  %result = arith.shrui %chosen, %ten : i32
-  return %result : i32
+  %result = arith.shrui %chosen, 10 : i32
 }
 
 // internal/reference/integer_ops/tanh.h: 2 sigmoid(2 x) - 1
-func.func @tanh_i16(%input: i32, %input_scale: f32) -> i32 {
+func.func @tanh_i16(%input: i32) -> i32 {
   %steps = func.call @table_steps(%input, %input_scale) : (i32, f32) -> i32
   %result = func.call @tanh_of_steps(%steps) : (i32) -> i32
-  return %result : i32
 }
 
 func.func private @tanh_of_steps(%steps: i32) -> i32 {
   %magnitude = math.absi %steps : i32
-  %eight = arith.constant 8 : i32
   %beyond = arith.constant 16776960 : i32
-  %value = func.call @sigmoid_between(%magnitude, %eight, %beyond) : (i32, i32, i32) -> i32
+  %value = func.call @sigmoid_between(%magnitude, 8, %beyond) : (i32, i32, i32) -> i32
   %up = arith.constant -8388480 : i32
   %above = arith.addi %value, %up : i32
   %down = arith.constant 8388735 : i32
   %below = arith.subi %down, %value : i32
-  %zero = arith.constant 0 : i32
-  %positive = arith.cmpi sge, %steps, %zero : i32
+  %positive = arith.cmpi sge, %steps, 0 : i32
   %chosen = arith.select %positive, %above, %below : i32
-  %result = arith.shrsi %chosen, %eight : i32
-  return %result : i32
+  %result = arith.shrsi %chosen, 8 : i32
 }
 
 // internal/common.h, LUTPopulate: an entry of a table that is interpolated, less half the
 // error that this makes halfway to the next. All in steps of 2^-15.
 func.func private @interpolated_entry(%value: f64, %halfway: f64, %next: f64) -> i32 {
-  %two_to_15 = arith.constant 32768.0 : f64
-  %steps = arith.mulf %value, %two_to_15 : f64
-  %next_steps = arith.mulf %next, %two_to_15 : f64
-  %halfway_steps = arith.mulf %halfway, %two_to_15 : f64
+  %steps = arith.mulf %value, 32768.0 : f64
+  %next_steps = arith.mulf %next, 32768.0 : f64
+  %halfway_steps = arith.mulf %halfway, 32768.0 : f64
   %sample = math.round %steps : f64
   %sum = arith.addf %next_steps, %sample : f64
-  %two = arith.constant 2.0 : f64
-  %mean = arith.divf %sum, %two : f64
+  %mean = arith.divf %sum, 2.0 : f64
   %found = math.round %mean : f64
   %wanted = math.round %halfway_steps : f64
   %error = arith.subf %found, %wanted : f64
-  %half_error = arith.divf %error, %two : f64
+  %half_error = arith.divf %error, 2.0 : f64
   %excess = math.round %half_error : f64
   %corrected = arith.subf %sample, %excess : f64
   %entry = fixed.convert %corrected {rounding = half_away} : f64 to i32
-  %least = arith.constant -32768 : i32
-  %most = arith.constant 32767 : i32
-  %result = func.call @clamp_code(%entry, %least, %most) : (i32, i32, i32) -> i32
-  return %result : i32
+  %result = func.call @clamp_code(%entry, -32768, 32767) : (i32, i32, i32) -> i32
 }
 
 // internal/common.h, LUTLookup: between entries 128 steps apart.
 func.func private @interpolate(%low: i32, %high: i32, %place: i32) -> i32 {
-  %c127 = arith.constant 127 : i32
-  %fraction = arith.andi %place, %c127 : i32
+  %fraction = arith.andi %place, 127 : i32
   %rise = arith.subi %high, %low : i32
   %product = arith.muli %rise, %fraction : i32
-  %seven = arith.constant 7 : i32
-  %more = fixed.shift_right %product, %seven {rounding = half_up} : i32
+  %more = fixed.shift_right %product, 7 {rounding = half_up} : i32
   %result = arith.addi %low, %more : i32
-  return %result : i32
 }
 
 // e^x at x = 10 / 512 * index - 10
-func.func private @exponential_entry(%index: i32) -> i32
-    attributes {contract.table = 513} {
+func.func private @exponential_entry(%index: i32) -> i32 attributes {contract.table = 513} {
   %real = arith.sitofp %index : i32 to f64
-  %one = arith.constant 1.0 : f64
-  %half = arith.constant 0.5 : f64
-  %half_index = arith.addf %real, %half : f64
-  %next_index = arith.addf %real, %one : f64
+  %half_index = arith.addf %real, 0.5 : f64
+  %next_index = arith.addf %real, 1.0 : f64
   %step = arith.constant 0.01953125 : f64
-  %ten = arith.constant 10.0 : f64
   %distance = arith.mulf %real, %step : f64
   %half_distance = arith.mulf %half_index, %step : f64
   %next_distance = arith.mulf %next_index, %step : f64
-  %x = arith.subf %distance, %ten : f64
-  %half_x = arith.subf %half_distance, %ten : f64
-  %next_x = arith.subf %next_distance, %ten : f64
+  %x = arith.subf %distance, 10.0 : f64
+  %half_x = arith.subf %half_distance, 10.0 : f64
+  %next_x = arith.subf %next_distance, 10.0 : f64
   %value = math.exp %x : f64
   %half_value = math.exp %half_x : f64
   %next_value = math.exp %next_x : f64
   %entry = func.call @interpolated_entry(%value, %half_value, %next_value) : (f64, f64, f64) -> i32
-  %c512 = arith.constant 512 : i32
-  %last = arith.cmpi eq, %index, %c512 : i32
-  %largest = arith.constant 32767 : i32
-  %result = arith.select %last, %largest, %entry : i32
-  return %result : i32
+  %last = arith.cmpi eq, %index, 512 : i32
+  %result = arith.select %last, 32767, %entry : i32
 }
 
 // softmax.cc; internal/reference/softmax.h, SoftMaxCalculateExp: differences of 10 have all of
 // 16 bits, those beyond count as 10.
-func.func @softmax_term_i16(%difference: i32, %beta: f32, %input_scale: f32) -> i32 {
+func.func @softmax_term_i16(%difference: i32) -> i32 {
   %product = arith.mulf %input_scale, %beta : f32
   %wide = arith.extf %product : f32 to f64
-  %ten = arith.constant 10.0 : f64
-  %c65535 = arith.constant 65535.0 : f64
-  %step = arith.divf %ten, %c65535 : f64
+  %step = arith.divf 10.0, 65535.0 : f64
   %real = arith.divf %wide, %step : f64
   %scaled = func.call @multiply_by_real(%difference, %real) : (i32, f64) -> i32
-  %least = arith.constant -65535 : i32
-  %zero = arith.constant 0 : i32
-  %clamped = func.call @clamp_code(%scaled, %least, %zero) : (i32, i32, i32) -> i32
-  %first = arith.constant 65535 : i32
-  %place = arith.addi %clamped, %first : i32
-  %seven = arith.constant 7 : i32
-  %one = arith.constant 1 : i32
-  %index = arith.shrui %place, %seven : i32
-  %next = arith.addi %index, %one : i32
+  %clamped = func.call @clamp_code(%scaled, -65535, 0) : (i32, i32, i32) -> i32
+  %place = arith.addi %clamped, 65535 : i32
+  %index = arith.shrui %place, 7 : i32
+  %next = arith.addi %index, 1 : i32
   %low = func.call @exponential_entry(%index) : (i32) -> i32
   %high = func.call @exponential_entry(%next) : (i32) -> i32
   %result = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
-  return %result : i32
 }
 
 func.func @softmax_addend_i16(%term: i32) -> i32 {
@@ -1769,75 +1472,58 @@ func.func @softmax_addend_i16(%term: i32) -> i32 {
 }
 
 // 1 / (1 + x) at x = index / 512
-func.func private @reciprocal_entry(%index: i32) -> i32
-    attributes {contract.table = 513} {
+func.func private @reciprocal_entry(%index: i32) -> i32 attributes {contract.table = 513} {
   %real = arith.sitofp %index : i32 to f64
-  %one = arith.constant 1.0 : f64
-  %half = arith.constant 0.5 : f64
-  %half_index = arith.addf %real, %half : f64
-  %next_index = arith.addf %real, %one : f64
+  %half_index = arith.addf %real, 0.5 : f64
+  %next_index = arith.addf %real, 1.0 : f64
   %step = arith.constant 0.001953125 : f64
   %distance = arith.mulf %real, %step : f64
   %half_distance = arith.mulf %half_index, %step : f64
   %next_distance = arith.mulf %next_index, %step : f64
-  %x = arith.addf %distance, %one : f64
-  %half_x = arith.addf %half_distance, %one : f64
-  %next_x = arith.addf %next_distance, %one : f64
-  %value = arith.divf %one, %x : f64
-  %half_value = arith.divf %one, %half_x : f64
-  %next_value = arith.divf %one, %next_x : f64
+  %x = arith.addf %distance, 1.0 : f64
+  %half_x = arith.addf %half_distance, 1.0 : f64
+  %next_x = arith.addf %next_distance, 1.0 : f64
+  %value = arith.divf 1.0, %x : f64
+  %half_value = arith.divf 1.0, %half_x : f64
+  %next_value = arith.divf 1.0, %next_x : f64
   %entry = func.call @interpolated_entry(%value, %half_value, %next_value) : (f64, f64, f64) -> i32
-  %c512 = arith.constant 512 : i32
-  %last = arith.cmpi eq, %index, %c512 : i32
-  %smallest = arith.constant 16384 : i32
-  %result = arith.select %last, %smallest, %entry : i32
-  return %result : i32
+  %last = arith.cmpi eq, %index, 512 : i32
+  %result = arith.select %last, 16384, %entry : i32
 }
 
 // internal/reference/softmax.h, SoftmaxInt16: the sum's reciprocal from a table, times the term.
 // The sum is at least 1, the largest term being that of difference 0.
 func.func @softmax_output_i16(%term: i32, %sum: i32) -> i32 {
-  %largest = arith.constant 32767 : i32
-  %one = arith.constant 1 : i32
-  %total = arith.maxsi %sum, %one : i32
+  %total = arith.maxsi %sum, 1 : i32
   %headroom = math.ctlz %total : i32
-  %left = arith.subi %headroom, %one : i32
+  %left = arith.subi %headroom, 1 : i32
   %normal = arith.shli %total, %left : i32
-  %c14 = arith.constant 14 : i32
-  %shifted = fixed.shift_right %normal, %c14 {rounding = half_up} : i32
-  %c65536 = arith.constant 65536 : i32
-  %above_one = arith.subi %shifted, %c65536 : i32
-  %zero = arith.constant 0 : i32
-  %c65535 = arith.constant 65535 : i32
-  %place = func.call @clamp_code(%above_one, %zero, %c65535) : (i32, i32, i32) -> i32
-  %seven = arith.constant 7 : i32
-  %index = arith.shrui %place, %seven : i32
-  %next = arith.addi %index, %one : i32
+  %shifted = fixed.shift_right %normal, 14 {rounding = half_up} : i32
+  %above_one = arith.subi %shifted, 65536 : i32
+  %place = func.call @clamp_code(%above_one, 0, 65535) : (i32, i32, i32) -> i32
+  %index = arith.shrui %place, 7 : i32
+  %next = arith.addi %index, 1 : i32
   %low = func.call @reciprocal_entry(%index) : (i32) -> i32
   %high = func.call @reciprocal_entry(%next) : (i32) -> i32
   %reciprocal = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
   %product = func.call @wide_product(%term, %reciprocal) : (i32, i32) -> i64
-  %c31 = arith.constant 31 : i32
-  %right = arith.subi %c31, %headroom : i32
+  %right = arith.subi 31, %headroom : i32
   %right64 = arith.extsi %right : i32 to i64
   %quotient = fixed.shift_right %product, %right64 {rounding = half_up} : i64
   %narrow = arith.trunci %quotient : i64 to i32
-  %result = func.call @clamp_code(%narrow, %zero, %largest) : (i32, i32, i32) -> i32
-  return %result : i32
+  %result = func.call @clamp_code(%narrow, 0, 32767) : (i32, i32, i32) -> i32
 }
 
 // internal/common.h, LUTPopulate in float32: where a table of 512 steps is from a first to a last
 // input, halfway to the next entry, and at that.
-func.func private @float_places(%index: i32, %scale: f32, %first: f32, %last: f32) -> (f32, f32, f32) {
+func.func private @float_places(
+    %index: i32, %scale: f32, %first: f32, %last: f32) -> (f32, f32, f32) {
   %low = arith.mulf %scale, %first : f32
   %high = arith.mulf %scale, %last : f32
   %range = arith.subf %high, %low : f32
-  %count = arith.constant 512.0 : f32
-  %step = arith.divf %range, %count : f32
-  %half = arith.constant 0.5 : f32
-  %half_step = arith.mulf %step, %half : f32
-  %one = arith.constant 1 : i32
-  %next_index = arith.addi %index, %one : i32
+  %step = arith.divf %range, 512.0 : f32
+  %half_step = arith.mulf %step, 0.5 : f32
+  %next_index = arith.addi %index, 1 : i32
   %real = arith.sitofp %index : i32 to f32
   %next_real = arith.sitofp %next_index : i32 to f32
   %distance = arith.mulf %real, %step : f32
@@ -1850,14 +1536,10 @@ func.func private @float_places(%index: i32, %scale: f32, %first: f32, %last: f3
 
 // How many of the output's steps the real number 1 is.
 func.func private @float_steps(%scale: f32) -> f32 {
-  %least = arith.constant -32768.0 : f32
-  %most = arith.constant 32767.0 : f32
-  %low = arith.mulf %scale, %least : f32
-  %high = arith.mulf %scale, %most : f32
+  %low = arith.mulf %scale, -32768.0 : f32
+  %high = arith.mulf %scale, 32767.0 : f32
   %range = arith.subf %high, %low : f32
-  %all = arith.constant 65536.0 : f32
-  %result = arith.divf %all, %range : f32
-  return %result : f32
+  %result = arith.divf 65536.0, %range : f32
 }
 
 // As interpolated_entry, with all roundings those of float32.
@@ -1868,63 +1550,49 @@ func.func private @float_entry(%value: f32, %halfway: f32, %next: f32, %scale: f
   %halfway_steps = arith.mulf %halfway, %unit : f32
   %sample = math.round %steps : f32
   %sum = arith.addf %next_steps, %sample : f32
-  %half = arith.constant 0.5 : f32
-  %mean = arith.mulf %sum, %half : f32
+  %mean = arith.mulf %sum, 0.5 : f32
   %found = math.round %mean : f32
   %wanted = math.round %halfway_steps : f32
   %error = arith.subf %found, %wanted : f32
-  %half_error = arith.mulf %error, %half : f32
+  %half_error = arith.mulf %error, 0.5 : f32
   %excess = math.round %half_error : f32
   %corrected = arith.subf %sample, %excess : f32
   %result = func.call @word(%corrected) : (f32) -> i32
-  return %result : i32
 }
 
 func.func private @word(%steps: f32) -> i32 {
   %integer = fixed.convert %steps {rounding = half_away} : f32 to i32
-  %smallest = arith.constant -32768 : i32
-  %largest = arith.constant 32767 : i32
-  %result = func.call @clamp_code(%integer, %smallest, %largest) : (i32, i32, i32) -> i32
-  return %result : i32
+  %result = func.call @clamp_code(%integer, -32768, 32767) : (i32, i32, i32) -> i32
 }
 
 // internal/common.h, LUTPopulate of an int16: the inputs of entry `index`, of the places halfway
 // to the next and there, and of the last entry, which is that of 32767.
 func.func private @word_places(%index: i32, %input_scale: f32) -> (f32, f32, f32, f32) {
-  %first = arith.constant -32768.0 : f32
-  %last = arith.constant 32767.0 : f32
-  %x, %half_x, %next_x = func.call @float_places(%index, %input_scale, %first, %last) : (i32, f32, f32, f32) -> (f32, f32, f32)
-  %end = arith.mulf %input_scale, %last : f32
+  %x, %half_x, %next_x = func.call @float_places(%index, %input_scale, -32768.0, 32767.0) : (i32, f32, f32, f32) -> (f32, f32, f32)
+  %end = arith.mulf %input_scale, 32767.0 : f32
   return %x, %half_x, %next_x, %end : f32, f32, f32, f32
 }
 
 func.func private @word_entry(
-    %index: i32, %value: f32, %half_value: f32, %next_value: f32, %end_value: f32,
-    %output_scale: f32) -> i32 {
+    %index: i32, %value: f32, %half_value: f32, %next_value: f32, %end_value: f32) -> i32 {
   %entry = func.call @float_entry(%value, %half_value, %next_value, %output_scale) : (f32, f32, f32, f32) -> i32
   %unit = func.call @float_steps(%output_scale) : (f32) -> f32
   %end_steps = arith.mulf %end_value, %unit : f32
   %end_entry = func.call @word(%end_steps) : (f32) -> i32
-  %c512 = arith.constant 512 : i32
-  %ends = arith.cmpi eq, %index, %c512 : i32
+  %ends = arith.cmpi eq, %index, 512 : i32
   %result = arith.select %ends, %end_entry, %entry : i32
-  return %result : i32
 }
 
 // The entries beside an input, and how far between them it is.
 func.func private @word_index(%input: i32) -> (i32, i32, i32) {
-  %first = arith.constant 32768 : i32
-  %place = arith.addi %input, %first : i32
-  %seven = arith.constant 7 : i32
-  %one = arith.constant 1 : i32
-  %index = arith.shrui %place, %seven : i32
-  %next = arith.addi %index, %one : i32
+  %place = arith.addi %input, 32768 : i32
+  %index = arith.shrui %place, 7 : i32
+  %next = arith.addi %index, 1 : i32
   return %index, %next, %place : i32, i32, i32
 }
 
 func.func private @exp_value(%x: f32) -> f32 {
   %result = math.exp %x : f32
-  return %result : f32
 }
 
 func.func private @exp_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32
@@ -1935,15 +1603,13 @@ func.func private @exp_entry(%index: i32, %input_scale: f32, %output_scale: f32)
   %next_value = func.call @exp_value(%next_x) : (f32) -> f32
   %end_value = func.call @exp_value(%end) : (f32) -> f32
   %result = func.call @word_entry(%index, %value, %half_value, %next_value, %end_value) : (i32, f32, f32, f32, f32) -> i32
-  return %result : i32
 }
 
-func.func @exp_i16(%input: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+func.func @exp_i16(%input: i32) -> i32 {
   %index, %next, %place = func.call @word_index(%input) : (i32) -> (i32, i32, i32)
   %low = func.call @exp_entry(%index, %input_scale, %output_scale) : (i32, f32, f32) -> i32
   %high = func.call @exp_entry(%next, %input_scale, %output_scale) : (i32, f32, f32) -> i32
   %result = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
-  return %result : i32
 }
 
 func.func private @gelu_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32
@@ -1954,15 +1620,13 @@ func.func private @gelu_entry(%index: i32, %input_scale: f32, %output_scale: f32
   %next_value = func.call @gelu_value(%next_x) : (f32) -> f32
   %end_value = func.call @gelu_value(%end) : (f32) -> f32
   %result = func.call @word_entry(%index, %value, %half_value, %next_value, %end_value) : (i32, f32, f32, f32, f32) -> i32
-  return %result : i32
 }
 
-func.func @gelu_i16(%input: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+func.func @gelu_i16(%input: i32) -> i32 {
   %index, %next, %place = func.call @word_index(%input) : (i32) -> (i32, i32, i32)
   %low = func.call @gelu_entry(%index, %input_scale, %output_scale) : (i32, f32, f32) -> i32
   %high = func.call @gelu_entry(%next, %input_scale, %output_scale) : (i32, f32, f32) -> i32
   %result = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
-  return %result : i32
 }
 
 func.func private @gelu_tanh_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32
@@ -1973,23 +1637,18 @@ func.func private @gelu_tanh_entry(%index: i32, %input_scale: f32, %output_scale
   %next_value = func.call @gelu_tanh_value(%next_x) : (f32) -> f32
   %end_value = func.call @gelu_tanh_value(%end) : (f32) -> f32
   %result = func.call @word_entry(%index, %value, %half_value, %next_value, %end_value) : (i32, f32, f32, f32, f32) -> i32
-  return %result : i32
 }
 
-func.func @gelu_tanh_i16(%input: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+func.func @gelu_tanh_i16(%input: i32) -> i32 {
   %index, %next, %place = func.call @word_index(%input) : (i32) -> (i32, i32, i32)
   %low = func.call @gelu_tanh_entry(%index, %input_scale, %output_scale) : (i32, f32, f32) -> i32
   %high = func.call @gelu_tanh_entry(%next, %input_scale, %output_scale) : (i32, f32, f32) -> i32
   %result = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
-  return %result : i32
 }
 
 // elementwise.cc, LogLUTPrepare: the least code where there is no logarithm
 func.func private @log_value(%x: f32, %output_scale: f32) -> f32 {
-  %least_code = arith.constant -32768 : i32
-  %zero_point = arith.constant 0 : i32
-  %result = func.call @log_or_least(%x, %least_code, %output_scale, %zero_point) : (f32, i32, f32, i32) -> f32
-  return %result : f32
+  %result = func.call @log_or_least(%x, -32768, %output_scale, 0) : (f32, i32, f32, i32) -> f32
 }
 
 func.func private @log_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32
@@ -2000,29 +1659,23 @@ func.func private @log_entry(%index: i32, %input_scale: f32, %output_scale: f32)
   %next_value = func.call @log_value(%next_x, %output_scale) : (f32, f32) -> f32
   %end_value = func.call @log_value(%end, %output_scale) : (f32, f32) -> f32
   %result = func.call @word_entry(%index, %value, %half_value, %next_value, %end_value) : (i32, f32, f32, f32, f32) -> i32
-  return %result : i32
 }
 
-func.func @log_i16(%input: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+func.func @log_i16(%input: i32) -> i32 {
   %index, %next, %place = func.call @word_index(%input) : (i32) -> (i32, i32, i32)
   %low = func.call @log_entry(%index, %input_scale, %output_scale) : (i32, f32, f32) -> i32
   %high = func.call @log_entry(%next, %input_scale, %output_scale) : (i32, f32, f32) -> i32
   %result = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
-  return %result : i32
 }
 
 // elementwise.cc, GenericPrepare: the largest code where there is no root
 func.func private @rsqrt_value(%x: f32, %output_scale: f32) -> f32 {
-  %zero = arith.constant 0.0 : f32
-  %positive = arith.cmpf ogt, %x, %zero : f32
-  %one = arith.constant 1.0 : f32
-  %legal = arith.select %positive, %x, %one : f32
+  %positive = arith.cmpf ogt, %x, 0.0 : f32
+  %legal = arith.select %positive, %x, 1.0 : f32
   %root = math.sqrt %legal : f32
-  %reciprocal = arith.divf %one, %root : f32
-  %most = arith.constant 32767.0 : f32
-  %largest = arith.mulf %most, %output_scale : f32
+  %reciprocal = arith.divf 1.0, %root : f32
+  %largest = arith.mulf 32767.0, %output_scale : f32
   %result = arith.select %positive, %reciprocal, %largest : f32
-  return %result : f32
 }
 
 func.func private @rsqrt_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32
@@ -2033,21 +1686,18 @@ func.func private @rsqrt_entry(%index: i32, %input_scale: f32, %output_scale: f3
   %next_value = func.call @rsqrt_value(%next_x, %output_scale) : (f32, f32) -> f32
   %end_value = func.call @rsqrt_value(%end, %output_scale) : (f32, f32) -> f32
   %result = func.call @word_entry(%index, %value, %half_value, %next_value, %end_value) : (i32, f32, f32, f32, f32) -> i32
-  return %result : i32
 }
 
-func.func @rsqrt_i16(%input: i32, %input_scale: f32, %output_scale: f32) -> i32 {
+func.func @rsqrt_i16(%input: i32) -> i32 {
   %index, %next, %place = func.call @word_index(%input) : (i32) -> (i32, i32, i32)
   %low = func.call @rsqrt_entry(%index, %input_scale, %output_scale) : (i32, f32, f32) -> i32
   %high = func.call @rsqrt_entry(%next, %input_scale, %output_scale) : (i32, f32, f32) -> i32
   %result = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
-  return %result : i32
 }
 
 // internal/reference/resize_bilinear.h, ResizeBilinearInteger: as int8, in 64 bits.
 func.func @resize_bilinear_i16(
-    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
-    %x_weight: i32) -> i32 {
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32) -> i32 {
   %one = arith.constant 1024 : i32
   %y_rest = arith.subi %one, %y_weight : i32
   %x_rest = arith.subi %one, %x_weight : i32
@@ -2060,10 +1710,8 @@ func.func @resize_bilinear_i16(
   %left_x = func.call @wide_product(%left, %x_rest) : (i32, i32) -> i64
   %right_x = func.call @wide_product(%right, %x_weight) : (i32, i32) -> i64
   %sum = arith.addi %left_x, %right_x : i64
-  %c20 = arith.constant 20 : i64
-  %mean = fixed.shift_right %sum, %c20 {rounding = half_away} : i64
+  %mean = fixed.shift_right %sum, 20 {rounding = half_away} : i64
   %result = arith.trunci %mean : i64 to i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- LSTM
@@ -2071,13 +1719,9 @@ func.func @resize_bilinear_i16(
 // gemmlowp fixedpoint.h, exp_on_negative_values of an int16: from at most 0 with
 // `integer_bits` and a sign to Q0.15. Below -32 that is 0.
 func.func private @exp_on_negative_values_16(%a: i32, %integer_bits: i32) -> i32 {
-  %zero = arith.constant 0 : i32
-  %one = arith.constant 1 : i32
-  %two = arith.constant 2 : i32
-  %c13 = arith.constant 13 : i32
-  %quarter_place = arith.subi %c13, %integer_bits : i32
-  %quarter = arith.shli %one, %quarter_place : i32
-  %quarter_mask = arith.subi %quarter, %one : i32
+  %quarter_place = arith.subi 13, %integer_bits : i32
+  %quarter = arith.shli 1, %quarter_place : i32
+  %quarter_mask = arith.subi %quarter, 1 : i32
   %low_bits = arith.andi %a, %quarter_mask : i32
   %fraction = arith.subi %low_bits, %quarter : i32
   %remainder = arith.subi %fraction, %a : i32
@@ -2088,71 +1732,55 @@ func.func private @exp_on_negative_values_16(%a: i32, %integer_bits: i32) -> i32
   %x2 = func.call @saturating_rounding_doubling_high_mul_16(%x, %x) : (i32, i32) -> i32
   %x3 = func.call @saturating_rounding_doubling_high_mul_16(%x2, %x) : (i32, i32) -> i32
   %x4 = func.call @saturating_rounding_doubling_high_mul_16(%x2, %x2) : (i32, i32) -> i32
-  %x4_over_4 = fixed.shift_right %x4, %two {rounding = half_away} : i32
+  %x4_over_4 = fixed.shift_right %x4, 2 {rounding = half_away} : i32
   %x4_over_4_plus_x3 = arith.addi %x4_over_4, %x3 : i32
   %third = arith.constant 10923 : i32
   %cubic = func.call @saturating_rounding_doubling_high_mul_16(%x4_over_4_plus_x3, %third) : (i32, i32) -> i32
   %twice_tail = arith.addi %cubic, %x2 : i32
-  %tail = fixed.shift_right %twice_tail, %one {rounding = half_away} : i32
+  %tail = fixed.shift_right %twice_tail, 1 {rounding = half_away} : i32
   %series = arith.addi %x, %tail : i32
   %exp_minus_eighth = arith.constant 28918 : i32
   %scaled = func.call @saturating_rounding_doubling_high_mul_16(%exp_minus_eighth, %series) : (i32, i32) -> i32
   %sum = arith.addi %exp_minus_eighth, %scaled : i32
   %base = func.call @saturate_16(%sum) : (i32) -> i32
   // e^-(2^-2), e^-(2^-1) and so on to e^-(2^4), which is 0
-  %factor_0 = arith.constant 25520 : i32
-  %power_0 = func.call @multiply_if_bit_16(%base, %factor_0, %remainder, %quarter, %zero) : (i32, i32, i32, i32, i32) -> i32
-  %factor_1 = arith.constant 19875 : i32
-  %power_1 = func.call @multiply_if_bit_16(%power_0, %factor_1, %remainder, %quarter, %one) : (i32, i32, i32, i32, i32) -> i32
-  %factor_2 = arith.constant 12055 : i32
-  %power_2 = func.call @multiply_if_bit_16(%power_1, %factor_2, %remainder, %quarter, %two) : (i32, i32, i32, i32, i32) -> i32
-  %c3 = arith.constant 3 : i32
-  %factor_3 = arith.constant 4435 : i32
-  %power_3 = func.call @multiply_if_bit_16(%power_2, %factor_3, %remainder, %quarter, %c3) : (i32, i32, i32, i32, i32) -> i32
-  %c4 = arith.constant 4 : i32
-  %factor_4 = arith.constant 600 : i32
-  %power_4 = func.call @multiply_if_bit_16(%power_3, %factor_4, %remainder, %quarter, %c4) : (i32, i32, i32, i32, i32) -> i32
-  %c5 = arith.constant 5 : i32
-  %factor_5 = arith.constant 11 : i32
-  %power_5 = func.call @multiply_if_bit_16(%power_4, %factor_5, %remainder, %quarter, %c5) : (i32, i32, i32, i32, i32) -> i32
-  %c6 = arith.constant 6 : i32
-  %power_6 = func.call @multiply_if_bit_16(%power_5, %zero, %remainder, %quarter, %c6) : (i32, i32, i32, i32, i32) -> i32
-  %c7 = arith.constant 7 : i32
-  %thirty_two = arith.shli %quarter, %c7 : i32
-  %lowest = arith.subi %zero, %thirty_two : i32
+  %power_0 = func.call @multiply_if_bit_16(%base, 25520, %remainder, %quarter, 0) : (i32, i32, i32, i32, i32) -> i32
+  %power_1 = func.call @multiply_if_bit_16(%power_0, 19875, %remainder, %quarter, 1) : (i32, i32, i32, i32, i32) -> i32
+  %power_2 = func.call @multiply_if_bit_16(%power_1, 12055, %remainder, %quarter, 2) : (i32, i32, i32, i32, i32) -> i32
+  %power_3 = func.call @multiply_if_bit_16(%power_2, 4435, %remainder, %quarter, 3) : (i32, i32, i32, i32, i32) -> i32
+  %power_4 = func.call @multiply_if_bit_16(%power_3, 600, %remainder, %quarter, 4) : (i32, i32, i32, i32, i32) -> i32
+  %power_5 = func.call @multiply_if_bit_16(%power_4, 11, %remainder, %quarter, 5) : (i32, i32, i32, i32, i32) -> i32
+  %power_6 = func.call @multiply_if_bit_16(%power_5, 0, %remainder, %quarter, 6) : (i32, i32, i32, i32, i32) -> i32
+  %thirty_two = arith.shli %quarter, 7 : i32
+  %lowest = arith.subi 0, %thirty_two : i32
   %below = arith.cmpi slt, %a, %lowest : i32
-  %inside = arith.select %below, %zero, %power_6 : i32
-  %is_zero = arith.cmpi eq, %a, %zero : i32
+  %inside = arith.select %below, 0, %power_6 : i32
+  %is_zero = arith.cmpi eq, %a, 0 : i32
   %almost_one = arith.constant 32767 : i32
   %result = arith.select %is_zero, %almost_one, %inside : i32
-  return %result : i32
 }
 
 func.func private @multiply_if_bit_16(
     %x: i32, %factor: i32, %bits: i32, %quarter: i32, %place: i32) -> i32 {
-  %zero = arith.constant 0 : i32
   %bit = arith.shli %quarter, %place : i32
   %masked = arith.andi %bits, %bit : i32
-  %set = arith.cmpi ne, %masked, %zero : i32
+  %set = arith.cmpi ne, %masked, 0 : i32
   %product = func.call @saturating_rounding_doubling_high_mul_16(%x, %factor) : (i32, i32) -> i32
   %result = arith.select %set, %product, %x : i32
-  return %result : i32
 }
 
 // gemmlowp fixedpoint.h: 2 / (1 + x) from Q0.15 to Q2.13 by three Newton steps.
 func.func private @two_over_one_plus_x_16(%x: i32) -> i32 {
   %one = arith.constant 32767 : i32
   %denominator = arith.addi %x, %one : i32
-  %c1 = arith.constant 1 : i32
-  %half = fixed.shift_right %denominator, %c1 {rounding = half_away} : i32
+  %half = fixed.shift_right %denominator, 1 {rounding = half_away} : i32
   %c48_17 = arith.constant 23130 : i32
   %minus_32_17 = arith.constant -15420 : i32
   %slope = func.call @saturating_rounding_doubling_high_mul_16(%half, %minus_32_17) : (i32, i32) -> i32
   %guess = arith.addi %c48_17, %slope : i32
   %first = func.call @newton_step_16(%guess, %half) : (i32, i32) -> i32
   %second = func.call @newton_step_16(%first, %half) : (i32, i32) -> i32
-  %third = func.call @newton_step_16(%second, %half) : (i32, i32) -> i32
-  return %third : i32
+  %result = func.call @newton_step_16(%second, %half) : (i32, i32) -> i32
 }
 
 func.func private @newton_step_16(%guess: i32, %half: i32) -> i32 {
@@ -2160,95 +1788,76 @@ func.func private @newton_step_16(%guess: i32, %half: i32) -> i32 {
   %one = arith.constant 8192 : i32
   %error = arith.subi %one, %product : i32
   %correction = func.call @saturating_rounding_doubling_high_mul_16(%guess, %error) : (i32, i32) -> i32
-  %two = arith.constant 2 : i32
-  %raised = arith.shli %correction, %two : i32
+  %raised = arith.shli %correction, 2 : i32
   %rescaled = func.call @saturate_16(%raised) : (i32) -> i32
   %result = arith.addi %guess, %rescaled : i32
-  return %result : i32
 }
 
 // gemmlowp fixedpoint.h, logistic and tanh, which is 2 logistic(2 x) - 1: to Q0.15.
 func.func private @logistic_or_tanh_16(%x: i32, %integer_bits: i32, %is_tanh: i1) -> i32 {
-  %zero = arith.constant 0 : i32
-  %one = arith.constant 1 : i32
-  %two = arith.constant 2 : i32
   %magnitude = math.absi %x : i32
-  %negated = arith.subi %zero, %magnitude : i32
-  %bits_of_twice = arith.addi %integer_bits, %one : i32
+  %negated = arith.subi 0, %magnitude : i32
+  %bits_of_twice = arith.addi %integer_bits, 1 : i32
   %bits = arith.select %is_tanh, %bits_of_twice, %integer_bits : i32
   %exponential = func.call @exp_on_negative_values_16(%negated, %bits) : (i32, i32) -> i32
   %quotient = func.call @two_over_one_plus_x_16(%exponential) : (i32) -> i32
   %one_of_quotient = arith.constant 8192 : i32
-  %less = arith.select %is_tanh, %one_of_quotient, %zero : i32
+  %less = arith.select %is_tanh, %one_of_quotient, 0 : i32
   %rest = arith.subi %quotient, %less : i32
-  %places = arith.select %is_tanh, %two, %one : i32
+  %places = arith.select %is_tanh, 2, 1 : i32
   %raised = arith.shli %rest, %places : i32
   %above = func.call @saturate_16(%raised) : (i32) -> i32
   %almost_one = arith.constant 32767 : i32
-  %sum_of_mirrored = arith.select %is_tanh, %zero, %almost_one : i32
+  %sum_of_mirrored = arith.select %is_tanh, 0, %almost_one : i32
   %below = arith.subi %sum_of_mirrored, %above : i32
   %chosen = func.call @by_sign(%x, %above, %below) : (i32, i32, i32) -> i32
   %half = arith.constant 16384 : i32
-  %middle = arith.select %is_tanh, %zero, %half : i32
-  %is_zero = arith.cmpi eq, %x, %zero : i32
+  %middle = arith.select %is_tanh, 0, %half : i32
+  %is_zero = arith.cmpi eq, %x, 0 : i32
   %result = arith.select %is_zero, %middle, %chosen : i32
-  return %result : i32
 }
 
 // lstm_eval.cc, CalculateLstmGateInteger8x8_16: both sums become Q3.12 one after the other, and
 // are added with saturation. unidirectional_sequence_lstm.cc, PopulateQuantizedLstmParams8x8_16
 // combines the scales in float32. Gates are Q0.15.
-func.func @lstm_gate(
-    %input_sum: i32, %state_sum: i32, %input_scale: f32, %input_weight_scale: f32,
-    %state_scale: f32, %state_weight_scale: f32, %is_update: i1) -> i32
+func.func @lstm_gate(%input_sum: i32, %state_sum: i32) -> i32
     attributes {contract.rules = ["lstm_gate_i16"]} {
   %of_input = func.call @lstm_addend(%input_sum, %input_weight_scale, %input_scale) : (i32, f32, f32) -> i32
   %of_state = func.call @lstm_addend(%state_sum, %state_weight_scale, %state_scale) : (i32, f32, f32) -> i32
   %first = func.call @saturate_16(%of_input) : (i32) -> i32
   %sum = arith.addi %of_state, %first : i32
   %saturated = func.call @saturate_16(%sum) : (i32) -> i32
-  %c3 = arith.constant 3 : i32
-  %result = func.call @logistic_or_tanh_16(%saturated, %c3, %is_update) : (i32, i32, i1) -> i32
-  return %result : i32
+  %result = func.call @logistic_or_tanh_16(%saturated, 3, %is_update) : (i32, i32, i1) -> i32
 }
 
 func.func private @lstm_addend(%sum: i32, %weight_scale: f32, %scale: f32) -> i32 {
   %product = arith.mulf %weight_scale, %scale : f32
-  %two_to_12 = arith.constant 4096.0 : f32
-  %steps = arith.mulf %product, %two_to_12 : f32
+  %steps = arith.mulf %product, 4096.0 : f32
   %real = arith.extf %steps : f32 to f64
   %result = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
-  return %result : i32
 }
 
 // The integer bits of the cell, whose step is a power of two.
 func.func private @lstm_cell_bits(%scale: f32) -> i32 {
   %bits = arith.bitcast %scale : f32 to i32
-  %c23 = arith.constant 23 : i32
-  %exponent = arith.shrui %bits, %c23 : i32
-  %power = arith.shli %exponent, %c23 : i32
+  %exponent = arith.shrui %bits, 23 : i32
+  %power = arith.shli %exponent, 23 : i32
   %is_power = arith.cmpi eq, %power, %bits : i32
   cf.assert %is_power, "lstm: the scale of the cell must be a power of two"
-  %least = arith.constant 97 : i32
-  %most = arith.constant 128 : i32
-  %at_least = arith.cmpi sge, %exponent, %least : i32
-  %at_most = arith.cmpi sle, %exponent, %most : i32
+  %at_least = arith.cmpi sge, %exponent, 97 : i32
+  %at_most = arith.cmpi sle, %exponent, 128 : i32
   %legal = arith.andi %at_least, %at_most : i1
   cf.assert %legal, "lstm: the scale of the cell must be between 2^-30 and 2: the kernel would shift a 32-bit value out of its range"
-  %of_one_bit = arith.constant 112 : i32
-  %result = arith.subi %exponent, %of_one_bit : i32
-  return %result : i32
+  %result = arith.subi %exponent, 112 : i32
 }
 
 // lstm_eval.cc, UpdateLstmCellInteger
-func.func @lstm_cell(
-    %cell: i32, %input_gate: i32, %forget_gate: i32, %update_gate: i32, %cell_scale: f32,
-    %cell_clip: f32) -> i32 attributes {contract.rules = ["lstm_cell_i16"]} {
+func.func @lstm_cell(%cell: i32, %input_gate: i32, %forget_gate: i32, %update_gate: i32) -> i32
+    attributes {contract.rules = ["lstm_cell_i16"]} {
   %bits = func.call @lstm_cell_bits(%cell_scale) : (f32) -> i32
-  %c15 = arith.constant 15 : i32
   %kept_product = arith.muli %forget_gate, %cell : i32
-  %kept = fixed.shift_right %kept_product, %c15 {rounding = half_away} : i32
-  %places = arith.addi %bits, %c15 : i32
+  %kept = fixed.shift_right %kept_product, 15 {rounding = half_away} : i32
+  %places = arith.addi %bits, 15 : i32
   %new_product = arith.muli %input_gate, %update_gate : i32
   %scaled = fixed.shift_right %new_product, %places {rounding = half_away} : i32
   %wrapped = arith.trunci %scaled : i32 to i16
@@ -2258,30 +1867,22 @@ func.func @lstm_cell(
 
   // a clip of 0, also one that is cut off to 0 steps, is none
   %steps = arith.divf %cell_clip, %cell_scale : f32
-  %most_steps = arith.constant 32767.0 : f32
-  %few = arith.minimumf %steps, %most_steps : f32
+  %few = arith.minimumf %steps, 32767.0 : f32
   %clip = fixed.convert %few {rounding = toward_zero} : f32 to i32
-  %zero = arith.constant 0 : i32
-  %clips = arith.cmpi sgt, %clip, %zero : i32
-  %negative_clip = arith.subi %zero, %clip : i32
-  %most = arith.constant 32767 : i32
-  %least = arith.constant -32768 : i32
-  %high = arith.select %clips, %clip, %most : i32
-  %low = arith.select %clips, %negative_clip, %least : i32
+  %clips = arith.cmpi sgt, %clip, 0 : i32
+  %negative_clip = arith.subi 0, %clip : i32
+  %high = arith.select %clips, %clip, 32767 : i32
+  %low = arith.select %clips, %negative_clip, -32768 : i32
   %result = func.call @clamp_code(%saturated, %low, %high) : (i32, i32, i32) -> i32
-  return %result : i32
 }
 
 // lstm_eval.cc, CalculateLstmOutputInteger8x8_16 without a projection. internal/reference/
 // portable_tensor_utils.cc, PortableApplyTanh has 0 to 6 integer bits. For others it does nothing,
 // and its buffer holds the input gate still.
-func.func @lstm_output(
-    %cell: i32, %input_gate: i32, %output_gate: i32, %cell_scale: f32, %output_scale: f32) -> i32
+func.func @lstm_output(%cell: i32, %input_gate: i32, %output_gate: i32) -> i32
     attributes {contract.rules = ["lstm_output_i16"]} {
   %bits = func.call @lstm_cell_bits(%cell_scale) : (f32) -> i32
-  %zero = arith.constant 0 : i32
-  %six = arith.constant 6 : i32
-  %legal_bits = func.call @clamp_code(%bits, %zero, %six) : (i32, i32, i32) -> i32
+  %legal_bits = func.call @clamp_code(%bits, 0, 6) : (i32, i32, i32) -> i32
   %has_tanh = arith.cmpi eq, %bits, %legal_bits : i32
   %is_tanh = arith.constant true
   %tanh_of_cell = func.call @logistic_or_tanh_16(%cell, %legal_bits, %is_tanh) : (i32, i32, i1) -> i32
@@ -2295,33 +1896,26 @@ func.func @lstm_output(
   %real = arith.extf %narrow : f32 to f64
   %scaled = func.call @multiply_by_real(%product, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- SVDF
 
 // internal/reference/svdf.h, EvalIntegerSVDF: what is remembered of a call; and its result.
 // svdf.cc, Prepare, combines the scales in float32.
-func.func @svdf_state(%accumulator: i32, %input_scale: f32, %weight_scale: f32) -> i32
-    attributes {contract.rules = ["svdf_state_i16"]} {
+func.func @svdf_state(%accumulator: i32) -> i32 attributes {contract.rules = ["svdf_state_i16"]} {
   %result = func.call @svdf_rescale(%accumulator, %input_scale, %weight_scale) : (i32, f32, f32) -> i32
-  return %result : i32
 }
 
-func.func @svdf(%accumulator: i32, %state_scale: f32, %time_weight_scale: f32) -> i32
-    attributes {contract.rules = ["svdf_i16"]} {
+func.func @svdf(%accumulator: i32) -> i32 attributes {contract.rules = ["svdf_i16"]} {
   %result = func.call @svdf_rescale(%accumulator, %state_scale, %time_weight_scale) : (i32, f32, f32) -> i32
-  return %result : i32
 }
 
-func.func private @svdf_rescale(
-    %accumulator: i32, %scale: f32, %other_scale: f32, %output_scale: f32) -> i32 {
+func.func private @svdf_rescale(%accumulator: i32, %scale: f32, %other_scale: f32) -> i32 {
   %product = arith.mulf %scale, %other_scale : f32
   %ratio = arith.divf %product, %output_scale : f32
   %real = arith.extf %ratio : f32 to f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 }

@@ -55,71 +55,59 @@ module attributes {
 // The scales combine in float64 whatever their number.
 func.func private @scale_product(%accumulator: i32) -> i32
     attributes {contract.rules = ["linear", "matmul"]} {
-  %wide = arith.constant false
-  %real = func.call @convolution_scale(%wide) : (i1) -> f64
+  %real = func.call @convolution_scale(false) : (i1) -> f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // micro/kernels/mul_common.cc: LiteRT combines the scales in float32.
 func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
   %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %result = func.call @scale_product(%product) : (i32) -> i32
-  return %result : i32
 }
 
 // micro/kernels/activations_common.cc: RELU rescales by a ratio in float64. RELU6 clamps the
 // input's codes at the input's zero point and 6, and takes them for the output's.
-func.func @clamp(
-    %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32, %storage_max: i32,
-    %activation_min: f32, %activation_max: f32) -> i32 {
+func.func @clamp(%input: i32) -> i32 {
   func.call @refuse_unsigned() : () -> ()
-  %none = arith.constant 0.0 : f32
-  %six = arith.constant 6.0 : f32
   %infinity = arith.constant 0x7F800000 : f32
-  %from_0 = arith.cmpf oeq, %activation_min, %none : f32
-  %to_6 = arith.cmpf oeq, %activation_max, %six : f32
+  %from_0 = arith.cmpf oeq, %activation_min, 0.0 : f32
+  %to_6 = arith.cmpf oeq, %activation_max, 6.0 : f32
   %to_infinity = arith.cmpf oeq, %activation_max, %infinity : f32
   %has_end = arith.ori %to_6, %to_infinity : i1
   %legal = arith.andi %from_0, %has_end : i1
   cf.assert %legal, "of activations on their own TFLite Micro has RELU and RELU6 only"
 
-  %last = func.call @bound(%six, %input_scale, %input_zero_point) : (f32, f32, i32) -> i32
+  %last = func.call @bound(6.0, %input_scale, %input_zero_point) : (f32, f32, i32) -> i32
   %last_code = arith.minsi %last, %storage_max : i32
   %clamped = func.call @clamp_code(%input, %input_zero_point, %last_code) : (i32, i32, i32) -> i32
   // a ratio that isn't used is no reason to refuse
   %used_scale = arith.select %to_6, %output_scale, %input_scale : f32
   %rescaled = func.call @requantize(%input, %used_scale) : (i32, f32) -> i32
   %result = arith.select %to_6, %clamped, %rescaled : i32
-  return %result : i32
 }
 
 // micro/kernels/leaky_relu_common.cc: as LiteRT's, but the scales combine in float64.
 func.func private @leaky_ratios(%alpha: f32) -> (f64, f64) {
-  %one = arith.constant 1.0 : f32
-  %wide = arith.constant false
-  %identity = func.call @convolution_scale(%wide, %one) : (i1, f32) -> f64
-  %sloped = func.call @convolution_scale(%wide, %alpha) : (i1, f32) -> f64
+  %identity = func.call @convolution_scale(false, 1.0) : (i1, f32) -> f64
+  %sloped = func.call @convolution_scale(false, %alpha) : (i1, f32) -> f64
   return %identity, %sloped : f64, f64
 }
 
 // micro/kernels/logistic_common.cc and tanh.cc: the input in Q4.27, and the radius from which
 // on the function is saturated: floor(15 * 2^27 / 2^left).
-func.func private @activation_input(
-    %input: i32, %input_scale: f32, %input_zero_point: i32) -> (i32, i1, i1) {
+func.func private @activation_input(%input: i32) -> (i32, i1, i1) {
   %wide = arith.extf %input_scale : f32 to f64
   %two_to_27 = arith.constant 134217728.0 : f64
   %real = arith.mulf %wide, %two_to_27 : f64
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   %x = arith.subi %input, %input_zero_point : i32
   %fixed_point = func.call @multiply_by_quantized_multiplier(%x, %multiplier, %exponent) : (i32, i32, i32) -> i32
-  %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
-  %left = arith.maxsi %exponent, %zero : i32
+  %left = arith.maxsi %exponent, 0 : i32
   %input_range = arith.constant 2013265920 : i32
   %radius = arith.shrui %input_range, %left : i32
-  %negated = arith.subi %zero, %radius : i32
+  %negated = arith.subi 0, %radius : i32
   %low = arith.cmpi sle, %x, %negated : i32
   %high = arith.cmpi sge, %x, %radius : i32
   return %fixed_point, %low, %high : i32, i1, i1
@@ -127,12 +115,9 @@ func.func private @activation_input(
 
 // The minimum or maximum of int8 where the function is saturated.
 func.func private @activation_output(%value: i32, %low: i1, %high: i1) -> i32 {
-  %min = arith.constant -128 : i32
-  %max = arith.constant 127 : i32
-  %clamped = func.call @clamp_code(%value, %min, %max) : (i32, i32, i32) -> i32
-  %capped = arith.select %high, %max, %clamped : i32
-  %result = arith.select %low, %min, %capped : i32
-  return %result : i32
+  %clamped = func.call @clamp_code(%value, -128, 127) : (i32, i32, i32) -> i32
+  %capped = arith.select %high, 127, %clamped : i32
+  %result = arith.select %low, -128, %capped : i32
 }
 
 // kernels/internal/reference/integer_ops/logistic.h; gemmlowp fixedpoint.h, logistic. The output
@@ -140,25 +125,20 @@ func.func private @activation_output(%value: i32, %low: i1, %high: i1) -> i32 {
 func.func @sigmoid(%input: i32) -> i32 {
   func.call @refuse_unsigned() : () -> ()
   %x, %low, %high = func.call @activation_input(%input) : (i32) -> (i32, i1, i1)
-  %zero = arith.constant 0 : i32
-  %negated = arith.subi %zero, %x : i32
+  %negated = arith.subi 0, %x : i32
   %at_most_0 = arith.minsi %x, %negated : i32
-  %integer_bits = arith.constant 4 : i32
-  %exponential = func.call @exp_on_negative_values(%at_most_0, %integer_bits) : (i32, i32) -> i32
+  %exponential = func.call @exp_on_negative_values(%at_most_0, 4) : (i32, i32) -> i32
   %upper = func.call @one_over_one_plus_x(%exponential) : (i32) -> i32
   %one = arith.constant 2147483647 : i32
   %lower = arith.subi %one, %upper : i32
-  %positive = arith.cmpi sgt, %x, %zero : i32
+  %positive = arith.cmpi sgt, %x, 0 : i32
   %branch = arith.select %positive, %upper, %lower : i32
-  %is_zero = arith.cmpi eq, %x, %zero : i32
+  %is_zero = arith.cmpi eq, %x, 0 : i32
   %half = arith.constant 1073741824 : i32
   %probability = arith.select %is_zero, %half, %branch : i32
-  %c23 = arith.constant 23 : i32
-  %steps = fixed.shift_right %probability, %c23 {rounding = half_away} : i32
-  %offset = arith.constant -128 : i32
-  %moved = arith.addi %steps, %offset : i32
+  %steps = fixed.shift_right %probability, 23 {rounding = half_away} : i32
+  %moved = arith.addi %steps, -128 : i32
   %result = func.call @activation_output(%moved, %low, %high) : (i32, i1, i1) -> i32
-  return %result : i32
 }
 
 // kernels/internal/reference/integer_ops/tanh.h; gemmlowp fixedpoint.h, tanh:
@@ -167,31 +147,25 @@ func.func @sigmoid(%input: i32) -> i32 {
 func.func @tanh(%input: i32) -> i32 {
   func.call @refuse_unsigned() : () -> ()
   %x, %low, %high = func.call @activation_input(%input) : (i32) -> (i32, i1, i1)
-  %zero = arith.constant 0 : i32
-  %negated = arith.subi %zero, %x : i32
+  %negated = arith.subi 0, %x : i32
   %at_most_0 = arith.minsi %x, %negated : i32
-  %integer_bits = arith.constant 5 : i32
-  %exponential = func.call @exp_on_negative_values(%at_most_0, %integer_bits) : (i32, i32) -> i32
+  %exponential = func.call @exp_on_negative_values(%at_most_0, 5) : (i32, i32) -> i32
   %quotient = func.call @two_over_one_plus_x(%exponential) : (i32) -> i32
   %one = arith.constant 536870912 : i32
   %fraction = arith.subi %quotient, %one : i32
-  %shift = arith.constant 2 : i64
-  %magnitude = func.call @saturating_shift_left(%fraction, %shift) : (i32, i64) -> i32
-  %mirrored = arith.subi %zero, %magnitude : i32
-  %negative = arith.cmpi slt, %x, %zero : i32
+  %magnitude = func.call @saturating_shift_left(%fraction, 2) : (i32, i64) -> i32
+  %mirrored = arith.subi 0, %magnitude : i32
+  %negative = arith.cmpi slt, %x, 0 : i32
   %branch = arith.select %negative, %mirrored, %magnitude : i32
-  %is_zero = arith.cmpi eq, %x, %zero : i32
-  %real = arith.select %is_zero, %zero, %branch : i32
-  %c24 = arith.constant 24 : i32
-  %steps = fixed.shift_right %real, %c24 {rounding = half_away} : i32
+  %is_zero = arith.cmpi eq, %x, 0 : i32
+  %real = arith.select %is_zero, 0, %branch : i32
+  %steps = fixed.shift_right %real, 24 {rounding = half_away} : i32
   %result = func.call @activation_output(%steps, %low, %high) : (i32, i1, i1) -> i32
-  return %result : i32
 }
 
 func.func private @refuse_unsigned(%input_unsigned: i1) {
-  %signed = func.call @not(%input_unsigned) : (i1) -> i1
+  %signed = arith.xori %input_unsigned, true : i1
   cf.assert %signed, "TFLite Micro has this operation for int8 only"
-  return
 }
 
 // ---------------------------------------------------------------- 16-bit activations
@@ -200,14 +174,11 @@ func.func private @refuse_unsigned(%input_unsigned: i1) {
 func.func @linear_i16(%accumulator: i64) -> i32
     attributes {contract.rules = ["linear_i16", "matmul_i16"]} {
   %result = func.call @conv2d_i16(%accumulator) : (i64) -> i32
-  return %result : i32
 }
 
 // micro/kernels/lstm_eval.h, CalculateLstmGate: each sum becomes Q3.12 and is saturated, then both
 // are added with saturation. lstm_eval.cc, Sigmoid and Tanh: by the table of LOGISTIC of int16.
-func.func @lstm_gate(
-    %input_sum: i32, %state_sum: i32, %input_scale: f32, %input_weight_scale: f32,
-    %state_scale: f32, %state_weight_scale: f32, %is_update: i1) -> i32
+func.func @lstm_gate(%input_sum: i32, %state_sum: i32) -> i32
     attributes {contract.rules = ["lstm_gate_i16"]} {
   %of_input = func.call @lstm_addend(%input_sum, %input_weight_scale, %input_scale) : (i32, f32, f32) -> i32
   %of_state = func.call @lstm_addend(%state_sum, %state_weight_scale, %state_scale) : (i32, f32, f32) -> i32
@@ -215,12 +186,10 @@ func.func @lstm_gate(
   %second = func.call @saturate_16(%of_state) : (i32) -> i32
   %sum = arith.addi %first, %second : i32
   %saturated = func.call @saturate_16(%sum) : (i32) -> i32
-  %three = arith.constant 3 : i32
-  %steps = arith.muli %saturated, %three : i32
+  %steps = arith.muli %saturated, 3 : i32
   %tanh = func.call @tanh_of_steps(%steps) : (i32) -> i32
   %sigmoid = func.call @sigmoid_of_steps(%steps) : (i32) -> i32
   %result = arith.select %is_update, %tanh, %sigmoid : i32
-  return %result : i32
 }
 
 // lstm_eval_common.cc, CreateGateParams: as of a fully connected layer, to steps of 2^-12
@@ -228,17 +197,14 @@ func.func private @lstm_addend(%sum: i32, %weight_scale: f32, %scale: f32) -> i3
   %input64 = arith.extf %scale : f32 to f64
   %weight64 = arith.extf %weight_scale : f32 to f64
   %product = arith.mulf %input64, %weight64 : f64
-  %two_to_12 = arith.constant 4096.0 : f64
-  %real = arith.mulf %product, %two_to_12 : f64
+  %real = arith.mulf %product, 4096.0 : f64
   %result = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
-  return %result : i32
 }
 
 // lstm_eval.h, UpdateLstmCell: products as of MUL, all ratios in float64 (lstm_eval_common.cc,
 // CreateInterGateMulParams). A clip that is cut off to 0 steps makes all cells 0.
-func.func @lstm_cell(
-    %cell: i32, %input_gate: i32, %forget_gate: i32, %update_gate: i32, %cell_scale: f32,
-    %cell_clip: f32) -> i32 attributes {contract.rules = ["lstm_cell_i16"]} {
+func.func @lstm_cell(%cell: i32, %input_gate: i32, %forget_gate: i32, %update_gate: i32) -> i32
+    attributes {contract.rules = ["lstm_cell_i16"]} {
   %bits = func.call @lstm_cell_bits(%cell_scale) : (f32) -> i32
   %wide_scale = arith.extf %cell_scale : f32 to f64
   %kept_product = arith.muli %forget_gate, %cell : i32
@@ -255,34 +221,25 @@ func.func @lstm_cell(
 
   %wide_clip = arith.extf %cell_clip : f32 to f64
   %steps = arith.divf %wide_clip, %wide_scale : f64
-  %most_steps = arith.constant 32767.0 : f64
-  %few = arith.minimumf %steps, %most_steps : f64
+  %few = arith.minimumf %steps, 32767.0 : f64
   %clip = fixed.convert %few {rounding = toward_zero} : f64 to i32
-  %no_clip = arith.constant 0.0 : f64
-  %clips = arith.cmpf ogt, %wide_clip, %no_clip : f64
-  %zero = arith.constant 0 : i32
-  %negative_clip = arith.subi %zero, %clip : i32
-  %most = arith.constant 32767 : i32
-  %least = arith.constant -32768 : i32
-  %high = arith.select %clips, %clip, %most : i32
-  %low = arith.select %clips, %negative_clip, %least : i32
+  %clips = arith.cmpf ogt, %wide_clip, 0.0 : f64
+  %negative_clip = arith.subi 0, %clip : i32
+  %high = arith.select %clips, %clip, 32767 : i32
+  %low = arith.select %clips, %negative_clip, -32768 : i32
   %result = func.call @clamp_code(%saturated, %low, %high) : (i32, i32, i32) -> i32
-  return %result : i32
 }
 
 // lstm_eval.h, UpdateLstmHidden; lstm_eval.cc, Tanh, which has a cell of any power of two. What is
 // computed is stored by the scale of the state, whatever that of the intermediate tensor is.
-func.func @lstm_output(
-    %cell: i32, %output_gate: i32, %cell_scale: f32, %state_scale: f32, %state_zero_point: i32) -> i32
+func.func @lstm_output(%cell: i32, %output_gate: i32) -> i32
     attributes {contract.rules = ["lstm_output_i16"]} {
   %bits = func.call @lstm_cell_bits(%cell_scale) : (f32) -> i32
-  %zero = arith.constant 0 : i32
-  %three = arith.constant 3 : i32
-  %above = arith.subi %bits, %three : i32
-  %below = arith.subi %three, %bits : i32
-  %left = arith.maxsi %above, %zero : i32
-  %right = arith.maxsi %below, %zero : i32
-  %multiplier = arith.shli %three, %left : i32
+  %above = arith.subi %bits, 3 : i32
+  %below = arith.subi 3, %bits : i32
+  %left = arith.maxsi %above, 0 : i32
+  %right = arith.maxsi %below, 0 : i32
+  %multiplier = arith.shli 3, %left : i32
   %scaled_cell = arith.muli %cell, %multiplier : i32
   %steps = fixed.shift_right %scaled_cell, %right {rounding = half_up} : i32
   %tanh = func.call @tanh_of_steps(%steps) : (i32) -> i32
@@ -292,53 +249,37 @@ func.func @lstm_output(
   %ratio = arith.divf %product_step, %wide : f64
   %scaled = func.call @multiply_by_real(%product, %ratio) : (i32, f64) -> i32
   %stored = arith.addi %scaled, %state_zero_point : i32
-  %least = arith.constant -128 : i32
-  %most = arith.constant 127 : i32
-  %result = func.call @clamp_code(%stored, %least, %most) : (i32, i32, i32) -> i32
-  return %result : i32
+  %result = func.call @clamp_code(%stored, -128, 127) : (i32, i32, i32) -> i32
 }
 
 // kernels/internal/common.h, LUTPopulate: in float32, where LiteRT's is in float64.
 // e^x from -10 to 0
-func.func private @exponential_entry(%index: i32) -> i32
-    attributes {contract.table = 513} {
+func.func private @exponential_entry(%index: i32) -> i32 attributes {contract.table = 513} {
   %scale = arith.constant 1.52590219E-04 : f32
-  %first = arith.constant -65535.0 : f32
-  %last = arith.constant 0.0 : f32
-  %x, %half_x, %next_x = func.call @float_places(%index, %scale, %first, %last) : (i32, f32, f32, f32) -> (f32, f32, f32)
+  %x, %half_x, %next_x = func.call @float_places(%index, %scale, -65535.0, 0.0) : (i32, f32, f32, f32) -> (f32, f32, f32)
   %value = math.exp %x : f32
   %half_value = math.exp %half_x : f32
   %next_value = math.exp %next_x : f32
   %step = arith.constant 3.05180438E-05 : f32
   %entry = func.call @float_entry(%value, %half_value, %next_value, %step) : (f32, f32, f32, f32) -> i32
-  %c512 = arith.constant 512 : i32
-  %ends = arith.cmpi eq, %index, %c512 : i32
-  %largest = arith.constant 32767 : i32
-  %result = arith.select %ends, %largest, %entry : i32
-  return %result : i32
+  %ends = arith.cmpi eq, %index, 512 : i32
+  %result = arith.select %ends, 32767, %entry : i32
 }
 
 // 1 / (1 + x) from 0 to 1
-func.func private @reciprocal_entry(%index: i32) -> i32
-    attributes {contract.table = 513} {
+func.func private @reciprocal_entry(%index: i32) -> i32 attributes {contract.table = 513} {
   %scale = arith.constant 1.52590219E-05 : f32
-  %first = arith.constant 0.0 : f32
-  %last = arith.constant 65535.0 : f32
-  %x, %half_x, %next_x = func.call @float_places(%index, %scale, %first, %last) : (i32, f32, f32, f32) -> (f32, f32, f32)
-  %one = arith.constant 1.0 : f32
-  %sum = arith.addf %one, %x : f32
-  %half_sum = arith.addf %one, %half_x : f32
-  %next_sum = arith.addf %one, %next_x : f32
-  %value = func.call @inverse(%sum) : (f32) -> f32
-  %half_value = func.call @inverse(%half_sum) : (f32) -> f32
-  %next_value = func.call @inverse(%next_sum) : (f32) -> f32
+  %x, %half_x, %next_x = func.call @float_places(%index, %scale, 0.0, 65535.0) : (i32, f32, f32, f32) -> (f32, f32, f32)
+  %sum = arith.addf 1.0, %x : f32
+  %half_sum = arith.addf 1.0, %half_x : f32
+  %next_sum = arith.addf 1.0, %next_x : f32
+  %value = arith.divf 1.0, %sum : f32
+  %half_value = arith.divf 1.0, %half_sum : f32
+  %next_value = arith.divf 1.0, %next_sum : f32
   %step = arith.constant 3.05180438E-05 : f32
   %entry = func.call @float_entry(%value, %half_value, %next_value, %step) : (f32, f32, f32, f32) -> i32
-  %c512 = arith.constant 512 : i32
-  %ends = arith.cmpi eq, %index, %c512 : i32
-  %smallest = arith.constant 16384 : i32
-  %result = arith.select %ends, %smallest, %entry : i32
-  return %result : i32
+  %ends = arith.cmpi eq, %index, 512 : i32
+  %result = arith.select %ends, 16384, %entry : i32
 }
 
 }

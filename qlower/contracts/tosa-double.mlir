@@ -39,33 +39,26 @@ module attributes {
 } {
 
 func.func private @rounds_twice() -> i1 {
-  %true = arith.constant true
-  return %true : i1
+  %result = arith.constant true
 }
 
 // Lone RELUs are the exception: the converter gives them SINGLE_ROUND.
-func.func @clamp(
-    %input: i32, %input_zero_point: i32, %output_zero_point: i32, %activation_max: f32) -> i32 {
+func.func @clamp(%input: i32) -> i32 {
   %min = func.call @lone_bound() : () -> i32
   %max = func.call @lone_bound(%activation_max) : (f32) -> i32
   %real = func.call @wide_ratio() : () -> f64
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
-  %c31 = arith.constant 31 : i32
-  %places = arith.subi %c31, %exponent : i32
+  %places = arith.subi 31, %exponent : i32
   %shift = arith.extsi %places : i32 to i64
-  %single_round = arith.constant false
   %centred = arith.subi %input, %input_zero_point : i32
-  %scaled = func.call @apply_scale_32(%centred, %multiplier, %shift, %single_round) : (i32, i32, i64, i1) -> i32
+  %scaled = func.call @apply_scale_32(%centred, %multiplier, %shift, false) : (i32, i32, i64, i1) -> i32
   %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
-  return %result : i32
 }
 
 // The converter gives AVG_POOL2D zero points of 0, so that it averages stored integers as
 // TFLite does.
 func.func @avg_pool2d(%accumulator: i32) -> i32 {
-  %zero = arith.constant 0 : i32
-  %result = func.call @tosa.avg_pool2d(%accumulator, %zero, %zero) : (i32, i32, i32) -> i32
-  return %result : i32
+  %result = func.call @tosa.avg_pool2d(%accumulator, 0, 0) : (i32, i32, i32) -> i32
 }
 
 }

@@ -74,28 +74,23 @@ func.func private @rounds_twice(%double_round: i1) -> i1 {
 // two roundings, the second half away from zero.
 func.func private @apply_scale_32(
     %x: i32, %multiplier: i32, %shift: i64, %double_round: i1) -> i32 {
-  %two = arith.constant 2 : i64
-  %c62 = arith.constant 62 : i64
-  %not_small = arith.cmpi sge, %shift, %two : i64
-  %not_large = arith.cmpi sle, %shift, %c62 : i64
+  %not_small = arith.cmpi sge, %shift, 2 : i64
+  %not_large = arith.cmpi sle, %shift, 62 : i64
   %legal = arith.andi %not_small, %not_large : i1
   cf.assert %legal, "the ratio of the scales is 2^30 or more: TOSA's RESCALE can't shift by less than 2"
   %x64 = arith.extsi %x : i32 to i64
   %multiplier64 = arith.extsi %multiplier : i32 to i64
   %product = arith.muli %x64, %multiplier64 : i64
-  %zero = arith.constant 0 : i64
   %half = arith.constant 1073741824 : i64
   %minus_half = arith.constant -1073741824 : i64
-  %negative = arith.cmpi slt, %x64, %zero : i64
+  %negative = arith.cmpi slt, %x64, 0 : i64
   %away = arith.select %negative, %minus_half, %half : i64
   %moved = arith.addi %product, %away : i64
-  %c31 = arith.constant 31 : i64
-  %far = arith.cmpi sgt, %shift, %c31 : i64
+  %far = arith.cmpi sgt, %shift, 31 : i64
   %moves = arith.andi %double_round, %far : i1
   %sum = arith.select %moves, %moved, %product : i64
   %scaled = fixed.shift_right %sum, %shift {rounding = half_up} : i64
   %result = arith.trunci %scaled : i64 to i32
-  return %result : i32
 }
 
 // scale_helpers.tosac, apply_scale_16: the same of wider values and 16-bit multipliers. It is
@@ -105,7 +100,6 @@ func.func private @apply_scale_16(%x: i64, %multiplier: i32, %shift: i64) -> i32
   %product = arith.muli %x, %multiplier64 : i64
   %scaled = fixed.shift_right %product, %shift {rounding = half_up} : i64
   %result = arith.trunci %scaled : i64 to i32
-  return %result : i32
 }
 
 // RESCALE by `real` without its zero points, of values in [smallest, largest]. TFLite's
@@ -114,20 +108,16 @@ func.func private @rescale(
     %x: i32, %real: f64, %smallest: i64, %largest: i64, %double_round: i1) -> i32 {
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   %result = func.call @rescale_predictably(%x, %multiplier, %exponent, %smallest, %largest) : (i32, i32, i32, i64, i64) -> i32
-  return %result : i32
 }
 
 func.func private @rescale_predictably(
     %x: i32, %multiplier: i32, %exponent: i32, %smallest: i64, %largest: i64) -> i32 {
-  %c31 = arith.constant 31 : i64
   %exponent64 = arith.extsi %exponent : i32 to i64
-  %shift = arith.subi %c31, %exponent64 : i64
-  %one = arith.constant 1 : i64
-  %places = arith.subi %shift, %one : i64
-  %zero = arith.constant 0 : i64
-  %not_negative = arith.maxsi %places, %zero : i64
-  %limit = arith.shli %one, %not_negative : i64
-  %negated = arith.subi %zero, %limit : i64
+  %shift = arith.subi 31, %exponent64 : i64
+  %places = arith.subi %shift, 1 : i64
+  %not_negative = arith.maxsi %places, 0 : i64
+  %limit = arith.shli 1, %not_negative : i64
+  %negated = arith.subi 0, %limit : i64
   %not_low = arith.cmpi sge, %smallest, %negated : i64
   %not_high = arith.cmpi slt, %largest, %limit : i64
   %predictable = arith.andi %not_low, %not_high : i1
@@ -140,18 +130,14 @@ func.func private @rescale_predictably(
   cf.assert %fits, "the 32-bit accumulator may overflow, which TOSA calls unpredictable"
   %twice = func.call @rounds_twice() : () -> i1
   %result = func.call @apply_scale_32(%x, %multiplier, %shift, %twice) : (i32, i32, i64, i1) -> i32
-  return %result : i32
 }
 
 // The converter writes a 1x1 convolution.
-func.func private @contraction(
-    %accumulator: i32, %accumulator_min: i64, %accumulator_max: i64) -> i32
+func.func private @contraction(%accumulator: i32, %accumulator_min: i64) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
-  %wide = arith.constant false
-  %real = func.call @convolution_scale(%wide) : (i1) -> f64
+  %real = func.call @convolution_scale(false) : (i1) -> f64
   %scaled = func.call @rescale(%accumulator, %real, %accumulator_min, %accumulator_max) : (i32, f64, i64, i64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- pooling, mean
@@ -160,49 +146,39 @@ func.func private @contraction(
 // subtracted, and the division is a RESCALE in mode SINGLE_ROUND by a multiplier that is a
 // little more than 1/count, so that ties go away from zero.
 func.func @avg_pool2d(
-    %accumulator: i32, %input_zero_point: i32, %output_zero_point: i32, %count: i32,
-    %input_scale: f32, %output_scale: f32) -> i32 {
+    %accumulator: i32, %input_zero_point: i32, %output_zero_point: i32, %count: i32) -> i32 {
   %same = arith.cmpf oeq, %input_scale, %output_scale : f32
   cf.assert %same, "input and output of an average differ in scale, which AVG_POOL2D doesn't provide for"
   %result = func.call @average(%accumulator, %input_zero_point, %output_zero_point, %count) : (i32, i32, i32, i32) -> i32
-  return %result : i32
 }
 
 func.func private @average(
     %accumulator: i32, %input_zero_point: i32, %output_zero_point: i32, %count: i32) -> i32 {
-  %one = arith.constant 1 : i32
-  %c32 = arith.constant 32 : i32
-  %count_less_1 = arith.subi %count, %one : i32
+  %count_less_1 = arith.subi %count, 1 : i32
   %leading = math.ctlz %count_less_1 : i32
-  %k = arith.subi %c32, %leading : i32
+  %k = arith.subi 32, %leading : i32
   %k64 = arith.extsi %k : i32 to i64
   %count64 = arith.extsi %count : i32 to i64
   %above_two_to_30 = arith.constant 1073741825 : i64
   %numerator = arith.shli %above_two_to_30, %k64 : i64
   %multiplier64 = arith.divui %numerator, %count64 : i64
   %multiplier = arith.trunci %multiplier64 : i64 to i32
-  %c30 = arith.constant 30 : i64
-  %shift = arith.addi %c30, %k64 : i64
+  %shift = arith.addi 30, %k64 : i64
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
-  %once = arith.constant false
-  %scaled = func.call @apply_scale_32(%sum, %multiplier, %shift, %once) : (i32, i32, i64, i1) -> i32
+  %scaled = func.call @apply_scale_32(%sum, %multiplier, %shift, false) : (i32, i32, i64, i1) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // REDUCE_SUM, then one RESCALE by the ratio of the scales over the count.
-func.func @mean(%accumulator: i32, %count: i32) -> i32 {
+func.func @mean(%accumulator: i32) -> i32 {
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %ratio = func.call @wide_ratio() : () -> f64
   %multiplier, %exponent = func.call @mean_multiplier(%ratio) : (f64) -> (i32, i32)
-  %c255 = arith.constant 255 : i64
-  %zero = arith.constant 0 : i64
   %count64 = arith.extsi %count : i32 to i64
-  %largest = arith.muli %count64, %c255 : i64
-  %smallest = arith.subi %zero, %largest : i64
+  %largest = arith.muli %count64, 255 : i64
+  %smallest = arith.subi 0, %largest : i64
   %scaled = func.call @rescale_predictably(%sum, %multiplier, %exponent, %smallest, %largest) : (i32, i32, i32, i64, i64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- elementwise
@@ -211,31 +187,25 @@ func.func @mean(%accumulator: i32, %count: i32) -> i32 {
 func.func private @add_operand(%centred: i32, %scale: f32, %twice: f64) -> i32 {
   %scale64 = arith.extf %scale : f32 to f64
   %real = arith.divf %scale64, %twice : f64
-  %c20 = arith.constant 20 : i32
-  %shifted = arith.shli %centred, %c20 : i32
+  %shifted = arith.shli %centred, 20 : i32
   // 255 * 2^20
   %largest = arith.constant 267386880 : i64
   %smallest = arith.constant -267386880 : i64
   %result = func.call @rescale(%shifted, %real, %smallest, %largest) : (i32, f64, i64, i64) -> i32
-  return %result : i32
 }
 
 func.func private @rescale_sum(%sum: i32, %twice: f64, %output_scale: f32) -> i32 {
-  %two_to_20 = arith.constant 1048576.0 : f64
   %output64 = arith.extf %output_scale : f32 to f64
-  %shifted_scale = arith.mulf %output64, %two_to_20 : f64
+  %shifted_scale = arith.mulf %output64, 1048576.0 : f64
   %real = arith.divf %twice, %shifted_scale : f64
   // two operands of at most 255 * 2^19 each
   %largest = arith.constant 267386880 : i64
   %smallest = arith.constant -267386880 : i64
   %scaled = func.call @rescale(%sum, %real, %smallest, %largest) : (i32, f64, i64, i64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
-func.func @add(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> i32 {
+func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %twice = func.call @twice_the_larger() : () -> f64
   %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
   %a = func.call @add_operand(%lhs_centred, %lhs_scale, %twice) : (i32, f32, f64) -> i32
@@ -243,12 +213,9 @@ func.func @add(
   %b = func.call @add_operand(%rhs_centred, %rhs_scale, %twice) : (i32, f32, f64) -> i32
   %sum = arith.addi %a, %b : i32
   %result = func.call @rescale_sum(%sum, %twice) : (i32, f64) -> i32
-  return %result : i32
 }
 
-func.func @sub(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> i32 {
+func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
   %twice = func.call @twice_the_larger() : () -> f64
   %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
   %a = func.call @add_operand(%lhs_centred, %lhs_scale, %twice) : (i32, f32, f64) -> i32
@@ -256,7 +223,6 @@ func.func @sub(
   %b = func.call @add_operand(%rhs_centred, %rhs_scale, %twice) : (i32, f32, f64) -> i32
   %sum = arith.subi %a, %b : i32
   %result = func.call @rescale_sum(%sum, %twice) : (i32, f64) -> i32
-  return %result : i32
 }
 
 // The scales combine in float32, as in TFLite's kernel.
@@ -265,32 +231,24 @@ func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32) -> i32 {
   %real = arith.extf %ratio : f32 to f64
   %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   // 255 * 255
-  %largest = arith.constant 65025 : i64
-  %smallest = arith.constant -65025 : i64
-  %scaled = func.call @rescale(%product, %real, %smallest, %largest) : (i32, f64, i64, i64) -> i32
+  %scaled = func.call @rescale(%product, %real, -65025, 65025) : (i32, f64, i64, i64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling
 
-func.func private @rescale_stored(
-    %input: i32, %output_min: i32, %output_max: i32, %input_zero_point: i32) -> i32
+func.func private @rescale_stored(%input: i32, %output_min: i32, %output_max: i32) -> i32
     attributes {contract.rules = ["requantize"]} {
   %real = func.call @wide_ratio() : () -> f64
-  %largest = arith.constant 255 : i64
-  %smallest = arith.constant -255 : i64
   %centred = arith.subi %input, %input_zero_point : i32
-  %scaled = func.call @rescale(%centred, %real, %smallest, %largest) : (i32, f64, i64, i64) -> i32
+  %scaled = func.call @rescale(%centred, %real, -255, 255) : (i32, f64, i64, i64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
-func.func @clamp(%input: i32, %activation_max: f32) -> i32 {
+func.func @clamp(%input: i32) -> i32 {
   %min = func.call @lone_bound() : () -> i32
   %max = func.call @lone_bound(%activation_max) : (f32) -> i32
   %result = func.call @rescale_stored(%input, %min, %max) : (i32, i32, i32) -> i32
-  return %result : i32
 }
 
 // CLAMP after a fused activation: float64, the zero point inside a rounding half away from zero.
@@ -299,7 +257,6 @@ func.func @bound(%real: f32, %output_zero_point: i32) -> i32 {
   %z = arith.sitofp %output_zero_point : i32 to f64
   %moved = arith.addf %steps, %z : f64
   %result = fixed.convert %moved {rounding = half_away} : f64 to i32
-  return %result : i32
 }
 
 // Of an activation on its own: the zero point outside. An infinite bound is none.
@@ -307,19 +264,16 @@ func.func private @lone_bound(%activation_min: f32, %storage_min: i32, %storage_
   %steps = func.call @wide_ratio(%activation_min) : (f32) -> f64
   %rounded = fixed.convert %steps {rounding = half_away} : f64 to i32
   %result = func.call @clamp_and_offset(%rounded, %storage_min, %storage_max) : (i32, i32, i32) -> i32
-  return %result : i32
 }
 
 // The converter writes MUL by the float32 reciprocal and CAST (half to even). CAST from f32
 // saturates; but with a zero point it goes to int32 first, and the CAST after the ADD
 // wraps around where a value is out of range, as in the reference model. CAST of NaN is 0.
-func.func @quantize(
-    %input: f32, %output_scale: f32, %output_zero_point: i32, %output_unsigned: i1) -> i32 {
-  %reciprocal = func.call @inverse(%output_scale) : (f32) -> f32
+func.func @quantize(%input: f32) -> i32 {
+  %reciprocal = arith.divf 1.0, %output_scale : f32
   %product = arith.mulf %input, %reciprocal : f32
   %is_number = arith.cmpf ord, %product, %product : f32
-  %no_steps = arith.constant 0.0 : f32
-  %number = arith.select %is_number, %product, %no_steps : f32
+  %number = arith.select %is_number, %product, 0.0 : f32
   %rounded = fixed.convert %number {rounding = half_even} : f32 to i32
   %moved = arith.addi %rounded, %output_zero_point : i32
   %byte = arith.trunci %moved : i32 to i8
@@ -327,36 +281,27 @@ func.func @quantize(
   %as_unsigned = arith.extui %byte : i8 to i32
   %wrapped = arith.select %output_unsigned, %as_unsigned, %as_signed : i32
   %clamped = func.call @clamp_code(%rounded) : (i32) -> i32
-  %zero = arith.constant 0 : i32
-  %symmetric = arith.cmpi eq, %output_zero_point, %zero : i32
+  %symmetric = arith.cmpi eq, %output_zero_point, 0 : i32
   %result = arith.select %symmetric, %clamped, %wrapped : i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- activations, resizing
 
 // One RESCALE for each sign. RESCALE has no negative multipliers.
-func.func @leaky_relu(%input: i32, %alpha: f32, %input_zero_point: i32) -> i32 {
-  %none = arith.constant 0.0 : f32
-  %legal = arith.cmpf oge, %alpha, %none : f32
+func.func @leaky_relu(%input: i32) -> i32 {
+  %legal = arith.cmpf oge, %alpha, 0.0 : f32
   cf.assert %legal, "leaky_relu: alpha is negative, but TOSA's RESCALE has no negative multiplier"
   %identity_real, %alpha_real = func.call @leaky_ratios(%alpha) : (f32) -> (f64, f64)
-  %largest = arith.constant 255 : i64
-  %smallest = arith.constant -255 : i64
-  %single_round = arith.constant false
   %x = arith.subi %input, %input_zero_point : i32
-  %identity = func.call @rescale(%x, %identity_real, %smallest, %largest, %single_round) : (i32, f64, i64, i64, i1) -> i32
-  %sloped = func.call @rescale(%x, %alpha_real, %smallest, %largest, %single_round) : (i32, f64, i64, i64, i1) -> i32
+  %identity = func.call @rescale(%x, %identity_real, -255, 255, false) : (i32, f64, i64, i64, i1) -> i32
+  %sloped = func.call @rescale(%x, %alpha_real, -255, 255, false) : (i32, f64, i64, i64, i1) -> i32
   %scaled = func.call @by_sign(%x, %identity, %sloped) : (i32, i32, i32) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 func.func private @leaky_ratios(%alpha: f32) -> (f64, f64) {
-  %one = arith.constant 1.0 : f32
-  %wide = arith.constant false
-  %identity = func.call @convolution_scale(%wide, %one) : (i1, f32) -> f64
-  %sloped = func.call @convolution_scale(%wide, %alpha) : (i1, f32) -> f64
+  %identity = func.call @convolution_scale(false, 1.0) : (i1, f32) -> f64
+  %sloped = func.call @convolution_scale(false, %alpha) : (i1, f32) -> f64
   return %identity, %sloped : f64, f64
 }
 
@@ -365,8 +310,7 @@ func.func private @table_input_64(%input: i32, %input_scale: f32, %input_zero_po
   %centred = arith.subi %input, %input_zero_point : i32
   %integer = arith.sitofp %centred : i32 to f64
   %wide = arith.extf %input_scale : f32 to f64
-  %real = arith.mulf %wide, %integer : f64
-  return %real : f64
+  %result = arith.mulf %wide, %integer : f64
 }
 
 func.func @sigmoid(%input: i32) -> i32 {
@@ -374,7 +318,6 @@ func.func @sigmoid(%input: i32) -> i32 {
   %real = func.call @logistic(%x) : (f64) -> f64
   %narrow = arith.truncf %real : f64 to f32
   %result = func.call @table_output(%narrow) : (f32) -> i32
-  return %result : i32
 }
 
 func.func @tanh(%input: i32) -> i32 {
@@ -382,34 +325,30 @@ func.func @tanh(%input: i32) -> i32 {
   %real = math.tanh %x : f64
   %narrow = arith.truncf %real : f64 to f32
   %result = func.call @table_output(%narrow) : (f32) -> i32
-  return %result : i32
 }
 
 // operators/RESIZE.tosac in mode NEAREST_NEIGHBOR: the position is a fraction, exact, and goes
 // up from a half on, as the converter sets scale and offset.
-func.func @resize_nearest_position(%output_index: i32, %half_pixel_centers: i1) -> i32 {
+func.func @resize_nearest_position() -> i32 {
   %one = arith.constant 1 : i32
-  %one64 = arith.constant 1 : i64
   %numerator32, %denominator32, %last = func.call @resizing_steps() : () -> (i32, i32, i32)
   %numerator = arith.extui %numerator32 : i32 to i64
   %denominator = arith.extui %denominator32 : i32 to i64
   %index64 = arith.extui %output_index : i32 to i64
   // twice the position, plus the half that rounds: of a half-pixel centre it is in the position
   %scaled = arith.muli %index64, %numerator : i64
-  %twice = arith.shli %scaled, %one64 : i64
+  %twice = arith.shli %scaled, 1 : i64
   %rounding = arith.select %half_pixel_centers, %numerator, %denominator : i64
   %moved = arith.addi %twice, %rounding : i64
-  %twice_denominator = arith.shli %denominator, %one64 : i64
+  %twice_denominator = arith.shli %denominator, 1 : i64
   %nearest64 = arith.divui %moved, %twice_denominator : i64
   %nearest = arith.trunci %nearest64 : i64 to i32
   %result = arith.minsi %nearest, %last : i32
-  return %result : i32
 }
 
 // RESIZE has weights with a denominator of its own for each model: not described here.
 func.func @resize_bilinear(%top_left: i32) -> i32 {
-  %false = arith.constant false
-  cf.assert %false, "bilinear resizing is not described by this contract"
+  cf.assert false, "bilinear resizing is not described by this contract"
   return %top_left : i32
 }
 

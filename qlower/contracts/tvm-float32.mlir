@@ -40,23 +40,19 @@ module attributes {
 // relay/qnn/op/requantize.cc, RequantizeLowerFP: a float32 product, the zero point and a
 // half added in float32, and a floor. What does not fit 32 bits becomes -2^31, as
 // cvttps2dq has it. transforms/simplify_expr.cc adds both constants at once.
-func.func private @requantize_to_i32(
-    %x: i32, %input_scale: f32, %per_channel: i1, %output_scale: f32,
-    %output_zero_point: i32) -> i32 {
+func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %per_channel: i1) -> i32 {
   %ratio = arith.divf %input_scale, %output_scale : f32
   func.call @require_finite_ratio(%ratio) : (f32) -> ()
   %steps = arith.sitofp %x : i32 to f32
   %scaled = arith.mulf %steps, %ratio : f32
   %zero_point_real = arith.sitofp %output_zero_point : i32 to f32
-  %half = arith.constant 0.5 : f32
-  %offset = arith.addf %zero_point_real, %half : f32
+  %offset = arith.addf %zero_point_real, 0.5 : f32
   %nudged = arith.addf %scaled, %offset : f32
   %floor = fixed.convert %nudged {rounding = floor} : f32 to i32
   %two_to_31 = arith.constant 2147483648.0 : f32
   %overflow = arith.cmpf oge, %nudged, %two_to_31 : f32
   %smallest = arith.constant -2147483648 : i32
   %result = arith.select %overflow, %smallest, %floor : i32
-  return %result : i32
 }
 
 }

@@ -32,10 +32,8 @@ module attributes {
 // half up is then the only one.
 func.func private @high_before_shift(%a: i32, %b: i32) -> i32 {
   %product = func.call @wide_product(%a, %b) : (i32, i32) -> i64
-  %c31 = arith.constant 31 : i64
-  %high = fixed.shift_right %product, %c31 {rounding = floor} : i64
+  %high = fixed.shift_right %product, 31 {rounding = floor} : i64
   %result = fixed.saturate %high : i64 to i32
-  return %result : i32
 }
 
 }

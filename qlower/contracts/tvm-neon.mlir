@@ -43,7 +43,6 @@ module attributes {
 // The high half by which shifts to the right begin.
 func.func private @high_before_shift(%a: i32, %b: i32) -> i32 {
   %result = func.call @saturating_rounding_doubling_high_mul(%a, %b) : (i32, i32) -> i32
-  return %result : i32
 }
 
 // topi/arm_cpu/tensor_intrin.py, _q_multiply_shift_arm: srshl by a negative count is a
@@ -52,19 +51,16 @@ func.func private @high_before_shift(%a: i32, %b: i32) -> i32 {
 func.func private @q_multiply_shift(
     %x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 {
   func.call @require_shift(%shift) : (i32) -> ()
-  %zero = arith.constant 0 : i32
   %left, %right = func.call @left_and_right(%shift) : (i32) -> (i32, i32)
   %shifted = arith.shli %x, %left : i32
   %high = func.call @saturating_rounding_doubling_high_mul(%shifted, %multiplier) : (i32, i32) -> i32
   %before_shift = func.call @high_before_shift(%x, %multiplier) : (i32, i32) -> i32
   %rounded = fixed.shift_right %before_shift, %right {rounding = half_up} : i32
-  %goes_right = arith.cmpi slt, %shift, %zero : i32
+  %goes_right = arith.cmpi slt, %shift, 0 : i32
   %per_tensor = arith.select %goes_right, %rounded, %high : i32
   // where channels differ, the powers of two that TVM would not compile are not special
-  %true = arith.constant true
-  %once = func.call @tvm.q_multiply_shift(%x, %multiplier, %shift, %true) : (i32, i32, i32, i1) -> i32
+  %once = func.call @tvm.q_multiply_shift(%x, %multiplier, %shift, true) : (i32, i32, i32, i1) -> i32
   %result = arith.select %per_channel, %once, %per_tensor : i32
-  return %result : i32
 }
 
 }

@@ -39,27 +39,22 @@ func.func private @multiply_and_round(%x: i32, %input_scale: f32, %output_scale:
   %steps = arith.sitofp %x : i32 to f32
   %product = arith.mulf %steps, %factor : f32
   %result = fixed.convert %product {rounding = half_away} : f32 to i32
-  return %result : i32
 }
 
 // relay/quantize/realize.cc of TVM 0.5, QuantizeRealize. TVM clips before it converts, so
 // that nothing overflows.
-func.func private @requantize_to_i32(
-    %x: i32, %input_scale: f32, %per_channel: i1, %output_scale: f32,
-    %output_zero_point: i32) -> i32 {
+func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %per_channel: i1) -> i32 {
   %rounded = func.call @multiply_and_round(%x) : (i32) -> i32
   %equal = arith.cmpf oeq, %input_scale, %output_scale : f32
   %scaled = arith.select %equal, %x, %rounded : i32
   %limited = func.call @limit(%scaled) : (i32) -> i32
   %result = arith.addi %limited, %output_zero_point : i32
-  return %result : i32
 }
 
 // MulAndDiv: cast(round(x * factor))
 func.func private @align(%stored: i32, %scale: f32, %zero_point: i32, %finer: f32) -> i32 {
   %centred = arith.subi %stored, %zero_point : i32
   %result = func.call @multiply_and_round(%centred, %scale, %finer) : (i32, f32, f32) -> i32
-  return %result : i32
 }
 
 }

@@ -43,31 +43,26 @@ module attributes {
 // relay/quantize/realize.cc, QuantizeRealize: between scales whose ratio's float32 logarithm
 // is an integer a shift, after a 32-bit addition that wraps around; between others the
 // multiplication of qnn.requantize, with a factor of 24 bits.
-func.func private @requantize_to_i32(
-    %x: i32, %input_scale: f32, %per_channel: i1, %output_scale: f32,
-    %output_zero_point: i32) -> i32 {
+func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %per_channel: i1) -> i32 {
   %ratio = arith.divf %output_scale, %input_scale : f32
   %logarithm = math.log2 %ratio : f32
   %places = fixed.convert %logarithm {rounding = toward_zero} : f32 to i32
   %places_real = arith.sitofp %places : i32 to f32
   %shifts = arith.cmpf oeq, %places_real, %logarithm : f32
-  %zero = arith.constant 0 : i32
-  %one = arith.constant 1 : i32
-  %c31 = arith.constant 31 : i32
   %magnitude = math.absi %places : i32
-  %fits = arith.cmpi sle, %magnitude, %c31 : i32
-  %multiplies = func.call @not(%shifts) : (i1) -> i1
+  %fits = arith.cmpi sle, %magnitude, 31 : i32
+  %multiplies = arith.xori %shifts, true : i1
   %legal = arith.ori %fits, %multiplies : i1
   cf.assert %legal, "the ratio of the scales is not in [2^-31, 2^31]: the shift would not fit 32 bits"
 
-  %right = func.call @clamp_code(%places, %zero, %c31) : (i32, i32, i32) -> i32
-  %negated = arith.subi %zero, %places : i32
-  %left = func.call @clamp_code(%negated, %zero, %c31) : (i32, i32, i32) -> i32
-  %goes_right = arith.cmpi sgt, %places, %zero : i32
-  %less_1 = arith.subi %right, %one : i32
-  %half_shift = arith.maxsi %less_1, %zero : i32
-  %power = arith.shli %one, %half_shift : i32
-  %half = arith.select %goes_right, %power, %zero : i32
+  %right = func.call @clamp_code(%places, 0, 31) : (i32, i32, i32) -> i32
+  %negated = arith.subi 0, %places : i32
+  %left = func.call @clamp_code(%negated, 0, 31) : (i32, i32, i32) -> i32
+  %goes_right = arith.cmpi sgt, %places, 0 : i32
+  %less_1 = arith.subi %right, 1 : i32
+  %half_shift = arith.maxsi %less_1, 0 : i32
+  %power = arith.shli 1, %half_shift : i32
+  %half = arith.select %goes_right, %power, 0 : i32
   %nudged = arith.addi %x, %half : i32
   %shifted_right = arith.shrsi %nudged, %right : i32
   %shifted = arith.shli %shifted_right, %left : i32
@@ -75,7 +70,6 @@ func.func private @requantize_to_i32(
   %multiplied = func.call @fixed_point_multiply(%x, %shifts) : (i32, i1) -> i32
   %scaled = arith.select %shifts, %shifted, %multiplied : i32
   %result = arith.addi %scaled, %output_zero_point : i32
-  return %result : i32
 }
 
 // By the float32 quotient of two scales; 1 if it is not needed.
@@ -84,23 +78,17 @@ func.func private @fixed_point_multiply(
   %factor = arith.divf %input_scale, %output_scale : f32
   %real = arith.extf %factor : f32 to f64
   %multiplier, %shift = func.call @multiplier_and_shift(%real) : (f64) -> (i32, i32)
-  %zero = arith.constant 0 : i32
-  %used_shift = arith.select %unneeded, %zero, %shift : i32
-  %no_special_case = arith.constant true
-  %result = func.call @q_multiply_shift(%x, %multiplier, %used_shift, %no_special_case) : (i32, i32, i32, i1) -> i32
-  return %result : i32
+  %used_shift = arith.select %unneeded, 0, %shift : i32
+  %result = func.call @q_multiply_shift(%x, %multiplier, %used_shift, true) : (i32, i32, i32, i1) -> i32
 }
 
 // quantize/quantize.py: int8 is [-127, 127]. There are no zero points; with one the whole
 // storage range is used, as it is of uint8, which isn't there either.
 func.func private @clip(%x: i32, %output_zero_point: i32, %output_min: i32) -> i32 {
-  %zero = arith.constant 0 : i32
-  %symmetric = arith.cmpi eq, %output_zero_point, %zero : i32
-  %smallest = arith.constant -127 : i32
-  %raised = arith.maxsi %output_min, %smallest : i32
+  %symmetric = arith.cmpi eq, %output_zero_point, 0 : i32
+  %raised = arith.maxsi %output_min, -127 : i32
   %low = arith.select %symmetric, %raised, %output_min : i32
   %result = func.call @clamp_code(%x, %low) : (i32, i32) -> i32
-  return %result : i32
 }
 
 // relay/quantize/realize.cc, MulAndDiv: an operand on the finer grid. Its left shifts and
@@ -110,21 +98,16 @@ func.func private @align(%stored: i32, %scale: f32, %zero_point: i32, %finer: f3
   %same = arith.cmpf oeq, %scale, %finer : f32
   %multiplied = func.call @fixed_point_multiply(%centred, %same, %scale, %finer) : (i32, i1, f32, f32) -> i32
   %result = arith.select %same, %centred, %multiplied : i32
-  return %result : i32
 }
 
 // AddRealize: int32 on the finer operand's grid, then one requantization.
-func.func @add(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32) -> i32 {
+func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %finer = arith.minimumf %lhs_scale, %rhs_scale : f32
   %a = func.call @align(%lhs, %lhs_scale, %lhs_zero_point, %finer) : (i32, f32, i32, f32) -> i32
   %b = func.call @align(%rhs, %rhs_scale, %rhs_zero_point, %finer) : (i32, f32, i32, f32) -> i32
   %sum = arith.addi %a, %b : i32
-  %per_channel = arith.constant false
-  %stored = func.call @requantize_to_i32(%sum, %finer, %per_channel) : (i32, f32, i1) -> i32
+  %stored = func.call @requantize_to_i32(%sum, %finer, false) : (i32, f32, i1) -> i32
   %result = func.call @clip(%stored) : (i32) -> i32
-  return %result : i32
 }
 
 }

@@ -39,11 +39,9 @@ func.func private @q_multiply_shift(
   %multiplier64 = arith.extsi %multiplier : i32 to i64
   %product = arith.muli %shifted, %multiplier64 : i64
   %right64 = arith.extsi %right : i32 to i64
-  %c31 = arith.constant 31 : i64
-  %places = arith.addi %right64, %c31 : i64
+  %places = arith.addi %right64, 31 : i64
   %rounded = fixed.shift_right %product, %places {rounding = half_away} : i64
   %result = arith.trunci %rounded : i64 to i32
-  return %result : i32
 }
 
 }

@@ -79,13 +79,10 @@ func.func private @multiplier_and_shift(%real: f64) -> (i32, i32) {
 }
 
 func.func private @require_shift(%shift: i32) {
-  %smallest = arith.constant -31 : i32
-  %largest = arith.constant 31 : i32
-  %not_below = arith.cmpi sge, %shift, %smallest : i32
-  %not_above = arith.cmpi sle, %shift, %largest : i32
+  %not_below = arith.cmpi sge, %shift, -31 : i32
+  %not_above = arith.cmpi sle, %shift, 31 : i32
   %legal = arith.andi %not_below, %not_above : i1
   cf.assert %legal, "the ratio of the scales is not in [2^-32, 2^31): TVM's shifts would not fit 64 bits"
-  return
 }
 
 // target/intrin_rule.cc, tir.q_multiply_shift with q = 31: the 64-bit product is rounded
@@ -97,28 +94,24 @@ func.func private @require_shift(%shift: i32) {
 func.func private @q_multiply_shift(
     %x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 {
   func.call @require_shift(%shift) : (i32) -> ()
-  %zero = arith.constant 0 : i32
-  %one = arith.constant 1 : i32
   %power = arith.constant 1073741824 : i32
   %is_power = arith.cmpi eq, %multiplier, %power : i32
-  %per_tensor = func.call @not(%per_channel) : (i1) -> i1
+  %per_tensor = arith.xori %per_channel, true : i1
   %special = arith.andi %is_power, %per_tensor : i1
-  %general = func.call @not(%special) : (i1) -> i1
-  %is_one = arith.cmpi eq, %shift, %one : i32
-  %smallest = arith.constant -31 : i32
-  %is_smallest = arith.cmpi eq, %shift, %smallest : i32
+  %general = arith.xori %special, true : i1
+  %is_one = arith.cmpi eq, %shift, 1 : i32
+  %is_smallest = arith.cmpi eq, %shift, -31 : i32
   %uncompiled = arith.ori %is_one, %is_smallest : i1
-  %compiled = func.call @not(%uncompiled) : (i1) -> i1
+  %compiled = arith.xori %uncompiled, true : i1
   %legal = arith.ori %general, %compiled : i1
   cf.assert %legal, "TVM does not compile this power of two: its shift would be by -1 or by 32"
 
   %left, %right = func.call @left_and_right(%shift) : (i32) -> (i32, i32)
-  %c30 = arith.constant 30 : i32
-  %half_shift = arith.minsi %right, %c30 : i32
-  %half = arith.shli %one, %half_shift : i32
-  %goes_right = arith.cmpi sle, %shift, %zero : i32
+  %half_shift = arith.minsi %right, 30 : i32
+  %half = arith.shli 1, %half_shift : i32
+  %goes_right = arith.cmpi sle, %shift, 0 : i32
   %adds = arith.andi %special, %goes_right : i1
-  %nudge = arith.select %adds, %half, %zero : i32
+  %nudge = arith.select %adds, %half, 0 : i32
   %nudged = arith.addi %x, %nudge : i32
   %nudged64 = arith.extsi %nudged : i32 to i64
   %nudge64 = arith.extsi %nudge : i32 to i64
@@ -129,54 +122,44 @@ func.func private @q_multiply_shift(
   %multiplier64 = arith.extsi %multiplier : i32 to i64
   %product = arith.muli %shifted, %multiplier64 : i64
   %right64 = arith.extsi %right : i32 to i64
-  %c31 = arith.constant 31 : i64
-  %places = arith.addi %right64, %c31 : i64
+  %places = arith.addi %right64, 31 : i64
   %rounded = fixed.shift_right %product, %places {rounding = half_up} : i64
   %result = arith.trunci %rounded : i64 to i32
-  return %result : i32
 }
 
 // relay/qnn/op/requantize.cc, RequantizeLowerInt: an integer less its zero point, from one
 // scale to another; nothing is multiplied where they are equal. Without the clip.
-func.func private @requantize_to_i32(
-    %x: i32, %input_scale: f32, %per_channel: i1, %output_scale: f32,
-    %output_zero_point: i32) -> i32 {
+func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %per_channel: i1) -> i32 {
   %real = func.call @wide_ratio() : () -> f64
   %multiplier, %shift = func.call @multiplier_and_shift(%real) : (f64) -> (i32, i32)
   // a legal pair for the multiplication that is then dropped
   %equal = arith.cmpf oeq, %input_scale, %output_scale : f32
-  %zero = arith.constant 0 : i32
-  %used_shift = arith.select %equal, %zero, %shift : i32
+  %used_shift = arith.select %equal, 0, %shift : i32
   %multiplied = func.call @q_multiply_shift(%x, %multiplier, %used_shift, %per_channel) : (i32, i32, i32, i1) -> i32
   %scaled = arith.select %equal, %x, %multiplied : i32
   %result = arith.addi %scaled, %output_zero_point : i32
-  return %result : i32
 }
 
 func.func private @clip(%x: i32) -> i32 {
   %result = func.call @clamp_code(%x) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- convolution, matmul
 
 // relay/frontend/tflite.py, convert_conv and convert_fully_connected: the scale of the
 // accumulator is a float32 product.
-func.func private @contraction(
-    %accumulator: i32, %per_channel: i1, %input_scale: f32, %weight_scale: f32) -> i32
+func.func private @contraction(%accumulator: i32, %per_channel: i1) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
   %scale = arith.mulf %input_scale, %weight_scale : f32
   %stored = func.call @requantize_to_i32(%accumulator, %scale, %per_channel) : (i32, f32, i1) -> i32
   %result = func.call @clip(%stored) : (i32) -> i32
-  return %result : i32
 }
 
 // relay/frontend/qnn_torch.py, _do_bias_and_requantize: qnn.quantize to int32.
-func.func @quantize_bias(%real_bias: f32, %input_scale: f32, %weight_scale: f32) -> i32 {
+func.func @quantize_bias() -> i32 {
   %scale = arith.mulf %input_scale, %weight_scale : f32
   %steps = arith.divf %real_bias, %scale : f32
   %result = fixed.convert %steps {rounding = half_away} : f32 to i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- pooling, mean
@@ -188,55 +171,43 @@ func.func private @average(%accumulator: i32, %count: i32) -> i32
   cf.assert %same, "TVM averages the stored integers: the pool's input and output must have one scale and one zero point"
   %mean = arith.divsi %accumulator, %count : i32
   %result = func.call @clip(%mean) : (i32) -> i32
-  return %result : i32
 }
 
 // relay/frontend/tflite.py, _convert_reduce: the truncated mean, then qnn.requantize.
-func.func @mean(%accumulator: i32, %count: i32) -> i32 {
+func.func @mean(%accumulator: i32) -> i32 {
   %mean = arith.divsi %accumulator, %count : i32
   %result = func.call @rescale(%mean) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- elementwise
 
 // relay/qnn/op/op_common.h, RequantizeOrUpcast: an operand on the output's grid, as int32.
 func.func private @operand(%stored: i32, %scale: f32, %input_zero_point: i32) -> i32 {
-  %per_channel = arith.constant false
   %centred = arith.subi %stored, %input_zero_point : i32
-  %result = func.call @requantize_to_i32(%centred, %scale, %per_channel) : (i32, f32, i1) -> i32
-  return %result : i32
+  %result = func.call @requantize_to_i32(%centred, %scale, false) : (i32, f32, i1) -> i32
 }
 
 // relay/qnn/op/add.cc, subtract.cc: each operand is rounded by itself.
-func.func @add(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_zero_point: i32) -> i32 {
+func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %a = func.call @operand(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> i32
   %b = func.call @operand(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> i32
   %both = arith.addi %a, %b : i32
   %stored = arith.subi %both, %output_zero_point : i32
   %result = func.call @clip(%stored) : (i32) -> i32
-  return %result : i32
 }
 
-func.func @sub(
-    %lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32, %rhs_scale: f32,
-    %rhs_zero_point: i32, %output_zero_point: i32) -> i32 {
+func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
   %a = func.call @operand(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> i32
   %b = func.call @operand(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> i32
   %both = arith.subi %a, %b : i32
   %stored = arith.addi %both, %output_zero_point : i32
   %result = func.call @clip(%stored) : (i32) -> i32
-  return %result : i32
 }
 
 // relay/qnn/op/mul.cc
 func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
   %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
-  %per_channel = arith.constant false
-  %result = func.call @contraction(%product, %per_channel) : (i32, i1) -> i32
-  return %result : i32
+  %result = func.call @contraction(%product, false) : (i32, i1) -> i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling
@@ -248,33 +219,27 @@ func.func @bound(%real: f32, %output_zero_point: i32) -> i32 {
   %rounded = fixed.convert %steps {rounding = half_even} : f64 to i32
   %limited = func.call @limit(%rounded) : (i32) -> i32
   %result = arith.addi %limited, %output_zero_point : i32
-  return %result : i32
 }
 
 // Far outside of the storage range, but where adding a zero point does not overflow.
 func.func private @limit(%x: i32) -> i32 {
-  %low = arith.constant -65536 : i32
-  %high = arith.constant 65536 : i32
-  %result = func.call @clamp_code(%x, %low, %high) : (i32, i32, i32) -> i32
-  return %result : i32
+  %result = func.call @clamp_code(%x, -65536, 65536) : (i32, i32, i32) -> i32
 }
 
 // relay/qnn/op/quantize.cc. The scale is a constant, and the division by it becomes a
 // multiplication by its reciprocal (arith/rewrite_simplify.cc).
 func.func private @quantize_real(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
-  %reciprocal = func.call @inverse(%output_scale) : (f32) -> f32
+  %reciprocal = arith.divf 1.0, %output_scale : f32
   %steps = arith.mulf %real, %reciprocal : f32
   %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
   %limited = func.call @limit(%rounded) : (i32) -> i32
   %stored = arith.addi %limited, %output_zero_point : i32
   %result = func.call @clip(%stored) : (i32) -> i32
-  return %result : i32
 }
 
 // relay/qnn/op/dequantize.cc
 func.func @dequantize(%input: i32) -> f32 {
   %result = func.call @dequantize_exactly(%input) : (i32) -> f32
-  return %result : f32
 }
 
 // NaN gives the smallest code, as x86 converts it.
@@ -283,17 +248,14 @@ func.func @quantize(%input: f32) -> i32 {
   %above = arith.cmpf ogt, %input, %infinity : f32
   %number = arith.select %above, %input, %infinity : f32
   %result = func.call @quantize_real(%number) : (f32) -> i32
-  return %result : i32
 }
 
 // relay/qnn/op/concatenate.cc
 func.func private @rescale(%input: i32, %input_scale: f32, %input_zero_point: i32) -> i32
     attributes {contract.rules = ["requantize", "clamp", "concat"]} {
-  %per_channel = arith.constant false
   %centred = arith.subi %input, %input_zero_point : i32
-  %stored = func.call @requantize_to_i32(%centred, %input_scale, %per_channel) : (i32, f32, i1) -> i32
+  %stored = func.call @requantize_to_i32(%centred, %input_scale, false) : (i32, f32, i1) -> i32
   %result = func.call @clip(%stored) : (i32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- activations (tables)
@@ -301,70 +263,57 @@ func.func private @rescale(%input: i32, %input_scale: f32, %input_zero_point: i3
 // relay/frontend/tflite.py dequantizes, computes in float32 and quantizes again.
 func.func @sigmoid(%input: i32) -> i32 {
   %x = func.call @dequantize_exactly(%input) : (i32) -> f32
-  %one = arith.constant 1.0 : f32
   %negated = arith.negf %x : f32
   %exponential = math.exp %negated : f32
-  %denominator = arith.addf %one, %exponential : f32
-  %real = func.call @inverse(%denominator) : (f32) -> f32
+  %denominator = arith.addf 1.0, %exponential : f32
+  %real = arith.divf 1.0, %denominator : f32
   %result = func.call @quantize_real(%real) : (f32) -> i32
-  return %result : i32
 }
 
 // target/llvm/intrin_rule_llvm.cc, tir.tanh: (1 - exp(-2x)) / (1 + exp(-2x)), mirrored.
 func.func @tanh(%input: i32) -> i32 {
   %x = func.call @dequantize_exactly(%input) : (i32) -> f32
-  %one = arith.constant 1.0 : f32
-  %minus_two = arith.constant -2.0 : f32
-  %zero = arith.constant 0.0 : f32
   %magnitude = math.absf %x : f32
-  %exponent = arith.mulf %minus_two, %magnitude : f32
+  %exponent = arith.mulf -2.0, %magnitude : f32
   %exponential = math.exp %exponent : f32
-  %numerator = arith.subf %one, %exponential : f32
-  %denominator = arith.addf %one, %exponential : f32
+  %numerator = arith.subf 1.0, %exponential : f32
+  %denominator = arith.addf 1.0, %exponential : f32
   %positive = arith.divf %numerator, %denominator : f32
   %negative = arith.negf %positive : f32
-  %below = arith.cmpf olt, %x, %zero : f32
+  %below = arith.cmpf olt, %x, 0.0 : f32
   %real = arith.select %below, %negative, %positive : f32
   %result = func.call @quantize_real(%real) : (f32) -> i32
-  return %result : i32
 }
 
 func.func @hard_swish(%input: i32) -> i32 {
   %x = func.call @dequantize_exactly(%input) : (i32) -> f32
-  %zero = arith.constant 0.0 : f32
-  %three = arith.constant 3.0 : f32
-  %six = arith.constant 6.0 : f32
-  %moved = arith.addf %x, %three : f32
-  %positive = arith.maximumf %moved, %zero : f32
-  %relu6 = arith.minimumf %positive, %six : f32
+  %moved = arith.addf %x, 3.0 : f32
+  %positive = arith.maximumf %moved, 0.0 : f32
+  %relu6 = arith.minimumf %positive, 6.0 : f32
   %product = arith.mulf %x, %relu6 : f32
   // a division by a constant, again
-  %sixth = func.call @inverse(%six) : (f32) -> f32
+  %sixth = arith.divf 1.0, 6.0 : f32
   %real = arith.mulf %product, %sixth : f32
   %result = func.call @quantize_real(%real) : (f32) -> i32
-  return %result : i32
 }
 
-func.func @leaky_relu(%input: i32, %alpha: f32) -> i32 {
+func.func @leaky_relu(%input: i32) -> i32 {
   %x = func.call @dequantize_exactly(%input) : (i32) -> f32
-  %zero = arith.constant 0.0 : f32
   %sloped = arith.mulf %x, %alpha : f32
-  %positive = arith.cmpf ogt, %x, %zero : f32
+  %positive = arith.cmpf ogt, %x, 0.0 : f32
   %real = arith.select %positive, %x, %sloped : f32
   %result = func.call @quantize_real(%real) : (f32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- softmax
 
 // topi/nn/softmax.h in float32: exp(x - max), summed in order, one division each. TVM
 // subtracts the dequantized values, of which only the difference is known here.
-func.func @softmax_term(%difference: i32, %beta: f32, %input_scale: f32) -> f32 {
+func.func @softmax_term(%difference: i32) -> f32 {
   %steps = arith.sitofp %difference : i32 to f32
   %scaled = arith.mulf %steps, %input_scale : f32
   %real = arith.mulf %scaled, %beta : f32
   %result = math.exp %real : f32
-  return %result : f32
 }
 
 func.func @softmax_addend(%term: f32) -> f32 {
@@ -374,63 +323,52 @@ func.func @softmax_addend(%term: f32) -> f32 {
 func.func @softmax_output(%term: f32, %sum: f32) -> i32 {
   %real = arith.divf %term, %sum : f32
   %result = func.call @quantize_real(%real) : (f32) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- resizing
 
 // topi/image/resize.py, get_inx: the position in the input, in float32.
-func.func private @input_position(
-    %output_index: i32, %input_size: i32, %output_size: i32, %align_corners: i1,
-    %half_pixel_centers: i1) -> f32 {
-  %one = arith.constant 1 : i32
-  %half = arith.constant 0.5 : f32
+func.func private @input_position() -> f32 {
   %i = arith.sitofp %output_index : i32 to f32
   %input_real = arith.sitofp %input_size : i32 to f32
   %output_real = arith.sitofp %output_size : i32 to f32
   %ratio = arith.divf %input_real, %output_real : f32
   %asymmetric = arith.mulf %ratio, %i : f32
-  %centre = arith.addf %i, %half : f32
+  %centre = arith.addf %i, 0.5 : f32
   %scaled_centre = arith.mulf %centre, %ratio : f32
-  %half_pixel = arith.subf %scaled_centre, %half : f32
-  %input_last = arith.subi %input_size, %one : i32
-  %output_last = arith.subi %output_size, %one : i32
+  %half_pixel = arith.subf %scaled_centre, 0.5 : f32
+  %input_last = arith.subi %input_size, 1 : i32
+  %output_last = arith.subi %output_size, 1 : i32
   // an output of one pixel would divide by 0
-  %divisor = arith.maxsi %output_last, %one : i32
+  %divisor = arith.maxsi %output_last, 1 : i32
   %input_last_real = arith.sitofp %input_last : i32 to f32
   %divisor_real = arith.sitofp %divisor : i32 to f32
   %aligned_ratio = arith.divf %input_last_real, %divisor_real : f32
   %aligned = arith.mulf %aligned_ratio, %i : f32
   %corner = arith.select %align_corners, %aligned, %asymmetric : f32
   %result = arith.select %half_pixel_centers, %half_pixel, %corner : f32
-  return %result : f32
 }
 
 func.func private @inside(%index: i32, %input_size: i32) -> i32 {
-  %zero = arith.constant 0 : i32
-  %one = arith.constant 1 : i32
-  %last = arith.subi %input_size, %one : i32
+  %last = arith.subi %input_size, 1 : i32
   %below = arith.minsi %index, %last : i32
-  %result = arith.maxsi %below, %zero : i32
-  return %result : i32
+  %result = arith.maxsi %below, 0 : i32
 }
 
 // get_closest_index: half up with half-pixel centres, half away from zero (of positions
 // that are not negative) with aligned corners, else the floor of slightly more. An output
 // that is a multiple of the input is divided in integers, which the nudge gives too.
-func.func @resize_nearest_position(%align_corners: i1, %half_pixel_centers: i1) -> i32 {
+func.func @resize_nearest_position() -> i32 {
   %position = func.call @input_position() : () -> f32
-  %half = arith.constant 0.5 : f32
   %epsilon = arith.constant 0.00001 : f32
   %rounds = arith.ori %align_corners, %half_pixel_centers : i1
-  %nudge = arith.select %rounds, %half, %epsilon : f32
+  %nudge = arith.select %rounds, 0.5, %epsilon : f32
   %nudged = arith.addf %position, %nudge : f32
   %floor = fixed.convert %nudged {rounding = floor} : f32 to i32
   %rounded = fixed.convert %position {rounding = half_away} : f32 to i32
   %away = arith.select %half_pixel_centers, %floor, %rounded : i32
   %closest = arith.select %align_corners, %away, %floor : i32
   %result = func.call @inside(%closest) : (i32) -> i32
-  return %result : i32
 }
 
 // The weight is a float32, as bits.
@@ -440,27 +378,23 @@ func.func @resize_bilinear_position() -> (i32, i32, i32) {
   %floor_real = arith.sitofp %floor : i32 to f32
   %fraction = arith.subf %position, %floor_real : f32
   %weight = arith.bitcast %fraction : f32 to i32
-  %one = arith.constant 1 : i32
-  %next = arith.addi %floor, %one : i32
+  %next = arith.addi %floor, 1 : i32
   %lower = func.call @inside(%floor) : (i32) -> i32
   %upper = func.call @inside(%next) : (i32) -> i32
   return %lower, %upper, %weight : i32, i32, i32
 }
 
 func.func private @interpolate(%a: f32, %b: f32, %weight: i32) -> f32 {
-  %one = arith.constant 1.0 : f32
   %t = arith.bitcast %weight : i32 to f32
-  %rest = arith.subf %one, %t : f32
+  %rest = arith.subf 1.0, %t : f32
   %a_part = arith.mulf %a, %rest : f32
   %b_part = arith.mulf %b, %t : f32
   %result = arith.addf %a_part, %b_part : f32
-  return %result : f32
 }
 
 // Of dequantized values, quantized again: relay/frontend/tflite.py, _convert_resize.
 func.func @resize_bilinear(
-    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32, %y_weight: i32,
-    %x_weight: i32) -> i32 {
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32) -> i32 {
   %tl = func.call @dequantize_exactly(%top_left) : (i32) -> f32
   %tr = func.call @dequantize_exactly(%top_right) : (i32) -> f32
   %bl = func.call @dequantize_exactly(%bottom_left) : (i32) -> f32
@@ -469,7 +403,6 @@ func.func @resize_bilinear(
   %bottom = func.call @interpolate(%bl, %br, %x_weight) : (f32, f32, i32) -> f32
   %real = func.call @interpolate(%top, %bottom, %y_weight) : (f32, f32, i32) -> f32
   %result = func.call @quantize_real(%real) : (f32) -> i32
-  return %result : i32
 }
 
 }

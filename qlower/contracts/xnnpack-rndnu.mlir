@@ -44,14 +44,10 @@ func.func private @requantize_rndnu(%x: i32, %scale: f32) -> i32 {
   %fraction = arith.andi %bits, %fraction_mask : i32
   %hidden_bit = arith.constant 8388608 : i32
   %mantissa = arith.ori %fraction, %hidden_bit : i32
-  %c23 = arith.constant 23 : i32
-  %biased = arith.shrui %bits, %c23 : i32
-  %c150 = arith.constant 150 : i32
-  %shift = arith.subi %c150, %biased : i32
-  %least = arith.constant 16 : i32
-  %most = arith.constant 55 : i32
-  %not_small = arith.cmpi sge, %shift, %least : i32
-  %not_large = arith.cmpi sle, %shift, %most : i32
+  %biased = arith.shrui %bits, 23 : i32
+  %shift = arith.subi 150, %biased : i32
+  %not_small = arith.cmpi sge, %shift, 16 : i32
+  %not_large = arith.cmpi sle, %shift, 55 : i32
   %legal = arith.andi %not_small, %not_large : i1
   cf.assert %legal, "the ratio of the scales is not in [2^-32, 256), which XNNPACK refuses"
   %shift64 = arith.extsi %shift : i32 to i64
@@ -59,34 +55,29 @@ func.func private @requantize_rndnu(%x: i32, %scale: f32) -> i32 {
   %rounded = fixed.shift_right %product, %shift64 {rounding = half_up} : i64
   %scaled = fixed.saturate %rounded : i64 to i32
   %result = func.call @clamp_and_offset(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // src/configs/gemm-config.c: rndnu for qu8, fp32 for qs8.
-func.func private @contraction_on_arm(%accumulator: i32, %input_unsigned: i1) -> i32
+func.func private @contraction_on_arm(%accumulator: i32) -> i32
     attributes {contract.rules = ["depthwise_conv2d"]} {
   %scale = func.call @product_ratio() : () -> f32
   // a ratio that isn't used is no reason to refuse
-  %one = arith.constant 1.0 : f32
-  %used_scale = arith.select %input_unsigned, %scale, %one : f32
+  %used_scale = arith.select %input_unsigned, %scale, 1.0 : f32
   %unsigned_result = func.call @requantize_rndnu(%accumulator, %used_scale) : (i32, f32) -> i32
   %signed_result = func.call @contraction(%accumulator) : (i32) -> i32
   %result = arith.select %input_unsigned, %unsigned_result, %signed_result : i32
-  return %result : i32
 }
 
-func.func @conv2d(%accumulator: i32, %transposed: i1) -> i32 {
+func.func @conv2d(%accumulator: i32) -> i32 {
   %delegated = func.call @contraction_on_arm(%accumulator) : (i32) -> i32
   %otherwise = func.call @"tflite-xnnpack.conv2d"(%accumulator) : (i32) -> i32
   %result = arith.select %transposed, %otherwise, %delegated : i32
-  return %result : i32
 }
 
-func.func @linear(%accumulator: i32, %input_unsigned: i1) -> i32 {
+func.func @linear(%accumulator: i32) -> i32 {
   %unsigned_result = func.call @contraction_on_arm(%accumulator) : (i32) -> i32
   %signed_result = func.call @"tflite-xnnpack.linear"(%accumulator) : (i32) -> i32
   %result = arith.select %input_unsigned, %unsigned_result, %signed_result : i32
-  return %result : i32
 }
 
 // src/configs/binary-elementwise-config.c: rndnu for qs8 and qu8.
@@ -95,7 +86,6 @@ func.func private @requantize_product(%product: i32, %scale: f32) -> i32 {
   %least = arith.constant 1.52587890625e-05 : f32
   %used_scale = arith.maximumf %scale, %least : f32
   %result = func.call @requantize_rndnu(%product, %used_scale) : (i32, f32) -> i32
-  return %result : i32
 }
 
 }

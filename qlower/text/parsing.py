@@ -213,20 +213,21 @@ def parse_module(
     context: Context | None = None,
     line_offset: int = 0,
     implicit_module: bool = True,
+    parser: type[LocatingParser] = LocatingParser,
 ) -> ModuleOp:
     """Parse MLIR text; errors point into `filename`. The result isn't verified yet."""
     source = decode(text, filename)
     if not source.strip():
         raise QlowerError("there is no MLIR text", make_file_location(filename, 1, 1))
-    parser: LocatingParser | None = None
+    reader: LocatingParser | None = None
     try:
-        parser = LocatingParser(
+        reader = parser(
             make_context() if context is None else context,
             source,
             filename,
             line_offset,
         )
-        return parser.parse_module(implicit_module)
+        return reader.parse_module(implicit_module)
     except ParseError as error:
         raise located(error, source, line_offset) from error
     except RecursionError:
@@ -239,9 +240,9 @@ def parse_module(
     except Exception as error:
         # xDSL raises plain Python exceptions for some malformed text; the parser sees
         # nothing but that text, so all of them are the text's fault.
-        if parser is None:
+        if reader is None:
             raise QlowerError(str(error), make_file_location(filename, 1, 1)) from error
-        line, column = parser.line_and_column(parser.pos)
+        line, column = reader.line_and_column(reader.pos)
         raise QlowerError(
             first_line(error),
             make_file_location(filename, line, column),

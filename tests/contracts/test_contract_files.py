@@ -18,6 +18,7 @@ from qlower.contracts import (
     contract_names,
     load_contract,
     parse_contract,
+    plain_module,
 )
 from qlower.contracts.definition import Definition
 from qlower.contracts.outline import Outline, functions_of
@@ -228,6 +229,17 @@ func.func private @store(%x: i32, %output_zero_point: i32) -> i32 {{
     }
 
 
+def test_the_plain_form_of_a_contract_is_the_same_contract():
+    contract = load_contract("pow2-shift")
+    text = str(plain_module(contract))
+    plain = parse(text)
+    assert plain.base is None
+    assert str(plain_module(plain)) == text
+    assert {name: plain.rule(name).values for name in plain.rules} == {
+        name: contract.rule(name).values for name in contract.rules
+    }
+
+
 def test_steps_are_a_base_but_no_contract():
     assert "_steps" not in contract_names()
     steps = load_contract("_steps")
@@ -369,6 +381,15 @@ func.func @avg_pool2d(
             "mine.mlir:4",
         ),
         ("arith.shrsi", "arith.shrs", "mine.mlir:4:8: error"),
+        ("%x, %one", "%x, 1.5", "mine.mlir:4:24: error: 1.5 is no i32"),
+        ("%x, %one", "%x, true", "mine.mlir:4:24: error: true is no i32"),
+        ("%x, %one", "%x, 4294967296", "mine.mlir:4:24: error: integer value 42949"),
+        ("%x, %one", "%x, %inptu_scale", "value %inptu_scale is used but never"),
+        (
+            "%y = arith.shrsi %x, %one : i32\n  return %y : i32",
+            "%result = arith.cmpi eq, %x, %one : i32",
+            "mine.mlir:4:13: error: func.return: expected arguments to have the same",
+        ),
         (
             "  return %y : i32\n",
             "",
