@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import f32, i1, i32, i64
 from xdsl.ir import Attribute
 
+from qlower.dialects.qnn.activation import FUNCTIONS
+
 Values = Mapping[str, Attribute]
 
 
@@ -167,6 +169,14 @@ _SUM = _inlined(
     {"accumulator": i32},
     {"count": i32, **_INPUT, **_OUTPUT},
 )
+_REDUCED: Values = {
+    "count": i32,
+    "keep_dims": i1,
+    # Whether the dimensions are rows and columns of an image [N, H, W, C].
+    "over_image": i1,
+    **_INPUT,
+    **_OUTPUT,
+}
 _RESIZE_POSITION: Values = {
     "output_index": i32,
     "input_size": i32,
@@ -212,15 +222,13 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
             "even_windows": i1,
         },
     ),
-    "mean": RuleSignature(
-        _SUM.runtime,
-        # Whether the mean is that of an image [N, H, W, C] over rows and columns.
-        {**_SUM.constants, "keep_dims": i1, "over_image": i1},
-    ),
+    "mean": RuleSignature(_SUM.runtime, {**_SUM.constants, **_REDUCED}),
     # The mean's, without the division.
-    "sum": RuleSignature(
-        _SUM.runtime, {**_SUM.constants, "keep_dims": i1, "over_image": i1}
-    ),
+    "sum": RuleSignature(_SUM.runtime, {**_SUM.constants, **_REDUCED}),
+    # A product so far, which begins as the first `input - zero point`, times one more
+    # of `count` inputs; then the result of the whole one.
+    "product": _inlined({"product": i32, "input": i32}, _REDUCED),
+    "product_output": _inlined({"product": i32}, _REDUCED),
     # The accumulator is the sum of the squares of `input - zero point` of a row.
     "l2_normalize": _inlined({"input": i32, "accumulator": i32}, {**_INPUT, **_OUTPUT}),
     "add": _BINARY,
@@ -247,7 +255,7 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     "hard_swish": _TABULATED,
     "elu": _TABULATED,
     # The functions of qnn.function.
-    **dict.fromkeys(("abs", "exp", "gelu", "gelu_tanh", "log", "rsqrt"), _TABULATED),
+    **dict.fromkeys(FUNCTIONS, _TABULATED),
     "leaky_relu": RuleSignature({"input": i32}, {"alpha": f32, **_INPUT, **_OUTPUT}),
     # The row maximum is taken from the stored integers; `difference` is at most 0 and
     # term and addend are tabulated. The type of terms and sums is the contract's
@@ -330,9 +338,10 @@ RULES_OF_WORDS: Mapping[str, RuleSignature] = {
         for name in (
             *("conv2d", "depthwise_conv2d", "linear"),
             *("add", "sub", "mul", "clamp", "avg_pool2d", "mean"),
+            *("product", "product_output"),
             *("quantize", "dequantize", "requantize", "bound"),
             *("sigmoid", "tanh", "leaky_relu"),
-            *("abs", "exp", "gelu", "gelu_tanh", "log", "rsqrt", "matmul"),
+            *(*FUNCTIONS, "matmul"),
             *("resize_nearest_position", "resize_bilinear_position"),
             *("resize_bilinear", "softmax_term", "softmax_addend", "softmax_output"),
         )

@@ -18,11 +18,14 @@
 // - quantize: `y = clamp(away(F(x / s_y)) + z)`, F one float32 rounding; dequantize: F(s (q -
 //   z))
 // - sum: `y = clamp(D(sum less n z, s_x / s_y) + z)`
+// - product: `p = E(p (x - z_x))` for all x but the first, `y = clamp(E(p) + z)`; E rounds once, as
+//   conv2d of int16, by s_x / s_y^(1 / n)
 // - squared_difference: l and r as in add with 7 bits for 20, `y = clamp(D((l - r)^2, 4 s^2 / (2^14 s_y)) + z)`
 // - div: the reciprocal of b - z_b in Q0.31 by Newton steps, times a - z_a, times s_a / (s_b s_y)
 // - abs, prelu: D by ratios divided in float32; rsqrt, l2_normalize: reciprocal root by Newton
 //   steps in Q3.28; compare: D((x - z) << 8, s) of both operands
 // - sigmoid, tanh, elu, exp, log, gelu: tables, float32 function, half away; hard_swish: 16-bit fixed point
+// - sqrt: `y = clamp(trunc(F(F(root(F(s_x (x - z_x)))) / s_y)) + z)`
 // - softmax: exponentials and reciprocal in gemmlowp's fixed point
 // - log_softmax: the same exponentials, a rational function for the logarithm
 // - of int16, whose accumulators have 64 bits: conv2d: `y = clamp((acc * m' + 2^(14 - e)) >> (15 -
@@ -74,7 +77,7 @@
 // # Not matched
 // - sum: the reference kernel of LiteRT 2.3 gives noise where an element is negative; this is
 //   what its source says.
-// - rsqrt of a negative number, where LiteRT stops with an error, is the largest code.
+// - rsqrt of a negative number, where LiteRT stops with an error, is the largest code, sqrt the root of 0.
 // - softmax over more than 512 equal logits: the kernel shifts a 32-bit value by more than 31
 //   places, which C++ leaves undefined; here it is done in 64 bits.
 //
@@ -268,6 +271,38 @@ func.func @sum(%accumulator: i32) -> i32 {
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %scaled = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+}
+
+// internal/reference/reduce.h, QuantizedReduceProd: each factor but the first, and the result,
+// come with a rescaling, so that all together have the scales' ratio.
+func.func @product(%product: i32, %input: i32, %input_zero_point: i32) -> i32
+    attributes {contract.rules = ["product", "product_i16"]} {
+  %factor = arith.subi %input, %input_zero_point : i32
+  %next = func.call @wide_product(%product, %factor) : (i32, i32) -> i64
+  %result = func.call @product_step(%next) : (i64) -> i32
+  return %result : i32
+}
+
+func.func @product_output(%product: i32) -> i32
+    attributes {contract.rules = ["product_output", "product_output_i16"]} {
+  %wide = arith.extsi %product : i32 to i64
+  %scaled = func.call @product_step(%wide) : (i64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  return %result : i32
+}
+
+// reduce.cc, GetQuantProdScaling: s_x / s_y^(1 / n), in float64.
+func.func private @product_step(
+    %product: i64, %input_scale: f32, %output_scale: f32, %count: i32) -> i32 {
+  %input64 = arith.extf %input_scale : f32 to f64
+  %output64 = arith.extf %output_scale : f32 to f64
+  %one = arith.constant 1.0 : f64
+  %n = arith.sitofp %count : i32 to f64
+  %power = arith.divf %one, %n : f64
+  %root = math.powf %output64, %power : f64
+  %real = arith.divf %input64, %root : f64
+  %result = func.call @multiply_wide_by_real(%product, %real) : (i64, f64) -> i32
+  return %result : i32
 }
 
 // ---------------------------------------------------------------- elementwise
@@ -563,6 +598,20 @@ func.func private @gelu_tanh_value(%x: f32) -> f32 {
   %gate = arith.addf 1.0, %tanh : f32
   %half_x = arith.mulf 0.5, %x : f32
   %result = arith.mulf %half_x, %gate : f32
+}
+
+// elementwise.cc, SqrtEvalQuantized: float32 throughout, truncated before the zero point is
+// added. Below 0, where LiteRT stops with an error, it is the root of 0.
+func.func @sqrt(%input: i32, %output_scale: f32) -> i32
+    attributes {contract.rules = ["sqrt", "sqrt_i16"]} {
+  %x = func.call @table_input(%input) : (i32) -> f32
+  %zero = arith.constant 0.0 : f32
+  %legal = arith.maximumf %x, %zero : f32
+  %root = math.sqrt %legal : f32
+  %steps = arith.divf %root, %output_scale : f32
+  %integer = fixed.convert %steps {rounding = toward_zero} : f32 to i32
+  %result = func.call @clamp_and_offset(%integer) : (i32) -> i32
+  return %result : i32
 }
 
 // elementwise.cc, RsqrtEvalQuantizedInt8. At 0 the largest code; below 0 LiteRT stops with an
@@ -1219,7 +1268,7 @@ func.func private @multiply_wide_by_real(%x: i64, %real: f64) -> i32 {
   %at_least = arith.cmpi sge, %exponent, -31 : i32
   %at_most = arith.cmpi sle, %exponent, 7 : i32
   %legal = arith.andi %at_least, %at_most : i1
-  cf.assert %legal, "the ratio of the scales, input * weight / output, is not in [2^-32, 2^7)"
+  cf.assert %legal, "the ratio of the scales (of input * weight and output, of a product a root of it) is not in [2^-32, 2^7)"
   %limit = arith.constant 2147418112 : i32
   %fits = arith.cmpi slt, %multiplier, %limit : i32
   %reduced = fixed.shift_right %multiplier, 16 {rounding = half_up} : i32

@@ -28,7 +28,10 @@ SYSTEMS = [
     )
     for contract, package in (("tflite", "ai_edge_litert"), ("tflm", "tflite_micro"))
 ]
-NOT_IN_TFLM = {"exp", "gelu", "gelu_tanh", "log", "rsqrt", "resize_bilinear"}
+NOT_IN_TFLM = {
+    *("exp", "gelu", "gelu_tanh", "log", "rsqrt", "sqrt"),
+    *("reduce_prod", "resize_bilinear"),
+}
 RUN = {"tflite": run_litert, "tflm": run_tflm}
 CONTRACTS = tuple(RUN)
 """Every executor runs a case by one of them."""

@@ -198,6 +198,20 @@ FUNCTIONS: dict[str, Callable[[], bytes]] = {
         "GELU", ["int8 256 0.04 3"], "int8 256 0.03 -120", options={"approximate": True}
     ),
     "rsqrt": model("RSQRT", ["int8 256 0.02 -128"], "int8 256 0.03 -128"),
+    "sqrt": model("SQRT", ["int8 256 0.02 -128"], "int8 256 0.012 -128"),
+    "sqrt_whole": model("SQRT", ["int8 256 2 -128"], "int8 256 1 -100"),
+    "reduce_prod": model(
+        "REDUCE_PROD",
+        ["int8 16x5 0.02 -7", [1]],
+        "int8 16 0.03 5",
+        options={"keep_dims": False},
+    ),
+    "reduce_prod_two": model(
+        "REDUCE_PROD",
+        ["int8 2x16x3 0.0625 5", [0, 2]],
+        "int8 1x16x1 64 -128",
+        options={"keep_dims": True},
+    ),
     "squared_difference": model(
         "SQUARED_DIFFERENCE",
         ["int8 16x16 0.05 3", "int8 16 0.03 -7"],

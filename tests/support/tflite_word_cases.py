@@ -173,6 +173,15 @@ def _mean(seed: int) -> bytes:
     return layer.finish("MEAN", (2, 30), layer.near(scale), {"keep_dims": False})
 
 
+def _product(seed: int) -> bytes:
+    layer = _Layer(seed)
+    scale = layer.scale()
+    layer.input((100, 4), scale)
+    layer.constant(np.array([1], np.int32))
+    step = (scale * 2.0**14) ** 4 / 2.0**14
+    return layer.finish("REDUCE_PROD", (100,), layer.near(step), {"keep_dims": False})
+
+
 def _concatenation(seed: int) -> bytes:
     """The kernel doesn't look at scales."""
     layer = _Layer(seed)
@@ -298,8 +307,10 @@ WORDS: dict[str, Callable[[int], bytes]] = {
     "gelu_tanh": _function("GELU", options={"approximate": True}),
     "log": _function("LOG"),
     "rsqrt": _function("RSQRT", least=0),
+    "sqrt": _function("SQRT", least=0),
     "batch_matmul": _matmul,
     "resize_bilinear": _resize,
+    "reduce_prod": _product,
     "concatenation": _concatenation,
     "pad": _pad,
 }

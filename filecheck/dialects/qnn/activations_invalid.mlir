@@ -143,7 +143,7 @@ func.func @elu_shape(%0: tensor<4x!a>) {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @function_name(%0: tensor<4x!a>) {
-  // CHECK: error: {{.*}}function "sine" is not one of abs, exp, gelu, gelu_tanh, log, rsqrt
+  // CHECK: error: {{.*}}function "sine" is not one of abs, exp, gelu, gelu_tanh, log, rsqrt, sqrt
   %x = qnn.function %0 {function = "sine"} : (tensor<4x!a>) -> tensor<4x!a>
   return
 }

@@ -72,6 +72,8 @@ func.func @pools(%x: tensor<1x4x4x3x!a>) {
   %f = qnn.adaptive_avg_pool2d %x {contract = "mine"} : (tensor<1x4x4x3x!a>) -> tensor<1x3x5x3x!b>
   // CHECK-NEXT: qnn.sum %x {axes = [1, 3]} :
   %s = qnn.sum %x {axes = [1, 3]} : (tensor<1x4x4x3x!a>) -> tensor<1x4x!b>
+  // CHECK-NEXT: qnn.product %x {axes = [3], keep_dims = true} :
+  %p = qnn.product %x {axes = [3], keep_dims = true} : (tensor<1x4x4x3x!a>) -> tensor<1x4x4x1x!b>
   // CHECK-NEXT: qnn.l2_normalize %x :
   %l = qnn.l2_normalize %x : (tensor<1x4x4x3x!a>) -> tensor<1x4x4x3x!b>
   // CHECK-NEXT: qnn.max_pool2d %x {kernel = [3, 2], stride = [2, 1], pad = [1, 0, 0, 1], activation = "relu"} :

@@ -113,6 +113,16 @@ func.func @adaptive_pool_channels(%0: tensor<1x4x4x3x!a>) {
 
 !a = !quant.uniform<i8:f32, 0.5>
 
+func.func @product_axes(%0: tensor<2x3x!a>) {
+  // CHECK: error: qnn.product: axes [] name no dimension; expected at least one
+  %x = qnn.product %0 {axes = []} : (tensor<2x3x!a>) -> tensor<2x3x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
 func.func @sum_axes(%0: tensor<2x3x!a>) {
   // CHECK: error: qnn.sum: axes [1, 1] repeat a dimension
   %x = qnn.sum %0 {axes = [1, 1]} : (tensor<2x3x!a>) -> tensor<2x!a>

@@ -74,6 +74,7 @@ from .pooling import (
     MaxPool2DOp,
     MeanOp,
     PoolOp,
+    ProductOp,
     ReductionOp,
     SumOp,
 )
@@ -95,6 +96,7 @@ QNN = Dialect(
         MaxPool2DOp,
         MeanOp,
         SumOp,
+        ProductOp,
         L2NormalizeOp,
         AddOp,
         SubOp,
@@ -165,6 +167,7 @@ __all__ = [
     "PReluOp",
     "PadOp",
     "PoolOp",
+    "ProductOp",
     "QnnOp",
     "QuantizeOp",
     "ReductionOp",

@@ -196,17 +196,17 @@ class LeakyReluOp(UnaryOp):
             raise VerifyException(f"alpha {self.alpha} is not finite")
 
 
-FUNCTIONS = ("abs", "exp", "gelu", "gelu_tanh", "log", "rsqrt")
+FUNCTIONS = ("abs", "exp", "gelu", "gelu_tanh", "log", "rsqrt", "sqrt")
 """The functions that `qnn.function` may name, which are also the rules' names."""
 
 
 @irdl_op_definition
 class FunctionOp(UnaryOp):
     """
-    A function by name: `abs`, `exp`, `log`, `rsqrt` (the root's reciprocal), `gelu`
-    (`real / 2 * (1 + erf(real / sqrt(2)))`) or `gelu_tanh`, its approximation
-    `real / 2 * (1 + tanh(sqrt(2 / pi) * (real + 0.044715 * real^3)))`. What `log` and
-    `rsqrt` give at 0 and below is for the contract to say.
+    A function by name: `abs`, `exp`, `log`, `sqrt`, `rsqrt` (the root's reciprocal),
+    `gelu` (`real / 2 * (1 + erf(real / sqrt(2)))`) or `gelu_tanh`, its approximation
+    `real / 2 * (1 + tanh(sqrt(2 / pi) * (real + 0.044715 * real^3)))`. What `log`,
+    `rsqrt` and `sqrt` give where there is none is for the contract to say.
 
     ```mlir
     %y = qnn.function %x {function = "exp"} : (tensor<4x!in>) -> tensor<4x!out>

@@ -267,6 +267,30 @@ class SumOp(ReductionOp):
 
 
 @irdl_op_definition
+class ProductOp(ReductionOp):
+    """
+    The real product over the dimensions `axes`, which go, or stay with `keep_dims`. It
+    begins as the first `stored input - zero point`; the rule `product` multiplies it by
+    one more element, the last dimension fastest, and `product_output` stores it.
+
+    ```mlir
+    %y = qnn.product %x {axes = [1]} : (tensor<2x8x!in>) -> tensor<2x!out>
+    ```
+    """
+
+    name = "qnn.product"
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return ("product", "product_output")
+
+    def verify_(self) -> None:
+        super().verify_()
+        if not self.axes:
+            raise VerifyException("axes [] name no dimension; expected at least one")
+
+
+@irdl_op_definition
 class L2NormalizeOp(UnaryOp):
     """
     Rows of the last dimension, divided by the root of the sum of their squares.

@@ -94,6 +94,22 @@ class PoolingFunctions(RuleFunctions):
         }
         return self.finish(op, op.kind, values, op.result)
 
+    @implement(qnn.ProductOp)
+    def run_product(self, op: qnn.ProductOp, args: PythonValues) -> PythonValues:
+        values = {
+            **mean_values(op),
+            **operand_values("input", op.input.type),
+            **output_values(self.contract(op), op.result.type),
+        }
+        last = range(-len(op.axes), 0)
+        factors = np.moveaxis(args[0].astype(np.int32), sorted(op.axes), last)
+        factors = factors.reshape((*shape_of(op.result), -1))
+        product = centred(factors[..., 0], op.input)
+        for place in range(1, factors.shape[-1]):
+            values |= {"product": product, "input": factors[..., place]}
+            product = self.evaluate(op, op.rules[0], values, product.shape)
+        return self.finish(op, op.rules[1], {**values, "product": product}, op.result)
+
     @implement(qnn.L2NormalizeOp)
     def run_l2_normalize(
         self, op: qnn.L2NormalizeOp, args: PythonValues

@@ -52,6 +52,7 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     qnn.MaxPool2DOp: pooling.lower_max_pool2d,
     qnn.MeanOp: pooling.lower_mean,
     qnn.SumOp: pooling.lower_mean,
+    qnn.ProductOp: pooling.lower_product,
     qnn.L2NormalizeOp: pooling.lower_l2_normalize,
     qnn.AddOp: elementwise.lower_binary,
     qnn.SubOp: elementwise.lower_binary,

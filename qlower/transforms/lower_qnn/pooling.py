@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import IndexType, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import BlockArgument, SSAValue
 
@@ -187,6 +188,52 @@ def lower_mean(lowering: Lowering, op: qnn.ReductionOp) -> Sequence[SSAValue]:
         nest, op.kind, {"accumulator": scalar}, constants, type
     )
     return [lowering.reshape(result, shape_of(op.result))]
+
+
+def lower_product(lowering: Lowering, op: qnn.ProductOp) -> Sequence[SSAValue]:
+    """Products by the rule over `axes`, loops (kept... | axes...), then the result's.
+
+    The first element, where all loops over axes are at 0, is taken as it is.
+    """
+    source = shape_of(op.input)
+    kept = [axis for axis in range(len(source)) if axis not in op.axes]
+    order = [*kept, *sorted(op.axes)]
+    bounds = [source[axis] for axis in order]
+    nest = Nest(lowering.emit, bounds, reductions=len(op.axes))
+    constants = {
+        **operand_values("input", op.input.type),
+        **output_values(lowering.contract, op.result.type),
+        **mean_values(op),
+        **position_values(shape_of(op.result)),
+    }
+    rule = lowering.contract.rule("product")
+    wide = lowering.read(nest, op.input, [order.index(n) for n in range(len(source))])
+    zero_point = nest.constant(constants["input_zero_point"], i32)
+    first = nest.add(arith.SubiOp(wide, zero_point)).result
+    is_first = _first_turn(nest)
+
+    def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        runtime = {"product": accumulators[0], "input": wide}
+        (product,) = inline_rule(rule, runtime, constants, nest)
+        return [nest.add(arith.SelectOp(is_first, first, product)).result]
+
+    init = lowering.emit.filled(nest.output_shape, i32, 0)
+    (products,) = nest.reduce([init], combine)
+    nest = Nest(lowering.emit, [source[axis] for axis in kept])
+    runtime = {"product": nest.input(products, range(len(kept)))}
+    type = quantized_element(op.result.type)
+    result = lowering.finish_with_rule(nest, op.rules[1], runtime, constants, type)
+    return [lowering.reshape(result, shape_of(op.result))]
+
+
+def _first_turn(nest: Nest) -> SSAValue:
+    """Whether all reducing loops are at 0."""
+    zero = nest.add(scalar_constant(0, IndexType())).result
+    turns = [
+        nest.add(arith.CmpiOp(nest.add(IndexOp(loop)).result, zero, "eq")).result
+        for loop in range(nest.parallel, len(nest.bounds))
+    ]
+    return reduce(lambda x, y: nest.add(arith.AndIOp(x, y)).result, turns)
 
 
 def lower_l2_normalize(lowering: Lowering, op: qnn.L2NormalizeOp) -> Sequence[SSAValue]:

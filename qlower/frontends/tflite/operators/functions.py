@@ -148,6 +148,19 @@ def import_sum(op: OperatorContext) -> None:
     )
 
 
+def import_product(op: OperatorContext) -> None:
+    if is_plain(op):
+        check_type(op, NUMBERS)
+        fold(op, Scalars.multiply, "1")
+        return
+    _check_kernel(op, WORDS)
+    axes, shape = reduced_shape(op)
+    type = op.quantized_result_type(shape)
+    op.finish(
+        qnn.ProductOp(op.quantized(0), type, axes=axes, keep_dims=op.flag("keep_dims"))
+    )
+
+
 def import_l2_normalization(op: OperatorContext) -> None:
     type = op.quantized_result_type(op.shape(0))
     op.finish(qnn.L2NormalizeOp(op.quantized(0), type))
@@ -158,6 +171,7 @@ IMPORTERS = {
         _function("abs", Scalars.absolute, ("FLOAT32", "INT32"), WORDS), (1, 1)
     ),
     "RSQRT": Importer(_function("rsqrt", reciprocal_root, stored=WORDS), (1, 1)),
+    "SQRT": Importer(_function("sqrt", Scalars.sqrt, stored=WORDS), (1, 1)),
     "EXP": Importer(_function("exp", Scalars.exp, stored=WORDS), (1, 1)),
     "LOG": Importer(_function("log", Scalars.log, stored=WORDS), (1, 1)),
     "GELU": Importer(import_gelu, (1, 1), "GeluOptions"),
@@ -165,6 +179,7 @@ IMPORTERS = {
     "DIV": Importer(import_div, (2, 2), "DivOptions"),
     "PRELU": Importer(import_prelu, (2, 2)),
     "SUM": Importer(import_sum, (2, 2), "ReducerOptions"),
+    "REDUCE_PROD": Importer(import_product, (2, 2), "ReducerOptions"),
     "L2_NORMALIZATION": Importer(import_l2_normalization, (1, 1), "L2NormOptions"),
     **{
         name: Importer(_comparison(predicate), (2, 2))

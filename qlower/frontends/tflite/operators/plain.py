@@ -302,7 +302,6 @@ IMPORTERS = {
     "FLOOR": unary(Scalars.floor),
     "CEIL": unary(Scalars.ceil),
     "ROUND": unary(Scalars.round_half_even),
-    "SQRT": unary(Scalars.sqrt),
     "SIN": unary(Scalars.sin),
     "COS": unary(Scalars.cos),
     "SIGN": unary(sign, NUMBERS),
@@ -332,7 +331,6 @@ IMPORTERS = {
         STORED,
         "highest",
     ),
-    "REDUCE_PROD": reduction(Scalars.multiply, NUMBERS, "1"),
     "REDUCE_ANY": reduction(lambda s, b, x: s.logical("or", b, x), BOOLEAN, "0"),
     "REDUCE_ALL": reduction(lambda s, b, x: s.logical("and", b, x), BOOLEAN, "1"),
 }
