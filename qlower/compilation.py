@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from hashlib import sha256
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -78,6 +78,7 @@ class Compilation:
 
         with self._journal.kept():
             model = as_model(self.source)
+        self._journal.contents.clear()  # the module has what the files had
         if self.layer_contracts:
             from qlower.model.layer_contracts import with_layer_contracts
 
@@ -255,8 +256,5 @@ class Compilation:
         path = check_model_path(self.source)
         yield from (b"file", path.suffix.encode())
         yield b"layers" if self.with_layers else b""
-        yield self._read(path)
-
-    def _read(self, path: Path) -> bytes:
         with self._journal.kept():
-            return read_given(path)
+            yield sha256(read_given(path)).digest()

@@ -7,6 +7,7 @@ readings in one compilation can't see two states of a file that is being edited.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 from collections.abc import Generator
@@ -23,10 +24,11 @@ _KEPT: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 @dataclass(eq=False)
 class Journal:
-    """The content of every file that was read, by the name it was read under, and the
-    text of every warning."""
+    """The hash of every file that was read, by the name it was read under, and its
+    content until that is forgotten; and the text of every warning."""
 
-    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    hashes: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    contents: dict[str, bytes] = field(default_factory=dict[str, bytes])
     warnings: list[str] = field(default_factory=list[str])
 
     @contextmanager
@@ -46,14 +48,20 @@ class Journal:
 
 
 def read_file(path: str | PathLike[str]) -> bytes:
-    """The bytes of a file, the same in all of a journal; raises OSError."""
+    """The bytes of a file, the same in all of a journal; raises OSError, or QlowerError
+    for a file whose content was forgotten and is another now."""
     journal = _KEPT.get()
     if journal is None:
         return Path(path).read_bytes()
     name = fspath(path)
-    if name not in journal.files:
-        journal.files[name] = Path(path).read_bytes()
-    return journal.files[name]
+    content = journal.contents.get(name)
+    if content is None:
+        content = Path(path).read_bytes()
+        found = hashlib.sha256(content).digest()
+        if journal.hashes.setdefault(name, found) != found:
+            raise QlowerError(f"{name} changed while it was compiled")
+        journal.contents[name] = content
+    return content
 
 
 def read_given(source: str | PathLike[str] | bytes) -> bytes:

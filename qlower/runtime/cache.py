@@ -14,7 +14,7 @@ import stat
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -89,11 +89,10 @@ def find_entry(path: Path) -> bytes | None:
             if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid():
                 LOGGER.debug("the entry %s is not this user's", path)
                 return None
-            data = file.read()
+            head, checksum = file.read(len(_MAGIC)), file.read(_DIGEST_BYTES)
+            body = file.read()
     except OSError:
         return None
-    head, body = data[: len(_MAGIC)], data[len(_MAGIC) + _DIGEST_BYTES :]
-    checksum = data[len(_MAGIC) : len(_MAGIC) + _DIGEST_BYTES]
     if head != _MAGIC or hashlib.sha256(body).digest() != checksum:
         LOGGER.debug("the entry %s is damaged", path)
         return None
@@ -102,30 +101,34 @@ def find_entry(path: Path) -> bytes | None:
     return body
 
 
-def keep_entry(path: Path, body: bytes) -> None:
-    """Write an entry at once, and make room for it; failing to is no error."""
+def keep_entry(path: Path, *body: bytes) -> None:
+    """Write an entry, given in pieces, at once, and make room for it; failing to is no
+    error."""
     keep_entries({path: body})
 
 
-def keep_entries(entries: Mapping[Path, bytes]) -> None:
+def keep_entries(entries: Mapping[Path, Sequence[bytes]]) -> None:
     """Write entries, each at once, and make room for them; after one that can't be
     written no other is tried."""
     limit = cache_limit()
     try:
         for path, body in entries.items():
-            if len(body) <= limit:
+            if sum(map(len, body)) <= limit:
                 _write(path, body)
         _evict(limit)
     except OSError as error:
         LOGGER.info("not cached: %s", error.strerror)
 
 
-def _write(path: Path, body: bytes) -> None:
+def _write(path: Path, body: Sequence[bytes]) -> None:
+    digest = hashlib.sha256()
+    for piece in body:
+        digest.update(piece)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(body).digest() + body)
+            file.writelines((_MAGIC, digest.digest(), *body))
         os.replace(temporary, path)
     except OSError:
         with suppress(OSError):

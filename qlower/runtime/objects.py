@@ -60,8 +60,8 @@ def cached(
     """The object made of `content` for `target`: from the cache, or by `make`.
 
     `content` and the files in the journal, in which `make` has to work, must decide
-    what is made: `content` is the `fingerprint` of the module that is compiled, or a
-    model file, with a name of the contract. Warnings of `make` are repeated.
+    what is made: `content` is the `fingerprint` of the module that is compiled, or the
+    hash of a model file, with a name of the contract. Warnings of `make` are repeated.
     """
     folder = cache_folder()
     if folder is None:
@@ -72,8 +72,8 @@ def cached(
     found = _find(path, key, target, flavour, journal)
     if found is None:
         with cached_parts():
-            found = make()
-        keep_entry(path, _entry(key, content, found, journal))
+            found = make().without_text()
+        keep_entry(path, *_entry(key, content, found, journal))
     return found
 
 
@@ -92,20 +92,23 @@ def cached_parts() -> Generator[None]:
 
 
 class _Parts:
-    """The parts in a folder. `made` are entries that aren't written yet."""
+    """The parts in a folder. `made` are entries that aren't written yet, each with its
+    key before what was made."""
 
     def __init__(self, folder: Path) -> None:
-        self.made: dict[Path, bytes] = {}
+        self.made: dict[Path, tuple[bytes, bytes]] = {}
         self._folder = folder
 
     def find(self, content: Sequence[bytes]) -> bytes | None:
         path, key = self._place(content)
-        body = self.made.get(path) or find_entry(path) or b""
+        if path in self.made:
+            return self.made[path][1]
+        body = find_entry(path) or b""
         return body.removeprefix(key) if body.startswith(key) else None
 
     def keep(self, content: Sequence[bytes], made: bytes) -> None:
         path, key = self._place(content)
-        self.made[path] = key + made
+        self.made[path] = (key, made)
 
     def _place(self, content: Sequence[bytes]) -> tuple[Path, bytes]:
         """The file of a part, and what begins its entry."""
@@ -158,8 +161,8 @@ def _find(
     body = find_entry(path)
     if body is None:
         return None
-    meta, _, code = body.partition(b"\n")
-    entry = json.loads(meta)
+    end = body.index(b"\n")
+    entry = json.loads(body[:end])
     if entry["key"] != key:
         LOGGER.debug("the entry %s was made for another key", path)
         return None
@@ -171,9 +174,9 @@ def _find(
     for warning in entry["warnings"]:
         LOGGER.warning("%s", warning)
     sizes: list[int] = entry["objects"]
-    ends = [*accumulate(sizes)]
+    ends = [*accumulate(sizes, initial=end + 1)][1:]
     return CompiledObject(
-        tuple(code[end - size : end] for size, end in zip(sizes, ends, strict=True)),
+        tuple(body[end - size : end] for size, end in zip(sizes, ends, strict=True)),
         Signature.from_json(entry["signature"]),
         entry["arena_bytes"],
         target,
@@ -191,13 +194,13 @@ def _file_hash(name: str) -> str | None:
 
 def _entry(
     key: str, content: Sequence[bytes], compiled: CompiledObject, journal: Journal
-) -> bytes:
+) -> tuple[bytes, ...]:
     meta = {
         "key": key,
         "files": {
-            name: hashlib.sha256(read).hexdigest()
-            for name, read in journal.files.items()
-            if read not in content  # else the key has it, whatever it is called
+            name: digest.hex()
+            for name, digest in journal.hashes.items()
+            if digest not in content  # else the key has it, whatever it is called
         },
         "warnings": journal.warnings,
         "objects": [len(one) for one in compiled.objects],
@@ -205,4 +208,4 @@ def _entry(
         "arena_bytes": compiled.arena_bytes,
         "kernels": [asdict(kernel) for kernel in compiled.kernels],
     }
-    return b"".join((json.dumps(meta).encode(), b"\n", *compiled.objects))
+    return (json.dumps(meta).encode(), b"\n", *compiled.objects)

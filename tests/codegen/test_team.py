@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qlower.codegen.llvm.binding import BINDING
+from qlower.codegen.llvm.binding import parse
 from qlower.codegen.program.team import team_text
 
 AROUND = """
@@ -20,4 +20,4 @@ attributes #0 = { "target-cpu"="x86-64" }
 def test_the_text_is_valid(threads: int) -> None:
     text = team_text("entry", "serial", threads, runners=1)
     assert "$" not in text.split("nounwind", 1)[1]
-    BINDING.parse_assembly(text + AROUND).verify()
+    parse(text + AROUND).verify()

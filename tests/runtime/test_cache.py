@@ -22,7 +22,8 @@ import qlower
 from qlower import pipeline
 from qlower.codegen.program import module
 from qlower.codegen.targets.resolve import Target
-from qlower.diagnostics import warn
+from qlower.diagnostics import QlowerError, warn
+from qlower.files.journal import Journal, read_file
 from qlower.frontends import load as frontend
 from qlower.model.fingerprint import fingerprint
 from qlower.model.signature import Array
@@ -527,3 +528,16 @@ def test_fingerprint_sees_constants_and_locations():
 
     assert of("01", "a") == of("01", "a")
     assert len({of("01", "a"), of("02", "a"), of("01", "b")}) == 3
+
+
+def test_a_file_that_is_read_again_is_what_it_was(tmp_path: Path):
+    """Whether its content is still there, or only its hash."""
+    file, journal = tmp_path / "file", Journal()
+    file.write_bytes(b"one")
+    with journal.kept():
+        assert read_file(file) == b"one"
+        file.write_bytes(b"two")
+        assert read_file(file) == b"one"
+        journal.contents.clear()
+        with pytest.raises(QlowerError, match="file changed while it was compiled"):
+            read_file(file)

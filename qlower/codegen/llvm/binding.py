@@ -97,7 +97,7 @@ class Binding(Protocol):
     def get_process_triple(self) -> str: ...
     def get_host_cpu_name(self) -> str: ...
     def get_host_cpu_features(self) -> dict[str, bool]: ...
-    def parse_assembly(self, llvmir: str) -> ModuleRef: ...
+    def parse_assembly(self, llvmir: _Encoded) -> ModuleRef: ...
     def create_pipeline_tuning_options(self, speed_level: int) -> TuningOptions: ...
     def create_pass_builder(
         self, tm: TargetMachine, pto: TuningOptions
@@ -110,6 +110,19 @@ class Binding(Protocol):
 BINDING = cast(Binding, import_module("llvmlite.binding"))
 BINDING.initialize_all_targets()
 BINDING.initialize_all_asmprinters()
+
+
+class _Encoded(bytes):
+    """A text in bytes. The binding asks for a string to encode as UTF-8, in which not
+    every byte of a constant can be."""
+
+    def encode(self, encoding: str) -> bytes:
+        return self
+
+
+def parse(text: str) -> ModuleRef:
+    """Have LLVM read a module, each of whose characters stands for one byte."""
+    return BINDING.parse_assembly(_Encoded(text, "latin-1"))
 
 
 def llvmlite_version() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import accumulate, groupby
@@ -24,6 +24,18 @@ _DATA_BYTES = 1 << 19
 
 _PRIVATE, _EXPORTED, _IMPORTED = "private unnamed_addr", "unnamed_addr", "external"
 """Whose a constant is, in LLVM's words."""
+
+
+def escape_bytes(data: bytes) -> str:
+    """`data` as the inside of an LLVM string constant, in ASCII."""
+    return "\\" + data.hex("\\").upper() if data else ""
+
+
+def _characters(data: bytes) -> str:
+    """`data` as the inside of an LLVM string constant, mostly a character a byte: what
+    ends the constant or the text is escaped, and what escapes."""
+    text = data.decode("latin-1").replace("\\", r"\5C")
+    return text.replace('"', r"\22").replace("\0", r"\00")
 
 
 @dataclass
@@ -184,17 +196,25 @@ class Module:
         }
 
     def __str__(self) -> str:
-        """All of it, the units too."""
+        """All of it, the units too, for people."""
+        return self._whole_text(escape_bytes)
+
+    def dense_text(self) -> str:
+        """All of it for LLVM, as `parse` reads it, in a third of the characters."""
+        return self._whole_text(_characters)
+
+    def _whole_text(self, written: Callable[[bytes], str]) -> str:
         constants = {
             name: data
             for module in self.modules
             for found in (module._constants, module._passed)
             for data, name in found.items()
         }
-        return self._text(self.modules, self._definitions(constants, _PRIVATE))
+        return self._text(self.modules, self._definitions(constants, _PRIVATE, written))
 
     def separate_texts(self) -> Iterator[str]:
-        """The texts of the units, of what is left, and of what that passes to them.
+        """The texts of the units, of what is left, and of what that passes to them, as
+        `parse` reads them.
 
         What is large and used in several is in memory once, as data of what is left.
         """
@@ -238,16 +258,16 @@ class Module:
             )
         )
 
-    def _definitions(self, constants: Mapping[str, bytes], linkage: str) -> list[str]:
-        """Constants by name."""
+    def _definitions(
+        self,
+        constants: Mapping[str, bytes],
+        linkage: str,
+        written: Callable[[bytes], str] = _characters,
+    ) -> list[str]:
+        """Constants by name, their bytes as `written`."""
         return [
             f"@{name} = {linkage} constant [{len(data)} x i8]"
-            + ("" if linkage == _IMPORTED else f' c"{escape_bytes(data)}"')
+            + ("" if linkage == _IMPORTED else f' c"{written(data)}"')
             + f", align {self.alignment}"
             for name, data in constants.items()
         ]
-
-
-def escape_bytes(data: bytes) -> str:
-    """`data` as the inside of an LLVM string constant."""
-    return "\\" + data.hex("\\").upper() if data else ""

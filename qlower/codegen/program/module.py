@@ -21,7 +21,13 @@ from functools import cache
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from qlower.codegen.llvm.binding import BINDING, ModuleRef, PassBuilder, TargetMachine
+from qlower.codegen.llvm.binding import (
+    BINDING,
+    ModuleRef,
+    PassBuilder,
+    TargetMachine,
+    parse,
+)
 from qlower.codegen.llvm.module import Module
 from qlower.codegen.program.compiled import ENTRY, CompiledObject
 from qlower.codegen.program.emit import Program
@@ -57,8 +63,8 @@ def compile_plan(planned: Plan) -> CompiledObject:
         code.units = []
     names = Program(code, planned, is_exported=True).names
     kernels = (replace(k, name=names.get(k.name, k.name)) for k in planned.kernels)
-    return CompiledObject(
-        tuple(_kept_code(text, target) for text in code.separate_texts()),
+    described = CompiledObject(
+        (),
         signature_of(planned.module),
         arena_bytes(planned.function),
         target,
@@ -66,6 +72,9 @@ def compile_plan(planned: Plan) -> CompiledObject:
         planned.flavour,
         code,
     )
+    del planned  # whose packed weights are in the code now: as many bytes as the model
+    objects = (_kept_code(text, target) for text in code.separate_texts())
+    return replace(described, objects=tuple(objects))
 
 
 def compile_package(
@@ -99,7 +108,7 @@ def compile_package(
     for code in codes:
         package.add_level(code)
     return CompiledObject(
-        (machine_code(str(package), target),),
+        (machine_code(package.dense_text(), target),),
         signature_of(module),
         max(arena_bytes(main_function(level)) for level, _ in levels),
         target,
@@ -164,7 +173,7 @@ def _machine_of(triple: str, cpu: str, features: str, relocation: str) -> Target
 
 def _optimised(text: str, target: Target, machine: TargetMachine) -> ModuleRef:
     """Parsed, verified and optimized; the loops are vectorised already."""
-    module = BINDING.parse_assembly(text)
+    module = parse(text)
     module.data_layout = str(machine.target_data)
     options = BINDING.create_pipeline_tuning_options(target.optimizer_level)
     options.loop_unrolling = False

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 from xdsl.ir import BlockArgument
@@ -132,12 +133,13 @@ def constant_factors(contraction: Contraction, dot: WeightLayout) -> Factors:
     taps = prod(shape[channel_axis + 1 : channel_axis + 1 + len(contraction.taps)])
     length = shape[-1] if run else 1
 
-    stored = gather(weight.operand, order, shape)
+    # twice the bits of a weight hold its differences too, in half the memory of int64
+    stored = gather(weight.operand, order, shape, np.int32)
     if not weight.signed:
-        stored = stored & 0xFF
+        stored &= 0xFF
     offset: Integers | int = 0
     if isinstance(weight.offset, Operand):
-        offset = gather(weight.offset, order, shape)
+        offset = gather(weight.offset, order, shape, np.int32)
     else:
         offset = weight.offset
     centred = (stored - offset).reshape(groups, channels, taps, length)
@@ -148,7 +150,7 @@ def constant_factors(contraction: Contraction, dot: WeightLayout) -> Factors:
         # back to the stored numbers, as s8: w' = w - 128 or w, so w1 = w' - (w - w0)
         shift = 0 if weight.signed else 128
         moved_by = stored.reshape(centred.shape) - shift - centred
-        row = moved_by[:, :, 0, 0]
+        row = moved_by[:, :, 0, 0].astype(np.int64)
         centred = centred + moved_by
     x0 = contraction.activation.offset
     assert isinstance(x0, int)
@@ -157,9 +159,11 @@ def constant_factors(contraction: Contraction, dot: WeightLayout) -> Factors:
 
     lanes = dot.lanes
     vectors, positions = -(-channels // lanes), dot.positions(length)
-    # int16 holds all that weights can be, in a quarter of the memory
-    padded = np.zeros((groups, vectors * lanes, taps, *positions.shape), np.int16)
-    padded[:, :channels] = np.where(positions < 0, 0, centred[..., positions])
+    is_small = centred.min() >= -128 and centred.max() <= 127
+    type = np.int8 if is_small else np.int16
+    padded = np.zeros((groups, vectors * lanes, taps, *positions.shape), type)
+    padded[:, :channels] = centred.astype(type)[..., positions]
+    padded[..., positions < 0] = 0
     tiled = padded.reshape(groups, vectors, lanes, taps, *positions.shape)
     initial = constant_initial(nest, (*contraction.groups, contraction.lane))
     if initial is not None:
@@ -197,7 +201,12 @@ def group_position(
     return position
 
 
-def gather(operand: Operand, order: Sequence[int], shape: Sequence[int]) -> Integers:
+def gather(
+    operand: Operand,
+    order: Sequence[int],
+    shape: Sequence[int],
+    type: type[np.signedinteger[Any]] = np.int64,
+) -> Integers:
     """The constant's elements over the loops in `order`."""
     assert operand.data is not None
     elements = lanes_of(operand.scalar, operand.data)[operand.offset :]
@@ -205,7 +214,7 @@ def gather(operand: Operand, order: Sequence[int], shape: Sequence[int]) -> Inte
     view = np.lib.stride_tricks.as_strided(
         elements, shape, [operand.strides[loop] * step for loop in order]
     )
-    return view.astype(np.int64)
+    return view.astype(type)
 
 
 def padded_i32(values: Integers, columns: int) -> bytes:
