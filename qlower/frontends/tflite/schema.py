@@ -95,7 +95,9 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "UnidirectionalSequenceLSTMOptions": (
         "fused_activation_function",
         "cell_clip",
+        "proj_clip",
         "time_major",
+        "asymmetric_quantize_inputs",
         "diagonal_recurrent_tensors",
     ),
     "UnpackOptions": ("axis",),

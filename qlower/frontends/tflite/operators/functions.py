@@ -14,7 +14,8 @@ from qlower.dialects import qnn
 from qlower.model.nests import row_major_index
 
 from ..context import OperatorContext
-from ..gaussian import PACKET, gelu, gelu_by_tanh
+from ..eigen import PACKET
+from ..gaussian import gelu, gelu_by_tanh
 from ..importer import Importer
 from ..nests import finish_map, read
 from ..scalars import Scalars

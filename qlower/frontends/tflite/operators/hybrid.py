@@ -40,7 +40,7 @@ def is_hybrid(op: OperatorContext) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Codes:
+class Codes:
     """An operand [rows, ...] as stored integers, with a scale [rows] and, where it
     isn't symmetric, a zero point [rows] that run time finds."""
 
@@ -56,7 +56,7 @@ def import_hybrid_conv2d(op: OperatorContext) -> None:
     window = read_window(op, (height, width), (kernel[0], kernel[1]))
     scales = _weight_scales(op, 0)
     per_filter = scales.size > 1
-    codes = _quantize(op, op.value(0), padded(op, window), symmetric=not per_filter)
+    codes = quantize_rows(op, op.value(0), padded(op, window), symmetric=not per_filter)
     sums = qnn.Conv2DOp(
         codes.stored,
         _stored_weights(op),
@@ -75,7 +75,7 @@ def import_hybrid_depthwise(op: OperatorContext) -> None:
     _, *kernel, filters = op.shape(1, rank=4)
     window = read_window(op, (height, width), (kernel[0], kernel[1]))
     scales = _weight_scales(op, 3)
-    codes = _quantize(op, op.value(0), padded(op, window), symmetric=False)
+    codes = quantize_rows(op, op.value(0), padded(op, window), symmetric=False)
     sums = qnn.DepthwiseConv2DOp(
         codes.stored,
         _stored_weights(op),
@@ -95,7 +95,7 @@ def import_hybrid_fully_connected(op: OperatorContext, shape: Sequence[int]) -> 
     scales = _weight_scales(op, 0)
     matrix = reshaped(op, op.value(0), (rows, depth))
     symmetric = not op.flag("asymmetric_quantize_inputs")
-    codes = _quantize(op, matrix, matrix, symmetric=symmetric)
+    codes = quantize_rows(op, matrix, matrix, symmetric=symmetric)
     sums = qnn.LinearOp(
         codes.stored, _stored_weights(op), None, TensorType(i32, (rows, units))
     )
@@ -123,9 +123,9 @@ def _stored_weights(op: OperatorContext) -> SSAValue:
     return op.graph.value(op.input(1), TensorType(CODES, op.shape(1)), op)
 
 
-def _quantize(
+def quantize_rows(
     op: OperatorContext, values: SSAValue, image: SSAValue, *, symmetric: bool
-) -> _Codes:
+) -> Codes:
     """`image` by the ranges of `values`, of the same rows without padding.
 
     PortableSymmetricQuantizeFloats, `q = round(x F(127 / max|x|))`, and
@@ -160,7 +160,7 @@ def _quantize(
         whole = steps.add(nest.input(points, [0]), whole)
     (stored,) = nest.build([steps.step(SaturateOp(whole, i8))])
     codes = op.as_stored(stored, TensorType(CODES, shape))
-    return _Codes(codes, scales, None if symmetric else points)
+    return Codes(codes, scales, None if symmetric else points)
 
 
 def _zero_point(
@@ -204,7 +204,7 @@ def _extreme(
 def _scale(
     op: OperatorContext,
     sums: SSAValue,
-    codes: _Codes,
+    codes: Codes,
     totals: Array,
     scales: Array,
     shape: Sequence[int] | None = None,
@@ -216,18 +216,26 @@ def _scale(
     `F(F(a) F(s w))`, or with `weights_first` `F(F(F(a) w) s)`.
     """
     bounds = shape_of(sums)
-    nest = start(op, bounds)
-    steps = Scalars(nest)
-    total: SSAValue = nest.input(sums, range(len(bounds)))
-    if codes.zero_point is not None:
-        excess = steps.multiply(
-            nest.input(codes.zero_point, [0]), nest.constant(totals, i32)
-        )
-        total = steps.subtract(total, excess)
-    real = steps.cast(total, f32)
-    scale, weight = nest.input(codes.scale, [0]), nest.constant(scales, f32)
+    steps = Scalars(start(op, bounds))
+    real, scale, weight = unscaled(steps, sums, codes, totals, scales)
     if weights_first:
         real = steps.multiply(steps.multiply(real, weight), scale)
     else:
         real = steps.multiply(real, steps.multiply(scale, weight))
     finish_layer(op, steps, real, shape or bounds)
+
+
+def unscaled(
+    steps: Scalars, sums: SSAValue, codes: Codes, totals: Array, scales: Array
+) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """Sums of integers [rows, ..., filters] without the zero point, in a nest over
+    them, and the two scales by which they are real numbers."""
+    nest = steps.nest
+    total: SSAValue = nest.input(sums, range(nest.parallel))
+    if codes.zero_point is not None:
+        excess = steps.multiply(
+            nest.input(codes.zero_point, [0]), nest.constant(totals, i32)
+        )
+        total = steps.subtract(total, excess)
+    scale, weight = nest.input(codes.scale, [0]), nest.constant(scales, f32)
+    return steps.cast(total, f32), scale, weight

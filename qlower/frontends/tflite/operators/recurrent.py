@@ -18,6 +18,7 @@ from qlower.model.nests import dense
 from ..context import OperatorContext
 from ..importer import Importer
 from ..weights import check_bias, check_weights
+from .real_lstm import import_real_lstm
 
 INPUT_WEIGHTS, STATE_WEIGHTS, BIASES = 1, 5, 12
 """The first operand of each four, one for each of `qnn.GATES`."""
@@ -47,6 +48,9 @@ def import_lstm(op: OperatorContext) -> None:
     States are stored by the scale of the intermediate tensor; the kernel takes them to
     have that of the variable when it reads them, and of the result when others do.
     """
+    if op.is_float(0):
+        import_real_lstm(op)
+        return
     _check_form(op)
     batch, steps, inputs = op.shape(0, rank=3)
     units = op.shape(INPUT_WEIGHTS, rank=2)[0]

@@ -1,0 +1,119 @@
+"""Products of constant matrices and rows, in the order of the kernels of LSTMs.
+
+In float32 it is that of Eigen's product of a matrix and a vector
+(GeneralMatrixVector.h): four sums, each of every fourth column, as
+`(s0 + s2) + (s1 + s3)`, then the columns behind the last whole packet. Where the matrix
+has one row it is that of its product of vectors (InnerProduct.h): as many sums for each
+of four packets in turn, which are added from the last to the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType, f32, i32
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
+
+from qlower.dialects import qnn
+from qlower.dialects.types import shape_of
+from qlower.files.arrays import Array
+from qlower.model.nests import dense
+
+from ..context import OperatorContext
+from ..eigen import PACKET
+from ..nests import start
+from ..scalars import Scalars
+from .hybrid import CODES, quantize_rows, unscaled
+from .real import sum_products
+
+CHAINS = 4
+"""Packets of sums in a product of vectors."""
+
+Element: TypeAlias = Callable[[Scalars], SSAValue]
+"""A product's element in a nest over [rows, outputs]."""
+
+Product: TypeAlias = Callable[[SSAValue], Element]
+"""Makes the sums of a matrix and each of the rows [rows, columns] of a tensor."""
+
+
+def real_product(op: OperatorContext, matrices: Sequence[Array]) -> Product:
+    """Of float32 matrices, whose outputs follow each other."""
+    weights = np.concatenate(matrices)
+    outputs, columns = weights.shape
+    packets = columns // PACKET
+    chains = min(CHAINS, packets) if len(matrices[0]) == 1 else min(1, packets)
+
+    def sums(x: SSAValue, first: int) -> SSAValue:
+        """Those of one chain [rows, packet, outputs]."""
+        taken = range(first, packets, chains)
+        emitter = start(op, ()).emitter
+        parts = weights[:, : packets * PACKET].reshape(outputs, packets, PACKET)
+        constant = emitter.constant(parts[:, taken].transpose(1, 2, 0), f32)
+        bounds = (shape_of(x)[0], PACKET, outputs, len(taken))
+        nest = start(op, bounds, reductions=1)
+        packet = AffineDimExpr(3) * chains + first
+        factor = nest.input(x, [0, packet * PACKET + AffineDimExpr(1)])
+        return sum_products(nest, factor, nest.input(constant, [3, 1, 2]))
+
+    def multiply(x: SSAValue) -> Element:
+        folded = [sums(x, first) for first in range(chains)]
+
+        def element(steps: Scalars) -> SSAValue:
+            nest = steps.nest
+            lanes: list[SSAValue] = []
+            for lane in range(PACKET if folded else 0):
+                at = (0, AffineConstantExpr(lane), 1)
+                total, *others = [nest.input(chain, at) for chain in reversed(folded)]
+                for other in others:
+                    total = steps.add(other, total)
+                lanes.append(total)
+            result: SSAValue | None = None
+            if lanes:
+                even, odd = (steps.add(*lanes[part::2]) for part in (0, 1))
+                result = steps.add(even, odd)
+            for column in range(packets * PACKET, columns):
+                factor = nest.input(x, [0, AffineConstantExpr(column)])
+                weight = nest.constant(weights[:, column], f32)
+                product = steps.multiply(factor, weight)
+                result = product if result is None else steps.add(result, product)
+            assert result is not None
+            return result
+
+        return element
+
+    return multiply
+
+
+def hybrid_product(
+    op: OperatorContext,
+    matrices: Sequence[Array],
+    scales: Sequence[float],
+    *,
+    symmetric: bool,
+) -> Product:
+    """Of int8 matrices with a scale each, and rows that are quantized by their range:
+    `F(F(sum) F(s w))`."""
+    weights = np.concatenate(matrices)
+    stored = dense(weights, CODES.storage_type)
+    constant = qnn.ConstantOp(stored, TensorType(CODES, weights.shape))
+    value = op.emit(constant, "weights")
+    totals = weights.astype(np.int32).sum(axis=1)
+    of_outputs = np.repeat(
+        np.array(scales, np.float32), [len(matrix) for matrix in matrices]
+    )
+
+    def multiply(x: SSAValue) -> Element:
+        codes = quantize_rows(op, x, x, symmetric=symmetric)
+        type = TensorType(i32, (shape_of(x)[0], len(weights)))
+        sums = op.emit(qnn.LinearOp(codes.stored, value, None, type), "sums")
+
+        def element(steps: Scalars) -> SSAValue:
+            real, scale, weight = unscaled(steps, sums, codes, totals, of_outputs)
+            return steps.multiply(real, steps.multiply(scale, weight))
+
+        return element
+
+    return multiply
