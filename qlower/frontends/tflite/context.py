@@ -151,14 +151,15 @@ class OperatorContext(Site):
     def state(self, number: int) -> SSAValue:
         """What a variable tensor among the operands has: what `keep` left there.
 
-        At first that is 0, of INT8 the zero point, as LiteRT's `ResetVariableTensor`
-        (interpreter's util) has it.
+        At first that is the constant that it was widened from, or 0, of INT8 the zero
+        point, as LiteRT's `ResetVariableTensor` (interpreter's util) has it.
         """
         tensor, type = self._variable(number)
         zero = 0
         if tensor.type == "INT8" and isinstance(type.element_type, QuantizedType):
             zero = type.element_type.zero_points[0]
-        initial = stored_bytes(type) * zero.to_bytes(1, "little", signed=True)
+        zeros = stored_bytes(type) * zero.to_bytes(1, "little", signed=True)
+        initial = self.graph.initially(tensor) or zeros
         name = self.graph.name(tensor)
         return self.graph.states.read(name, tensor, type, initial, self)
 

@@ -39,6 +39,10 @@ class Function(Protocol):
         """The bytes of `tensor`; None when it is not constant."""
         ...
 
+    def initially(self, tensor: Tensor) -> bytes | None:
+        """The bytes that a variable tensor has before the first call, if not zeros."""
+        ...
+
     def value(self, tensor: Tensor, type: TensorType[Element], site: Site) -> SSAValue:
         """The value of `tensor`: one computed before, or a constant of type `type`."""
         ...

@@ -236,7 +236,11 @@ class _GraphImporter(TensorTable):
         if evaluator is not None and evaluator.applies(context):
             for number, array in enumerate(evaluator.results(context)):
                 result = context.output(number)
-                self.know(result, array.tobytes(), array.shape, context)
+                if result.is_variable and name == "DEQUANTIZE":
+                    # LiteRT widens a constant in the first call only.
+                    self.initial[result.index] = array.tobytes()
+                else:
+                    self.know(result, array.tobytes(), array.shape, context)
         elif importer is not None:
             importer.build(context)
         else:

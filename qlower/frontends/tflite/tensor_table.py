@@ -42,6 +42,7 @@ class TensorTable:
         self.computed: dict[int, SSAValue] = {}
         self.constants: dict[tuple[int, TensorType[Element]], SSAValue] = {}
         self.known: dict[int, bytes] = {}
+        self.initial: dict[int, bytes] = {}
         self.shapes: dict[int, tuple[int, ...]] = {}
         self.is_resized = any(-1 in tensor.signature for tensor in model.tensors)
         self.budget = Budget(model.size, site)
@@ -73,6 +74,9 @@ class TensorTable:
         self.budget.charge(math.prod(shape))
         self.resize(tensor, shape, site)
         self.known[tensor.index] = data
+
+    def initially(self, tensor: Tensor) -> bytes | None:
+        return self.initial.get(tensor.index)
 
     def constant(self, tensor: Tensor, site: Site) -> bytes | None:
         if tensor.index in self.known:
