@@ -9,9 +9,10 @@ The file is long because a builder is one class: a method for each kind of instr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from qlower.codegen.llvm.module import Module
+from qlower.codegen.llvm.pieces import Piece, is_local
 from qlower.codegen.llvm.values import (
     I64,
     POINTER,
@@ -57,6 +58,7 @@ class Function:
         self._lines: list[str] = []
         self._first_lines: list[str] = []
         self._splats: dict[Value, dict[int, Value]] = {}
+        self._pieces: dict[Hashable, Piece] = {}
         self._names = 0
         self._block = "entry"
 
@@ -96,6 +98,37 @@ class Function:
         name = self._name()
         self._lines.append(f"  {name} = {instruction}")
         return Value(type, name)
+
+    def again(
+        self,
+        what: Hashable,
+        arguments: Sequence[Value],
+        write: Callable[[], list[Value]],
+    ) -> list[Value]:
+        """The results of `write`, which writes straight code for `what`.
+
+        That code is the same for all arguments of equal types and constants: it is
+        copied with other names where it was written before.
+        """
+        given = [argument.text for argument in arguments]
+        places = [given.index(text) if is_local(text) else text for text in given]
+        key = what, tuple(argument.type for argument in arguments), tuple(places)
+        piece = self._pieces.get(key)
+        if piece is not None:
+            text, results = piece.copy(given, self._names + 1)
+            self._lines.append(text)
+            self._names += piece.names
+            return results
+        begin, names, block = len(self._lines), self._names, self._block
+        at_first = len(self._first_lines)
+        results = write()
+        lines = self._lines[begin:]
+        if lines and (block, at_first) == (self._block, len(self._first_lines)):
+            own = range(names + 1, self._names + 1)
+            piece = Piece.of("\n".join(lines), results, given, own)
+            if piece is not None:
+                self._pieces[key] = piece
+        return results
 
     # ------------------------------------------------------------ arithmetic
 
@@ -167,7 +200,7 @@ class Function:
     def shuffle(self, a: Value, lanes: Sequence[int]) -> Value:
         if len(lanes) == 1:
             return self.extract(a, lanes[0])
-        if list(lanes) == list(range(a.type.lanes)):
+        if tuple(lanes) == tuple(range(a.type.lanes)):
             return a
         mask = vector_constant("i32", lanes)
         return self._emit(

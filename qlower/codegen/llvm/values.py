@@ -6,6 +6,7 @@ import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 _BITS = {"float": 32, "double": 64, "ptr": 64, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
 """Bits of a lane, of the scalar types that most values have."""
@@ -72,6 +73,8 @@ class Value:
 
 def constant(type: Type, value: float) -> Value:
     """`value` in every lane; an integer is reduced to the type's signed range."""
+    if type is I64:
+        return _index(int(value))
     if type.is_float:
         single = struct.unpack("f", struct.pack("f", value))[0]
         exact = single if type.scalar == "float" else float(value)
@@ -84,8 +87,19 @@ def constant(type: Type, value: float) -> Value:
     return Value(type, text if type.lanes == 1 else f"splat ({type.scalar} {text})")
 
 
+@lru_cache(maxsize=1 << 12)
+def _index(value: int) -> Value:
+    """An i64: most constants are offsets and counters."""
+    return Value(I64, str((value + (1 << 63)) % (1 << 64) - (1 << 63)))
+
+
 def vector_constant(scalar: str, values: Sequence[int]) -> Value:
     """One integer a lane."""
+    return _vector_constant(scalar, tuple(values))
+
+
+@lru_cache(maxsize=1 << 10)
+def _vector_constant(scalar: str, values: tuple[int, ...]) -> Value:
     if len(values) == 1:
         return constant(Type(scalar), values[0])
     elements = ", ".join(f"{scalar} {value}" for value in values)

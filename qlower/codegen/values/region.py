@@ -57,22 +57,27 @@ def emit_region(
     arguments is greater than its entry of `magnitudes`.
     """
     block = region.block
-    values: dict[SSAValue, Value] = {
-        argument: value
-        for argument, value in zip(block.args, arguments, strict=True)
-        if value is not None
-    }
-    bounds: dict[SSAValue, float] = {
-        argument: magnitude
-        for argument, magnitude in zip(block.args, magnitudes, strict=False)
-    }
-    emitter = _Emitter(context, values, bounds)
-    terminator = block.last_op
-    assert terminator is not None
-    for op in block.ops:
-        if op is not terminator:
+    operations = tuple(block.ops)
+
+    def write() -> list[Value]:
+        values: dict[SSAValue, Value] = {
+            argument: value
+            for argument, value in zip(block.args, arguments, strict=True)
+            if value is not None
+        }
+        bounds: dict[SSAValue, float] = {
+            argument: magnitude
+            for argument, magnitude in zip(block.args, magnitudes, strict=False)
+        }
+        emitter = _Emitter(context, values, bounds)
+        for op in operations[:-1]:
             emitter.emit(op)
-    return [values[operand] for operand in terminator.operands]
+        return [values[operand] for operand in operations[-1].operands]
+
+    if any(op.name == "kernel.index" for op in operations):
+        return write()
+    used = [value for value in arguments if value is not None]
+    return context.function.again((region, *magnitudes), used, write)
 
 
 def indexed_loops(region: Region) -> set[int]:

@@ -7,11 +7,9 @@ too, which is known when the code runs: then a line of padding is read in its pl
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
+from operator import mul
 from typing import TypeAlias
-
-import numpy as np
 
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I64, Value, constant
@@ -32,7 +30,12 @@ def tap_offset(
     """Where a tap of a column lies, in elements from the first one of the first."""
     strides = products.activation.operand.strides
     base = 0 if column_loop is None else column * strides[column_loop]
-    return base + int(np.dot(tap, strides[len(products.nest.parallel) :]))
+    return base + _distance(tap, strides[len(products.nest.parallel) :])
+
+
+def _distance(tap: Tap, strides: Sequence[int]) -> int:
+    """From the first tap to this one."""
+    return sum(map(mul, tap, strides))
 
 
 def cut_at_edges(
@@ -100,22 +103,25 @@ def tap_addresses(
     # taps that share a line are inside or outside together
     lines: dict[tuple[int, ...], list[tuple[int, int, Tap]]] = {}
     addresses: dict[tuple[int, Tap], Value | None] = {}
-    for column, tap in itertools.product(range(columns), taps):
-        line: list[int] = []
-        is_padding = False
-        for edge in edges:
-            known = edge.known_index(counters(column, tap))
-            if known is not None:
-                is_padding |= not 0 <= known < edge.size
-                continue
-            line.append(int(np.dot(tap, edge.strides[parallel:])))
-            if column_loop is not None:
-                line[-1] += column * edge.strides[column_loop]
-        if is_padding:
-            addresses[column, tap] = None
-        else:
-            place = tap_offset(products, tap, column, column_loop)
-            lines.setdefault(tuple(line), []).append((place, column, tap))
+    steps = [[_distance(tap, e.strides[parallel:]) for e in edges] for tap in taps]
+    first_tap = (0,) * len(products.nest.reduction)
+    for column in range(columns):
+        starts = [edge.known_index(counters(column, first_tap)) for edge in edges]
+        for tap, step in zip(taps, steps, strict=True):
+            line: list[int] = []
+            is_padding = False
+            for edge, start, distance in zip(edges, starts, step, strict=True):
+                if start is not None:
+                    is_padding |= not 0 <= start + distance < edge.size
+                    continue
+                line.append(distance)
+                if column_loop is not None:
+                    line[-1] += column * edge.strides[column_loop]
+            if is_padding:
+                addresses[column, tap] = None
+            else:
+                place = tap_offset(products, tap, column, column_loop)
+                lines.setdefault(tuple(line), []).append((place, column, tap))
     for members in lines.values():
         first, column, tap = min(members)
         start = operand.address(f, counters(column, tap))
@@ -127,7 +133,7 @@ def tap_addresses(
         size = operand.element_bytes
         at = {
             place: f.at(start, constant(I64, (place - first) * size))
-            for place, _, _ in members
+            for place in dict.fromkeys(place for place, _, _ in members)
         }
         addresses |= {(column, tap): at[place] for place, column, tap in members}
     return addresses
