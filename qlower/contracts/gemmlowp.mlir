@@ -66,4 +66,9 @@ func.func @quantize(%input: f32) -> i32 {
   %result = func.call @clamp_code(%stored) : (i32) -> i32
 }
 
+// Each type is read as what it is.
+func.func @sum(%accumulator: i32) -> i32 {
+  %result = func.call @sum_of_codes(%accumulator) : (i32) -> i32
+}
+
 }

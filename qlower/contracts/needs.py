@@ -38,10 +38,10 @@ def rules_of(op: Operation, contract: Contract) -> tuple[str, ...]:
     match op:
         case qnn.Conv2DOp() | qnn.DepthwiseConv2DOp() | qnn.LinearOp():
             return (*op.rules, *_bias_rules(op, contract))
-        case qnn.AvgPool2DOp():
+        case qnn.AvgPool2DOp() | qnn.SumOp():
             rule = contract.rules.get(op.kind)
             sums_addends = rule is not None and "sum" in rule.values
-            return (*op.rules, *(("avg_pool2d_addend",) if sums_addends else ()))
+            return (*op.rules, *((f"{op.kind}_addend",) if sums_addends else ()))
         case qnn.QnnOp():
             return op.rules
         case quant.QuantizeCastOp():

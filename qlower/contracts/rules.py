@@ -223,8 +223,10 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
         },
     ),
     "mean": RuleSignature(_SUM.runtime, {**_SUM.constants, **_REDUCED}),
-    # The mean's, without the division.
-    "sum": RuleSignature(_SUM.runtime, {**_SUM.constants, **_REDUCED}),
+    # What a stored integer adds to a sum, as in avg_pool2d_addend.
+    "sum_addend": RuleSignature({"input": i32}, _INPUT, None),
+    # The mean's, without the division; of the accumulator or the sum of all addends.
+    "sum": RuleSignature({**_SUM.runtime, "sum": i32}, {**_SUM.constants, **_REDUCED}),
     # A product so far, which begins as the first `input - zero point`, times one more
     # of `count` inputs; then the result of the whole one.
     "product": _inlined({"product": i32, "input": i32}, _REDUCED),
@@ -337,7 +339,7 @@ RULES_OF_WORDS: Mapping[str, RuleSignature] = {
         f"{name}{OF_WORDS}": _of_words(_RULES_OF_BYTES[name])
         for name in (
             *("conv2d", "depthwise_conv2d", "linear"),
-            *("add", "sub", "mul", "clamp", "avg_pool2d", "mean"),
+            *("add", "sub", "mul", "clamp", "avg_pool2d", "mean", "sum"),
             *("product", "product_output"),
             *("quantize", "dequantize", "requantize", "bound"),
             *("sigmoid", "tanh", "leaky_relu"),
@@ -352,7 +354,7 @@ RULES: Mapping[str, RuleSignature] = {**_RULES_OF_BYTES, **RULES_OF_WORDS}
 AUXILIARY = frozenset(
     {
         *("conv2d_product", "depthwise_conv2d_product", "linear_product"),
-        "avg_pool2d_addend",
+        *("avg_pool2d_addend", "sum_addend"),
     }
 )
 """Rules that serve another rule of the same contract and are wanted only by some."""

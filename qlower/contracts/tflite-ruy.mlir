@@ -336,4 +336,9 @@ func.func private @interpolate_float32(
   %result = arith.addf %three, %bottom_right_part : f32
 }
 
+// Each type is read as what it is.
+func.func @sum(%accumulator: i32) -> i32 {
+  %result = func.call @sum_of_codes(%accumulator) : (i32) -> i32
+}
+
 }

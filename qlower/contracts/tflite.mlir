@@ -60,6 +60,8 @@
 //   smallest code, +inf included, or for a negative zero point the largest.
 // - div shifts by 32 places and more where the dividend is small and the divisor large, and then
 //   gives the wrong end of the range: here, too.
+// - sum of int8 reads negative elements as 256 more, clamps to [0, 255] and stores that: what is
+//   above 127 is negative then.
 // - An average ignores zero points: with other quantization before than after, it is wrong.
 // - leaky_relu with a negative alpha rounds |alpha| and changes the sign after that.
 // - add and sub are refused where an operand's scale is 2^19 times the result's or more: there
@@ -75,8 +77,8 @@
 //   kernel would shift a 32-bit value out of its range.
 //
 // # Not matched
-// - sum: the reference kernel of LiteRT 2.3 gives noise where an element is negative; this is
-//   what its source says.
+// - sum of int16: the reference kernel of LiteRT 2.3 gives noise, as it adds bytes; this is what
+//   its source says.
 // - rsqrt of a negative number, where LiteRT stops with an error, is the largest code, sqrt the root of 0.
 // - softmax over more than 512 equal logits: the kernel shifts a 32-bit value by more than 31
 //   places, which C++ leaves undefined; here it is done in 64 bits.
@@ -265,8 +267,25 @@ func.func @mean(%accumulator: i32) -> i32 attributes {contract.rules = ["mean", 
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
-// internal/reference/reduce.h, QuantizedMeanOrSum
-func.func @sum(%accumulator: i32) -> i32 {
+// reduce.cc, EvalSum, which has internal/reference/reduce.h, QuantizedMeanOrSum, add stored integers
+// of 8 bits as unsigned, signed ones, too, and clamp and store the sum so.
+func.func @sum_addend(%input: i32) -> i32 {
+  %result = arith.andi %input, 255 : i32
+}
+
+func.func @sum(%sum: i32) -> i32 {
+  %centred = func.call @centred_sum(%sum) : (i32) -> i32
+  %ratio = func.call @wide_ratio() : () -> f64
+  %scaled = func.call @multiply_by_real(%centred, %ratio) : (i32, f64) -> i32
+  %offset = arith.addi %scaled, %output_zero_point : i32
+  %byte = func.call @clamp_code(%offset, 0, 255) : (i32, i32, i32) -> i32
+  %above = arith.cmpi sgt, %byte, %output_max : i32
+  %negative = arith.subi %byte, 256 : i32
+  %result = arith.select %above, %negative, %byte : i32
+}
+
+// As QuantizedMeanOrSum means it.
+func.func @sum_of_codes(%accumulator: i32) -> i32 attributes {contract.rules = ["sum_i16"]} {
   %real = func.call @wide_ratio() : () -> f64
   %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %scaled = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32

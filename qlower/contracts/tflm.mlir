@@ -282,4 +282,9 @@ func.func private @reciprocal_entry(%index: i32) -> i32 attributes {contract.tab
   %result = arith.select %ends, 16384, %entry : i32
 }
 
+// Each type is read as what it is.
+func.func @sum(%accumulator: i32) -> i32 {
+  %result = func.call @sum_of_codes(%accumulator) : (i32) -> i32
+}
+
 }

@@ -352,4 +352,9 @@ func.func @resize_bilinear(%top_left: i32) -> i32 {
   return %top_left : i32
 }
 
+// Each type is read as what it is.
+func.func @sum(%accumulator: i32) -> i32 {
+  %result = func.call @sum_of_codes(%accumulator) : (i32) -> i32
+}
+
 }

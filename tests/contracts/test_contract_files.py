@@ -250,7 +250,7 @@ def test_steps_are_a_base_but_no_contract():
 def test_tflite_defines_every_rule():
     assert "tflite" in contract_names()
     others = {"adaptive_avg_pool2d", *AUXILIARY}
-    assert set(load_contract("tflite").rules) == set(RULES) - others
+    assert load_contract("tflite").rules.keys() - AUXILIARY == RULES.keys() - others
 
 
 def test_a_contract_is_loaded_from_a_path(tmp_path: Path):

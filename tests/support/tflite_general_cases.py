@@ -192,6 +192,12 @@ FUNCTIONS: dict[str, Callable[[], bytes]] = {
     "abs_same": model("ABS", ["int8 256 0.05 3"], "int8 256 0.05 -128"),
     "exp": model("EXP", ["int8 256 0.03 20"], "int8 256 0.1 -128"),
     "log": model("LOG", ["int8 256 0.03 -100"], "int8 256 0.02 5"),
+    "sum": model(
+        "SUM", ["int8 4x9 0.04 3", [1]], "int8 4 0.3 5", options={"keep_dims": False}
+    ),
+    "sum_uint8": model(
+        "SUM", ["uint8 4x9 0.1 9", [0]], "uint8 1x9 0.1 4", options={"keep_dims": True}
+    ),
     "gelu": model("GELU", ["int8 256 0.04 3"], "int8 256 0.03 -120"),
     "gelu_uint8": model("GELU", ["uint8 256 0.04 120"], "uint8 256 0.02 9"),
     "gelu_tanh": model(

@@ -85,12 +85,18 @@ class PoolingFunctions(RuleFunctions):
 
     @implement(qnn.MeanOp, qnn.SumOp)
     def run_reduction(self, op: qnn.ReductionOp, args: PythonValues) -> PythonValues:
-        sums = args[0].astype(np.int64).sum(axis=op.axes, keepdims=op.keep_dims)
+        contract = self.contract(op)
+        addends = args[0].astype(np.int32)
+        input = operand_values("input", op.input.type)
+        total = "accumulator"
+        if "sum" in contract.rule(op.kind).values:
+            total, rule = "sum", contract.rule(f"{op.kind}_addend")
+            (addends,) = rule.evaluate_each({"input": addends, **input}, addends.shape)
         values = {
-            "accumulator": sums.astype(np.int32),
+            total: addends.sum(op.axes, addends.dtype, keepdims=op.keep_dims),
             **mean_values(op),
-            **operand_values("input", op.input.type),
-            **output_values(self.contract(op), op.result.type),
+            **input,
+            **output_values(contract, op.result.type),
         }
         return self.finish(op, op.kind, values, op.result)
 

@@ -165,28 +165,33 @@ def lower_max_pool2d(lowering: Lowering, op: qnn.MaxPool2DOp) -> Sequence[SSAVal
 
 
 def lower_mean(lowering: Lowering, op: qnn.ReductionOp) -> Sequence[SSAValue]:
-    """Sums of stored integers over `axes`, loops (kept... | axes...), then the rule."""
+    """Sums of stored integers over `axes`, loops (kept... | axes...), then the rule;
+    of addends of its own, where the contract has those."""
     source = shape_of(op.input)
     kept = [axis for axis in range(len(source)) if axis not in op.axes]
     order = [*kept, *sorted(op.axes)]
     bounds = [source[axis] for axis in order]
     nest = Nest(lowering.emit, bounds, reductions=len(op.axes))
     indices = [order.index(axis) for axis in range(len(source))]
-    wide = lowering.read(nest, op.input, indices)
-    init = lowering.emit.filled(nest.output_shape, i32, 0)
-    (total,) = nest.reduce([init], nest.adding(wide))
+    addend = lowering.read(nest, op.input, indices)
+    input = operand_values("input", op.input.type)
+    sums_addends = "sum" in lowering.contract.rule(op.kind).values
+    if sums_addends:
+        rule = lowering.contract.rule(f"{op.kind}_addend")
+        (addend,) = inline_rule(rule, {"input": addend}, input, nest)
+    init = lowering.emit.filled(nest.output_shape, addend.type, 0)
+    (total,) = nest.reduce([init], nest.adding(addend))
     nest = Nest(lowering.emit, [source[axis] for axis in kept])
     constants = {
-        **operand_values("input", op.input.type),
+        **input,
         **output_values(lowering.contract, op.result.type),
         **mean_values(op),
         **position_values(shape_of(op.result)),
     }
-    scalar = nest.input(total, range(len(kept)))
+    name = "sum" if sums_addends else "accumulator"
+    runtime = {name: nest.input(total, range(len(kept)))}
     type = quantized_element(op.result.type)
-    result = lowering.finish_with_rule(
-        nest, op.kind, {"accumulator": scalar}, constants, type
-    )
+    result = lowering.finish_with_rule(nest, op.kind, runtime, constants, type)
     return [lowering.reshape(result, shape_of(op.result))]
 
 
