@@ -43,7 +43,7 @@ def check(text: str, x: Array, want: Array, target: Target) -> None:
 def test_windows(level: str, depthwise: bool):
     target = levels()[level]
     count = 24 if level in machine_levels() else 10 if "aarch64" in level else 5
-    for seed in a_part(range(count), 2, list(levels()).index(level)):
+    for seed in a_part(range(count), 3, list(levels()).index(level)):
         case = sampled(seed, depthwise=depthwise)
         text, x, want = build(case, seed)
         try:
@@ -55,9 +55,10 @@ def test_windows(level: str, depthwise: bool):
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_matrix_products(level: str, outputs: int):
-    """The next number of outputs has other rows."""
+    """The next number of outputs has other rows, and so has the next level."""
     sizes = ((1, 3), (2, 64), (7, 70), (13, 33), (29, 5))
-    for rows, depth in a_part(sizes, 2, OUTPUTS.index(outputs)):
+    turn = OUTPUTS.index(outputs) + list(levels()).index(level)
+    for rows, depth in a_part(sizes, 4, turn):
         case = Window(rows, 1, depth, outputs, zero_x=-128)
         text, x, want = build(case, rows)
         check(text, x, want, levels()[level])

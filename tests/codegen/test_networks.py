@@ -28,7 +28,7 @@ def test_more_random_networks(seed: int):
 
 
 def check_network(seed: int) -> None:
-    """At two levels in turn."""
+    """At one of the levels in turn."""
     module = random_network(seed)
     model = qlower.Model(module)
     (port,) = model.inputs
@@ -36,11 +36,10 @@ def check_network(seed: int) -> None:
     expected = qlower.interpret(model, x, contract="tflite", at="qnn")
     results = [expected] if isinstance(expected, np.ndarray) else list(expected)
     arith = lower_to_arith(module, "tflite")
-    for step in (0, len(LEVELS) // 2):
-        level = LEVELS[(seed + step) % len(LEVELS)]
-        target = levels()[level]
-        compiled = generate_code(lower_to_kernel(arith, target), target)
-        for found in guarded_runs(compiled, [x]):
-            for result, wanted in zip(found, results, strict=True):
-                message = f"{level}:\n{module}"
-                np.testing.assert_array_equal(result, wanted, err_msg=message)
+    level = LEVELS[seed % len(LEVELS)]
+    target = levels()[level]
+    compiled = generate_code(lower_to_kernel(arith, target), target)
+    for found in guarded_runs(compiled, [x]):
+        for result, wanted in zip(found, results, strict=True):
+            message = f"{level}:\n{module}"
+            np.testing.assert_array_equal(result, wanted, err_msg=message)

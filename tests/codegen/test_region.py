@@ -155,7 +155,7 @@ def test_integer_operations(level: str, bits: int):
         values = [meaning(x, y, bits) for x, y in zip(a, n, strict=True)]
         add(f"%r = {op} %a, %c{suffix} : {type}", values)
         amounts = (0, 1, bits - 2, bits - 1)
-        for amount in a_part(amounts, 2, LEVELS.index(level)):
+        for amount in a_part(amounts, 4, LEVELS.index(level)):
             values = [meaning(x, amount, bits) for x in a]
             constant = f"%n = arith.constant {amount} : {type}\n"
             add(f"{constant}%r = {op} %a, %n{suffix} : {type}", values)

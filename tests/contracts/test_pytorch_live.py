@@ -61,7 +61,7 @@ def test_random_layers(contract: str):
         ((result,), _) = compilation.interpreter("qnn").run(layer.inputs, {})
         np.testing.assert_array_equal(result, expected, f"{kind}, seed {seed}")
         compared += expected.size
-        if seed < (2 if kind in CONTRACTIONS else 1):
+        if seed == 0:
             ((native,), _) = compilation.function().run(layer.inputs, {})
             np.testing.assert_array_equal(native, expected, f"{kind}, seed {seed}")
     assert compared >= 1_000_000

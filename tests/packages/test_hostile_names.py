@@ -130,7 +130,8 @@ def test_commands_take_the_model(name: str, capsys: pytest.CaptureFixture[str]) 
         assert len(list(arrays)) == 3
     capsys.readouterr()
     for format in FORMATS:
-        for options in ([], ["--full-names"]):
+        # The short names, which are harmless, go through the same tables.
+        for options in ([], ["--full-names"])[format != "json" :]:
             command = ["inspect", "model.mlir", "--stats", "--format", format]
             assert main([*command, *options]) == 0
             out = capsys.readouterr().out

@@ -36,7 +36,7 @@ from support.native import machine_levels
 RUNTIMES = golden_directory() / "runtimes"
 LAYER_COUNT = 48
 
-PARTS = 3
+PARTS = 6
 """Recordings of which one runs in every executor."""
 
 

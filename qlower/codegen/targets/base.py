@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache
 
 from qlower.codegen.targets.float_control import FloatControl
 from qlower.codegen.targets.processor import Processor
@@ -299,14 +300,13 @@ class Architecture:
     def _target(
         self, triple: str, cpu: str, features: tuple[str, ...], base: frozenset[str]
     ) -> Target:
+        implied = cache(lambda name: self._with_implied({name}))
         present = self._with_implied(base)
         for item in features:
             if item[0] == "+":
-                present |= self._with_implied({item[1:]})
+                present |= implied(item[1:])
             else:
-                present = {
-                    f for f in present if item[1:] not in self._with_implied({f})
-                }
+                present = {f for f in present if item[1:] not in implied(f)}
         target = self.table(triple, cpu, ",".join(features), frozenset(present))
         processor = self.processor_on(triple)
         if processor is None:
