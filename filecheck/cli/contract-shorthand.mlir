@@ -43,6 +43,26 @@ func.func @quantize(%input: f32) -> i32 {
 // CHECK-NEXT: %0 = arith.constant 2.000000e+00 : f32
 // CHECK-NEXT: %scaled = func.call @finite(%input, %0, %output_scale) : (f32, f32, f32) -> f32
 
+// A step of values alone is an operand by its name, and what is narrower is widened.
+func.func private @ratio() -> f64 {
+  %result = arith.divf %input_scale, %output_scale : f64
+}
+// CHECK-LABEL: func.func private @ratio(%input_scale: f32, %output_scale: f32) -> f64 {
+// CHECK-NEXT: %0 = arith.extf %input_scale : f32 to f64
+// CHECK-NEXT: %1 = arith.extf %output_scale : f32 to f64
+// CHECK-NEXT: %result = arith.divf %0, %1 : f64
+
+func.func private @scaled(%input: i32) -> f32 {
+  %product = arith.mulf %input, @ratio : f64
+  %wide = arith.addi %input, 1 : i64
+  %result = arith.truncf %product : f64 to f32
+}
+// CHECK-LABEL: func.func private @scaled(%input: i32, %input_scale: f32, %output_scale: f32) -> f32
+// CHECK: %0 = arith.sitofp %input : i32 to f64
+// CHECK-NEXT: %ratio = func.call @ratio(%input_scale, %output_scale) : (f32, f32) -> f64
+// CHECK-NEXT: %product = arith.mulf %0, %ratio : f64
+// CHECK-NEXT: %1 = arith.extsi %input : i32 to i64
+
 // What returns nothing needs no return either.
 func.func private @require(%x: i1 {contract.value = "mine"}) {
   cf.assert %keep_dims, "no"

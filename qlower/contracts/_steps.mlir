@@ -41,8 +41,8 @@ func.func private @store_with_zero_point_inside(%real: f32) -> i32 {
 
 // F((q - z) s)
 func.func private @dequantize_exactly(
-    %stored: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
-  %centred = arith.subi %stored, %input_zero_point : i32
+    %input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
+  %centred = arith.subi %input, %input_zero_point : i32
   %integer = arith.sitofp %centred : i32 to f32
   %result = arith.mulf %integer, %input_scale : f32
 }
@@ -73,9 +73,7 @@ func.func private @product_ratio(%input_scale: f32, %weight_scale: f32, %output_
 
 // s_x / s_y in float64
 func.func private @wide_ratio(%input_scale: f32, %output_scale: f32) -> f64 {
-  %input = arith.extf %input_scale : f32 to f64
-  %output = arith.extf %output_scale : f32 to f64
-  %result = arith.divf %input, %output : f64
+  %result = arith.divf %input_scale, %output_scale : f64
 }
 
 // A step of the accumulator is no more than all codes, and the ratio has all its bits.
@@ -97,9 +95,7 @@ func.func private @require_finite_ratio(%ratio: f32) {
 // ---------------------------------------------------------------- arithmetic
 
 func.func private @wide_product(%a: i32, %b: i32) -> i64 {
-  %a64 = arith.extsi %a : i32 to i64
-  %b64 = arith.extsi %b : i32 to i64
-  %result = arith.muli %a64, %b64 : i64
+  %result = arith.muli %a, %b : i64
 }
 
 // gemmlowp fixedpoint.h; the instruction sqrdmulh: the high half of 2ab, rounded half up.

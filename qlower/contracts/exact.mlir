@@ -46,15 +46,13 @@ func.func private @round_real(%real: f64) -> i32 {
 }
 
 func.func private @store_real(%real: f64) -> i32 {
-  %rounded = func.call @round_real(%real) : (f64) -> i32
-  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
+  %result = func.call @clamp_and_offset(@round_real) : (i32) -> i32
 }
 
 // A scale as an integer of 24 bits times a power of two. Widened to f64 every positive float32
 // is normal.
 func.func private @split_scale(%scale: f32) -> (i64, i64) {
-  %wide = arith.extf %scale : f32 to f64
-  %bits = arith.bitcast %wide : f64 to i64
+  %bits = arith.bitcast %scale : f64 to i64
   %upper = arith.shrui %bits, 29 : i64
   %fraction_mask = arith.constant 8388607 : i64
   %fraction = arith.andi %upper, %fraction_mask : i64
@@ -78,21 +76,16 @@ func.func private @split_scale(%scale: f32) -> (i64, i64) {
 // 2^-20, and 2c is at most the first term over the odd number, 2^80; so the difference is below
 // 2^61, and 64-bit arithmetic that wraps around gives it exactly.
 func.func private @round_ratio(%n: i32, %weight_scale: f32) -> i32 {
-  %a64 = arith.extf %input_scale : f32 to f64
-  %b64 = arith.extf %weight_scale : f32 to f64
-  %c64 = arith.extf %output_scale : f32 to f64
-  %ab = arith.mulf %a64, %b64 : f64
-  %real = arith.divf %ab, %c64 : f64
-  %n_real = arith.sitofp %n : i32 to f64
-  %unclamped = arith.mulf %n_real, %real : f64
+  %ab = arith.mulf %input_scale, %weight_scale : f64
+  %real = arith.divf %ab, %output_scale : f64
+  %unclamped = arith.mulf %n, %real : f64
   %smallest = arith.constant -1048576.0 : f64
   %not_above = arith.minimumf %unclamped, 1048576.0 : f64
   %approximate = arith.maximumf %not_above, %smallest : f64
   %nearest = func.call @round_real(%approximate) : (f64) -> i32
 
   %k = fixed.convert %approximate {rounding = floor} : f64 to i32
-  %k_real = arith.sitofp %k : i32 to f64
-  %tie = arith.addf %k_real, 0.5 : f64
+  %tie = arith.addf %k, 0.5 : f64
   %from_tie = arith.subf %approximate, %tie : f64
   %distance = math.absf %from_tie : f64
   %close = arith.constant 0.00000095367431640625 : f64
@@ -115,10 +108,8 @@ func.func private @round_ratio(%n: i32, %weight_scale: f32) -> i32 {
   %q = arith.shli %c_mantissa, %q_shift : i64
 
   %twice_p = arith.shli %p, 1 : i64
-  %n64 = arith.extsi %n : i32 to i64
-  %twice_np = arith.muli %n64, %twice_p : i64
-  %k64 = arith.extsi %k : i32 to i64
-  %twice_k = arith.shli %k64, 1 : i64
+  %twice_np = arith.muli %n, %twice_p : i64
+  %twice_k = arith.shli %k, 1 : i64
   %odd = arith.addi %twice_k, 1 : i64
   %odd_q = arith.muli %odd, %q : i64
   %difference = arith.subi %twice_np, %odd_q : i64
@@ -156,20 +147,14 @@ func.func @conv2d(%accumulator: i32) -> i32
 
 // A bias in real numbers in steps of the accumulator: 24 bits over 48, exactly rounded.
 func.func @quantize_bias() -> i32 {
-  %input64 = arith.extf %input_scale : f32 to f64
-  %weight64 = arith.extf %weight_scale : f32 to f64
-  %step = arith.mulf %input64, %weight64 : f64
-  %wide = arith.extf %real_bias : f32 to f64
-  %steps = arith.divf %wide, %step : f64
+  %step = arith.mulf %input_scale, %weight_scale : f64
+  %steps = arith.divf %real_bias, %step : f64
   %result = func.call @round_real(%steps) : (f64) -> i32
 }
 
 func.func @dequantize_bias() -> f32 {
-  %input64 = arith.extf %input_scale : f32 to f64
-  %weight64 = arith.extf %weight_scale : f32 to f64
-  %step = arith.mulf %input64, %weight64 : f64
-  %steps = arith.sitofp %bias : i32 to f64
-  %product = arith.mulf %steps, %step : f64
+  %step = arith.mulf %input_scale, %weight_scale : f64
+  %product = arith.mulf %bias, %step : f64
   %result = arith.truncf %product : f64 to f32
 }
 
@@ -179,13 +164,9 @@ func.func private @mean_of(%accumulator: i32, %count: i32) -> i32
     attributes {contract.rules = ["avg_pool2d", "adaptive_avg_pool2d", "mean"]} {
   %legal = arith.cmpi sle, %count, 65536 : i32
   cf.assert %legal, "a mean of more than 65536 values is not exact in float64"
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
-  %sum64 = arith.sitofp %sum : i32 to f64
-  %input64 = arith.extf %input_scale : f32 to f64
-  %numerator = arith.mulf %sum64, %input64 : f64
-  %count64 = arith.sitofp %count : i32 to f64
-  %output64 = arith.extf %output_scale : f32 to f64
-  %denominator = arith.mulf %count64, %output64 : f64
+  %sum64 = arith.sitofp @centred_sum : i32 to f64
+  %numerator = arith.mulf %sum64, %input_scale : f64
+  %denominator = arith.mulf %count, %output_scale : f64
   %result = func.call @store_quotient(%numerator, %denominator) : (f64, f64) -> i32
 }
 
@@ -196,9 +177,7 @@ func.func private @mean_of(%accumulator: i32, %count: i32) -> i32
 func.func private @dequantize_widely(
     %stored: i32, %input_zero_point: i32, %input_scale: f32) -> f64 {
   %centred = arith.subi %stored, %input_zero_point : i32
-  %integer = arith.sitofp %centred : i32 to f64
-  %scale64 = arith.extf %input_scale : f32 to f64
-  %result = arith.mulf %integer, %scale64 : f64
+  %result = arith.mulf %centred, %input_scale : f64
 }
 
 func.func private @require_similar_scales(%lhs_scale: f32, %rhs_scale: f32) {
@@ -214,8 +193,7 @@ func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %a = func.call @dequantize_widely(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> f64
   %b = func.call @dequantize_widely(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> f64
   %sum = arith.addf %a, %b : f64
-  %output64 = arith.extf %output_scale : f32 to f64
-  %result = func.call @store_quotient(%sum, %output64) : (f64, f64) -> i32
+  %result = func.call @store_quotient(%sum, %output_scale) : (f64, f64) -> i32
 }
 
 func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
@@ -223,13 +201,11 @@ func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
   %a = func.call @dequantize_widely(%lhs, %lhs_zero_point, %lhs_scale) : (i32, i32, f32) -> f64
   %b = func.call @dequantize_widely(%rhs, %rhs_zero_point, %rhs_scale) : (i32, i32, f32) -> f64
   %sum = arith.subf %a, %b : f64
-  %output64 = arith.extf %output_scale : f32 to f64
-  %result = func.call @store_quotient(%sum, %output64) : (f64, f64) -> i32
+  %result = func.call @store_quotient(%sum, %output_scale) : (f64, f64) -> i32
 }
 
 func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
-  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
-  %rounded = func.call @round_ratio(%product) : (i32) -> i32
+  %rounded = func.call @round_ratio(@centred_product) : (i32) -> i32
   %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
 }
 
@@ -264,16 +240,14 @@ func.func @dequantize(%input: i32) -> f32
 func.func private @rescale(%input: i32, %output_scale: f32) -> i32
     attributes {contract.rules = ["requantize", "clamp", "concat"]} {
   %real = func.call @dequantize_widely(%input) : (i32) -> f64
-  %output64 = arith.extf %output_scale : f32 to f64
-  %result = func.call @store_quotient(%real, %output64) : (f64, f64) -> i32
+  %result = func.call @store_quotient(%real, %output_scale) : (f64, f64) -> i32
 }
 
 // ---------------------------------------------------------------- activations (tables)
 
 // A real number in steps of the output, stored.
 func.func private @store_function(%real: f64, %output_scale: f32) -> i32 {
-  %scale64 = arith.extf %output_scale : f32 to f64
-  %result = func.call @store_quotient(%real, %scale64) : (f64, f64) -> i32
+  %result = func.call @store_quotient(%real, %output_scale) : (f64, f64) -> i32
 }
 
 func.func @sigmoid(%input: i32) -> i32 {
@@ -324,11 +298,8 @@ func.func @leaky_relu(%input: i32) -> i32 {
 // ---------------------------------------------------------------- softmax
 
 func.func @softmax_term(%difference: i32) -> f64 {
-  %steps = arith.sitofp %difference : i32 to f64
-  %scale64 = arith.extf %input_scale : f32 to f64
-  %beta64 = arith.extf %beta : f32 to f64
-  %scale = arith.mulf %scale64, %beta64 : f64
-  %real = arith.mulf %steps, %scale : f64
+  %scale = arith.mulf %input_scale, %beta : f64
+  %real = arith.mulf %difference, %scale : f64
   %result = math.exp %real : f64
 }
 
@@ -337,8 +308,7 @@ func.func @softmax_addend(%term: f64) -> f64 {
 }
 
 func.func @softmax_output(%term: f64, %sum: f64) -> i32 {
-  %output64 = arith.extf %output_scale : f32 to f64
-  %denominator = arith.mulf %sum, %output64 : f64
+  %denominator = arith.mulf %sum, %output_scale : f64
   %result = func.call @store_quotient(%term, %denominator) : (f64, f64) -> i32
 }
 
@@ -422,10 +392,8 @@ func.func private @interpolate(
     %left: i32, %right: i32, %left_weight: i64, %right_weight: i64, %zero_point: i32) -> i64 {
   %left_centred = arith.subi %left, %zero_point : i32
   %right_centred = arith.subi %right, %zero_point : i32
-  %left64 = arith.extsi %left_centred : i32 to i64
-  %right64 = arith.extsi %right_centred : i32 to i64
-  %left_part = arith.muli %left64, %left_weight : i64
-  %right_part = arith.muli %right64, %right_weight : i64
+  %left_part = arith.muli %left_centred, %left_weight : i64
+  %right_part = arith.muli %right_centred, %right_weight : i64
   %result = arith.addi %left_part, %right_part : i64
 }
 

@@ -41,8 +41,7 @@ module attributes {
 
 func.func private @pipeline(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
-  %ratio = func.call @product_ratio() : () -> f32
-  %real = arith.extf %ratio : f32 to f64
+  %real = arith.extf @product_ratio : f32 to f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }

@@ -129,8 +129,7 @@ func.func private @scale_and_store(%x: i32, %ratio: f32) -> i32 {
 // libjit_matmul.cpp, libjit_fc_i8
 func.func @conv2d(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
-  %ratio = func.call @product_ratio() : () -> f32
-  %result = func.call @scale_and_store(%accumulator, %ratio) : (i32, f32) -> i32
+  %result = func.call @scale_and_store(%accumulator, @product_ratio) : (i32, f32) -> i32
 }
 
 // libjit_div_round_i32, for a positive divisor
@@ -146,10 +145,9 @@ func.func private @divide_round(%x: i32, %divisor: i32) -> i32 {
 // libjit.cpp, libjit_avg_pool_i8
 func.func @avg_pool2d(
     %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1) -> i32 {
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
   %scale_divisor = arith.select %count_include_pad, %window_size, 1 : i32
   %ratio = func.call @mean_ratio(%scale_divisor) : (i32) -> f32
-  %scaled = func.call @scale(%sum, %ratio) : (i32, f32) -> i32
+  %scaled = func.call @scale(@centred_sum, %ratio) : (i32, f32) -> i32
   %some = arith.maxsi %count, 1 : i32
   %divisor = arith.select %count_include_pad, 1, %some : i32
   %mean = func.call @divide_round(%scaled, %divisor) : (i32, i32) -> i32
@@ -157,9 +155,7 @@ func.func @avg_pool2d(
 }
 
 func.func private @global_mean(%accumulator: i32) -> i32 {
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
-  %ratio = func.call @mean_ratio() : () -> f32
-  %result = func.call @scale_and_store(%sum, %ratio) : (i32, f32) -> i32
+  %result = func.call @scale_and_store(@centred_sum, @mean_ratio) : (i32, f32) -> i32
 }
 
 func.func @adaptive_avg_pool2d(%accumulator: i32) -> i32 {
@@ -198,9 +194,7 @@ func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
 
 // libjit.cpp, libjit_element_mul_kernel_i8
 func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
-  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
-  %ratio = func.call @product_ratio() : () -> f32
-  %result = func.call @scale_and_store(%product, %ratio) : (i32, f32) -> i32
+  %result = func.call @scale_and_store(@centred_product, @product_ratio) : (i32, f32) -> i32
 }
 
 // libjit.cpp, libjit_element_rescale_kernel_i8. Requantize, concat and the tables, which are
@@ -215,13 +209,11 @@ func.func private @rescale(
 // libjit.cpp, libjit_element_relu_i8 and libjit_element_clip_i8: they clip before they scale.
 // For a bound at zero, or in one type, that is the same.
 func.func @clamp(%input: i32) -> i32 {
-  %same = func.call @is_same_quantization() : () -> i1
-  %lowering = func.call @lowering() : () -> i32
-  %storage_max = arith.addi 127, %lowering : i32
+  %storage_max = arith.addi 127, @lowering : i32
   %no_upper = arith.cmpi eq, %output_max, %storage_max : i32
   %from_zero = arith.cmpi eq, %output_min, %output_zero_point : i32
   %is_relu = arith.andi %no_upper, %from_zero : i1
-  %legal = arith.ori %same, %is_relu : i1
+  %legal = arith.ori @is_same_quantization, %is_relu : i1
   cf.assert %legal, "clamp: Glow's CPU back end clips in steps of the input, which this contract isn't told: give input and output the same type"
   %result = func.call @rescale(%input) : (i32) -> i32
 }

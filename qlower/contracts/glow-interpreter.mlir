@@ -78,16 +78,14 @@ func.func private @lowering(%output_unsigned: i1) -> i32 {
 
 // A real number of steps with the zero point of the int8 that Glow has.
 func.func private @add_zero_point(%steps: f32, %output_zero_point: i32) -> f32 {
-  %lowering = func.call @lowering() : () -> i32
-  %offset = arith.subi %output_zero_point, %lowering : i32
+  %offset = arith.subi %output_zero_point, @lowering : i32
   %z = arith.sitofp %offset : i32 to f32
   %result = arith.addf %steps, %z : f32
 }
 
 // Clamps before the lowering is undone: the rounded value may be any int32.
 func.func private @store(%rounded: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %lowering = func.call @lowering() : () -> i32
-  %result = func.call @clamp_and_offset(%rounded, %output_min, %output_max, %lowering) : (i32, i32, i32, i32) -> i32
+  %result = func.call @clamp_and_offset(%rounded, %output_min, %output_max, @lowering) : (i32, i32, i32, i32) -> i32
 }
 
 // away(F(steps + z))
@@ -124,8 +122,7 @@ func.func private @add_bias(%accumulator: i32, %bias: i32) -> i32 {
 func.func @conv2d(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
   %sum = func.call @add_bias(%accumulator, %bias) : (i32, i32) -> i32
-  %ratio = func.call @product_ratio() : () -> f32
-  %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
+  %steps = func.call @to_steps(%sum, @product_ratio) : (i32, f32) -> f32
   %result = func.call @store_inside(%steps) : (f32) -> i32
 }
 
@@ -133,8 +130,7 @@ func.func @conv2d(%accumulator: i32) -> i32
 // fwdRowwiseQuantizedFullyConnectedInstImpl.
 func.func @linear(%accumulator: i32) -> i32 {
   %sum = func.call @add_bias(%accumulator, %bias) : (i32, i32) -> i32
-  %ratio = func.call @product_ratio() : () -> f32
-  %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
+  %steps = func.call @to_steps(%sum, @product_ratio) : (i32, f32) -> f32
   %inside = func.call @store_inside(%steps) : (f32) -> i32
   %outside = func.call @store_outside(%steps) : (f32) -> i32
   %result = arith.select %per_channel, %inside, %outside : i32
@@ -142,8 +138,7 @@ func.func @linear(%accumulator: i32) -> i32 {
 
 // fwdMatMulInstQuantizedImpl
 func.func @matmul(%accumulator: i32) -> i32 {
-  %ratio = func.call @product_ratio() : () -> f32
-  %steps = func.call @to_steps(%accumulator, %ratio) : (i32, f32) -> f32
+  %steps = func.call @to_steps(%accumulator, @product_ratio) : (i32, f32) -> f32
   %result = func.call @store_inside(%steps) : (f32) -> i32
 }
 
@@ -169,30 +164,25 @@ func.func @avg_pool2d(
     %accumulator: i32, %count: i32, %window_size: i32, %count_include_pad: i1) -> i32 {
   %divisor = arith.select %count_include_pad, %window_size, %count : i32
   %ratio = func.call @mean_ratio(%divisor) : (i32) -> f32
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
-  %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
+  %steps = func.call @to_steps(@centred_sum, %ratio) : (i32, f32) -> f32
   %result = func.call @store_inside(%steps) : (f32) -> i32
 }
 
 // fwdAdaptiveAvgPoolInstI8Impl; to 1x1 it is lowered to an average pool.
 func.func @adaptive_avg_pool2d(%accumulator: i32) -> i32 {
   %global = arith.cmpi eq, %output_size, 1 : i32
-  %global_ratio = func.call @mean_ratio() : () -> f32
   %row_ratio = func.call @mean_ratio(%kernel_width) : (i32) -> f32
   %height = arith.sitofp %kernel_height : i32 to f32
   %window_ratio = arith.divf %row_ratio, %height : f32
-  %ratio = arith.select %global, %global_ratio, %window_ratio : f32
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
-  %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
+  %ratio = arith.select %global, @mean_ratio, %window_ratio : f32
+  %steps = func.call @to_steps(@centred_sum, %ratio) : (i32, f32) -> f32
   %result = func.call @store_inside(%steps) : (f32) -> i32
 }
 
 // The loaders turn a mean over rows and columns into an average pool.
 func.func @mean(%accumulator: i32) -> i32 {
   cf.assert %over_image, "mean: Glow has an int8 kernel for rows and columns of an image only"
-  %ratio = func.call @mean_ratio() : () -> f32
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
-  %steps = func.call @to_steps(%sum, %ratio) : (i32, f32) -> f32
+  %steps = func.call @to_steps(@centred_sum, @mean_ratio) : (i32, f32) -> f32
   %result = func.call @store_inside(%steps) : (f32) -> i32
 }
 
@@ -234,9 +224,7 @@ func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
 
 // fwdElementMulInst
 func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
-  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
-  %ratio = func.call @product_ratio() : () -> f32
-  %steps = func.call @to_steps(%product, %ratio) : (i32, f32) -> f32
+  %steps = func.call @to_steps(@centred_product, @product_ratio) : (i32, f32) -> f32
   %result = func.call @store_outside(%steps) : (f32) -> i32
 }
 
@@ -278,8 +266,7 @@ func.func private @rescale(
     %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
     %output_zero_point: i32, %output_min: i32, %output_max: i32,
     %output_unsigned: i1) -> i32 attributes {contract.rules = ["requantize", "clamp", "concat"]} {
-  %real = func.call @dequantize(%input) : (i32) -> f32
-  %rounded = func.call @quantize_real(%real) : (f32) -> i32
+  %rounded = func.call @quantize_real(@dequantize) : (f32) -> i32
   %result = func.call @store(%rounded) : (i32) -> i32
 }
 
@@ -300,9 +287,8 @@ func.func private @with_end(%entry: i32, %index: i32, %end: i32, %value: i32) ->
 func.func @sigmoid(%input: i32) -> i32 {
   %grid_scale = arith.constant 0.047058823529411764 : f32
   %index = func.call @rescale_to_grid(%input, %grid_scale) : (i32, f32) -> i32
-  %i = arith.sitofp %index : i32 to f64
   %step = arith.constant 0.047058823529411764 : f64
-  %x = arith.mulf %i, %step : f64
+  %x = arith.mulf %index, %step : f64
   %negated = arith.negf %x : f64
   %exponential = math.exp %negated : f64
   %denominator = arith.addf 1.0, %exponential : f64
@@ -320,8 +306,7 @@ func.func @sigmoid(%input: i32) -> i32 {
 func.func @tanh(%input: i32) -> i32 {
   %grid_scale = arith.constant 0.023529411764705882 : f32
   %index = func.call @rescale_to_grid(%input, %grid_scale) : (i32, f32) -> i32
-  %i = arith.sitofp %index : i32 to f64
-  %three_i = arith.mulf %i, 3.0 : f64
+  %three_i = arith.mulf %index, 3.0 : f64
   %x = arith.divf %three_i, 127.0 : f64
   %function = math.tanh %x : f64
   %steps = arith.mulf %function, 127.0 : f64
@@ -369,8 +354,7 @@ func.func private @resize_position() -> f32 {
 
 // fwdResizeNearestInstImpl
 func.func @resize_nearest_position() -> i32 {
-  %position = func.call @resize_position() : () -> f32
-  %floor = fixed.convert %position {rounding = toward_zero} : f32 to i32
+  %floor = fixed.convert @resize_position {rounding = toward_zero} : f32 to i32
   %last = arith.subi %input_size, 1 : i32
   %result = arith.minsi %floor, %last : i32
 }
@@ -414,8 +398,7 @@ func.func @resize_bilinear(
   %right = func.call @interpolate(%v01, %v11, %y) : (f32, f32, f32) -> f32
   %real = func.call @interpolate(%left, %right, %x) : (f32, f32, f32) -> f32
   %whole = fixed.convert %real {rounding = toward_zero} : f32 to i32
-  %lowering = func.call @lowering() : () -> i32
-  %result = arith.addi %whole, %lowering : i32
+  %result = arith.addi %whole, @lowering : i32
 }
 
 }

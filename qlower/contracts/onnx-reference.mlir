@@ -46,14 +46,9 @@ module attributes {
 
 // In numpy a product of int32 and a float is one in float64.
 func.func private @steps_of(%accumulator: i32) -> f64 {
-  %exact = func.call @product_ratio() : () -> f32
-  %rounded = func.call @half_ratio() : () -> f32
-  %ratio = arith.select %half_scales, %rounded, %exact : f32
-  %multiplier = arith.extf %ratio : f32 to f64
-  %sum = arith.sitofp %accumulator : i32 to f64
-  %scaled = arith.mulf %sum, %multiplier : f64
-  %z = arith.sitofp %output_zero_point : i32 to f64
-  %result = arith.addf %scaled, %z : f64
+  %ratio = arith.select %half_scales, @half_ratio, @product_ratio : f32
+  %scaled = arith.mulf %accumulator, %ratio : f64
+  %result = arith.addf %scaled, %output_zero_point : f64
 }
 
 // The ratio of float16 scales in float16: numpy's product and quotient are those of float32,
@@ -117,8 +112,7 @@ func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
 // DequantizeLinear, maybe Clip, Relu or Concat, QuantizeLinear.
 func.func private @rescale(%input: i32) -> i32
     attributes {contract.rules = ["requantize", "clamp", "concat"]} {
-  %real = func.call @dequantize(%input) : (i32) -> f32
-  %result = func.call @quantize(%real) : (f32) -> i32
+  %result = func.call @quantize(@dequantize) : (f32) -> i32
 }
 
 func.func @add(%lhs: i32, %rhs: i32) -> i32 {

@@ -79,8 +79,7 @@ func.func private @quantize_linear(%real: f32, %output_min: i32, %output_max: i3
 // DequantizeLinear, then QuantizeLinear.
 func.func private @rescale(%input: i32) -> i32
     attributes {contract.rules = ["requantize", "clamp"]} {
-  %real = func.call @dequantize_exactly(%input) : (i32) -> f32
-  %result = func.call @quantize_linear(%real) : (f32) -> i32
+  %result = func.call @quantize_linear(@dequantize_exactly) : (f32) -> i32
 }
 
 // ---------------------------------------------------------------- convolution, linear
@@ -116,8 +115,7 @@ func.func @quantize_bias() -> i32 {
 // MlasQLinearGlobalAveragePool: over rows and columns.
 func.func @mean(%accumulator: i32) -> i32 {
   cf.assert %over_image, "ONNX Runtime takes the mean over other dimensions than rows and columns in float32"
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
-  %real = arith.sitofp %sum : i32 to f32
+  %real = arith.sitofp @centred_sum : i32 to f32
   %n = arith.sitofp %count : i32 to f32
   %total_scale = arith.mulf %output_scale, %n : f32
   %multiplier = arith.divf %input_scale, %total_scale : f32
@@ -181,10 +179,9 @@ func.func private @add_in_order(
 
 // MlasQLinearMul.
 func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32) -> i32 {
-  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %multiplier = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
   func.call @require_finite(%multiplier) : (f32) -> ()
-  %real = arith.sitofp %product : i32 to f32
+  %real = arith.sitofp @centred_product : i32 to f32
   %scaled = arith.mulf %real, %multiplier : f32
   %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %scaled, %z : f32
@@ -209,8 +206,7 @@ func.func @quantize(%input: f32) -> i32 attributes {contract.rules = ["quantize"
 // QLinearConcat: an input whose scale and zero point are the output's is copied.
 func.func @concat(%input: i32) -> i32 {
   %rescaled = func.call @rescale(%input) : (i32) -> i32
-  %same = func.call @is_same_quantization() : () -> i1
-  %result = arith.select %same, %input, %rescaled : i32
+  %result = arith.select @is_same_quantization, %input, %rescaled : i32
 }
 
 // QLinearLeakyRelu, a table.
@@ -224,8 +220,7 @@ func.func @leaky_relu(%input: i32) -> i32 {
 
 // QLinearSigmoid, a table.
 func.func @sigmoid(%input: i32) -> i32 {
-  %real = func.call @dequantize_exactly(%input) : (i32) -> f32
-  %y = func.call @logistic(%real) : (f32) -> f32
+  %y = func.call @logistic(@dequantize_exactly) : (f32) -> f32
   %result = func.call @quantize_linear(%y) : (f32) -> i32
 }
 
@@ -256,17 +251,13 @@ func.func private @logistic(%real: f32) -> f32 {
 func.func @softmax_term(%difference: i32) -> f32 {
   %unscaled = arith.cmpf oeq, %beta, 1.0 : f32
   cf.assert %unscaled, "a softmax of ONNX Runtime has no beta"
-  %largest = func.call @largest_term() : () -> f32
-  %log = math.log %largest : f32
-  %wide = arith.extf %log : f32 to f64
+  %log = math.log @largest_term : f32
   %reserve = arith.constant 5.0 : f64
-  %rest = arith.subf %wide, %reserve : f64
+  %rest = arith.subf %log, %reserve : f64
   %shift = arith.maximumf %rest, 0.0 : f64
-  %scale = arith.extf %input_scale : f32 to f64
-  %shift_steps = arith.divf %shift, %scale : f64
-  %steps = arith.sitofp %difference : i32 to f64
-  %shifted = arith.addf %steps, %shift_steps : f64
-  %real = arith.mulf %shifted, %scale : f64
+  %shift_steps = arith.divf %shift, %input_scale : f64
+  %shifted = arith.addf %difference, %shift_steps : f64
+  %real = arith.mulf %shifted, %input_scale : f64
   %exponential = math.exp %real : f64
   %result = arith.truncf %exponential : f64 to f32
 }

@@ -59,11 +59,8 @@ func.func private @nearest_exponent(%real: f64) -> i64 {
 }
 
 func.func private @ratio_exponent(%b: f32, %input_scale: f32, %output_scale: f32) -> i64 {
-  %a64 = arith.extf %input_scale : f32 to f64
-  %b64 = arith.extf %b : f32 to f64
-  %c64 = arith.extf %output_scale : f32 to f64
-  %product = arith.mulf %a64, %b64 : f64
-  %real = arith.divf %product, %c64 : f64
+  %product = arith.mulf %input_scale, %b : f64
+  %real = arith.divf %product, %output_scale : f64
   %result = func.call @nearest_exponent(%real) : (f64) -> i64
 }
 
@@ -79,8 +76,7 @@ func.func private @shift(%x: i32, %exponent: i64) -> i32 {
   %left = func.call @shift_count(%exponent) : (i64) -> i64
   %down = arith.maxsi %negated, 0 : i64
   %right = arith.minsi %down, 33 : i64
-  %wide = arith.extsi %x : i32 to i64
-  %up = arith.shli %wide, %left : i64
+  %up = arith.shli %x, %left : i64
   %shifted = fixed.shift_right %up, %right {rounding = half_up} : i64
   %result = fixed.saturate %shifted : i64 to i32
 }
@@ -98,11 +94,9 @@ func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 {
   %negated = arith.subi 0, %exponent : i64
   %up = func.call @shift_count(%exponent) : (i64) -> i64
   %down = func.call @shift_count(%negated) : (i64) -> i64
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
-  %sum64 = arith.extsi %sum : i32 to i64
-  %count64 = arith.extsi %count : i32 to i64
+  %sum64 = arith.extsi @centred_sum : i32 to i64
   %numerator = arith.shli %sum64, %up : i64
-  %denominator = arith.shli %count64, %down : i64
+  %denominator = arith.shli %count, %down : i64
   %twice = arith.shli %numerator, 1 : i64
   %nudged = arith.addi %twice, %denominator : i64
   %divisor = arith.shli %denominator, 1 : i64
@@ -139,8 +133,7 @@ func.func private @sum_shifts(%lhs_scale: f32, %rhs_scale: f32) -> (i64, i64, i6
 
 func.func private @align(%stored: i32, %zero_point: i32, %shift: i64) -> i64 {
   %centred = arith.subi %stored, %zero_point : i32
-  %wide = arith.extsi %centred : i32 to i64
-  %result = arith.shli %wide, %shift : i64
+  %result = arith.shli %centred, %shift : i64
 }
 
 func.func private @store_sum(%sum: i64, %places: i64) -> i32 {
@@ -166,9 +159,8 @@ func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
 }
 
 func.func @mul(%lhs: i32, %rhs: i32, %weight_scale: f32) -> i32 {
-  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %exponent = func.call @ratio_exponent(%weight_scale) : (f32) -> i64
-  %shifted = func.call @shift(%product, %exponent) : (i32, i64) -> i32
+  %shifted = func.call @shift(@centred_product, %exponent) : (i32, i64) -> i32
   %result = func.call @clamp_and_offset(%shifted) : (i32) -> i32
 }
 

@@ -103,8 +103,7 @@ func.func private @is_in_body(%position: i32, %count: i32, %lanes: i32) -> i1 {
 }
 
 func.func private @require_equal_quantization() {
-  %legal = func.call @is_same_quantization() : () -> i1
-  cf.assert %legal, "input and output differ in scale or zero point, PyTorch gives the output those of the input"
+  cf.assert @is_same_quantization, "input and output differ in scale or zero point, PyTorch gives the output those of the input"
 }
 
 // ---------------------------------------------------------------- convolution, linear
@@ -112,8 +111,7 @@ func.func private @require_equal_quantization() {
 // `cvtps2dq` makes -2^31 of a number that int32 can't hold. What the three float32 roundings
 // before it may add is less than 1000.
 func.func private @require_convertible(%largest: f64, %multiplier: f32) {
-  %wide = arith.extf %multiplier : f32 to f64
-  %steps = arith.mulf %largest, %wide : f64
+  %steps = arith.mulf %largest, %multiplier : f64
   %legal = arith.cmpf olt, %steps, 2147482648.0 : f64
   cf.assert %legal, "a sum may be 2^31 steps of the output or more, which PyTorch turns into the smallest code"
 }
@@ -121,9 +119,7 @@ func.func private @require_convertible(%largest: f64, %multiplier: f32) {
 func.func private @largest_sum() -> f64 {
   %sum = arith.sitofp %accumulator_max : i64 to f64
   %step = arith.mulf %input_scale, %weight_scale : f32
-  %wide_step = arith.extf %step : f32 to f64
-  %bias = arith.extf %real_bias : f32 to f64
-  %bias_steps = arith.divf %bias, %wide_step : f64
+  %bias_steps = arith.divf %real_bias, %step : f64
   %result = arith.addf %sum, %bias_steps : f64
 }
 
@@ -133,8 +129,7 @@ func.func private @contraction(%accumulator: i32, %real_bias: f32) -> i32
   %step = arith.mulf %input_scale, %weight_scale : f32
   %multiplier = arith.divf %step, %output_scale : f32
   func.call @require_ratio(%multiplier) : (f32) -> ()
-  %largest = func.call @largest_sum() : () -> f64
-  func.call @require_convertible(%largest, %multiplier) : (f64, f32) -> ()
+  func.call @require_convertible(@largest_sum, %multiplier) : (f64, f32) -> ()
   %sum = arith.sitofp %accumulator : i32 to f32
   %inverse = func.call @reciprocal(%step) : (f32) -> f32
   %fused = math.fma %real_bias, %inverse, %sum : f32
@@ -189,9 +184,8 @@ func.func private @is_fast_depthwise() -> i1 {
 // Grouped convolutions of one channel a group are depthwise.
 func.func @conv2d_product() -> i32
     attributes {contract.rules = ["conv2d_product", "depthwise_conv2d_product"]} {
-  %fast = func.call @is_fast_depthwise() : () -> i1
   %depthwise = arith.cmpi eq, %groups, %input_channels : i32
-  %saturates = arith.andi %depthwise, %fast : i1
+  %saturates = arith.andi %depthwise, @is_fast_depthwise : i1
   %result = arith.extui %saturates : i1 to i32
 }
 
@@ -211,8 +205,7 @@ func.func @avg_pool2d(
   %mean = func.call @mean_of(%accumulator, %divisor) : (i32, i32) -> f32
   %body = func.call @store_half_even(%mean) : (f32) -> i32
   %tail = func.call @store_sum(%mean) : (f32) -> i32
-  %lanes = func.call @pool_lanes() : () -> i32
-  %in_body = func.call @is_in_body(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
+  %in_body = func.call @is_in_body(%channel, %channel_count, @pool_lanes) : (i32, i32, i32) -> i1
   %result = arith.select %in_body, %body, %tail : i32
 }
 
@@ -232,15 +225,13 @@ func.func @adaptive_avg_pool2d(%accumulator: i32) -> i32 {
 }
 
 func.func private @real_sum(%accumulator: i32) -> f32 {
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
-  %result = arith.sitofp %sum : i32 to f32
+  %result = arith.sitofp @centred_sum : i32 to f32
 }
 
 func.func private @mean_of(%accumulator: i32, %divisor: i32) -> f32 {
-  %sum = func.call @real_sum(%accumulator) : (i32) -> f32
   %n = arith.sitofp %divisor : i32 to f32
   %inverse = func.call @reciprocal(%n) : (f32) -> f32
-  %result = arith.mulf %sum, %inverse : f32
+  %result = arith.mulf @real_sum, %inverse : f32
 }
 
 func.func private @store_sum(%real: f32, %output_zero_point: i32) -> i32 {
@@ -274,13 +265,12 @@ func.func @add(%lhs: i32, %rhs: i32, %element: i32) -> i32 {
 
 // qmul_kernel.
 func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32) -> i32 {
-  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %scales = arith.mulf %lhs_scale, %rhs_scale : f32
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %multiplier = arith.mulf %scales, %inverse : f32
   %legal = arith.cmpf olt, %multiplier, 32768.0 : f32
   cf.assert %legal, "the product of the operands' scales is 2^15 times the output's or more: PyTorch's conversion to int32 overflows"
-  %real = arith.sitofp %product : i32 to f32
+  %real = arith.sitofp @centred_product : i32 to f32
   %scaled = arith.mulf %real, %multiplier : f32
   %result = func.call @store_half_even(%scaled) : (f32) -> i32
 }
@@ -328,8 +318,7 @@ func.func private @quantize_lookup(%real: f32) -> i32 {
 // qsigmoid_kernel: 1 / (1 + exp(-x)), without an FMA in x, so that the zero point is 0 at any
 // scale; torch.sigmoid has an output scale of 1/256.
 func.func @sigmoid(%input: i32) -> i32 {
-  %x = func.call @dequantize_exactly(%input) : (i32) -> f32
-  %wide = arith.extf %x : f32 to f64
+  %wide = arith.extf @dequantize_exactly : f32 to f64
   %real = func.call @logistic(%wide) : (f64) -> f64
   %y = arith.truncf %real : f64 to f32
   %result = func.call @quantize_table(%y) : (f32) -> i32
@@ -338,8 +327,7 @@ func.func @sigmoid(%input: i32) -> i32 {
 // qtanh_kernel; torch.tanh has an output scale of 1/128.
 func.func @tanh(%input: i32) -> i32 {
   %x = func.call @dequantize_lookup(%input) : (i32) -> f32
-  %wide = arith.extf %x : f32 to f64
-  %real = math.tanh %wide : f64
+  %real = math.tanh %x : f64
   %y = arith.truncf %real : f64 to f32
   %result = func.call @quantize_table(%y) : (f32) -> i32
 }
@@ -357,8 +345,7 @@ func.func @hard_swish(%input: i32) -> i32 {
 // qelu_kernel.
 func.func @elu(%input: i32) -> i32 {
   %x = func.call @dequantize_fused(%input) : (i32) -> f32
-  %wide = arith.extf %x : f32 to f64
-  %real = math.expm1 %wide : f64
+  %real = math.expm1 %x : f64
   %negative = arith.truncf %real : f64 to f32
   %not_negative = arith.cmpf oge, %x, 0.0 : f32
   %y = arith.select %not_negative, %x, %negative : f32
@@ -392,16 +379,13 @@ func.func @quantize(%input: f32) -> i32 {
 
 // PyTorch has no such operation: what `dequantize` and `quantize_per_tensor` give.
 func.func @requantize(%input: i32) -> i32 {
-  %real = func.call @dequantize_exactly(%input) : (i32) -> f32
-  %result = func.call @quantize_fused(%real) : (f32) -> i32
+  %result = func.call @quantize_fused(@dequantize_exactly) : (f32) -> i32
 }
 
 // qcat: an input whose scale and zero point are the output's is copied.
 func.func @concat(%input: i32) -> i32 {
-  %real = func.call @dequantize_exactly(%input) : (i32) -> f32
-  %rescaled = func.call @quantize_fused(%real) : (f32) -> i32
-  %same = func.call @is_same_quantization() : () -> i1
-  %result = arith.select %same, %input, %rescaled : i32
+  %rescaled = func.call @quantize_fused(@dequantize_exactly) : (f32) -> i32
+  %result = arith.select @is_same_quantization, %input, %rescaled : i32
 }
 
 }

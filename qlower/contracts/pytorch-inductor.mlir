@@ -69,7 +69,8 @@ func.func private @real_contraction(%accumulator: i32) -> f32 {
 // it is stored. `floor` is 0 with a RELU, else minus infinity.
 func.func private @store_residual(
     %accumulator: i32, %other: i32, %input_scale: f32, %weight_scale: f32, %real_bias: f32,
-    %other_scale: f32, %other_zero_point: i32, %floor: f32) -> i32 {
+    %other_scale: f32, %other_zero_point: i32, %floor: f32, %output_scale: f32,
+    %output_zero_point: f32) -> i32 {
   %sum = arith.sitofp %accumulator : i32 to f32
   %half_scaled = arith.mulf %sum, %input_scale : f32
   %scaled = arith.mulf %half_scaled, %weight_scale : f32
@@ -120,8 +121,7 @@ func.func @mul(%lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32) -> i
 }
 
 func.func @clamp(%input: i32) -> i32 {
-  %real = func.call @dequantize_exactly(%input) : (i32) -> f32
-  %result = func.call @quantize_fused(%real) : (f32) -> i32
+  %result = func.call @quantize_fused(@dequantize_exactly) : (f32) -> i32
 }
 
 // The sum of the integers is exact, that of PyTorch in float32.
@@ -132,8 +132,7 @@ func.func @avg_pool2d(
 }
 
 func.func private @mean_of_window(%accumulator: i32, %divisor: i32, %input_scale: f32) -> i32 {
-  %sum = func.call @real_sum(%accumulator) : (i32) -> f32
-  %real = arith.mulf %sum, %input_scale : f32
+  %real = arith.mulf @real_sum, %input_scale : f32
   %n = arith.sitofp %divisor : i32 to f32
   %mean = arith.divf %real, %n : f32
   %result = func.call @quantize_fused(%mean) : (f32) -> i32

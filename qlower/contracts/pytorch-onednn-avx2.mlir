@@ -73,8 +73,7 @@ func.func @conv2d(%accumulator: i32) -> i32
   func.call @require_symmetric_weights() : () -> ()
   %jit = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
   %reference = func.call @store_by_reference(%accumulator, %real_bias) : (i32, f32) -> i32
-  %has_kernel = func.call @has_kernel() : () -> i1
-  %result = arith.select %has_kernel, %jit, %reference : i32
+  %result = arith.select @has_kernel, %jit, %reference : i32
 }
 
 func.func @depthwise_conv2d(%accumulator: i32) -> i32 attributes {contract.product = "exact"} {
@@ -87,8 +86,7 @@ func.func @depthwise_conv2d(%accumulator: i32) -> i32 attributes {contract.produ
 
 // Saturating pairs, but for the reference and one channel a group.
 func.func @conv2d_product() -> i32 attributes {contract.rules = ["conv2d_product"]} {
-  %has_kernel = func.call @has_kernel() : () -> i1
-  %result = arith.extui %has_kernel : i1 to i32
+  %result = arith.extui @has_kernel : i1 to i32
 }
 
 func.func @linear_product() -> i32 {

@@ -111,17 +111,15 @@ func.func private @quantize_lookup(%real: f32, %output_scale: f32, %output_unsig
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %steps = arith.mulf %real, %inverse : f32
   %qnnpack = func.call @store_sum(%steps) : (f32) -> i32
-  %aten = func.call @quantize_table(%real) : (f32) -> i32
-  %result = arith.select %output_unsigned, %qnnpack, %aten : i32
+  %result = arith.select %output_unsigned, %qnnpack, @quantize_table : i32
 }
 
 // pytorch_qnnp_compute_avgpool_quantization_params.
 func.func private @pool(%accumulator: i32, %divisor: i32) -> i32 {
-  %sum = func.call @real_sum(%accumulator) : (i32) -> f32
   %n = arith.sitofp %divisor : i32 to f32
   %total_scale = arith.mulf %output_scale, %n : f32
   %multiplier = arith.divf %input_scale, %total_scale : f32
-  %scaled = arith.mulf %sum, %multiplier : f32
+  %scaled = arith.mulf @real_sum, %multiplier : f32
   %result = func.call @store_half_even(%scaled) : (f32) -> i32
 }
 

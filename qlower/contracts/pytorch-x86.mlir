@@ -45,8 +45,7 @@ func.func @conv2d(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d"], contract.product = ["exact", "saturating_pairs_flat"]} {
   %fbgemm = func.call @contraction(%accumulator, %real_bias) : (i32, f32) -> i32
   %onednn = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
-  %uses_onednn = func.call @uses_onednn() : () -> i1
-  %result = arith.select %uses_onednn, %onednn, %fbgemm : i32
+  %result = arith.select @uses_onednn, %onednn, %fbgemm : i32
 }
 
 func.func @linear(%accumulator: i32) -> i32 {
@@ -54,11 +53,9 @@ func.func @linear(%accumulator: i32) -> i32 {
 }
 
 func.func @conv2d_product() -> i32 {
-  %fast = func.call @is_fast_depthwise() : () -> i1
   %depthwise = arith.cmpi eq, %groups, %input_channels : i32
-  %fast_depthwise = arith.andi %depthwise, %fast : i1
-  %uses_onednn = func.call @uses_onednn() : () -> i1
-  %saturates = arith.select %uses_onednn, false, %fast_depthwise : i1
+  %fast_depthwise = arith.andi %depthwise, @is_fast_depthwise : i1
+  %saturates = arith.select @uses_onednn, false, %fast_depthwise : i1
   %result = arith.extui %saturates : i1 to i32
 }
 

@@ -1,7 +1,11 @@
 """The text of contracts: MLIR, in which a function may be written shorter.
 
-- An operand may be a literal, of the type that the operation gives it: an
+- An operand may be a number, of the type that the operation gives it: an
   `arith.constant` is put before the operation.
+- It may be the name of a step, `@step`: what that gives, all of whose arguments are
+  values (`calls.py`).
+- It may be of a narrower type where that changes no number: i32 is extended to i64 and
+  converted to f64, f32 to f64.
 - The constants that a layer has (`rules.py`) may be used without being listed: they
   become arguments, after those that are.
 - A function whose last operation defines `%result`, or which returns nothing, may do
@@ -9,27 +13,29 @@
 
 So these are the same, and what is printed is always the second:
 
-    func.func @add(%lhs: i32, %rhs: i32) -> i32 {
-      %sum = arith.addi %lhs, %rhs : i32
-      %offset = arith.addi %sum, %output_zero_point : i32
-      %result = arith.minsi %offset, 127 : i32
+    func.func @requantize(%input: i32) -> i32 {
+      %centred = arith.subi %input, %input_zero_point : i32
+      %scaled = func.call @multiply(%centred, @ratio) : (i32, f64) -> i32
+      %result = arith.minsi %scaled, 127 : i32
     }
 
-    func.func @add(%lhs: i32, %rhs: i32, %output_zero_point: i32) -> i32 {
-      %sum = arith.addi %lhs, %rhs : i32
-      %offset = arith.addi %sum, %output_zero_point : i32
+    func.func @requantize(%input: i32, %input_zero_point: i32) -> i32 {
+      %centred = arith.subi %input, %input_zero_point : i32
+      %ratio = func.call @ratio() : () -> f64
+      %scaled = func.call @multiply(%centred, %ratio) : (i32, f64) -> i32
       %0 = arith.constant 127 : i32
-      %result = arith.minsi %offset, %0 : i32
+      %result = arith.minsi %scaled, %0 : i32
       return %result : i32
     }
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.arith import ConstantOp, ExtFOp, ExtSIOp, SIToFPOp
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
@@ -38,9 +44,13 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     ModuleOp,
+    f32,
+    f64,
     i1,
+    i32,
+    i64,
 )
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.parser import UnresolvedOperand
 from xdsl.traits import IsTerminator
@@ -56,7 +66,16 @@ from qlower.text.parsing import LocatingParser, TypeT, parse_module
 RESULT = "result"
 """What a function returns that ends without `return`."""
 
-_LAYER_CONSTANTS = frozenset(name for rule in RULES.values() for name in rule.constants)
+_LAYER_CONSTANTS = {
+    name: type for rule in RULES.values() for name, type in rule.constants.items()
+}
+_WIDENINGS: Mapping[tuple[Attribute, Attribute], Callable[[SSAValue], Operation]] = {
+    (f32, f64): lambda value: ExtFOp(value, f64),
+    (i32, i64): lambda value: ExtSIOp(value, i64),
+    (i32, f64): lambda value: SIToFPOp(value, f64),
+}
+"""The operation by which a value of one type becomes the same number of another."""
+
 _NUMBERS = frozenset(
     {MLIRTokenKind.INTEGER_LIT, MLIRTokenKind.FLOAT_LIT, MLIRTokenKind.MINUS}
 )
@@ -82,6 +101,13 @@ class _Literal(UnresolvedOperand):
         raise ValueError(f"{value} is no {type}")
 
 
+@dataclass
+class _Step(UnresolvedOperand):
+    """The name of a function in the place of an operand."""
+
+    name: str
+
+
 class _ShorthandParser(LocatingParser):
     """A parser that writes out what a contract's text leaves out."""
 
@@ -90,6 +116,8 @@ class _ShorthandParser(LocatingParser):
 
     def parse_optional_unresolved_operand(self) -> UnresolvedOperand | None:
         token = self._current_token
+        if token.kind == MLIRTokenKind.AT_IDENT:
+            return _Step(token.span, 0, self.parse_symbol_name().data)
         if token.kind in _NUMBERS:
             value = self.parse_number()
         else:
@@ -102,23 +130,38 @@ class _ShorthandParser(LocatingParser):
         self, operand: UnresolvedOperand, type: TypeT
     ) -> SSAValue[TypeT]:
         if isinstance(operand, _Literal):
-            return cast(SSAValue[TypeT], self._constant(operand, type).result)
+            try:
+                constant = ConstantOp(operand.constant(type))
+            except (ValueError, VerifyException) as error:
+                self.raise_error(str(error), operand.span)
+            return self._result(constant, operand, type)
+        if isinstance(operand, _Step):
+            call = CallOp(operand.name, [], [type])
+            call.results[0].name_hint = operand.name
+            return self._result(call, operand, type)
         name = operand.operand_name
         if name in _LAYER_CONSTANTS and name not in self.ssa_values:
-            argument = self._block.insert_arg(type, len(self._block.args))
+            argument = self._block.insert_arg(
+                _LAYER_CONSTANTS[name], len(self._block.args)
+            )
             argument.name_hint = name
             self.ssa_values[name] = (argument,)
+        values = self.ssa_values.get(name, ())
+        if operand.index < len(values):
+            value = values[operand.index]
+            widening = _WIDENINGS.get((value.type, type))
+            if widening is not None:
+                return self._result(widening(value), operand, type)
         return super().resolve_operand(operand, type)
 
-    def _constant(self, literal: _Literal, type: Attribute) -> ConstantOp:
-        try:
-            op = ConstantOp(literal.constant(type))
-        except (ValueError, VerifyException) as error:
-            self.raise_error(str(error), literal.span)
-        line, column = self.line_and_column(literal.span.start)
+    def _result(
+        self, op: Operation, operand: UnresolvedOperand, type: TypeT
+    ) -> SSAValue[TypeT]:
+        """The result of an operation that stands before the one that is parsed."""
+        line, column = self.line_and_column(operand.span.start)
         op.location = make_file_location(self._filename, line, column)
         self._block.add_op(op)
-        return op
+        return cast(SSAValue[TypeT], op.results[0])
 
     def _parse_block_body(self, block: Block) -> None:
         outer = getattr(self, "_block", None)

@@ -66,10 +66,8 @@ func.func private @merged(
     %stored: i32, %wide_input_scale: f64, %wide_output_scale: f64, %input_zero_point: i32) -> i32 {
   %ratio = arith.divf %wide_input_scale, %wide_output_scale : f64
   %multiplier = arith.truncf %ratio : f64 to f32
-  %z_in = arith.sitofp %input_zero_point : i32 to f64
-  %z_out = arith.sitofp %output_zero_point : i32 to f64
-  %moved = arith.mulf %z_in, %ratio : f64
-  %wide_offset = arith.subf %z_out, %moved : f64
+  %moved = arith.mulf %input_zero_point, %ratio : f64
+  %wide_offset = arith.subf %output_zero_point, %moved : f64
   %offset = arith.truncf %wide_offset : f64 to f32
   %integer = arith.sitofp %stored : i32 to f32
   %scaled = arith.mulf %integer, %multiplier : f32
@@ -92,9 +90,7 @@ func.func private @merged_and_clamped(
 func.func private @rescale(
     %input: i32, %input_scale: f32, %output_scale: f32,
     %input_zero_point: i32) -> i32 attributes {contract.rules = ["requantize", "concat", "clamp"]} {
-  %from = arith.extf %input_scale : f32 to f64
-  %to = arith.extf %output_scale : f32 to f64
-  %result = func.call @merged_and_clamped(%input, %from, %to, %input_zero_point)
+  %result = func.call @merged_and_clamped(%input, %input_scale, %output_scale, %input_zero_point)
       : (i32, f64, f64, i32) -> i32
 }
 
@@ -121,10 +117,7 @@ func.func private @sum_of_merged(
 }
 
 func.func @add(%lhs: i32, %rhs: i32) -> i32 {
-  %l = arith.extf %lhs_scale : f32 to f64
-  %r = arith.extf %rhs_scale : f32 to f64
-  %o = arith.extf %output_scale : f32 to f64
-  %result = func.call @sum_of_merged(%lhs, %rhs, %l, %r, %o) : (i32, i32, f64, f64, f64) -> i32
+  %result = func.call @sum_of_merged(%lhs, %rhs, %lhs_scale, %rhs_scale, %output_scale) : (i32, i32, f64, f64, f64) -> i32
 }
 
 func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
@@ -150,8 +143,7 @@ func.func private @exact_product(%accumulator: i32) -> f32 {
 
 func.func @conv2d(%accumulator: i32) -> i32
     attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
-  %real = func.call @exact_product(%accumulator) : (i32) -> f32
-  %result = func.call @quantize(%real) : (f32) -> i32
+  %result = func.call @quantize(@exact_product) : (f32) -> i32
 }
 
 // ---------------------------------------------------------------- functions of one value
@@ -192,60 +184,51 @@ func.func private @real_sign(%x: f32) -> f32 {
 }
 
 func.func private @real_cosine(%x: f32) -> f32 {
-  %wide = arith.extf %x : f32 to f64
-  %value = math.cos %wide : f64
+  %value = math.cos %x : f64
   %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_exponential(%x: f32) -> f32 {
-  %wide = arith.extf %x : f32 to f64
-  %value = math.exp %wide : f64
+  %value = math.exp %x : f64
   %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_exponential_minus_one(%x: f32) -> f32 {
-  %wide = arith.extf %x : f32 to f64
-  %value = math.expm1 %wide : f64
+  %value = math.expm1 %x : f64
   %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_log(%x: f32) -> f32 {
-  %wide = arith.extf %x : f32 to f64
-  %value = math.log %wide : f64
+  %value = math.log %x : f64
   %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_log_plus_one(%x: f32) -> f32 {
-  %wide = arith.extf %x : f32 to f64
-  %value = math.log1p %wide : f64
+  %value = math.log1p %x : f64
   %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_sine(%x: f32) -> f32 {
-  %wide = arith.extf %x : f32 to f64
-  %value = math.sin %wide : f64
+  %value = math.sin %x : f64
   %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_tanh(%x: f32) -> f32 {
-  %wide = arith.extf %x : f32 to f64
-  %value = math.tanh %wide : f64
+  %value = math.tanh %x : f64
   %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_rsqrt(%x: f32) -> f32 {
-  %wide = arith.extf %x : f32 to f64
-  %root = math.sqrt %wide : f64
+  %root = math.sqrt %x : f64
   %value = arith.divf 1.0, %root : f64
   %result = arith.truncf %value : f64 to f32
 }
 
 func.func private @real_cbrt(%x: f32) -> f32 {
-  %wide = arith.extf %x : f32 to f64
-  %size = math.absf %wide : f64
+  %size = math.absf %x : f64
   %third = arith.constant 0.33333333333333333 : f64
   %root = math.powf %size, %third : f64
-  %value = math.copysign %root, %wide : f64
+  %value = math.copysign %root, %x : f64
   %result = arith.truncf %value : f64 to f32
 }
 

@@ -131,9 +131,8 @@ func.func @mean(%accumulator: i32) -> i32 {
   %n = arith.sitofp %count : i32 to f32
   %n_scale = arith.mulf %n, %output_scale : f32
   %ratio = arith.divf %input_scale, %n_scale : f32
-  %real = arith.extf %ratio : f32 to f64
   %tail = func.call @is_in_tail(%channel, %channel_count, 16) : (i32, i32, i32) -> i1
-  %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, %tail) : (i32, f64, i1) -> i32
+  %scaled = func.call @multiply_by_real_half_up(%accumulator, %ratio, %tail) : (i32, f64, i1) -> i32
   %image_mean = func.call @offset_and_clamp(%scaled, %bias) : (i32, i32) -> i32
 
   %is_image_mean = arith.andi %over_image, %keep_dims : i1
@@ -160,8 +159,7 @@ func.func private @add_half_and_truncate(%x: f32) -> i32 {
 // LiteRT's by 1, in up to 2 % of the results where the scales make ties.
 func.func @add(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32, %element: i32) -> i32 {
   %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
-  %larger64 = arith.extf %larger : f32 to f64
-  %twice = arith.mulf %larger64, 2.0 : f64
+  %twice = arith.mulf %larger, 2.0 : f64
   %lhs_centred = arith.subi %lhs, %lhs_zero_point : i32
   %rhs_centred = arith.subi %rhs, %rhs_zero_point : i32
   %lhs_body, %lhs_tail = func.call @add_operand(%lhs_centred, %lhs_scale, %twice) : (i32, f32, f64) -> (i32, i32)
@@ -213,8 +211,7 @@ func.func private @largest_difference(%zero_point: i32, %min: i32, %max: i32) ->
 
 // An operand of an addition in the common scale, in the vector body and in the tail.
 func.func private @add_operand(%centred: i32, %scale: f32, %twice: f64) -> (i32, i32) {
-  %scale64 = arith.extf %scale : f32 to f64
-  %real = arith.divf %scale64, %twice : f64
+  %real = arith.divf %scale, %twice : f64
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   %right = arith.subi 0, %exponent : i32
   %shifted = arith.shli %centred, 20 : i32
@@ -244,10 +241,9 @@ func.func @quantize(%input: f32, %output_scale: f32, %element: i32) -> i32 {
   %quotient = func.call @wide_ratio(%input) : (f32) -> f64
   %quotient32 = arith.truncf %quotient : f64 to f32
   %fit = func.call @convertible(%quotient32) : (f32) -> f32
-  %fit64 = arith.extf %fit : f32 to f64
   %magnitude = math.absf %quotient : f64
   %is_few = arith.cmpf olt, %magnitude, 1048576.0 : f64
-  %number64 = arith.select %is_few, %quotient, %fit64 : f64
+  %number64 = arith.select %is_few, %quotient, %fit : f64
   %tail = fixed.convert %number64 {rounding = half_away} : f64 to i32
   %in_tail = func.call @is_in_tail(%element, %element_count, 8) : (i32, i32, i32) -> i1
   %rounded = arith.select %in_tail, %tail, %body : i32
@@ -271,10 +267,9 @@ func.func @dequantize(
 
 // internal/optimized/optimized_ops.h, Requantize: vectors of 16.
 func.func @requantize(%input: i32, %input_zero_point: i32, %element: i32) -> i32 {
-  %real = func.call @wide_ratio() : () -> f64
   %centred = arith.subi %input, %input_zero_point : i32
   %tail = func.call @is_in_tail(%element, %element_count, 16) : (i32, i32, i32) -> i1
-  %scaled = func.call @multiply_by_real_half_up(%centred, %real, %tail) : (i32, f64, i1) -> i32
+  %scaled = func.call @multiply_by_real_half_up(%centred, @wide_ratio, %tail) : (i32, f64, i1) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 

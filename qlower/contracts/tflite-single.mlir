@@ -43,8 +43,7 @@ func.func private @multiply_by_quantized_multiplier(
   func.call @require_legal_exponent(%exponent) : (i32) -> ()
   %product = func.call @wide_product(%x, %multiplier) : (i32, i32) -> i64
   %places = arith.subi 31, %exponent : i32
-  %places64 = arith.extsi %places : i32 to i64
-  %scaled = fixed.shift_right %product, %places64 {rounding = half_up} : i64
+  %scaled = fixed.shift_right %product, %places {rounding = half_up} : i64
   %result = arith.trunci %scaled : i64 to i32
 }
 

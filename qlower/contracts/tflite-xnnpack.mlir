@@ -99,26 +99,23 @@ func.func private @is_supported_ratio(%scale: f32, %low: f32, %high: f32) -> i1 
 
 // The delegate leaves transposed convolutions to the built-in kernel.
 func.func @conv2d(%accumulator: i32) -> i32 {
-  %delegated = func.call @contraction(%accumulator) : (i32) -> i32
   %builtin = func.call @"tflite-ruy.conv2d"(%accumulator) : (i32) -> i32
-  %result = arith.select %transposed, %builtin, %delegated : i32
+  %result = arith.select %transposed, %builtin, @contraction : i32
 }
 
 // The delegate leaves int8 weights that have a zero point to the built-in kernel.
 func.func @linear(%accumulator: i32) -> i32 {
-  %delegated = func.call @contraction(%accumulator) : (i32) -> i32
   %builtin_min, %builtin_max = func.call @activation_range() : () -> (i32, i32)
   %builtin = func.call @"tflite-ruy.linear"(%accumulator, %builtin_min, %builtin_max) : (i32, i32, i32) -> i32
   %taken = arith.ori %weights_symmetric, %weight_unsigned : i1
-  %result = arith.select %taken, %delegated, %builtin : i32
+  %result = arith.select %taken, @contraction, %builtin : i32
 }
 
 // The delegate takes products whose right-hand side has zero point 0.
 func.func @matmul(%accumulator: i32) -> i32 {
   %builtin = func.call @"tflite-ruy.matmul"(%accumulator) : (i32) -> i32
-  %delegated = func.call @contraction(%accumulator) : (i32) -> i32
   %symmetric = arith.cmpi eq, %rhs_zero_point, 0 : i32
-  %result = arith.select %symmetric, %delegated, %builtin : i32
+  %result = arith.select %symmetric, @contraction, %builtin : i32
 }
 
 // src/operators/reduce-nd.c: the zero points become one float32 that needn't be whole.
@@ -178,23 +175,20 @@ func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %delegated = func.call @weighted_sum(%lhs, %rhs, 1) : (i32, i32, i32) -> i32
   %builtin_min, %builtin_max = func.call @activation_range() : () -> (i32, i32)
   %builtin = func.call @"tflite-ruy.add"(%lhs, %rhs, %builtin_min, %builtin_max) : (i32, i32, i32, i32) -> i32
-  %supported = func.call @are_supported_terms() : () -> i1
-  %result = arith.select %supported, %delegated, %builtin : i32
+  %result = arith.select @are_supported_terms, %delegated, %builtin : i32
 }
 
 func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
   %delegated = func.call @weighted_sum(%lhs, %rhs, -1) : (i32, i32, i32) -> i32
   %builtin_min, %builtin_max = func.call @activation_range() : () -> (i32, i32)
   %builtin = func.call @"tflite-ruy.sub"(%lhs, %rhs, %builtin_min, %builtin_max) : (i32, i32, i32, i32) -> i32
-  %supported = func.call @are_supported_terms() : () -> i1
-  %result = arith.select %supported, %delegated, %builtin : i32
+  %result = arith.select @are_supported_terms, %delegated, %builtin : i32
 }
 
 // src/qs8-vmul: float32. The delegate takes scale products in [2^-16, 2^8) of the output's.
 func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32) -> i32 {
-  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   %scale = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
-  %delegated = func.call @requantize_product(%product, %scale) : (i32, f32) -> i32
+  %delegated = func.call @requantize_product(@centred_product, %scale) : (i32, f32) -> i32
   %builtin_min, %builtin_max = func.call @activation_range() : () -> (i32, i32)
   %builtin = func.call @tflite.mul(%lhs, %rhs, %builtin_min, %builtin_max) : (i32, i32, i32, i32) -> i32
   %scales = arith.mulf %lhs_scale, %rhs_scale : f32
@@ -281,11 +275,9 @@ func.func private @table_output(%real: f32, %output_scale: f32) -> i32 {
 // src/reference/unary-elementwise.cc, SigmoidOp: in float64, cut to float32; 0 and 1 beyond
 // -100 and 100.
 func.func @sigmoid(%input: i32) -> i32 {
-  %x = func.call @table_input(%input) : (i32) -> f32
-  %at_most = arith.minimumf %x, 100.0 : f32
+  %at_most = arith.minimumf @table_input, 100.0 : f32
   %inside = arith.maximumf %at_most, -100.0 : f32
-  %wide = arith.extf %inside : f32 to f64
-  %exponential = math.exp %wide : f64
+  %exponential = math.exp %inside : f64
   %denominator = arith.addf 1.0, %exponential : f64
   %quotient = arith.divf %exponential, %denominator : f64
   %real = arith.truncf %quotient : f64 to f32

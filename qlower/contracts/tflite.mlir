@@ -160,14 +160,10 @@ func.func private @multiply_by_real(%x: i32, %real: f64) -> i32 {
 // kernel_util.cc, PopulateConvolutionQuantizationParams: the scales combine in float64.
 // For uint8 GetQuantizedConvolutionMultipler multiplies input and weight scale in float32.
 func.func private @convolution_scale(%float32_product: i1, %weight_scale: f32) -> f64 {
-  %input64 = arith.extf %input_scale : f32 to f64
-  %weight64 = arith.extf %weight_scale : f32 to f64
-  %wide = arith.mulf %input64, %weight64 : f64
+  %wide = arith.mulf %input_scale, %weight_scale : f64
   %product = arith.mulf %input_scale, %weight_scale : f32
-  %narrow = arith.extf %product : f32 to f64
-  %scale = arith.select %float32_product, %narrow, %wide : f64
-  %output64 = arith.extf %output_scale : f32 to f64
-  %result = arith.divf %scale, %output64 : f64
+  %scale = arith.select %float32_product, %product, %wide : f64
+  %result = arith.divf %scale, %output_scale : f64
 }
 
 // internal/reference/integer_ops/conv.h and conv.h
@@ -183,8 +179,7 @@ func.func @conv2d(%accumulator: i32) -> i32
 // float64 and rounds once, half away from zero (LiteRT since April 2025).
 func.func @linear(%accumulator: i32) -> i32 {
   %real = func.call @convolution_scale(false) : (i1) -> f64
-  %accumulator64 = arith.sitofp %accumulator : i32 to f64
-  %product = arith.mulf %accumulator64, %real : f64
+  %product = arith.mulf %accumulator, %real : f64
   %scaled = fixed.convert %product {rounding = half_away} : f64 to i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
@@ -249,21 +244,16 @@ func.func private @mean_multiplier(%real: f64, %count: i32) -> (i32, i32) {
   %capped = arith.minsi %log2, 32 : i32
   %room = arith.addi 31, %exponent : i32
   %k = arith.minsi %capped, %room : i32
-  %m64 = arith.extsi %multiplier : i32 to i64
-  %k64 = arith.extsi %k : i32 to i64
-  %count64 = arith.extsi %count : i32 to i64
-  %scaled_up = arith.shli %m64, %k64 : i64
-  %divided = arith.divsi %scaled_up, %count64 : i64
+  %scaled_up = arith.shli %multiplier, %k : i64
+  %divided = arith.divsi %scaled_up, %count : i64
   %mean_multiplier = arith.trunci %divided : i64 to i32
   %mean_exponent = arith.subi %exponent, %k : i32
   return %mean_multiplier, %mean_exponent : i32, i32
 }
 
 func.func @mean(%accumulator: i32) -> i32 attributes {contract.rules = ["mean", "mean_i16"]} {
-  %real = func.call @wide_ratio() : () -> f64
-  %mean_multiplier, %mean_exponent = func.call @mean_multiplier(%real) : (f64) -> (i32, i32)
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
-  %scaled = func.call @multiply_by_quantized_multiplier(%sum, %mean_multiplier, %mean_exponent) : (i32, i32, i32) -> i32
+  %mean_multiplier, %mean_exponent = func.call @mean_multiplier(@wide_ratio) : (f64) -> (i32, i32)
+  %scaled = func.call @multiply_by_quantized_multiplier(@centred_sum, %mean_multiplier, %mean_exponent) : (i32, i32, i32) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
@@ -275,8 +265,7 @@ func.func @sum_addend(%input: i32) -> i32 {
 
 func.func @sum(%sum: i32) -> i32 {
   %centred = func.call @centred_sum(%sum) : (i32) -> i32
-  %ratio = func.call @wide_ratio() : () -> f64
-  %scaled = func.call @multiply_by_real(%centred, %ratio) : (i32, f64) -> i32
+  %scaled = func.call @multiply_by_real(%centred, @wide_ratio) : (i32, f64) -> i32
   %offset = arith.addi %scaled, %output_zero_point : i32
   %byte = func.call @clamp_code(%offset, 0, 255) : (i32, i32, i32) -> i32
   %above = arith.cmpi sgt, %byte, %output_max : i32
@@ -286,42 +275,31 @@ func.func @sum(%sum: i32) -> i32 {
 
 // As QuantizedMeanOrSum means it.
 func.func @sum_of_codes(%accumulator: i32) -> i32 attributes {contract.rules = ["sum_i16"]} {
-  %real = func.call @wide_ratio() : () -> f64
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
-  %scaled = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
+  %scaled = func.call @multiply_by_real(@centred_sum, @wide_ratio) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
 // internal/reference/reduce.h, QuantizedReduceProd: each factor but the first, and the result,
 // come with a rescaling, so that all together have the scales' ratio.
-func.func @product(%product: i32, %input: i32, %input_zero_point: i32) -> i32
+func.func @product(%product: i32, %input: i32) -> i32
     attributes {contract.rules = ["product", "product_i16"]} {
   %factor = arith.subi %input, %input_zero_point : i32
   %next = func.call @wide_product(%product, %factor) : (i32, i32) -> i64
   %result = func.call @product_step(%next) : (i64) -> i32
-  return %result : i32
 }
 
 func.func @product_output(%product: i32) -> i32
     attributes {contract.rules = ["product_output", "product_output_i16"]} {
-  %wide = arith.extsi %product : i32 to i64
-  %scaled = func.call @product_step(%wide) : (i64) -> i32
+  %scaled = func.call @product_step(%product) : (i64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
-  return %result : i32
 }
 
 // reduce.cc, GetQuantProdScaling: s_x / s_y^(1 / n), in float64.
-func.func private @product_step(
-    %product: i64, %input_scale: f32, %output_scale: f32, %count: i32) -> i32 {
-  %input64 = arith.extf %input_scale : f32 to f64
-  %output64 = arith.extf %output_scale : f32 to f64
-  %one = arith.constant 1.0 : f64
-  %n = arith.sitofp %count : i32 to f64
-  %power = arith.divf %one, %n : f64
-  %root = math.powf %output64, %power : f64
-  %real = arith.divf %input64, %root : f64
+func.func private @product_step(%product: i64) -> i32 {
+  %power = arith.divf 1.0, %count : f64
+  %root = math.powf %output_scale, %power : f64
+  %real = arith.divf %input_scale, %root : f64
   %result = func.call @multiply_wide_by_real(%product, %real) : (i64, f64) -> i32
-  return %result : i32
 }
 
 // ---------------------------------------------------------------- elementwise
@@ -337,15 +315,13 @@ func.func private @add_operands(%lhs: i32, %rhs: i32) -> (i32, i32, f64) {
 
 func.func private @twice_the_larger(%lhs_scale: f32, %rhs_scale: f32) -> f64 {
   %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
-  %larger64 = arith.extf %larger : f32 to f64
-  %result = arith.mulf %larger64, 2.0 : f64
+  %result = arith.mulf %larger, 2.0 : f64
 }
 
 // An operand in steps of the common scale over 2^left_shift.
 func.func private @on_common_scale(
     %stored: i32, %scale: f32, %zero_point: i32, %twice: f64, %left_shift: i32) -> i32 {
-  %wide = arith.extf %scale : f32 to f64
-  %real = arith.divf %wide, %twice : f64
+  %real = arith.divf %scale, %twice : f64
   %centred = arith.subi %stored, %zero_point : i32
   %shifted = arith.shli %centred, %left_shift : i32
   %result = func.call @multiply_by_real(%shifted, %real) : (i32, f64) -> i32
@@ -357,8 +333,7 @@ func.func private @add_output(%sum: i32, %twice: f64) -> i32 {
 }
 
 func.func private @scale_sum(%sum: i32, %twice: f64, %output_scale: f32) -> i32 {
-  %output64 = arith.extf %output_scale : f32 to f64
-  %shifted_scale = arith.mulf %output64, 1048576.0 : f64
+  %shifted_scale = arith.mulf %output_scale, 1048576.0 : f64
   %real = arith.divf %twice, %shifted_scale : f64
   // QuantizeMultiplierSmallerThanOneExp
   %legal = arith.cmpf olt, %real, 1.0 : f64
@@ -382,9 +357,7 @@ func.func @sub(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32) -> i32 
 func.func @mul(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32) -> i32
     attributes {contract.rules = ["mul", "mul_i16"]} {
   %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
-  %real = arith.extf %ratio : f32 to f64
-  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
-  %scaled = func.call @multiply_by_real(%product, %real) : (i32, f64) -> i32
+  %scaled = func.call @multiply_by_real(@centred_product, %ratio) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
@@ -405,9 +378,8 @@ func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
 // kernel_util.cc, CalculateActivationRangeQuantized: the storage range within the bounds of an
 // activation, of which an infinite one is none. For contracts whose `bound` is another.
 func.func private @activation_range() -> (i32, i32) {
-  %min = func.call @activation_bound() : () -> i32
   %max = func.call @activation_bound(%activation_max, %storage_max) : (f32, i32) -> i32
-  %low_result = func.call @clamp_code(%min, %storage_min, %storage_max) : (i32, i32, i32) -> i32
+  %low_result = func.call @clamp_code(@activation_bound, %storage_min, %storage_max) : (i32, i32, i32) -> i32
   %below = arith.minsi %max, %storage_max : i32
   %high_result = arith.maxsi %below, %low_result : i32
   return %low_result, %high_result : i32, i32
@@ -462,28 +434,25 @@ func.func @quantize(%input: f32) -> i32 attributes {contract.rules = ["quantize"
 func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32
     attributes {contract.rules = ["dequantize", "dequantize_i16"]} {
   %centred = arith.subi %input, %input_zero_point : i32
-  %integer = arith.sitofp %centred : i32 to f64
-  %scale = arith.extf %input_scale : f32 to f64
-  %product = arith.mulf %scale, %integer : f64
+  %product = arith.mulf %input_scale, %centred : f64
   %result = arith.truncf %product : f64 to f32
 }
 
 // internal/reference/requantize.h
 func.func @requantize(%input: i32, %input_scale: f32) -> i32
     attributes {contract.rules = ["requantize", "requantize_i16"]} {
-  %real = func.call @wide_ratio() : () -> f64
   %centred = arith.subi %input, %input_zero_point : i32
-  %scaled = func.call @multiply_by_real(%centred, %real) : (i32, f64) -> i32
+  %scaled = func.call @multiply_by_real(%centred, @wide_ratio) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
 // activations.cc, QuantizedReluX: RELU, RELU6 and RELU_N1_TO_1 on their own. The scales are
 // divided in float32; output_min and output_max carry the activation's bounds.
-func.func @clamp(%input: i32, %output_min: i32, %output_max: i32) -> i32 attributes {contract.rules = ["clamp", "clamp_i16"]} {
+func.func @clamp(%input: i32, %output_min: i32, %output_max: i32) -> i32
+    attributes {contract.rules = ["clamp", "clamp_i16"]} {
   %ratio = arith.divf %input_scale, %output_scale : f32
-  %real = arith.extf %ratio : f32 to f64
   %centred = arith.subi %input, %input_zero_point : i32
-  %scaled = func.call @multiply_by_real(%centred, %real) : (i32, f64) -> i32
+  %scaled = func.call @multiply_by_real(%centred, %ratio) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
@@ -524,8 +493,7 @@ func.func private @table_output(%real: f32, %output_scale: f32) -> i32 {
 }
 
 func.func @sigmoid(%input: i32) -> i32 {
-  %x = func.call @table_input(%input) : (i32) -> f32
-  %negated = arith.negf %x : f32
+  %negated = arith.negf @table_input : f32
   %exponential = math.exp %negated : f32
   %denominator = arith.addf 1.0, %exponential : f32
   %real = arith.divf 1.0, %denominator : f32
@@ -533,8 +501,7 @@ func.func @sigmoid(%input: i32) -> i32 {
 }
 
 func.func @tanh(%input: i32) -> i32 {
-  %x = func.call @table_input(%input) : (i32) -> f32
-  %real = math.tanh %x : f32
+  %real = math.tanh @table_input : f32
   %result = func.call @table_output(%real) : (f32) -> i32
 }
 
@@ -552,8 +519,7 @@ func.func @abs(%input: i32) -> i32 attributes {contract.rules = ["abs", "abs_i16
   %x = arith.subi %input, %input_zero_point : i32
   %magnitude = math.absi %x : i32
   %ratio = arith.divf %input_scale, %output_scale : f32
-  %real = arith.extf %ratio : f32 to f64
-  %scaled = func.call @multiply_by_real(%magnitude, %real) : (i32, f64) -> i32
+  %scaled = func.call @multiply_by_real(%magnitude, %ratio) : (i32, f64) -> i32
   %same = arith.cmpf oeq, %input_scale, %output_scale : f32
   %kept = arith.select %same, %magnitude, %scaled : i32
   %result = func.call @offset_and_clamp(%kept) : (i32) -> i32
@@ -561,15 +527,13 @@ func.func @abs(%input: i32) -> i32 attributes {contract.rules = ["abs", "abs_i16
 
 // exp.cc
 func.func @exp(%input: i32) -> i32 {
-  %x = func.call @table_input(%input) : (i32) -> f32
-  %real = math.exp %x : f32
+  %real = math.exp @table_input : f32
   %result = func.call @table_output(%real) : (f32) -> i32
 }
 
 // elementwise.cc, LogLUTPrepare: at 0 and below, the smallest real number of the output
 func.func @log(%input: i32) -> i32 {
-  %x = func.call @table_input(%input) : (i32) -> f32
-  %real = func.call @log_or_least(%x, -128, %output_scale, %output_zero_point) : (f32, i32, f32, i32) -> f32
+  %real = func.call @log_or_least(@table_input, -128, %output_scale, %output_zero_point) : (f32, i32, f32, i32) -> f32
   %result = func.call @table_output(%real) : (f32) -> i32
 }
 
@@ -584,15 +548,13 @@ func.func private @log_or_least(
 
 // internal/reference/gelu.h, GeluTransform: by erfc, as 1 - erf in float64
 func.func @gelu(%input: i32) -> i32 {
-  %x = func.call @table_input(%input) : (i32) -> f32
-  %real = func.call @gelu_value(%x) : (f32) -> f32
+  %real = func.call @gelu_value(@table_input) : (f32) -> f32
   %result = func.call @table_output(%real) : (f32) -> i32
 }
 
 func.func private @gelu_value(%x: f32) -> f32 {
   %turned = arith.mulf %x, -0.707106769 : f32
-  %wide = arith.extf %turned : f32 to f64
-  %erf = math.erf %wide : f64
+  %erf = math.erf %turned : f64
   %erfc_wide = arith.subf 1.0, %erf : f64
   %erfc = arith.truncf %erfc_wide : f64 to f32
   %half_x = arith.mulf 0.5, %x : f32
@@ -601,8 +563,7 @@ func.func private @gelu_value(%x: f32) -> f32 {
 
 // internal/reference/gelu.h, GeluTransformApproximate
 func.func @gelu_tanh(%input: i32) -> i32 {
-  %x = func.call @table_input(%input) : (i32) -> f32
-  %real = func.call @gelu_tanh_value(%x) : (f32) -> f32
+  %real = func.call @gelu_tanh_value(@table_input) : (f32) -> f32
   %result = func.call @table_output(%real) : (f32) -> i32
 }
 
@@ -621,16 +582,12 @@ func.func private @gelu_tanh_value(%x: f32) -> f32 {
 
 // elementwise.cc, SqrtEvalQuantized: float32 throughout, truncated before the zero point is
 // added. Below 0, where LiteRT stops with an error, it is the root of 0.
-func.func @sqrt(%input: i32, %output_scale: f32) -> i32
-    attributes {contract.rules = ["sqrt", "sqrt_i16"]} {
-  %x = func.call @table_input(%input) : (i32) -> f32
-  %zero = arith.constant 0.0 : f32
-  %legal = arith.maximumf %x, %zero : f32
+func.func @sqrt(%input: i32) -> i32 attributes {contract.rules = ["sqrt", "sqrt_i16"]} {
+  %legal = arith.maximumf @table_input, 0.0 : f32
   %root = math.sqrt %legal : f32
   %steps = arith.divf %root, %output_scale : f32
   %integer = fixed.convert %steps {rounding = toward_zero} : f32 to i32
   %result = func.call @clamp_and_offset(%integer) : (i32) -> i32
-  return %result : i32
 }
 
 // elementwise.cc, RsqrtEvalQuantizedInt8. At 0 the largest code; below 0 LiteRT stops with an
@@ -644,8 +601,7 @@ func.func @rsqrt(%input: i32) -> i32 {
   %data = func.call @multiply_by_quantized_multiplier(1, %multiplier, %raised) : (i32, i32, i32) -> i32
   %root = math.sqrt %input_scale : f32
   %product = arith.mulf %root, %output_scale : f32
-  %product64 = arith.extf %product : f32 to f64
-  %real = arith.divf 1.0, %product64 : f64
+  %real = arith.divf 1.0, %product : f64
   %scale_multiplier, %scale_exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   %lowered = arith.subi %scale_exponent, 20 : i32
   %scaled = func.call @multiply_by_quantized_multiplier(%data, %scale_multiplier, %lowered) : (i32, i32, i32) -> i32
@@ -739,8 +695,7 @@ func.func private @divide_by_power_of_two(%x: i32, %exponent: i32) -> i32 {
 func.func @div(%lhs: i32, %rhs: i32) -> i32 {
   %steps = arith.mulf %rhs_scale, %output_scale : f32
   %ratio = arith.divf %lhs_scale, %steps : f32
-  %real = arith.extf %ratio : f32 to f64
-  %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
+  %multiplier, %exponent = func.call @quantize_multiplier(%ratio) : (f64) -> (i32, i32)
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32
   %negative = arith.cmpi slt, %b, 0 : i32
@@ -774,15 +729,13 @@ func.func @div(%lhs: i32, %rhs: i32) -> i32 {
 func.func @squared_difference(%lhs: i32, %rhs: i32) -> i32 {
   %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
   %twice_f = arith.mulf 2.0, %larger : f32
-  %twice = arith.extf %twice_f : f32 to f64
-  %lhs_scaled = func.call @on_common_scale(%lhs, %lhs_scale, %lhs_zero_point, %twice, 7) : (i32, f32, i32, f64, i32) -> i32
-  %rhs_scaled = func.call @on_common_scale(%rhs, %rhs_scale, %rhs_zero_point, %twice, 7) : (i32, f32, i32, f64, i32) -> i32
+  %lhs_scaled = func.call @on_common_scale(%lhs, %lhs_scale, %lhs_zero_point, %twice_f, 7) : (i32, f32, i32, f64, i32) -> i32
+  %rhs_scaled = func.call @on_common_scale(%rhs, %rhs_scale, %rhs_zero_point, %twice_f, 7) : (i32, f32, i32, f64, i32) -> i32
   %difference = arith.subi %lhs_scaled, %rhs_scaled : i32
   %square = arith.muli %difference, %difference : i32
-  %product = arith.mulf %twice, %twice : f64
+  %product = arith.mulf %twice_f, %twice_f : f64
   %steps = arith.mulf 16384.0, %output_scale : f32
-  %steps64 = arith.extf %steps : f32 to f64
-  %real = arith.divf %product, %steps64 : f64
+  %real = arith.divf %product, %steps : f64
   %legal = arith.cmpf olt, %real, 1.0 : f64
   cf.assert %legal, "squared_difference: the output scale is too small, LiteRT aborts"
   %scaled = func.call @multiply_by_real(%square, %real) : (i32, f64) -> i32
@@ -794,12 +747,10 @@ func.func @prelu(%lhs: i32, %rhs: i32) -> i32 {
   %x = arith.subi %lhs, %lhs_zero_point : i32
   %alpha = arith.subi %rhs, %rhs_zero_point : i32
   %identity_ratio = arith.divf %lhs_scale, %output_scale : f32
-  %identity = arith.extf %identity_ratio : f32 to f64
   %slope_ratio = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
-  %slope = arith.extf %slope_ratio : f32 to f64
-  %above = func.call @multiply_by_real(%x, %identity) : (i32, f64) -> i32
+  %above = func.call @multiply_by_real(%x, %identity_ratio) : (i32, f64) -> i32
   %product = arith.muli %x, %alpha : i32
-  %below = func.call @multiply_by_real(%product, %slope) : (i32, f64) -> i32
+  %below = func.call @multiply_by_real(%product, %slope_ratio) : (i32, f64) -> i32
   %scaled = func.call @by_sign(%x, %above, %below) : (i32, i32, i32) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
@@ -808,10 +759,9 @@ func.func @prelu(%lhs: i32, %rhs: i32) -> i32 {
 func.func @compare(%input: i32) -> i32 {
   %x = arith.subi %input, %input_zero_point : i32
   %shifted = arith.shli %x, 8 : i32
-  %real = arith.extf %input_scale : f32 to f64
-  %legal = arith.cmpf olt, %real, 1.0 : f64
+  %legal = arith.cmpf olt, %input_scale, 1.0 : f64
   cf.assert %legal, "compare: a scale of 1 and more, with which LiteRT aborts"
-  %result = func.call @multiply_by_real(%shifted, %real) : (i32, f64) -> i32
+  %result = func.call @multiply_by_real(%shifted, %input_scale) : (i32, f64) -> i32
 }
 
 // internal/reference/leaky_relu.h: one multiplier for each sign, derived in float32. Where
@@ -833,10 +783,8 @@ func.func @leaky_relu(%input: i32) -> i32
 
 func.func private @leaky_ratios(%alpha: f32, %input_scale: f32, %output_scale: f32) -> (f64, f64) {
   %identity_ratio = arith.divf %input_scale, %output_scale : f32
-  %identity = arith.extf %identity_ratio : f32 to f64
   %alpha_ratio = func.call @product_ratio(%input_scale, %alpha) : (f32, f32) -> f32
-  %sloped = arith.extf %alpha_ratio : f32 to f64
-  return %identity, %sloped : f64, f64
+  return %identity_ratio, %alpha_ratio : f64, f64
 }
 
 // hard_swish.cc, HardSwishPrepare; internal/reference/hard_swish.h. 16-bit fixed point:
@@ -861,14 +809,12 @@ func.func @hard_swish(%input: i32) -> i32 {
   %fine_step = arith.constant 0.0078125 : f32
   %fine_scale = arith.mulf %fine_step, %input_scale : f32
   %output_ratio = arith.divf %fine_scale, %output_scale : f32
-  %output_real = arith.extf %output_ratio : f32 to f64
-  %output_multiplier, %output_exponent = func.call @quantize_multiplier(%output_real) : (f64) -> (i32, i32)
+  %output_multiplier, %output_exponent = func.call @quantize_multiplier(%output_ratio) : (f64) -> (i32, i32)
   %output_16 = func.call @reduce_multiplier_to_16_bits(%output_multiplier) : (i32) -> i32
   // 3 / 32768: the scale at which the relu-like factor fills 16 bits
   %relu_scale = arith.divf 3.0, 32768.0 : f32
   %relu_ratio = arith.divf %fine_scale, %relu_scale : f32
-  %relu_real = arith.extf %relu_ratio : f32 to f64
-  %relu_multiplier, %relu_exponent = func.call @quantize_multiplier(%relu_real) : (f64) -> (i32, i32)
+  %relu_multiplier, %relu_exponent = func.call @quantize_multiplier(%relu_ratio) : (f64) -> (i32, i32)
   %relu_16 = func.call @reduce_multiplier_to_16_bits(%relu_multiplier) : (i32) -> i32
 
   %x = arith.subi %input, %input_zero_point : i32
@@ -914,9 +860,7 @@ func.func @hard_swish(%input: i32) -> i32 {
 // softmax.cc, PreprocessSoftmaxScaling and CalculateInputRadius; internal/reference/softmax.h.
 // Differences from the row's maximum become Q5.26, their exponentials Q0.31.
 func.func private @softmax_difference(%difference: i32, %beta: f32) -> (i32, i1) {
-  %beta64 = arith.extf %beta : f32 to f64
-  %scale64 = arith.extf %input_scale : f32 to f64
-  %beta_scale = arith.mulf %beta64, %scale64 : f64
+  %beta_scale = arith.mulf %beta, %input_scale : f64
   %two_to_26 = arith.constant 67108864.0 : f64
   %real = arith.mulf %beta_scale, %two_to_26 : f64
   %largest = arith.constant 2147483647.0 : f64
@@ -1004,9 +948,8 @@ func.func private @one_over_one_plus_x(%x: i32) -> i32 {
 
 // From Q0.31 to Q2.29 by three Newton steps.
 func.func private @two_over_one_plus_x(%x: i32) -> i32 {
-  %x64 = arith.extsi %x : i32 to i64
   %one64 = arith.constant 2147483647 : i64
-  %denominator = arith.addi %x64, %one64 : i64
+  %denominator = arith.addi %x, %one64 : i64
   %half64 = fixed.shift_right %denominator, 1 {rounding = half_up} : i64
   %half = fixed.saturate %half64 : i64 to i32
   %c48_17 = arith.constant 1515870810 : i32
@@ -1028,8 +971,7 @@ func.func private @newton_step(%guess: i32, %half: i32) -> i32 {
 }
 
 func.func private @saturating_shift_left(%x: i32, %shift: i64) -> i32 {
-  %wide = arith.extsi %x : i32 to i64
-  %shifted = arith.shli %wide, %shift : i64
+  %shifted = arith.shli %x, %shift : i64
   %result = fixed.saturate %shifted : i64 to i32
 }
 
@@ -1051,9 +993,7 @@ func.func @softmax_output(%term: i32, %sum: i32) -> i32 {
   %reciprocal = func.call @one_over_one_plus_x(%fraction) : (i32) -> i32
   %product = func.call @saturating_rounding_doubling_high_mul(%reciprocal, %term) : (i32, i32) -> i32
   %places = arith.subi 35, %headroom : i32
-  %places64 = arith.extsi %places : i32 to i64
-  %product64 = arith.extsi %product : i32 to i64
-  %rounded = fixed.shift_right %product64, %places64 {rounding = half_away} : i64
+  %rounded = fixed.shift_right %product, %places {rounding = half_away} : i64
   %probability = arith.trunci %rounded : i64 to i32
   %result = func.call @offset_and_clamp(%probability, %output_min) : (i32, i32) -> i32
 }
@@ -1067,10 +1007,8 @@ func.func @log_softmax_output(%difference: i32, %sum: i32) -> i32 {
   %right_zero_point = arith.cmpi eq, %output_zero_point, 127 : i32
   cf.assert %right_zero_point, "log_softmax: the output zero point must be 127, LiteRT refuses others"
   %fixed_point, %in_range = func.call @softmax_difference(%difference, 1.0) : (i32, f32) -> (i32, i1)
-  %logarithm = func.call @log_of_sum(%sum) : (i32) -> i32
-  %wide = arith.extsi %fixed_point : i32 to i64
-  %log_wide = arith.extsi %logarithm : i32 to i64
-  %below = arith.subi %wide, %log_wide : i64
+  %log_wide = arith.extsi @log_of_sum : i32 to i64
+  %below = arith.subi %fixed_point, %log_wide : i64
   %steps = fixed.shift_right %below, 22 {rounding = half_away} : i64
   %steps32 = arith.trunci %steps : i64 to i32
   %result = func.call @offset_and_clamp(%steps32) : (i32) -> i32
@@ -1085,8 +1023,7 @@ func.func private @log_of_sum(%sum: i32) -> i32 {
   // one candidate without, one with a factor of sqrt(1/2)
   %headroom_a1 = math.ctlz %x : i32
   %headroom_a = arith.subi %headroom_a1, 1 : i32
-  %headroom_a64 = arith.extsi %headroom_a : i32 to i64
-  %a_top = func.call @saturating_shift_left(%x, %headroom_a64) : (i32, i64) -> i32
+  %a_top = func.call @saturating_shift_left(%x, %headroom_a) : (i32, i64) -> i32
   %a_half = func.call @saturating_rounding_doubling_high_mul(%a_top, %sqrt_half) : (i32, i32) -> i32
   %r_a = func.call @saturating_shift_left(%a_half, 1) : (i32, i64) -> i32
   %integer_a = arith.subi 12, %headroom_a1 : i32
@@ -1096,8 +1033,7 @@ func.func private @log_of_sum(%sum: i32) -> i32 {
   %b_positive = arith.maxsi %b, 1 : i32
   %headroom_b1 = math.ctlz %b_positive : i32
   %headroom_b = arith.subi %headroom_b1, 1 : i32
-  %headroom_b64 = arith.extsi %headroom_b : i32 to i64
-  %r_b = func.call @saturating_shift_left(%x, %headroom_b64) : (i32, i64) -> i32
+  %r_b = func.call @saturating_shift_left(%x, %headroom_b) : (i32, i64) -> i32
   %integer_b = arith.subi 12, %headroom_b : i32
   %shifted_b = arith.shli %integer_b, 25 : i32
   %power_b = arith.subi %shifted_b, %quarter : i32
@@ -1134,9 +1070,7 @@ func.func private @log_of_sum(%sum: i32) -> i32 {
 
 // gemmlowp fixedpoint.h, RoundingHalfSum: ties away from zero
 func.func private @rounding_half_sum(%a: i32, %b: i32) -> i32 {
-  %a64 = arith.extsi %a : i32 to i64
-  %b64 = arith.extsi %b : i32 to i64
-  %sum = arith.addi %a64, %b64 : i64
+  %sum = arith.addi %a, %b : i64
   %half = fixed.shift_right %sum, 1 {rounding = half_away} : i64
   %result = arith.trunci %half : i64 to i32
 }
@@ -1223,7 +1157,6 @@ func.func private @float32_position(
 // internal/reference/resize_bilinear.h, ResizeBilinearInteger and ResizeBilinear.
 func.func @resize_bilinear(
     %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32) -> i32 {
-  %integer = func.call @interpolate_fixed_point(%top_left, %top_right, %bottom_left, %bottom_right) : (i32, i32, i32, i32) -> i32
   %y_bits = arith.select %input_unsigned, %y_weight, 0 : i32
   %x_bits = arith.select %input_unsigned, %x_weight, 0 : i32
   %y = arith.bitcast %y_bits : i32 to f32
@@ -1235,7 +1168,7 @@ func.func @resize_bilinear(
   %real = func.call @interpolate_float32(%top_left_f, %top_right_f, %bottom_left_f, %bottom_right_f, %y, %x) : (f32, f32, f32, f32, f32, f32) -> f32
   %above = arith.addf %real, 0.5 : f32
   %rounded = fixed.convert %above {rounding = toward_zero} : f32 to i32
-  %result = arith.select %input_unsigned, %rounded, %integer : i32
+  %result = arith.select %input_unsigned, %rounded, @interpolate_fixed_point : i32
 }
 
 // Weights sum to 2^20; one rounding, half away from zero.
@@ -1292,11 +1225,9 @@ func.func private @multiply_wide_by_real(%x: i64, %real: f64) -> i32 {
   %fits = arith.cmpi slt, %multiplier, %limit : i32
   %reduced = fixed.shift_right %multiplier, 16 {rounding = half_up} : i32
   %short = arith.select %fits, %reduced, 32767 : i32
-  %m64 = arith.extsi %short : i32 to i64
-  %product = arith.muli %x, %m64 : i64
+  %product = arith.muli %x, %short : i64
   %places = arith.subi 15, %exponent : i32
-  %places64 = arith.extsi %places : i32 to i64
-  %scaled = fixed.shift_right %product, %places64 {rounding = half_up} : i64
+  %scaled = fixed.shift_right %product, %places {rounding = half_up} : i64
   %result = arith.trunci %scaled : i64 to i32
 }
 
@@ -1333,8 +1264,7 @@ func.func private @word_operands(%lhs: i32, %rhs: i32) -> (i32, i32, f64) {
 }
 
 func.func private @word_sum(%sum: i32, %twice: f64, %output_scale: f32) -> i32 {
-  %output64 = arith.extf %output_scale : f32 to f64
-  %shifted_scale = arith.mulf %output64, 32768.0 : f64
+  %shifted_scale = arith.mulf %output_scale, 32768.0 : f64
   %real = arith.divf %twice, %shifted_scale : f64
   %legal = arith.cmpf olt, %real, 1.0 : f64
   cf.assert %legal, "the scale of an operand is 2^14 times that of the result or more, where LiteRT aborts"
@@ -1358,8 +1288,7 @@ func.func @sub_i16(%lhs: i32, %rhs: i32) -> i32 {
 // the table, 1/24, is 2^9 (of tanh, of twice the input, 2^8). The factor is 3 for a scale of
 // 2^-12; another one keeps 14 or 15 bits, cut off.
 func.func private @table_steps(%input: i32, %input_scale: f32) -> i32 {
-  %wide = arith.extf %input_scale : f32 to f64
-  %scaled = arith.mulf %wide, 12288.0 : f64
+  %scaled = arith.mulf %input_scale, 12288.0 : f64
   // doubled until it is above 2^14 - 1/2, 31 times at most
   %bits = arith.bitcast %scaled : f64 to i64
   %biased = arith.shrui %bits, 52 : i64
@@ -1398,10 +1327,9 @@ func.func private @sigmoid_value(%index: f64) -> f64 {
 // internal/common.h, sigmoid_table_uint16: its 256 entries are the values less half the error
 // that a straight line makes halfway to the next; the last is 2^16 - 1.
 func.func private @sigmoid_entry(%index: i32) -> i32 attributes {contract.table = 256} {
-  %real = arith.sitofp %index : i32 to f64
-  %halfway = arith.addf %real, 0.5 : f64
-  %next = arith.addf %real, 1.0 : f64
-  %value = func.call @sigmoid_value(%real) : (f64) -> f64
+  %halfway = arith.addf %index, 0.5 : f64
+  %next = arith.addf %index, 1.0 : f64
+  %value = func.call @sigmoid_value(%index) : (f64) -> f64
   %middle = func.call @sigmoid_value(%halfway) : (f64) -> f64
   %end = func.call @sigmoid_value(%next) : (f64) -> f64
   %sum = arith.addf %value, %end : f64
@@ -1500,11 +1428,10 @@ func.func private @interpolate(%low: i32, %high: i32, %place: i32) -> i32 {
 
 // e^x at x = 10 / 512 * index - 10
 func.func private @exponential_entry(%index: i32) -> i32 attributes {contract.table = 513} {
-  %real = arith.sitofp %index : i32 to f64
-  %half_index = arith.addf %real, 0.5 : f64
-  %next_index = arith.addf %real, 1.0 : f64
+  %half_index = arith.addf %index, 0.5 : f64
+  %next_index = arith.addf %index, 1.0 : f64
   %step = arith.constant 0.01953125 : f64
-  %distance = arith.mulf %real, %step : f64
+  %distance = arith.mulf %index, %step : f64
   %half_distance = arith.mulf %half_index, %step : f64
   %next_distance = arith.mulf %next_index, %step : f64
   %x = arith.subf %distance, 10.0 : f64
@@ -1522,9 +1449,8 @@ func.func private @exponential_entry(%index: i32) -> i32 attributes {contract.ta
 // 16 bits, those beyond count as 10.
 func.func @softmax_term_i16(%difference: i32) -> i32 {
   %product = arith.mulf %input_scale, %beta : f32
-  %wide = arith.extf %product : f32 to f64
   %step = arith.divf 10.0, 65535.0 : f64
-  %real = arith.divf %wide, %step : f64
+  %real = arith.divf %product, %step : f64
   %scaled = func.call @multiply_by_real(%difference, %real) : (i32, f64) -> i32
   %clamped = func.call @clamp_code(%scaled, -65535, 0) : (i32, i32, i32) -> i32
   %place = arith.addi %clamped, 65535 : i32
@@ -1541,11 +1467,10 @@ func.func @softmax_addend_i16(%term: i32) -> i32 {
 
 // 1 / (1 + x) at x = index / 512
 func.func private @reciprocal_entry(%index: i32) -> i32 attributes {contract.table = 513} {
-  %real = arith.sitofp %index : i32 to f64
-  %half_index = arith.addf %real, 0.5 : f64
-  %next_index = arith.addf %real, 1.0 : f64
+  %half_index = arith.addf %index, 0.5 : f64
+  %next_index = arith.addf %index, 1.0 : f64
   %step = arith.constant 0.001953125 : f64
-  %distance = arith.mulf %real, %step : f64
+  %distance = arith.mulf %index, %step : f64
   %half_distance = arith.mulf %half_index, %step : f64
   %next_distance = arith.mulf %next_index, %step : f64
   %x = arith.addf %distance, 1.0 : f64
@@ -1576,8 +1501,7 @@ func.func @softmax_output_i16(%term: i32, %sum: i32) -> i32 {
   %reciprocal = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
   %product = func.call @wide_product(%term, %reciprocal) : (i32, i32) -> i64
   %right = arith.subi 31, %headroom : i32
-  %right64 = arith.extsi %right : i32 to i64
-  %quotient = fixed.shift_right %product, %right64 {rounding = half_up} : i64
+  %quotient = fixed.shift_right %product, %right {rounding = half_up} : i64
   %narrow = arith.trunci %quotient : i64 to i32
   %result = func.call @clamp_code(%narrow, 0, 32767) : (i32, i32, i32) -> i32
 }
@@ -1901,8 +1825,7 @@ func.func @lstm_gate(%input_sum: i32, %state_sum: i32) -> i32
 func.func private @lstm_addend(%sum: i32, %weight_scale: f32, %scale: f32) -> i32 {
   %product = arith.mulf %weight_scale, %scale : f32
   %steps = arith.mulf %product, 4096.0 : f32
-  %real = arith.extf %steps : f32 to f64
-  %result = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
+  %result = func.call @multiply_by_real(%sum, %steps) : (i32, f64) -> i32
 }
 
 // The integer bits of the cell, whose step is a power of two.
@@ -1956,13 +1879,11 @@ func.func @lstm_output(%cell: i32, %input_gate: i32, %output_gate: i32) -> i32
   %tanh_of_cell = func.call @logistic_or_tanh_16(%cell, %legal_bits, %is_tanh) : (i32, i32, i1) -> i32
   %tanh = arith.select %has_tanh, %tanh_of_cell, %input_gate : i32
   %product = arith.muli %output_gate, %tanh : i32
-  %wide = arith.extf %output_scale : f32 to f64
   %step = arith.constant 3.0517578125E-05 : f64
-  %quotient = arith.divf %step, %wide : f64
+  %quotient = arith.divf %step, %output_scale : f64
   %ratio = arith.mulf %quotient, %step : f64
   %narrow = arith.truncf %ratio : f64 to f32
-  %real = arith.extf %narrow : f32 to f64
-  %scaled = func.call @multiply_by_real(%product, %real) : (i32, f64) -> i32
+  %scaled = func.call @multiply_by_real(%product, %narrow) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
@@ -1981,8 +1902,7 @@ func.func @svdf(%accumulator: i32) -> i32 attributes {contract.rules = ["svdf_i1
 func.func private @svdf_rescale(%accumulator: i32, %scale: f32, %other_scale: f32) -> i32 {
   %product = arith.mulf %scale, %other_scale : f32
   %ratio = arith.divf %product, %output_scale : f32
-  %real = arith.extf %ratio : f32 to f64
-  %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
+  %scaled = func.call @multiply_by_real(%accumulator, %ratio) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 

@@ -62,8 +62,7 @@ func.func private @scale_product(%accumulator: i32) -> i32
 
 // micro/kernels/mul_common.cc: LiteRT combines the scales in float32.
 func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
-  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
-  %result = func.call @scale_product(%product) : (i32) -> i32
+  %result = func.call @scale_product(@centred_product) : (i32) -> i32
 }
 
 // micro/kernels/activations_common.cc: RELU rescales by a ratio in float64. RELU6 clamps the
@@ -97,9 +96,8 @@ func.func private @leaky_ratios(%alpha: f32) -> (f64, f64) {
 // micro/kernels/logistic_common.cc and tanh.cc: the input in Q4.27, and the radius from which
 // on the function is saturated: floor(15 * 2^27 / 2^left).
 func.func private @activation_input(%input: i32) -> (i32, i1, i1) {
-  %wide = arith.extf %input_scale : f32 to f64
   %two_to_27 = arith.constant 134217728.0 : f64
-  %real = arith.mulf %wide, %two_to_27 : f64
+  %real = arith.mulf %input_scale, %two_to_27 : f64
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   %x = arith.subi %input, %input_zero_point : i32
   %fixed_point = func.call @multiply_by_quantized_multiplier(%x, %multiplier, %exponent) : (i32, i32, i32) -> i32
@@ -194,9 +192,7 @@ func.func @lstm_gate(%input_sum: i32, %state_sum: i32) -> i32
 
 // lstm_eval_common.cc, CreateGateParams: as of a fully connected layer, to steps of 2^-12
 func.func private @lstm_addend(%sum: i32, %weight_scale: f32, %scale: f32) -> i32 {
-  %input64 = arith.extf %scale : f32 to f64
-  %weight64 = arith.extf %weight_scale : f32 to f64
-  %product = arith.mulf %input64, %weight64 : f64
+  %product = arith.mulf %scale, %weight_scale : f64
   %real = arith.mulf %product, 4096.0 : f64
   %result = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
 }
@@ -206,24 +202,22 @@ func.func private @lstm_addend(%sum: i32, %weight_scale: f32, %scale: f32) -> i3
 func.func @lstm_cell(%cell: i32, %input_gate: i32, %forget_gate: i32, %update_gate: i32) -> i32
     attributes {contract.rules = ["lstm_cell_i16"]} {
   %bits = func.call @lstm_cell_bits(%cell_scale) : (f32) -> i32
-  %wide_scale = arith.extf %cell_scale : f32 to f64
   %kept_product = arith.muli %forget_gate, %cell : i32
   %gate_step = arith.constant 3.0517578125E-05 : f64
   %kept_scaled = func.call @multiply_by_real(%kept_product, %gate_step) : (i32, f64) -> i32
   %kept = func.call @saturate_16(%kept_scaled) : (i32) -> i32
   %new_product = arith.muli %input_gate, %update_gate : i32
   %product_step = arith.mulf %gate_step, %gate_step : f64
-  %ratio = arith.divf %product_step, %wide_scale : f64
+  %ratio = arith.divf %product_step, %cell_scale : f64
   %new_scaled = func.call @multiply_by_real(%new_product, %ratio) : (i32, f64) -> i32
   %new = func.call @saturate_16(%new_scaled) : (i32) -> i32
   %sum = arith.addi %kept, %new : i32
   %saturated = func.call @saturate_16(%sum) : (i32) -> i32
 
-  %wide_clip = arith.extf %cell_clip : f32 to f64
-  %steps = arith.divf %wide_clip, %wide_scale : f64
+  %steps = arith.divf %cell_clip, %cell_scale : f64
   %few = arith.minimumf %steps, 32767.0 : f64
   %clip = fixed.convert %few {rounding = toward_zero} : f64 to i32
-  %clips = arith.cmpf ogt, %wide_clip, 0.0 : f64
+  %clips = arith.cmpf ogt, %cell_clip, 0.0 : f64
   %negative_clip = arith.subi 0, %clip : i32
   %high = arith.select %clips, %clip, 32767 : i32
   %low = arith.select %clips, %negative_clip, -32768 : i32
@@ -244,9 +238,8 @@ func.func @lstm_output(%cell: i32, %output_gate: i32) -> i32
   %steps = fixed.shift_right %scaled_cell, %right {rounding = half_up} : i32
   %tanh = func.call @tanh_of_steps(%steps) : (i32) -> i32
   %product = arith.muli %tanh, %output_gate : i32
-  %wide = arith.extf %state_scale : f32 to f64
   %product_step = arith.constant 9.31322574615478515625E-10 : f64
-  %ratio = arith.divf %product_step, %wide : f64
+  %ratio = arith.divf %product_step, %state_scale : f64
   %scaled = func.call @multiply_by_real(%product, %ratio) : (i32, f64) -> i32
   %stored = arith.addi %scaled, %state_zero_point : i32
   %result = func.call @clamp_code(%stored, -128, 127) : (i32, i32, i32) -> i32

@@ -44,15 +44,12 @@ func.func private @rounds_twice() -> i1 {
 
 // Lone RELUs are the exception: the converter gives them SINGLE_ROUND.
 func.func @clamp(%input: i32) -> i32 {
-  %min = func.call @lone_bound() : () -> i32
   %max = func.call @lone_bound(%activation_max) : (f32) -> i32
-  %real = func.call @wide_ratio() : () -> f64
-  %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
+  %multiplier, %exponent = func.call @quantize_multiplier(@wide_ratio) : (f64) -> (i32, i32)
   %places = arith.subi 31, %exponent : i32
-  %shift = arith.extsi %places : i32 to i64
   %centred = arith.subi %input, %input_zero_point : i32
-  %scaled = func.call @apply_scale_32(%centred, %multiplier, %shift, false) : (i32, i32, i64, i1) -> i32
-  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, %min, %max) : (i32, i32, i32, i32) -> i32
+  %scaled = func.call @apply_scale_32(%centred, %multiplier, %places, false) : (i32, i32, i64, i1) -> i32
+  %result = func.call @offset_and_clamp(%scaled, %output_zero_point, @lone_bound, %max) : (i32, i32, i32, i32) -> i32
 }
 
 // The converter gives AVG_POOL2D zero points of 0, so that it averages stored integers as

@@ -78,12 +78,10 @@ func.func private @apply_scale_32(
   %not_large = arith.cmpi sle, %shift, 62 : i64
   %legal = arith.andi %not_small, %not_large : i1
   cf.assert %legal, "the ratio of the scales is 2^30 or more: TOSA's RESCALE can't shift by less than 2"
-  %x64 = arith.extsi %x : i32 to i64
-  %multiplier64 = arith.extsi %multiplier : i32 to i64
-  %product = arith.muli %x64, %multiplier64 : i64
+  %product = arith.muli %x, %multiplier : i64
   %half = arith.constant 1073741824 : i64
   %minus_half = arith.constant -1073741824 : i64
-  %negative = arith.cmpi slt, %x64, 0 : i64
+  %negative = arith.cmpi slt, %x, 0 : i64
   %away = arith.select %negative, %minus_half, %half : i64
   %moved = arith.addi %product, %away : i64
   %far = arith.cmpi sgt, %shift, 31 : i64
@@ -96,8 +94,7 @@ func.func private @apply_scale_32(
 // scale_helpers.tosac, apply_scale_16: the same of wider values and 16-bit multipliers. It is
 // called where a model is TOSA itself.
 func.func private @apply_scale_16(%x: i64, %multiplier: i32, %shift: i64) -> i32 {
-  %multiplier64 = arith.extsi %multiplier : i32 to i64
-  %product = arith.muli %x, %multiplier64 : i64
+  %product = arith.muli %x, %multiplier : i64
   %scaled = fixed.shift_right %product, %shift {rounding = half_up} : i64
   %result = arith.trunci %scaled : i64 to i32
 }
@@ -112,8 +109,7 @@ func.func private @rescale(
 
 func.func private @rescale_predictably(
     %x: i32, %multiplier: i32, %exponent: i32, %smallest: i64, %largest: i64) -> i32 {
-  %exponent64 = arith.extsi %exponent : i32 to i64
-  %shift = arith.subi 31, %exponent64 : i64
+  %shift = arith.subi 31, %exponent : i64
   %places = arith.subi %shift, 1 : i64
   %not_negative = arith.maxsi %places, 0 : i64
   %limit = arith.shli 1, %not_negative : i64
@@ -128,8 +124,7 @@ func.func private @rescale_predictably(
   %fits_high = arith.cmpi sle, %largest, %int_max : i64
   %fits = arith.andi %fits_low, %fits_high : i1
   cf.assert %fits, "the 32-bit accumulator may overflow, which TOSA calls unpredictable"
-  %twice = func.call @rounds_twice() : () -> i1
-  %result = func.call @apply_scale_32(%x, %multiplier, %shift, %twice) : (i32, i32, i64, i1) -> i32
+  %result = func.call @apply_scale_32(%x, %multiplier, %shift, @rounds_twice) : (i32, i32, i64, i1) -> i32
 }
 
 // The converter writes a 1x1 convolution.
@@ -157,27 +152,21 @@ func.func private @average(
   %count_less_1 = arith.subi %count, 1 : i32
   %leading = math.ctlz %count_less_1 : i32
   %k = arith.subi 32, %leading : i32
-  %k64 = arith.extsi %k : i32 to i64
-  %count64 = arith.extsi %count : i32 to i64
   %above_two_to_30 = arith.constant 1073741825 : i64
-  %numerator = arith.shli %above_two_to_30, %k64 : i64
-  %multiplier64 = arith.divui %numerator, %count64 : i64
+  %numerator = arith.shli %above_two_to_30, %k : i64
+  %multiplier64 = arith.divui %numerator, %count : i64
   %multiplier = arith.trunci %multiplier64 : i64 to i32
-  %shift = arith.addi 30, %k64 : i64
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
-  %scaled = func.call @apply_scale_32(%sum, %multiplier, %shift, false) : (i32, i32, i64, i1) -> i32
+  %shift = arith.addi 30, %k : i64
+  %scaled = func.call @apply_scale_32(@centred_sum, %multiplier, %shift, false) : (i32, i32, i64, i1) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
 // REDUCE_SUM, then one RESCALE by the ratio of the scales over the count.
 func.func @mean(%accumulator: i32) -> i32 {
-  %sum = func.call @centred_sum(%accumulator) : (i32) -> i32
-  %ratio = func.call @wide_ratio() : () -> f64
-  %multiplier, %exponent = func.call @mean_multiplier(%ratio) : (f64) -> (i32, i32)
-  %count64 = arith.extsi %count : i32 to i64
-  %largest = arith.muli %count64, 255 : i64
+  %multiplier, %exponent = func.call @mean_multiplier(@wide_ratio) : (f64) -> (i32, i32)
+  %largest = arith.muli %count, 255 : i64
   %smallest = arith.subi 0, %largest : i64
-  %scaled = func.call @rescale_predictably(%sum, %multiplier, %exponent, %smallest, %largest) : (i32, i32, i32, i64, i64) -> i32
+  %scaled = func.call @rescale_predictably(@centred_sum, %multiplier, %exponent, %smallest, %largest) : (i32, i32, i32, i64, i64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
@@ -185,8 +174,7 @@ func.func @mean(%accumulator: i32) -> i32 {
 
 // Each operand is rescaled to int32 with 20 more bits, and the sum to the output.
 func.func private @add_operand(%centred: i32, %scale: f32, %twice: f64) -> i32 {
-  %scale64 = arith.extf %scale : f32 to f64
-  %real = arith.divf %scale64, %twice : f64
+  %real = arith.divf %scale, %twice : f64
   %shifted = arith.shli %centred, 20 : i32
   // 255 * 2^20
   %largest = arith.constant 267386880 : i64
@@ -195,8 +183,7 @@ func.func private @add_operand(%centred: i32, %scale: f32, %twice: f64) -> i32 {
 }
 
 func.func private @rescale_sum(%sum: i32, %twice: f64, %output_scale: f32) -> i32 {
-  %output64 = arith.extf %output_scale : f32 to f64
-  %shifted_scale = arith.mulf %output64, 1048576.0 : f64
+  %shifted_scale = arith.mulf %output_scale, 1048576.0 : f64
   %real = arith.divf %twice, %shifted_scale : f64
   // two operands of at most 255 * 2^19 each
   %largest = arith.constant 267386880 : i64
@@ -228,10 +215,8 @@ func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
 // The scales combine in float32, as in TFLite's kernel.
 func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32) -> i32 {
   %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
-  %real = arith.extf %ratio : f32 to f64
-  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
   // 255 * 255
-  %scaled = func.call @rescale(%product, %real, -65025, 65025) : (i32, f64, i64, i64) -> i32
+  %scaled = func.call @rescale(@centred_product, %ratio, -65025, 65025) : (i32, f64, i64, i64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
@@ -239,23 +224,20 @@ func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32) -> i32 {
 
 func.func private @rescale_stored(%input: i32, %output_min: i32, %output_max: i32) -> i32
     attributes {contract.rules = ["requantize"]} {
-  %real = func.call @wide_ratio() : () -> f64
   %centred = arith.subi %input, %input_zero_point : i32
-  %scaled = func.call @rescale(%centred, %real, -255, 255) : (i32, f64, i64, i64) -> i32
+  %scaled = func.call @rescale(%centred, @wide_ratio, -255, 255) : (i32, f64, i64, i64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
 func.func @clamp(%input: i32) -> i32 {
-  %min = func.call @lone_bound() : () -> i32
   %max = func.call @lone_bound(%activation_max) : (f32) -> i32
-  %result = func.call @rescale_stored(%input, %min, %max) : (i32, i32, i32) -> i32
+  %result = func.call @rescale_stored(%input, @lone_bound, %max) : (i32, i32, i32) -> i32
 }
 
 // CLAMP after a fused activation: float64, the zero point inside a rounding half away from zero.
 func.func @bound(%real: f32, %output_zero_point: i32) -> i32 {
   %steps = func.call @wide_ratio(%real) : (f32) -> f64
-  %z = arith.sitofp %output_zero_point : i32 to f64
-  %moved = arith.addf %steps, %z : f64
+  %moved = arith.addf %steps, %output_zero_point : f64
   %result = fixed.convert %moved {rounding = half_away} : f64 to i32
 }
 
@@ -308,21 +290,17 @@ func.func private @leaky_ratios(%alpha: f32) -> (f64, f64) {
 // TABLEs of the converter: the function in float64, cut to float32, then as TFLite.
 func.func private @table_input_64(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f64 {
   %centred = arith.subi %input, %input_zero_point : i32
-  %integer = arith.sitofp %centred : i32 to f64
-  %wide = arith.extf %input_scale : f32 to f64
-  %result = arith.mulf %wide, %integer : f64
+  %result = arith.mulf %input_scale, %centred : f64
 }
 
 func.func @sigmoid(%input: i32) -> i32 {
-  %x = func.call @table_input_64(%input) : (i32) -> f64
-  %real = func.call @logistic(%x) : (f64) -> f64
+  %real = func.call @logistic(@table_input_64) : (f64) -> f64
   %narrow = arith.truncf %real : f64 to f32
   %result = func.call @table_output(%narrow) : (f32) -> i32
 }
 
 func.func @tanh(%input: i32) -> i32 {
-  %x = func.call @table_input_64(%input) : (i32) -> f64
-  %real = math.tanh %x : f64
+  %real = math.tanh @table_input_64 : f64
   %narrow = arith.truncf %real : f64 to f32
   %result = func.call @table_output(%narrow) : (f32) -> i32
 }

@@ -76,8 +76,7 @@ func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %per_channel: i
 func.func private @fixed_point_multiply(
     %x: i32, %unneeded: i1, %input_scale: f32, %output_scale: f32) -> i32 {
   %factor = arith.divf %input_scale, %output_scale : f32
-  %real = arith.extf %factor : f32 to f64
-  %multiplier, %shift = func.call @multiplier_and_shift(%real) : (f64) -> (i32, i32)
+  %multiplier, %shift = func.call @multiplier_and_shift(%factor) : (f64) -> (i32, i32)
   %used_shift = arith.select %unneeded, 0, %shift : i32
   %result = func.call @q_multiply_shift(%x, %multiplier, %used_shift, true) : (i32, i32, i32, i1) -> i32
 }

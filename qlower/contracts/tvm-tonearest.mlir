@@ -33,13 +33,9 @@ func.func private @q_multiply_shift(
     %x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 {
   func.call @require_shift(%shift) : (i32) -> ()
   %left, %right = func.call @left_and_right(%shift) : (i32) -> (i32, i32)
-  %x64 = arith.extsi %x : i32 to i64
-  %left64 = arith.extsi %left : i32 to i64
-  %shifted = arith.shli %x64, %left64 : i64
-  %multiplier64 = arith.extsi %multiplier : i32 to i64
-  %product = arith.muli %shifted, %multiplier64 : i64
-  %right64 = arith.extsi %right : i32 to i64
-  %places = arith.addi %right64, 31 : i64
+  %shifted = arith.shli %x, %left : i64
+  %product = arith.muli %shifted, %multiplier : i64
+  %places = arith.addi %right, 31 : i64
   %rounded = fixed.shift_right %product, %places {rounding = half_away} : i64
   %result = arith.trunci %rounded : i64 to i32
 }

@@ -113,16 +113,11 @@ func.func private @q_multiply_shift(
   %adds = arith.andi %special, %goes_right : i1
   %nudge = arith.select %adds, %half, 0 : i32
   %nudged = arith.addi %x, %nudge : i32
-  %nudged64 = arith.extsi %nudged : i32 to i64
-  %nudge64 = arith.extsi %nudge : i32 to i64
-  %x64 = arith.subi %nudged64, %nudge64 : i64
+  %x64 = arith.subi %nudged, %nudge : i64
 
-  %left64 = arith.extsi %left : i32 to i64
-  %shifted = arith.shli %x64, %left64 : i64
-  %multiplier64 = arith.extsi %multiplier : i32 to i64
-  %product = arith.muli %shifted, %multiplier64 : i64
-  %right64 = arith.extsi %right : i32 to i64
-  %places = arith.addi %right64, 31 : i64
+  %shifted = arith.shli %x64, %left : i64
+  %product = arith.muli %shifted, %multiplier : i64
+  %places = arith.addi %right, 31 : i64
   %rounded = fixed.shift_right %product, %places {rounding = half_up} : i64
   %result = arith.trunci %rounded : i64 to i32
 }
@@ -130,8 +125,7 @@ func.func private @q_multiply_shift(
 // relay/qnn/op/requantize.cc, RequantizeLowerInt: an integer less its zero point, from one
 // scale to another; nothing is multiplied where they are equal. Without the clip.
 func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %per_channel: i1) -> i32 {
-  %real = func.call @wide_ratio() : () -> f64
-  %multiplier, %shift = func.call @multiplier_and_shift(%real) : (f64) -> (i32, i32)
+  %multiplier, %shift = func.call @multiplier_and_shift(@wide_ratio) : (f64) -> (i32, i32)
   // a legal pair for the multiplication that is then dropped
   %equal = arith.cmpf oeq, %input_scale, %output_scale : f32
   %used_shift = arith.select %equal, 0, %shift : i32
@@ -167,8 +161,7 @@ func.func @quantize_bias() -> i32 {
 // topi/nn/pooling.h: the sum of the *stored* integers as int32, divided toward zero.
 func.func private @average(%accumulator: i32, %count: i32) -> i32
     attributes {contract.rules = ["avg_pool2d", "adaptive_avg_pool2d"]} {
-  %same = func.call @is_same_quantization() : () -> i1
-  cf.assert %same, "TVM averages the stored integers: the pool's input and output must have one scale and one zero point"
+  cf.assert @is_same_quantization, "TVM averages the stored integers: the pool's input and output must have one scale and one zero point"
   %mean = arith.divsi %accumulator, %count : i32
   %result = func.call @clip(%mean) : (i32) -> i32
 }
@@ -206,8 +199,7 @@ func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
 
 // relay/qnn/op/mul.cc
 func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
-  %product = func.call @centred_product(%lhs, %rhs) : (i32, i32) -> i32
-  %result = func.call @contraction(%product, false) : (i32, i1) -> i32
+  %result = func.call @contraction(@centred_product, false) : (i32, i1) -> i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling
@@ -262,8 +254,7 @@ func.func private @rescale(%input: i32, %input_scale: f32, %input_zero_point: i3
 
 // relay/frontend/tflite.py dequantizes, computes in float32 and quantizes again.
 func.func @sigmoid(%input: i32) -> i32 {
-  %x = func.call @dequantize_exactly(%input) : (i32) -> f32
-  %negated = arith.negf %x : f32
+  %negated = arith.negf @dequantize_exactly : f32
   %exponential = math.exp %negated : f32
   %denominator = arith.addf 1.0, %exponential : f32
   %real = arith.divf 1.0, %denominator : f32

@@ -50,9 +50,8 @@ func.func private @requantize_rndnu(%x: i32, %scale: f32) -> i32 {
   %not_large = arith.cmpi sle, %shift, 55 : i32
   %legal = arith.andi %not_small, %not_large : i1
   cf.assert %legal, "the ratio of the scales is not in [2^-32, 256), which XNNPACK refuses"
-  %shift64 = arith.extsi %shift : i32 to i64
   %product = func.call @wide_product(%x, %mantissa) : (i32, i32) -> i64
-  %rounded = fixed.shift_right %product, %shift64 {rounding = half_up} : i64
+  %rounded = fixed.shift_right %product, %shift {rounding = half_up} : i64
   %scaled = fixed.saturate %rounded : i64 to i32
   %result = func.call @clamp_and_offset(%scaled) : (i32) -> i32
 }
@@ -60,24 +59,20 @@ func.func private @requantize_rndnu(%x: i32, %scale: f32) -> i32 {
 // src/configs/gemm-config.c: rndnu for qu8, fp32 for qs8.
 func.func private @contraction_on_arm(%accumulator: i32) -> i32
     attributes {contract.rules = ["depthwise_conv2d"]} {
-  %scale = func.call @product_ratio() : () -> f32
   // a ratio that isn't used is no reason to refuse
-  %used_scale = arith.select %input_unsigned, %scale, 1.0 : f32
+  %used_scale = arith.select %input_unsigned, @product_ratio, 1.0 : f32
   %unsigned_result = func.call @requantize_rndnu(%accumulator, %used_scale) : (i32, f32) -> i32
-  %signed_result = func.call @contraction(%accumulator) : (i32) -> i32
-  %result = arith.select %input_unsigned, %unsigned_result, %signed_result : i32
+  %result = arith.select %input_unsigned, %unsigned_result, @contraction : i32
 }
 
 func.func @conv2d(%accumulator: i32) -> i32 {
-  %delegated = func.call @contraction_on_arm(%accumulator) : (i32) -> i32
   %otherwise = func.call @"tflite-xnnpack.conv2d"(%accumulator) : (i32) -> i32
-  %result = arith.select %transposed, %otherwise, %delegated : i32
+  %result = arith.select %transposed, %otherwise, @contraction_on_arm : i32
 }
 
 func.func @linear(%accumulator: i32) -> i32 {
-  %unsigned_result = func.call @contraction_on_arm(%accumulator) : (i32) -> i32
   %signed_result = func.call @"tflite-xnnpack.linear"(%accumulator) : (i32) -> i32
-  %result = arith.select %input_unsigned, %unsigned_result, %signed_result : i32
+  %result = arith.select %input_unsigned, @contraction_on_arm, %signed_result : i32
 }
 
 // src/configs/binary-elementwise-config.c: rndnu for qs8 and qu8.

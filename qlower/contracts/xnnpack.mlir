@@ -46,9 +46,8 @@ func.func @quantize_bias() -> i32 {
 // A dequantization and a quantization, in float32.
 func.func @requantize(%input: i32, %output_scale: f32) -> i32
     attributes {contract.rules = ["requantize", "concat"]} {
-  %real = func.call @dequantize_exactly(%input) : (i32) -> f32
   %inverse = arith.divf 1.0, %output_scale : f32
-  %steps = arith.mulf %real, %inverse : f32
+  %steps = arith.mulf @dequantize_exactly, %inverse : f32
   %result = func.call @store_half_even(%steps) : (f32) -> i32
 }
 

@@ -44,7 +44,7 @@ where operands come from, what it was compared with, and what isn't matched;
 
 """
 _FUNCTION = re.compile(r"\s*func\.func (?:private )?@([\w.]+)")
-_CALL = re.compile(r"func\.call @([\w.]+)")
+_SYMBOL = re.compile(r"@([\w.]+)")
 _COMMENT = re.compile(r"\s*// ?(.*)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^)]*\)")
 _WIDTH = 95
@@ -127,9 +127,10 @@ def function_texts(text: str) -> dict[str, FunctionText]:
         if start is not None:
             name = start[1]
             found[name] = FunctionText(" ".join(comment), ())
-        elif name is not None:
+            line = line[start.end() :]
+        if name is not None:
             function = found[name]
-            callees = (*function.callees, *_CALL.findall(line))
+            callees = (*function.callees, *_SYMBOL.findall(line))
             found[name] = FunctionText(function.comment, callees)
         comment = []
     return found
