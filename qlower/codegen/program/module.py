@@ -97,8 +97,12 @@ def compile_package(
         prefix = f"_level_{number}_" if others else "_"
         code = package.level(level_target.function_attributes)
         callees.append(prefix + ENTRY)
-        planned = plan(level, level_target, entry=callees[-1], prefix=prefix)
-        Program(code, planned, is_exported=False)
+        # the plan goes with its packed weights, once the code has them
+        Program(
+            code,
+            plan(level, level_target, entry=callees[-1], prefix=prefix),
+            is_exported=False,
+        )
         codes.append(code)
         needs.append(_needs(code, level_target))
     add_level_function(package, interface.level_function, levels[0][1].processor, needs)
@@ -142,13 +146,15 @@ def _kept_code(text: str, target: Target) -> bytes:
 def machine_code(text: str, target: Target) -> bytes:
     """The object of LLVM IR."""
     machine = _machine(target)
-    return machine.emit_object(_optimised(text, target, machine))
+    module = parse(text)
+    del text  # which is as large as the weights
+    return machine.emit_object(_optimised(module, target, machine))
 
 
 def assembly_text(text: str, target: Target) -> str:
     """The assembly of LLVM IR."""
     machine = _machine(target)
-    return machine.emit_assembly(_optimised(text, target, machine))
+    return machine.emit_assembly(_optimised(parse(text), target, machine))
 
 
 def arena_bytes(function: FuncOp) -> int:
@@ -171,9 +177,8 @@ def _machine_of(triple: str, cpu: str, features: str, relocation: str) -> Target
     return machine
 
 
-def _optimised(text: str, target: Target, machine: TargetMachine) -> ModuleRef:
-    """Parsed, verified and optimized; the loops are vectorised already."""
-    module = parse(text)
+def _optimised(module: ModuleRef, target: Target, machine: TargetMachine) -> ModuleRef:
+    """Verified and optimized; the loops are vectorised already."""
     module.data_layout = str(machine.target_data)
     options = BINDING.create_pipeline_tuning_options(target.optimizer_level)
     options.loop_unrolling = False
