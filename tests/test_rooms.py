@@ -12,7 +12,10 @@ import qlower
 
 FLOORS = (
     ("diagnostics",),
-    ("dialects", "extras", "float_environment", "garbage", "lazy", "version"),
+    (
+        *("dialects", "extras", "float_environment", "garbage", "generated_code"),
+        *("lazy", "version"),
+    ),
     ("contract_plugins", "files"),
     ("interp",),
     ("report.table", "text"),

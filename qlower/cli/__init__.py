@@ -15,6 +15,7 @@ from qlower.cli.options import make_observers
 from qlower.cli.parser import COMMAND, ArgumentParser
 from qlower.diagnostics import LOGGER
 from qlower.garbage import search_rarely
+from qlower.generated_code import keep_generated_code
 from qlower.observing import observed_by
 from qlower.version import __version__
 
@@ -56,6 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     search_rarely()
+    keep_generated_code()
     handler = _log_to_stderr()
 
     def run() -> int:
