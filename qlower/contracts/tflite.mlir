@@ -257,12 +257,12 @@ func.func @mean(%accumulator: i32) -> i32 attributes {contract.rules = ["mean", 
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
-// reduce.cc, EvalSum, which has internal/reference/reduce.h, QuantizedMeanOrSum, add stored integers
-// of 8 bits as unsigned, signed ones, too, and clamp and store the sum so.
+// reduce.cc, EvalSum: signed bytes are read as unsigned
 func.func @sum_addend(%input: i32) -> i32 {
   %result = arith.andi %input, 255 : i32
 }
 
+// internal/reference/reduce.h, QuantizedMeanOrSum of bytes without a sign, and so it is stored
 func.func @sum(%sum: i32) -> i32 {
   %centred = func.call @centred_sum(%sum) : (i32) -> i32
   %scaled = func.call @multiply_by_real(%centred, @wide_ratio) : (i32, f64) -> i32

@@ -43,6 +43,27 @@ def layer(
     return build
 
 
+def transpose_conv(*, per_axis: bool, padding: int = 0) -> bytes:
+    """TRANSPOSE_CONV of two images by 4 filters of 3 x 2 weights."""
+    random = np.random.default_rng(5)
+    builder = TFLiteBuilder()
+    result = (2, 6, 5, 4) if padding == 0 else (2, 7, 6, 4)
+    shape = builder.tensor("shape", (4,), "int32", data=np.array(result, np.int32))
+    w = builder.tensor(
+        "w",
+        (4, 3, 2, 3),
+        scale=random.uniform(0.01, 0.1, 4 if per_axis else 1).tolist(),
+        data=random.integers(-127, 128, (4, 3, 2, 3)),
+    )
+    x = builder.tensor("x", (2, 3, 5, 3), "float32")
+    bias = random.normal(0, 1, 4).astype(np.float32)
+    b = builder.tensor("b", (4,), "float32", data=bias)
+    y = builder.tensor("y", result, "float32")
+    options: dict[str, Option] = {"padding": padding, "stride_h": 2, "stride_w": 1}
+    builder.operator("TRANSPOSE_CONV", [shape, w, x, b], [y], options)
+    return builder.build([x], [y])
+
+
 WINDOW: dict[str, Option] = {
     "padding": 0,
     "stride_h": 2,
@@ -73,6 +94,10 @@ HYBRID: dict[str, Callable[[], bytes]] = {
         (2, 3, 6, 4),
         {**WINDOW, "depth_multiplier": 2},
         axis=3,
+    ),
+    "transpose_conv_hybrid": lambda: transpose_conv(per_axis=True),
+    "transpose_conv_hybrid_per_tensor": lambda: transpose_conv(
+        per_axis=False, padding=1
     ),
     "fully_connected_hybrid": layer(
         "FULLY_CONNECTED", (3, 14), (5, 14), (3, 5), {"fused_activation_function": 1}

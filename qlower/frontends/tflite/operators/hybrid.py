@@ -34,9 +34,9 @@ CODES = QuantizedType.per_tensor(8, True, 1.0, 0)
 """What stored integers of a scale of their own are read as."""
 
 
-def is_hybrid(op: OperatorContext) -> bool:
+def is_hybrid(op: OperatorContext, operand: int = 0) -> bool:
     """Whether the operand is float32 and the weights are of 8 bits."""
-    return op.is_float(0) and op.input(1).type == "INT8"
+    return op.is_float(operand) and op.input(1).type == "INT8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,27 @@ def _stored_weights(op: OperatorContext) -> SSAValue:
 def quantize_rows(
     op: OperatorContext, values: SSAValue, image: SSAValue, *, symmetric: bool
 ) -> Codes:
-    """`image` by the ranges of `values`, of the same rows without padding.
+    """`image` by the ranges of `values`, of the same rows without padding."""
+    stored, scales, points = _quantize(op, values, image, symmetric=symmetric)
+    codes = op.as_stored(stored, TensorType(CODES, shape_of(image)))
+    return Codes(codes, scales, None if symmetric else points)
+
+
+def centred_rows(
+    op: OperatorContext, values: SSAValue, image: SSAValue
+) -> tuple[SSAValue, SSAValue]:
+    """As `quantize_rows`, not symmetric: `q - z` as float32, and the scales [rows]."""
+    stored, scales, points = _quantize(op, values, image, symmetric=False)
+    steps = Scalars(start(op, shape_of(image)))
+    code = steps.cast(steps.nest.input(stored, range(len(shape_of(image)))), i32)
+    centred = steps.subtract(code, steps.nest.input(points, [0]))
+    return steps.nest.build([steps.cast(centred, f32)])[0], scales
+
+
+def _quantize(
+    op: OperatorContext, values: SSAValue, image: SSAValue, *, symmetric: bool
+) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """Codes, scales [rows] and zero points [rows].
 
     PortableSymmetricQuantizeFloats, `q = round(x F(127 / max|x|))`, and
     PortableAsymmetricQuantizeFloats, `q = z + round(F(x F(1 / s)))` with
@@ -159,8 +179,7 @@ def quantize_rows(
     if not symmetric:
         whole = steps.add(nest.input(points, [0]), whole)
     (stored,) = nest.build([steps.step(SaturateOp(whole, i8))])
-    codes = op.as_stored(stored, TensorType(CODES, shape))
-    return Codes(codes, scales, None if symmetric else points)
+    return stored, scales, points
 
 
 def _zero_point(

@@ -16,6 +16,7 @@ from qlower.files.arrays import Array
 from ..context import OperatorContext
 from ..nests import finish, start, take
 from ..scalars import Scalars
+from .hybrid import centred_rows
 from .plain import ACTIVATION_BOUNDS
 from .real import pad_image, sum_products
 
@@ -78,22 +79,34 @@ def _positions(op: OperatorContext, size: int, wanted: int) -> _Axis:
 
 
 def convolve_blocks(
-    op: OperatorContext, weights: Array, bias: Array | None, pad: Sequence[int]
+    op: OperatorContext,
+    weights: Array,
+    bias: Array | None,
+    pad: Sequence[int],
+    scales: Array | None = None,
 ) -> SSAValue:
     """The image that is operand 2, by weights [filter, row, column, channel].
 
     An element of TRANSPOSE_CONV's result gets its terms in the order of pixels, then
-    channels, and so it does here.
+    channels, and so it does here. Weights of 8 bits have `scales` [filter], and meet
+    codes: each term is `F(F(code weight scale) scale of the codes)`.
     """
     image = pad_image(op, op.value(2), pad)
+    rows_scales: SSAValue | None = None
+    if scales is not None:
+        image, rows_scales = centred_rows(op, op.value(2), image)
     batch, height, width, channels = shape_of(image)
     filters, *kernel, _ = weights.shape
     rows, columns = height - kernel[0] + 1, width - kernel[1] + 1
     bounds = (batch, rows, columns, filters, *kernel, channels)
     nest = start(op, bounds, reductions=3)
     row, column = (AffineDimExpr(n) + AffineDimExpr(n + 3) for n in (1, 2))
-    x = nest.input(image, [0, row, column, 6])
-    w = nest.input(nest.emitter.constant(weights, f32), [3, 4, 5, 6])
+    x: SSAValue = nest.input(image, [0, row, column, 6])
+    w: SSAValue = nest.input(nest.emitter.constant(weights, f32), [3, 4, 5, 6])
+    if scales is not None and rows_scales is not None:
+        steps = Scalars(nest)
+        x = steps.multiply(steps.multiply(x, w), nest.constant(scales, f32, (3,)))
+        w = nest.input(rows_scales, [0])
     sums = sum_products(nest, x, w)
     steps = Scalars(start(op, shape_of(sums)))
     value: SSAValue = steps.nest.input(sums, range(4))

@@ -27,6 +27,7 @@ from ..importer import Importer
 from ..types import PLAIN_TYPES
 from ..weights import check_bias, check_weights
 from ..window import MAX_STRIDE, SAME, VALID, same_padding
+from .hybrid import is_hybrid
 from .real_images import convolve_blocks
 
 
@@ -58,6 +59,8 @@ def import_transpose_conv(op: OperatorContext) -> None:
         )
     )
     blocks = _real_blocks if op.is_float(2) else _quantized_blocks
+    if is_hybrid(op, 2):
+        blocks = _hybrid_blocks
     value = blocks(op, rows, columns)
     type = op.result_type(result)
     whole = (batch, rows.size, columns.size, filters)
@@ -85,10 +88,10 @@ def _quantized_blocks(op: OperatorContext, rows: _Axis, columns: _Axis) -> SSAVa
     convolution = qnn.Conv2DOp(
         op.value(2),
         _constant(op, weights, element, phases),
-        _repeated_bias(op, phases) if op.has_input(3) else None,
+        _repeated_bias(op, phases),
         TensorType(op.per_tensor(op.output()), shape),
         stride=(1, 1),
-        pad=(rows.before, rows.after, columns.before, columns.after),
+        pad=_padding(rows, columns),
         dilation=(1, 1),
         transposed=True,
         activation=op.activation(),
@@ -101,10 +104,32 @@ def _real_blocks(op: OperatorContext, rows: _Axis, columns: _Axis) -> SSAValue:
         if op.has_input(number):
             op.check_type(op.input(number), "FLOAT32")
     weights = _phase_weights(op.array(1), 0, rows, columns)
+    bias = _tiled_bias(op, rows.stride * columns.stride)
+    return convolve_blocks(op, _filters(weights), bias, _padding(rows, columns))
+
+
+def _hybrid_blocks(op: OperatorContext, rows: _Axis, columns: _Axis) -> SSAValue:
     phases = rows.stride * columns.stride
-    bias = np.tile(op.array(3).reshape(-1), phases) if op.has_input(3) else None
-    pad = (rows.before, rows.after, columns.before, columns.after)
-    return convolve_blocks(op, _filters(weights), bias, pad)
+    scales = np.array(check_weights(op, 1, 0, "INT8").scales, np.float32)
+    scales = np.tile(np.broadcast_to(scales, op.shape(1)[:1]), phases)
+    if op.has_input(3):
+        op.check_type(op.input(3), "FLOAT32")
+    weights = _filters(_phase_weights(op.stored_array(1), 0, rows, columns))
+    return convolve_blocks(
+        op,
+        weights.astype(np.float32),
+        _tiled_bias(op, phases),
+        _padding(rows, columns),
+        scales,
+    )
+
+
+def _tiled_bias(op: OperatorContext, phases: int) -> Array | None:
+    return np.tile(op.array(3).reshape(-1), phases) if op.has_input(3) else None
+
+
+def _padding(rows: _Axis, columns: _Axis) -> tuple[int, int, int, int]:
+    return (rows.before, rows.after, columns.before, columns.after)
 
 
 class _Axis:
@@ -160,8 +185,10 @@ def _constant(
     return op.emit(constant, "weights")
 
 
-def _repeated_bias(op: OperatorContext, phases: int) -> SSAValue:
-    bias = np.tile(op.array(3).reshape(-1), phases)
+def _repeated_bias(op: OperatorContext, phases: int) -> SSAValue | None:
+    bias = _tiled_bias(op, phases)
+    if bias is None:
+        return None
     stored = dense(bias, PLAIN_TYPES[op.input(3).type])
     return op.emit(arith.ConstantOp(stored), "bias")
 
