@@ -55,7 +55,7 @@ SYSTEMS = [
     pytest.param("tflm", marks=needs_tflm),
 ]
 
-SEEDS = 16
+SEEDS = 8
 """One of so many runs in every executor, with scales that make ties or not in turn:
 each layer's by every other contract, unless all are asked for."""
 
@@ -67,10 +67,10 @@ TURNS = list(product(LAYERS, DTYPES, CONTRACTS))
 """Whose native code is at one of the machine's levels after another: each layer's, by
 one contract or another, at all of them."""
 
-PARTS = 3
+PARTS = 6
 """Cases of `CASES` of which one runs in every executor, unless all are asked for."""
 
-EDGE_SEEDS = 6
+EDGE_SEEDS = 4
 LONG_EDGE_SEEDS = 200
 
 ONLY_INT8 = {"batch_matmul", "elu"}

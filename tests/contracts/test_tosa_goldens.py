@@ -34,7 +34,6 @@ needs_recordings = pytest.mark.skipif(
 
 CONTRACTS = {"SINGLE_ROUND": "tosa", "DOUBLE_ROUND": "tosa-double"}
 ENGINES = {"tosa_single": "tosa", "tosa_double": "tosa-double"}
-RESCALE_COUNT = 35
 
 
 @cache
@@ -51,27 +50,29 @@ def test_layer(engine: str, index: int):
 
 
 @needs_recordings
-@pytest.mark.parametrize("index", range(RESCALE_COUNT))
-def test_rescale(index: int):
+@pytest.mark.parametrize("mode", CONTRACTS)
+def test_rescale(mode: str):
     """RESCALE of accumulators (of i8 less its zero point), per channel or not."""
     arrays = read_rescales()
-    case = json.loads(bytes(arrays["meta"]))[index]
-    x = arrays[f"t{index:02d}_x"].astype(np.int32) - case["input_zp"]
-    y = arrays[f"t{index:02d}_y"]
-    channels = len(case["multiplier"])
     rescalings: list[Rescaling] = []
     expected: list[Array] = []
-    pairs = zip(case["multiplier"], case["shift"], strict=True)
-    for channel, (multiplier, shift) in enumerate(pairs):
-        rescalings.append(
-            rescale_by_multiplier(
-                x.reshape(-1, channels)[:, channel],
-                *(multiplier, 31 - shift),
-                case["output_zp"],
+    for index, case in enumerate(json.loads(bytes(arrays["meta"]))):
+        if case["rounding_mode"] != mode:
+            continue
+        x = arrays[f"t{index:02d}_x"].astype(np.int32) - case["input_zp"]
+        y = arrays[f"t{index:02d}_y"]
+        channels = len(case["multiplier"])
+        pairs = zip(case["multiplier"], case["shift"], strict=True)
+        for channel, (multiplier, shift) in enumerate(pairs):
+            rescalings.append(
+                rescale_by_multiplier(
+                    x.reshape(-1, channels)[:, channel],
+                    *(multiplier, 31 - shift),
+                    case["output_zp"],
+                )
             )
-        )
-        expected.append(y.reshape(-1, channels)[:, channel])
-    check_rescalings(rescalings, CONTRACTS[case["rounding_mode"]], expected)
+            expected.append(y.reshape(-1, channels)[:, channel])
+    check_rescalings(rescalings, CONTRACTS[mode], expected)
 
 
 def linear(

@@ -26,8 +26,8 @@ pytestmark = pytest.mark.skipif(
 CONTRACTS = {"tosa": "SINGLE_ROUND", "tosa-double": "DOUBLE_ROUND"}
 """The mode of the converter's RESCALEs for each contract."""
 
-SEEDS, LONG_SEEDS = 2, 10
-SETS = 10
+SEEDS, LONG_SEEDS = 2, 20
+SETS = 5
 """Sets of inputs a layer: about a million outputs a contract in the long run."""
 
 TURNS = list(product(LAYERS, CONTRACTS))
