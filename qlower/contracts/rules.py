@@ -340,7 +340,7 @@ RULES_OF_WORDS: Mapping[str, RuleSignature] = {
         for name in (
             *("conv2d", "depthwise_conv2d", "linear"),
             *("add", "sub", "mul", "clamp", "avg_pool2d", "mean", "sum"),
-            *("product", "product_output"),
+            *("product", "product_output", "div"),
             *("quantize", "dequantize", "requantize", "bound"),
             *("sigmoid", "tanh", "leaky_relu"),
             *(*FUNCTIONS, "matmul"),

@@ -692,7 +692,7 @@ func.func private @divide_by_power_of_two(%x: i32, %exponent: i32) -> i32 {
 
 // div.cc, Prepare; internal/reference/div.h: a reciprocal in Q0.31 times the dividend, which
 // is shifted up as far as it goes. A divisor of 0, undefined in the kernel, counts as 1.
-func.func @div(%lhs: i32, %rhs: i32) -> i32 {
+func.func @div(%lhs: i32, %rhs: i32) -> i32 attributes {contract.rules = ["div", "div_i16"]} {
   %steps = arith.mulf %rhs_scale, %output_scale : f32
   %ratio = arith.divf %lhs_scale, %steps : f32
   %multiplier, %exponent = func.call @quantize_multiplier(%ratio) : (f64) -> (i32, i32)

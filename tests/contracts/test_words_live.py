@@ -30,7 +30,7 @@ SYSTEMS = [
 ]
 NOT_IN_TFLM = {
     *("exp", "gelu", "gelu_tanh", "log", "rsqrt", "sqrt"),
-    *("reduce_prod", "resize_bilinear"),
+    *("div", "less", "reduce_prod", "resize_bilinear"),
 }
 RUN = {"tflite": run_litert, "tflm": run_tflm}
 CONTRACTS = tuple(RUN)

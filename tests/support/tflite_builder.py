@@ -52,6 +52,7 @@ OPTIONS_KINDS = {
     "SUM": "ReducerOptions",
     "SHAPE": "ShapeOptions",
     "PACK": "PackOptions",
+    "REVERSE_SEQUENCE": "ReverseSequenceOptions",
     "RESHAPE": "ReshapeOptions",
     "RESIZE_BILINEAR": "ResizeBilinearOptions",
     "RESIZE_NEAREST_NEIGHBOR": "ResizeNearestNeighborOptions",

@@ -221,6 +221,11 @@ REFUSED_BY_XNNPACK = frozenset(
 WITHOUT_REFERENCE_KERNEL = frozenset({"ceil_float", "elu", "round_float"})
 """Cases that LiteRT only has in its optimized kernels ("opt")."""
 
+WITHOUT_OPTIMIZED_KERNEL = frozenset(
+    {"reduce_max_bool", "reduce_min_bool", "reduce_prod_bool", "sum_bool"}
+)
+"""Cases that LiteRT only has in its reference kernels ("ref")."""
+
 
 def random_inputs(
     types: Sequence[tuple[Sequence[int], str]], seed: int = 0

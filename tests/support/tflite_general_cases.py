@@ -320,6 +320,72 @@ PLAIN: dict[str, Callable[[], bytes]] = {
     "top_k_of_all": model(
         "TOPK_V2", ["uint8 300", np.int32(300)], "uint8 300", "int32 300"
     ),
+    "top_k_float": model(
+        "TOPK_V2", ["float32 3x40", np.int32(7)], "float32 3x7", "int32 3x7"
+    ),
+    "arg_max_float": model(
+        "ARG_MAX", ["float32 4x9x5", [1]], "int32 4x5", options={"output_type": 2}
+    ),
+    "arg_min_float": model(
+        "ARG_MIN", ["float32 4x9", [-1]], "int64 4", options={"output_type": 4}
+    ),
+    "arg_max_int32": model(
+        "ARG_MAX", ["int32 4x9", [0]], "int32 9", options={"output_type": 2}
+    ),
+    "arg_min_bool": model(
+        "ARG_MIN", ["bool 16x3", [1]], "int32 16", options={"output_type": 2}
+    ),
+    "div_int32": model("DIV", ["int32 16x8", "int32 8"], "int32 16x8"),
+    "floor_div_int32": model("FLOOR_DIV", ["int32 64", "int32 64"], "int32 64"),
+    "floor_div_bytes": model(
+        "FLOOR_DIV",
+        ["int8 64x4", np.array([-128, -7, -1, 5], np.int8)],
+        "int8 64x4",
+    ),
+    "floor_mod": model("FLOOR_MOD", ["int32 64", "int32 64"], "int32 64"),
+    "floor_mod_bytes": model(
+        "FLOOR_MOD",
+        ["int8 64x4", np.array([-128, -7, 1, 5], np.int8)],
+        "int8 64x4",
+    ),
+    "bitwise_xor": model("BITWISE_XOR", ["uint8 16x8", "uint8 8"], "uint8 16x8"),
+    "right_shift": model("RIGHT_SHIFT", ["int8 64x4", "int8 4"], "int8 64x4"),
+    "right_shift_unsigned": model(
+        "RIGHT_SHIFT",
+        ["uint8 64x4", np.array([0, 3, 7, 9], np.uint8)],
+        "uint8 64x4",
+    ),
+    "neg": model("NEG", ["int8 256"], "int8 256"),
+    "mean_int32": model(
+        "MEAN", ["int32 5x7", [1]], "int32 5", options={"keep_dims": False}
+    ),
+    **{
+        f"{name.lower()}_bool": model(
+            name, ["bool 32x3", [1]], "bool 32", options={"keep_dims": False}
+        )
+        for name in ("REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD", "SUM")
+    },
+    "gather_nd": model(
+        "GATHER_ND", ["int8 5x3x4", [[[4, 0], [0, 2]], [[1, 1], [4, 0]]]], "int8 2x2x4"
+    ),
+    "scatter_nd": model(
+        "SCATTER_ND", [[[4], [1], [4]], "float32 3x2", [5, 2]], "float32 5x2"
+    ),
+    "scatter_nd_bytes": model(
+        "SCATTER_ND", [[[4, 1], [0, 0]], "int8 2x3", [5, 2, 3]], "int8 5x2x3"
+    ),
+    "reverse_sequence": model(
+        "REVERSE_SEQUENCE",
+        ["float32 3x5x2", [2, 5, 1]],
+        "float32 3x5x2",
+        options={"seq_dim": 1, "batch_dim": 0},
+    ),
+    "reverse_sequence_columns": model(
+        "REVERSE_SEQUENCE",
+        ["int32 4x2x3", [4, 3, 2]],
+        "int32 4x2x3",
+        options={"seq_dim": 0, "batch_dim": 2},
+    ),
     "relu6_float": model("RELU6", ["float32 64"], "float32 64"),
     "hard_swish_float": model("HARD_SWISH", ["float32 64"], "float32 64"),
     "leaky_relu_float": model(
@@ -456,6 +522,9 @@ REAL: dict[str, Callable[[], bytes]] = {
     ),
     "exp_float": model("EXP", ["float32 1024"], "float32 1024"),
     "logistic_float": model("LOGISTIC", ["float32 1024"], "float32 1024"),
+    "l2_normalization_float": model(
+        "L2_NORMALIZATION", ["float32 16x9"], "float32 16x9"
+    ),
     "mean_float": model(
         "MEAN", ["float32 2x5x6x3", [1, 2]], "float32 2x3", options={"keep_dims": False}
     ),

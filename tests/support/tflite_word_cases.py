@@ -136,6 +136,26 @@ def _binary(operator: str) -> Callable[[int], bytes]:
     return build
 
 
+def _div(seed: int) -> bytes:
+    """By anything but 0, for which LiteRT stops with an error."""
+    layer = _Layer(seed)
+    scales = layer.scale(), layer.scale()
+    layer.input((3, 100), scales[0])
+    divisors = layer.random.integers(1, 2**15, 100) * layer.random.choice((-1, 1), 100)
+    layer.constant((divisors >> seed % 12 | 1).astype(np.int16), [scales[1]])
+    step = scales[0] / scales[1] / 2.0 ** layer.random.integers(8, 13)
+    options: Options = {"fused_activation_function": seed % 4}
+    return layer.finish("DIV", (3, 100), float(np.float32(step)), options)
+
+
+def _compare(seed: int) -> bytes:
+    layer = _Layer(seed)
+    scale = layer.scale()
+    layer.input((3, 100), scale)
+    layer.input((1, 100), layer.near(scale))
+    return layer.finish("LESS", (3, 100), None, dtype="bool")
+
+
 def _unary(
     operator: str,
     scale: float | None = None,
@@ -288,6 +308,8 @@ WORDS: dict[str, Callable[[int], bytes]] = {
     "add": _binary("ADD"),
     "sub": _binary("SUB"),
     "mul": _binary("MUL"),
+    "div": _div,
+    "less": _compare,
     "relu": _unary("RELU"),
     "relu6": _unary("RELU6"),
     "leaky_relu": _unary("LEAKY_RELU", options={"alpha": 0.3}),

@@ -128,10 +128,6 @@ class Scalars:
     def arc_tangent(self, y: SSAValue, x: SSAValue) -> SSAValue:
         return self.step(math.Atan2Op(y, x))
 
-    def floor_divide(self, x: SSAValue, y: SSAValue) -> SSAValue:
-        """The quotient of real numbers, rounded down."""
-        return self.floor(self.divide(x, y))
-
     def elu(self, x: SSAValue) -> SSAValue:
         zero = self.constant(0.0, x.type)
         negative = self.step(math.ExpM1Op(x))

@@ -70,6 +70,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
         "fused_activation_function",
     ),
     "ReducerOptions": ("keep_dims",),
+    "ReverseSequenceOptions": ("seq_dim", "batch_dim"),
     "ReshapeOptions": ("new_shape",),
     "ResizeBilinearOptions": ("align_corners", "half_pixel_centers"),
     "ResizeNearestNeighborOptions": ("align_corners", "half_pixel_centers"),

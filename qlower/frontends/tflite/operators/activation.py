@@ -1,10 +1,9 @@
-"""Functions of one value, SOFTMAX and ARG_MAX."""
+"""Functions of one value, and SOFTMAX."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
@@ -14,7 +13,6 @@ from qlower.dialects.qnn import QnnOp
 from ..context import OperatorContext
 from ..hyperbolic import hyperbolic_tangent
 from ..importer import Importer
-from ..nests import read
 from ..scalars import Scalars
 from ..types import Element
 from .plain import (
@@ -25,7 +23,6 @@ from .plain import (
     is_plain,
     leaky_relu,
     map_one,
-    scalars,
 )
 from .real import either, import_real_softmax
 
@@ -98,41 +95,6 @@ def import_log_softmax(op: OperatorContext) -> None:
     op.finish(qnn.LogSoftmaxOp(op.quantized(0), type))
 
 
-OUTPUT_TYPES = {"INT32": 2, "INT64": 4}
-"""What ARG_MAX can give, by the schema's numbers of element types."""
-
-
-def import_arg_max(op: OperatorContext) -> None:
-    _import_position(op, op.value(0))
-
-
-def import_arg_min(op: OperatorContext) -> None:
-    """With all bits turned, the smallest stored value is the largest."""
-    type = op.input_type(0)
-    op.per_tensor(op.input(0))
-    steps = scalars(op, op.shape(0))
-    value = read(op, steps.nest, 0)
-    turned = steps.step(arith.XOrIOp(value, steps.constant(-1, value.type)))
-    _import_position(op, op.as_stored(steps.nest.build([turned])[0], type))
-
-
-def _import_position(op: OperatorContext, value: SSAValue) -> None:
-    """The kernel gives what the option says, so the tensor must be of that type."""
-    shape = op.shape(0)
-    (axis,) = op.integers(1, "axis", count=1)
-    axis = op.axis("axis", axis, len(shape))
-    op.per_tensor(op.input(0))
-    result = op.output()
-    if result.type not in OUTPUT_TYPES:
-        raise op.error(
-            f"{result}: type {result.type} is not supported; expected INT32 or INT64"
-        )
-    expected = OUTPUT_TYPES[result.type]
-    op.option("output_type", expected, expected)
-    type = op.result_type((*shape[:axis], *shape[axis + 1 :]))
-    op.finish(qnn.ArgMaxOp(value, type, axis=axis))
-
-
 IMPORTERS = {
     "RELU": Importer(
         _activation(lambda op, x, type: qnn.ReluOp(x, type), _clamp(0.0, None)), (1, 1)
@@ -178,6 +140,4 @@ IMPORTERS = {
         either(import_real_softmax, import_softmax), (1, 1), "SoftmaxOptions"
     ),
     "LOG_SOFTMAX": Importer(import_log_softmax, (1, 1)),
-    "ARG_MAX": Importer(import_arg_max, (2, 2), "ArgMaxOptions"),
-    "ARG_MIN": Importer(import_arg_min, (2, 2), "ArgMinOptions"),
 }

@@ -19,6 +19,7 @@ from ..gaussian import gelu, gelu_by_tanh
 from ..importer import Importer
 from ..nests import finish_map, read
 from ..scalars import Scalars
+from .integers import cut_divide
 from .plain import (
     NUMBERS,
     REAL,
@@ -26,6 +27,7 @@ from .plain import (
     check_type,
     comparison,
     fold,
+    fold_bits,
     is_plain,
     map_one,
     map_two,
@@ -34,6 +36,7 @@ from .plain import (
     scalars,
     squared_difference,
 )
+from .real import import_real_l2_normalization
 
 WORDS = ("INT8", "INT16")
 
@@ -103,7 +106,9 @@ def import_squared_difference(op: OperatorContext) -> None:
 
 def import_div(op: OperatorContext) -> None:
     if is_plain(op):
-        map_two(op, Scalars.divide, ("FLOAT32",))
+        is_integer = op.input(0).type == "INT32"
+        divide = cut_divide if is_integer else Scalars.divide
+        map_two(op, divide, ("FLOAT32", "INT32"))
         return
     type = op.quantized_result_type(op.broadcast_shape(0, 1))
     lhs, rhs = op.quantized(0), op.quantized(1)
@@ -128,6 +133,9 @@ def _comparison(predicate: str) -> Callable[[OperatorContext], None]:
         if is_plain(op):
             map_two(op, comparison(predicate), (*NUMBERS, "BOOL"))
             return
+        if op.input(0).type == "INT16":  # the kernel doesn't look at scales
+            map_two(op, comparison(predicate), ("INT16",))
+            return
         for number in (0, 1):
             op.per_tensor(op.input(number))
         op.check_type(op.input(1), op.input(0).type)
@@ -139,6 +147,9 @@ def _comparison(predicate: str) -> Callable[[OperatorContext], None]:
 
 
 def import_sum(op: OperatorContext) -> None:
+    if op.input(0).type == "BOOL":
+        fold_bits(op, "or")
+        return
     if is_plain(op):
         fold(op, Scalars.add, "0")
         return
@@ -150,8 +161,10 @@ def import_sum(op: OperatorContext) -> None:
 
 
 def import_product(op: OperatorContext) -> None:
+    if op.input(0).type == "BOOL":
+        fold_bits(op, "and")
+        return
     if is_plain(op):
-        check_type(op, NUMBERS)
         fold(op, Scalars.multiply, "1")
         return
     _check_kernel(op, WORDS)
@@ -163,6 +176,10 @@ def import_product(op: OperatorContext) -> None:
 
 
 def import_l2_normalization(op: OperatorContext) -> None:
+    if is_plain(op):
+        check_type(op, REAL)
+        import_real_l2_normalization(op)
+        return
     type = op.quantized_result_type(op.shape(0))
     op.finish(qnn.L2NormalizeOp(op.quantized(0), type))
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import TensorType, i32, i64
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
-from qlower.model.nests import broadcast_indices, extract, scalar_constant, to_index
+from qlower.model.nests import broadcast_indices, extract
 
 from ..context import OperatorContext
 from ..importer import Importer
 from ..nests import finish, read, start, take
 from ..types import MAX_ELEMENTS, MAX_RANK
+from .indexing import nearest
 
 MAX_REPEATS = 1 << 20
 
@@ -123,12 +123,8 @@ def import_gather(op: OperatorContext) -> None:
     loops = [nest.add(IndexOp(loop)).result for loop in range(len(result))]
     places_of_index = [*range(batch_dims), *range(axis, axis + len(kept))]
     index = read(op, nest, 1, places_of_index)
-    index_type = {"INT32": i32, "INT64": i64}[op.input(1).type]
-    last = nest.add(scalar_constant(source[axis] - 1, index_type)).result
-    first = nest.add(scalar_constant(0, index_type)).result
-    above = nest.add(arith.MaxSIOp(index, first)).result
-    inside = nest.add(arith.MinSIOp(above, last)).result
-    chosen = [*loops[:axis], to_index(nest, inside), *loops[axis + len(kept) :]]
+    place = nearest(nest, index, source[axis])
+    chosen = [*loops[:axis], place, *loops[axis + len(kept) :]]
     table = op.elements(0)
     finish(op, nest.build([extract(nest, table, chosen)])[0])
 
@@ -141,12 +137,8 @@ def import_embedding_lookup(op: OperatorContext) -> None:
     nest = start(op, result)
     loops = [nest.add(IndexOp(loop)).result for loop in range(len(result))]
     index = read(op, nest, 0, [0])
-    last = nest.add(scalar_constant(source[0] - 1, i32)).result
-    first = nest.add(scalar_constant(0, i32)).result
-    above = nest.add(arith.MaxSIOp(index, first)).result
-    inside = nest.add(arith.MinSIOp(above, last)).result
     table = op.elements(1)
-    chosen = [to_index(nest, inside), *loops[1:]]
+    chosen = [nearest(nest, index, source[0]), *loops[1:]]
     finish(op, nest.build([extract(nest, table, chosen)])[0])
 
 

@@ -235,14 +235,27 @@ def reduced_shape(op: OperatorContext) -> tuple[list[int], tuple[int, ...]]:
     return sorted(axes), result
 
 
-def reduction(compute: Binary, legal: tuple[str, ...], initial: str) -> Importer:
-    """A reduction in the order of the elements, from an initial value on."""
+def reduction(
+    compute: Binary, legal: tuple[str, ...], initial: str, of_bits: str
+) -> Importer:
+    """A reduction in the order of the elements, from an initial value on; of booleans
+    by `of_bits`, "and" or "or"."""
 
     def build(op: OperatorContext) -> None:
+        if op.input(0).type == "BOOL":
+            fold_bits(op, of_bits)
+            return
         check_type(op, legal)
         fold(op, compute, initial)
 
     return Importer(build, (2, 2), "ReducerOptions")
+
+
+def fold_bits(op: OperatorContext, name: str) -> None:
+    """Whether all booleans ("and") or some ("or") are true."""
+    check_type(op, BOOLEAN)
+    initial = "1" if name == "and" else "0"
+    fold(op, lambda steps, before, x: steps.logical(name, before, x), initial)
 
 
 def fold(op: OperatorContext, compute: Binary, initial: str) -> None:
@@ -297,7 +310,7 @@ def reciprocal_root(steps: Scalars, x: SSAValue) -> SSAValue:
 
 
 IMPORTERS = {
-    "NEG": unary(Scalars.negate, NUMBERS),
+    "NEG": unary(Scalars.negate, (*NUMBERS, "INT8", "INT16")),
     "SQUARE": unary(lambda steps, x: steps.multiply(x, x)),
     "FLOOR": unary(Scalars.floor),
     "CEIL": unary(Scalars.ceil),
@@ -310,7 +323,6 @@ IMPORTERS = {
     "LOGICAL_OR": binary(lambda s, x, y: s.logical("or", x, y), BOOLEAN),
     "POW": binary(Scalars.power, REAL),
     "ATAN2": binary(Scalars.arc_tangent, REAL),
-    "FLOOR_DIV": binary(Scalars.floor_divide, REAL),
     "CUMSUM": Importer(import_cumsum, (2, 2), "CumsumOptions"),
     "ADD_N": Importer(import_add_n, (1, UNLIMITED)),
     "MAXIMUM": binary(Scalars.larger, STORED),
@@ -325,12 +337,14 @@ IMPORTERS = {
         lambda s, before, x: s.select(s.compare("gt", x, before), x, before),
         STORED,
         "lowest",
+        of_bits="or",
     ),
     "REDUCE_MIN": reduction(
         lambda s, before, x: s.select(s.compare("lt", x, before), x, before),
         STORED,
         "highest",
+        of_bits="and",
     ),
-    "REDUCE_ANY": reduction(lambda s, b, x: s.logical("or", b, x), BOOLEAN, "0"),
-    "REDUCE_ALL": reduction(lambda s, b, x: s.logical("and", b, x), BOOLEAN, "1"),
+    "REDUCE_ANY": Importer(lambda op: fold_bits(op, "or"), (2, 2), "ReducerOptions"),
+    "REDUCE_ALL": Importer(lambda op: fold_bits(op, "and"), (2, 2), "ReducerOptions"),
 }

@@ -10,7 +10,7 @@ from ..context import OperatorContext
 from ..importer import Importer
 from ..window import MAX_KERNEL, read_window
 from .plain import is_plain, reduced_shape
-from .real import either, import_real_mean, import_real_pool
+from .real import either, import_plain_mean, import_real_pool
 
 SCALE_TOLERANCE = 1e-6
 """What TFLite allows between the scales of an average pool's input and result."""
@@ -56,7 +56,7 @@ def _import_pool(
 
 def import_mean(op: OperatorContext) -> None:
     if is_plain(op):
-        import_real_mean(op)
+        import_plain_mean(op)
         return
     axes, shape = reduced_shape(op)
     type = op.quantized_result_type(shape)

@@ -1,28 +1,33 @@
-"""TOPK_V2: the largest elements of each row, and where they are."""
+"""TOPK_V2, ARG_MAX and ARG_MIN: the largest or smallest elements of each row, and where
+they are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import Float32Type, TensorType, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
+from qlower.dialects import qnn
+
 from ..context import OperatorContext
 from ..importer import Importer
-from ..nests import finish, start
+from ..nests import finish, read, start
 from ..scalars import Scalars
-from ..types import MAX_RANK
-from .plain import check_type
+from ..types import MAX_RANK, Element
+from .plain import check_type, is_plain, scalars
 
-INTEGERS = ("INT8", "UINT8", "INT16", "INT32", "INT64")
+RANKED = ("FLOAT32", "INT8", "UINT8", "INT16", "INT32", "INT64")
 
 
 def import_top_k(op: OperatorContext) -> None:
-    """Elements and their positions by rank: from the largest on, of equal ones the
-    first (topk_v2.cc, TopContainer). Real numbers may be NaN, which has no rank."""
-    check_type(op, INTEGERS)
+    """Elements and their positions by rank: from the largest on, NaN last, of equal
+    ones the first (topk_v2.cc, TopContainer)."""
+    check_type(op, RANKED)
     op.check_type(op.output(), op.input(0).type)
     op.check_range("number of dimensions", len(op.shape(0)), 1, MAX_RANK)
     *rows, size = op.shape(0)
@@ -64,9 +69,103 @@ def _ranks(
     earlier = steps.step(arith.CmpiOp(turn, place, "slt"))
     equal = steps.logical("and", steps.compare("eq", other, one), earlier)
     precedes = steps.logical("or", steps.compare("gt", other, one), equal)
+    if isinstance(one.type, Float32Type):
+        is_number = steps.compare("eq", other, other)
+        first = steps.logical("or", is_number, earlier)
+        after = steps.logical("and", steps.compare("ne", one, one), first)
+        precedes = steps.logical("or", precedes, after)
     counted = steps.step(arith.ExtUIOp(precedes, i32))
     init = nest.emitter.filled((*rows, size), i32, 0)
     return nest.reduce([init], lambda before: [steps.add(before[0], counted)])[0]
 
 
-IMPORTERS = {"TOPK_V2": Importer(import_top_k, (2, 2), outputs=(2, 2))}
+OUTPUT_TYPES = {"INT32": 2, "INT64": 4}
+"""What ARG_MAX can give, by the schema's numbers of element types."""
+
+
+def import_arg_max(op: OperatorContext) -> None:
+    if is_plain(op):
+        _import_plain_position(op, "gt")
+    else:
+        _import_stored_position(op, op.value(0))
+
+
+def import_arg_min(op: OperatorContext) -> None:
+    """With all bits turned, the smallest stored value is the largest."""
+    if is_plain(op):
+        _import_plain_position(op, "lt")
+        return
+    type = op.input_type(0)
+    op.per_tensor(op.input(0))
+    steps = scalars(op, op.shape(0))
+    value = read(op, steps.nest, 0)
+    turned = steps.step(arith.XOrIOp(value, steps.constant(-1, value.type)))
+    _import_stored_position(op, op.as_stored(steps.nest.build([turned])[0], type))
+
+
+def _import_stored_position(op: OperatorContext, value: SSAValue) -> None:
+    op.per_tensor(op.input(0))
+    axis, type = _position_type(op)
+    op.finish(qnn.ArgMaxOp(value, type, axis=axis))
+
+
+def _import_plain_position(op: OperatorContext, predicate: str) -> None:
+    """Where the first of the largest ("gt") or smallest ("lt") plain numbers is. NaN is
+    passed over; in LiteRT what it does depends on how many numbers there are."""
+    check_type(op, ("FLOAT32", "INT32", "BOOL"))
+    axis, type = _position_type(op)
+    shape = op.shape(0)
+    kept = [dim for dim in range(len(shape)) if dim != axis]
+    order = [*kept, axis]
+    nest = start(op, [shape[dim] for dim in order], reductions=1)
+    steps = Scalars(nest, is_unsigned=op.input(0).type == "BOOL")
+    value = nest.input(op.value(0), [order.index(dim) for dim in range(len(shape))])
+    loop = steps.step(IndexOp(len(kept)))
+    position = steps.step(arith.IndexCastOp(loop, type.element_type))
+    worst = WORST[op.input(0).type][predicate]
+    inits = [
+        nest.emitter.filled(nest.output_shape, value.type, worst),
+        nest.emitter.filled(nest.output_shape, position.type, 0),
+    ]
+
+    def keep(before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        better = steps.compare(predicate, value, before[0])
+        return [
+            steps.select(better, new, old)
+            for new, old in zip((value, position), before, strict=True)
+        ]
+
+    finish(op, nest.reduce(inits, keep)[1])
+
+
+WORST: Mapping[str, Mapping[str, float]] = {
+    "FLOAT32": {"gt": -math.inf, "lt": math.inf},
+    "INT32": {"gt": -(2**31), "lt": 2**31 - 1},
+    "BOOL": {"gt": 0, "lt": 1},
+}
+"""What no number of a type is before."""
+
+
+def _position_type(op: OperatorContext) -> tuple[int, TensorType[Element]]:
+    """The dimension that is searched, and the type of the positions.
+
+    The kernel gives what the option says, so the tensor must be of that type.
+    """
+    shape = op.shape(0)
+    (axis,) = op.integers(1, "axis", count=1)
+    axis = op.axis("axis", axis, len(shape))
+    result = op.output()
+    if result.type not in OUTPUT_TYPES:
+        raise op.error(
+            f"{result}: type {result.type} is not supported; expected INT32 or INT64"
+        )
+    expected = OUTPUT_TYPES[result.type]
+    op.option("output_type", expected, expected)
+    return axis, op.result_type((*shape[:axis], *shape[axis + 1 :]))
+
+
+IMPORTERS = {
+    "TOPK_V2": Importer(import_top_k, (2, 2), outputs=(2, 2)),
+    "ARG_MAX": Importer(import_arg_max, (2, 2), "ArgMaxOptions"),
+    "ARG_MIN": Importer(import_arg_min, (2, 2), "ArgMinOptions"),
+}

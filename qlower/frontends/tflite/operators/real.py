@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType, f32, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
@@ -21,7 +22,7 @@ from qlower.model.nests import Index, Nest, broadcast_indices
 from qlower.model.windows import padded_image, taps_inside
 
 from ..context import OperatorContext
-from ..nests import finish, start
+from ..nests import finish, finish_map, start
 from ..scalars import Scalars
 from ..window import (
     MAX_DILATION,
@@ -36,6 +37,7 @@ from ..window import (
 from .plain import ACTIVATION_BOUNDS, check_type, reduced_shape
 
 REAL = ("FLOAT32",)
+LEAST_NORM = float(np.float32(1e-6))
 LOWEST = float(np.finfo(np.float32).min)
 
 
@@ -147,8 +149,10 @@ def import_real_pool(op: OperatorContext) -> None:
     finish(op, nest.build([value])[0])
 
 
-def import_real_mean(op: OperatorContext) -> None:
-    check_type(op, REAL)
+def import_plain_mean(op: OperatorContext) -> None:
+    """Sums, of integers in i64, divided by how many numbers there are: of integers cut
+    toward 0."""
+    check_type(op, ("FLOAT32", "INT32", "INT64"))
     shape = op.shape(0)
     axes, result = reduced_shape(op)
     kept = [dim for dim in range(len(shape)) if dim not in axes]
@@ -156,12 +160,16 @@ def import_real_mean(op: OperatorContext) -> None:
     nest = start(op, [shape[dim] for dim in order], reductions=len(axes))
     x = nest.input(op.value(0), [order.index(dim) for dim in range(len(shape))])
     steps = Scalars(nest)
-    init = nest.emitter.filled(nest.output_shape, f32, 0.0)
+    element, wide = x.type, f32 if op.is_float(0) else i64
+    x = steps.cast(x, wide)
+    init = nest.emitter.filled(nest.output_shape, wide, 0)
     (sums,) = nest.reduce([init], lambda before: [steps.add(before[0], x)])
     nest = start(op, shape_of(sums))
     steps = Scalars(nest)
-    count = steps.constant(float(math.prod(shape[dim] for dim in axes)), f32)
-    mean = steps.divide(nest.input(sums, range(len(kept))), count)
+    total = nest.input(sums, range(len(kept)))
+    count = steps.constant(math.prod(shape[dim] for dim in axes), wide)
+    divide = arith.DivfOp if op.is_float(0) else arith.DivSIOp
+    mean = steps.cast(steps.step(divide(total, count)), element)
     finish(op, reshaped(op, nest.build([mean])[0], result))
 
 
@@ -191,6 +199,23 @@ def import_real_softmax(op: OperatorContext) -> None:
     steps = Scalars(nest)
     numerator, denominator = nest.input(terms, loops), nest.input(sums, loops[:-1])
     finish(op, nest.build([steps.divide(numerator, denominator)])[0])
+
+
+def import_real_l2_normalization(op: OperatorContext) -> None:
+    """Rows by the root of the sum of their squares, which is at least 1e-6."""
+    shape = op.shape(0)
+    loops = range(len(op.shape(0)))
+    if not shape:
+        raise op.error(f"{op.input(0)}: rank 0, expected at least 1")
+    nest = start(op, shape, reductions=1)
+    x = nest.input(op.value(0), loops)
+    squares = sum_products(nest, x, x)
+    nest = start(op, shape)
+    steps = Scalars(nest)
+    root = steps.sqrt(nest.input(squares, loops[:-1]))
+    # std::max, which keeps NaN
+    norm = steps.clamp(root, LEAST_NORM, None)
+    finish_map(op, nest, steps.divide(nest.input(op.value(0), loops), norm))
 
 
 def import_real_conv3d(op: OperatorContext) -> None:

@@ -1,0 +1,146 @@
+"""Elements by indices and lengths that a model computes: GATHER_ND, SCATTER_ND and
+REVERSE_SEQUENCE.
+
+LiteRT stops with an error where one is out of range. Here a place that is read is the
+nearest of its dimension, and one that is written to is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i1, i32
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineConstantExpr
+
+from qlower.model.nests import Nest, extract, to_index
+
+from ..context import OperatorContext
+from ..importer import Importer
+from ..nests import finish, start
+from ..scalars import Scalars
+from ..types import MAX_RANK
+
+
+def import_gather_nd(op: OperatorContext) -> None:
+    """Each row of indices is a place along the first dimensions."""
+    source, indices = op.shape(0), op.shape(1)
+    depth = _depth(op, 1, source)
+    rows = len(indices) - 1
+    result = (*indices[:-1], *source[depth:])
+    op.result_type(result)
+    nest = start(op, result)
+    place = [
+        nearest(nest, index, size)
+        for index, size in zip(_row(op, nest, 1, range(rows)), source, strict=False)
+    ]
+    inner = [nest.add(IndexOp(loop)).result for loop in range(rows, len(result))]
+    finish(op, nest.build([extract(nest, op.elements(0), [*place, *inner])])[0])
+
+
+def import_scatter_nd(op: OperatorContext) -> None:
+    """Updates are added to 0 one after the other, where their rows of indices say."""
+    indices, shape = op.shape(0), op.integers(2, "shape")
+    op.check_range("number of dimensions", len(shape), 1, MAX_RANK)
+    depth = _depth(op, 0, shape)
+    expected = (*indices[:-1], *shape[depth:])
+    if op.shape(1) != expected:
+        raise op.error(
+            f"{op.input(1)}: shape {list(op.shape(1))}, expected {list(expected)}"
+        )
+    op.check_type(op.output(), op.input(1).type)
+    op.result_type(shape)
+    nest = start(op, (*shape, *indices[:-1]), reductions=len(indices) - 1)
+    steps = Scalars(nest)
+    rows = range(len(shape), len(nest.bounds))
+    update = nest.input(op.stored(op.value(1)), [*rows, *range(depth, len(shape))])
+    is_here = steps.constant(1, i1)
+    for dim, index in enumerate(_row(op, nest, 0, rows)):
+        here = steps.compare("eq", index, _loop(steps, dim, index.type))
+        is_here = steps.logical("and", is_here, here)
+    init = nest.emitter.filled(shape, update.type, 0)
+
+    def add(before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        if op.input(1).type == "BOOL":
+            added = steps.logical("or", before[0], update)
+        else:
+            added = steps.add(before[0], update)
+        return [steps.select(is_here, added, before[0])]
+
+    finish(op, nest.reduce([init], add)[0])
+
+
+def import_reverse_sequence(op: OperatorContext) -> None:
+    """The first elements of each row turned round, as many as its length says."""
+    shape = op.shape(0)
+    axis = op.option("seq_dim", 0, len(shape) - 1)
+    batch = op.option("batch_dim", 0, len(shape) - 1)
+    if axis == batch or op.shape(1) != (shape[batch],):
+        raise op.error(
+            f"{op.input(1)}: lengths of shape {list(op.shape(1))} for dimension"
+            f" {batch} of {list(shape)}, expected [{shape[batch]}] and a dimension"
+            f" other than {axis}"
+        )
+    op.check_type(op.input(1), "INT32")
+    nest = start(op, shape)
+    steps = Scalars(nest)
+    length, position = nest.input(op.value(1), [batch]), _loop(steps, axis, i32)
+    last = steps.subtract(length, steps.constant(1, i32))
+    turned = steps.subtract(last, position)
+    is_turned = steps.compare("lt", position, length)
+    place = nearest(nest, steps.select(is_turned, turned, position), shape[axis])
+    loops = [
+        place if loop == axis else steps.step(IndexOp(loop))
+        for loop in range(len(shape))
+    ]
+    finish(op, nest.build([extract(nest, op.elements(0), loops)])[0])
+
+
+def nearest(nest: Nest, index: SSAValue, size: int) -> SSAValue:
+    """The place of a dimension that an index means, or the nearest to it."""
+    steps = Scalars(nest)
+    above = arith.MaxSIOp(index, steps.constant(0, index.type))
+    last = steps.constant(size - 1, index.type)
+    return to_index(nest, steps.step(arith.MinSIOp(steps.step(above), last)))
+
+
+def _depth(op: OperatorContext, number: int, shape: Sequence[int]) -> int:
+    """How many dimensions of `shape` a row of the operand's indices is a place of."""
+    tensor, indices = op.input(number), op.shape(number)
+    if tensor.type not in ("INT32", "INT64"):
+        raise op.error(
+            f"{tensor}: indices of type {tensor.type}; expected INT32 or INT64"
+        )
+    depth = indices[-1] if indices else 0
+    if not 1 <= depth <= len(shape):
+        raise op.error(
+            f"{tensor}: indices of shape {list(indices)} for {list(shape)}; expected"
+            f" rows of 1 to {len(shape)}"
+        )
+    return depth
+
+
+def _row(
+    op: OperatorContext, nest: Nest, number: int, loops: Sequence[int]
+) -> list[SSAValue]:
+    """The indices of the row that loops are at."""
+    value = op.value(number)
+    return [
+        nest.input(value, [*loops, AffineConstantExpr(column)])
+        for column in range(op.shape(number)[-1])
+    ]
+
+
+def _loop(steps: Scalars, loop: int, type: Attribute) -> SSAValue:
+    return steps.step(arith.IndexCastOp(steps.step(IndexOp(loop)), type))
+
+
+IMPORTERS = {
+    "GATHER_ND": Importer(import_gather_nd, (2, 2)),
+    "SCATTER_ND": Importer(import_scatter_nd, (3, 3)),
+    "REVERSE_SEQUENCE": Importer(
+        import_reverse_sequence, (2, 2), "ReverseSequenceOptions"
+    ),
+}

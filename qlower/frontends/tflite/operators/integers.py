@@ -1,0 +1,85 @@
+"""Quotients, shifts and bits of integers, which the kernels take as they are stored.
+
+LiteRT stops with an error for a divisor of 0, which counts as 1 here.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float32Type, IntegerType, i32, i64
+from xdsl.ir import SSAValue
+from xdsl.utils.hints import isa
+
+from qlower.dialects.fixed import RoundingMode, ShiftRightOp
+
+from ..scalars import Scalars
+from .plain import binary
+
+SIGNED = ("INT8", "INT16", "INT32")
+BITS = (*SIGNED, "UINT8")
+
+
+def cut_divide(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
+    """The quotient of integers, cut toward 0."""
+    return steps.cast(_divided(steps, x, y)[0], x.type)
+
+
+def floor_divide(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
+    """The quotient rounded down."""
+    if isinstance(x.type, Float32Type):
+        return steps.floor(steps.divide(x, y))
+    quotient, rest = _divided(steps, x, y)
+    below = steps.subtract(quotient, steps.constant(1, i64))
+    is_below = _is_cut_up(steps, rest, y)
+    return steps.cast(steps.select(is_below, below, quotient), x.type)
+
+
+def floor_modulo(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
+    """What a quotient rounded down leaves over, which has the divisor's sign."""
+    _, rest = _divided(steps, x, y)
+    raised = steps.add(rest, steps.cast(y, i64))
+    is_raised = _is_cut_up(steps, rest, y)
+    return steps.cast(steps.select(is_raised, raised, rest), x.type)
+
+
+def _divided(steps: Scalars, x: SSAValue, y: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """Quotient, cut toward 0, and rest in i64 of integers of up to 32 bits: by the
+    divisor's magnitude, so that no division overflows."""
+    x, y = steps.cast(x, i64), steps.cast(y, i64)
+    magnitude = steps.step(arith.MaxSIOp(steps.absolute(y), steps.constant(1, i64)))
+    quotient = steps.step(arith.DivSIOp(x, magnitude))
+    rest = steps.step(arith.RemSIOp(x, magnitude))
+    is_negative = steps.compare("lt", y, steps.constant(0, i64))
+    return steps.select(is_negative, steps.negate(quotient), quotient), rest
+
+
+def _is_cut_up(steps: Scalars, rest: SSAValue, divisor: SSAValue) -> SSAValue:
+    """Whether there is a rest, of another sign than the divisor."""
+    left, right = (
+        steps.compare("lt", value, steps.constant(0, value.type))
+        for value in (rest, divisor)
+    )
+    some = steps.compare("ne", rest, steps.constant(0, i64))
+    return steps.logical("and", steps.step(arith.XOrIOp(left, right)), some)
+
+
+def exclusive_or(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
+    return steps.step(arith.XOrIOp(x, y))
+
+
+def shift_right(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
+    """The sign moves in; places are brought between 0 and all but one of the bits."""
+    assert isa(x.type, IntegerType)
+    most = steps.constant(x.type.bitwidth - 1, i32)
+    places = steps.step(arith.MinSIOp(steps.cast(y, i32), most))
+    places = steps.step(arith.MaxSIOp(places, steps.constant(0, i32)))
+    moved = ShiftRightOp(steps.cast(x, i32), places, RoundingMode.FLOOR)
+    return steps.cast(steps.step(moved), x.type)
+
+
+IMPORTERS = {
+    "FLOOR_DIV": binary(floor_divide, ("FLOAT32", *SIGNED)),
+    "FLOOR_MOD": binary(floor_modulo, SIGNED),
+    "BITWISE_XOR": binary(exclusive_or, BITS),
+    "RIGHT_SHIFT": binary(shift_right, BITS),
+}
