@@ -59,6 +59,9 @@ CASES: dict[str, Callable[[], bytes]] = {
     "fully_connected_uint8": lambda: fully_connected(dtype="uint8", activation=RELU),
     "fully_connected_no_bias": lambda: fully_connected(has_bias=False),
     "fully_connected_per_axis": lambda: fully_connected(per_axis=True),
+    "fully_connected_unused_units": lambda: fully_connected(
+        per_axis=True, unused=(1, 4)
+    ),
     "fully_connected_flat": lambda: fully_connected(input_shape=(2, 3, 4)),
     "fully_connected_rank3": lambda: fully_connected(
         input_shape=(2, 3, 12), output_shape=(2, 3, 5), keep_num_dims=True

@@ -391,6 +391,11 @@ PLAIN: dict[str, Callable[[], bytes]] = {
     "leaky_relu_float": model(
         "LEAKY_RELU", ["float32 64"], "float32 64", options={"alpha": 0.3}
     ),
+    "pad_v2_float": model(
+        "PADV2",
+        ["float32 2x3x4", [[0, 0], [1, 2], [0, 3]], np.array([-0.75], np.float32)],
+        "float32 2x6x7",
+    ),
     "sum_float": model(
         "SUM", ["float32 4x9", [1]], "float32 4", options={"keep_dims": False}
     ),

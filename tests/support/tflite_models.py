@@ -159,13 +159,15 @@ def fully_connected(
     keep_num_dims: bool = False,
     has_bias: bool = True,
     per_axis: bool = False,
+    unused: Sequence[int] = (),
     activation: int = NONE,
 ) -> bytes:
-    """With weights [5, 12]."""
+    """With weights [5, 12]; the scales of units `unused` are 0."""
     model = _Model(dtype)
     x = model.input(input_shape)
-    w = model.weights((5, 12), _scales(5) if per_axis else 0.02)
-    bias_scales = [0.05 * scale for scale in _scales(5)] if per_axis else 0.001
+    scales = [0.0 if n in unused else scale for n, scale in enumerate(_scales(5))]
+    w = model.weights((5, 12), scales if per_axis else 0.02)
+    bias_scales = [0.05 * scale for scale in scales] if per_axis else 0.001
     b = model.bias(5, bias_scales) if has_bias else -1
     return model.finish(
         "FULLY_CONNECTED",

@@ -38,6 +38,9 @@ MAX_ELEMENTS = 1 << 30
 
 STORAGE_RANGES = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
 
+LEAST_SCALE = 2.0**-126
+"""The least that float32 has with all its bits."""
+
 PLAIN_TYPES: dict[str, IntegerType | Float32Type] = {
     "INT32": i32,
     "INT64": i64,
@@ -119,6 +122,10 @@ def _quantized_type(
         )
     low, high = STORAGE_RANGES[tensor.type]
     scales, zero_points = quantization.scales, quantization.zero_points
+    if len(scales) > 1:
+        # The converter's, for a channel of zeros in weights of int16 activations: its
+        # multiplier is 0, and so it is for a scale that is next to nothing.
+        scales = tuple(scale or LEAST_SCALE for scale in scales)
     for scale in dict.fromkeys(scales):
         if not (math.isfinite(scale) and scale > 0):
             raise site.error(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
@@ -10,6 +10,7 @@ from qlower.dialects.types import element_type
 
 from ..context import OperatorContext
 from ..importer import UNLIMITED, Importer
+from ..nests import finish, start
 from ..types import MAX_ELEMENTS, MAX_RANK
 from .real_images import import_real_resize_bilinear
 
@@ -69,6 +70,14 @@ def import_pad(op: OperatorContext) -> None:
     paddings = op.integers(1, "paddings", count=2 * len(shape))
     for padding in paddings:
         op.check_range("padding", padding, 0, MAX_PADDING)
+    low, high = paddings[0::2], paddings[1::2]
+    padded = [sum(sizes) for sizes in zip(low, shape, high, strict=True)]
+    if op.has_input(2) and op.is_float(0):
+        op.check_type(op.input(2), "FLOAT32")
+        emitter = start(op, padded).emitter
+        filled = emitter.filled(padded, f32, float(op.array(2).item()))
+        finish(op, emitter.inserted(op.value(0), filled, low))
+        return
     value = None
     if op.has_input(2):
         if op.input(2).quantization != op.input(0).quantization:
@@ -77,8 +86,6 @@ def import_pad(op: OperatorContext) -> None:
                 f" supported; expected those of {op.input(0)}"
             )
         value = op.stored_integer(2)
-    low, high = paddings[0::2], paddings[1::2]
-    padded = [sum(sizes) for sizes in zip(low, shape, high, strict=True)]
     op.finish(
         qnn.PadOp(
             op.moved(0),
