@@ -63,6 +63,13 @@ func.func private @scaled(%input: i32) -> f32 {
 // CHECK-NEXT: %product = arith.mulf %0, %ratio : f64
 // CHECK-NEXT: %1 = arith.extsi %input : i32 to i64
 
+// A function says in front of its body which rules it serves.
+func.func private @bounded(%accumulator: i32) -> i32 serves conv2d, linear attributes {contract.product = "exact"} {
+  %result = func.call @requantize(%accumulator) : (i32) -> i32
+}
+// CHECK-LABEL: func.func private @bounded(%accumulator: i32, %output_min: i32) -> i32
+// CHECK-SAME: attributes {contract.product = "exact", contract.rules = ["conv2d", "linear"]} {
+
 // What returns nothing needs no return either.
 func.func private @require(%x: i1 {contract.value = "mine"}) {
   cf.assert %keep_dims, "no"

@@ -1,42 +1,32 @@
 // The answer with no hardware in it: what the real numbers that the stored integers stand for
 // give, rounded once. It is what other contracts approximate, and what a difference of theirs
 // can be judged by.
-//
 // # Formula
 // y = clamp(rne(r) + z) for the real result r over the output scale.
 // - conv2d, depthwise_conv2d, linear, matmul, add, sub, mul, avg_pool2d, mean, requantize,
 //   leaky_relu, resize_bilinear: r is a rational number and exactly rounded; the proofs are
 //   with the helpers
 // - sigmoid, tanh, elu, hard_swish, softmax: r in float64
-//
 // # Ties
 // Half to even, before the zero point is added.
-//
 // # Operands
 // The float32 scales of the model, exactly: 24-bit integers times powers of two.
-//
 // # Quirks
 // - Where float64 could round to the wrong side of a tie, 64-bit integers decide.
 // - Refused, as their proof wouldn't hold: sums of operands whose scales differ by more than
 //   4096, means of more than 65,536 values, images of more than 16,383 rows or columns.
-//
 // # Not matched
 // - sigmoid, tanh, elu, hard_swish and softmax differ from the exact answer only where that is
 //   within 2^-40 of a tie.
-//
 // # Checked against
 // Python's rational numbers (Fraction): 120 ratios in every executor, most of their
 // accumulators at or beside a tie, and add, sub, mul, requantize, mean, avg_pool2d and
 // leaky_relu on 1,000 drawn values each. No mismatch. resize_bilinear is by its proof.
-//
 // # Sources
 // - arithmetic; IEEE 754 for float64
 
-module attributes {
-  contract.summary = "rational arithmetic, one rounding half to even: no hardware in it",
-  contract.family = "no hardware",
-  contract.base = "_steps"
-} {
+module attributes {contract.family = "no hardware", contract.base = "_steps",
+    contract.summary = "rational arithmetic, one rounding half to even: no hardware in it"} {
 
 // ---------------------------------------------------------------- rounding
 
@@ -139,8 +129,7 @@ func.func private @store_quotient(%n: f64, %d: f64) -> i32 {
 
 // ---------------------------------------------------------------- convolution, matmul
 
-func.func @conv2d(%accumulator: i32) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
+func.func @conv2d(%accumulator: i32) -> i32 serves conv2d, depthwise_conv2d, linear, matmul {
   %rounded = func.call @round_ratio(%accumulator) : (i32) -> i32
   %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
 }
@@ -161,7 +150,7 @@ func.func @dequantize_bias() -> f32 {
 // (sum - count * zero point) * scale has 24 bits more than the sum, count * output scale 24 more
 // than the count: exact for windows of up to 2^16.
 func.func private @mean_of(%accumulator: i32, %count: i32) -> i32
-    attributes {contract.rules = ["avg_pool2d", "adaptive_avg_pool2d", "mean"]} {
+    serves avg_pool2d, adaptive_avg_pool2d, mean {
   %legal = arith.cmpi sle, %count, 65536 : i32
   cf.assert %legal, "a mean of more than 65536 values is not exact in float64"
   %sum64 = arith.sitofp @centred_sum : i32 to f64
@@ -224,21 +213,20 @@ func.func @bound(%real: f32) -> i32 {
 }
 
 // NaN is taken for 0.
-func.func @quantize(%input: f32) -> i32 attributes {contract.rules = ["quantize", "quantize_i16"]} {
+func.func @quantize(%input: f32) -> i32 serves quantize, quantize_i16 {
   %is_number = arith.cmpf ord, %input, %input : f32
   %number = arith.select %is_number, %input, 0.0 : f32
   %steps = func.call @steps_of(%number) : (f32) -> i32
   %result = func.call @clamp_and_offset(%steps) : (i32) -> i32
 }
 
-func.func @dequantize(%input: i32) -> f32
-    attributes {contract.rules = ["dequantize", "dequantize_i16"]} {
+func.func @dequantize(%input: i32) -> f32 serves dequantize, dequantize_i16 {
   %real = func.call @dequantize_widely(%input) : (i32) -> f64
   %result = arith.truncf %real : f64 to f32
 }
 
-func.func private @rescale(%input: i32, %output_scale: f32) -> i32
-    attributes {contract.rules = ["requantize", "clamp", "concat"]} {
+func.func private @rescale(%input: i32, %output_scale: f32) -> i32 serves requantize, clamp, concat
+     {
   %real = func.call @dequantize_widely(%input) : (i32) -> f64
   %result = func.call @store_quotient(%real, %output_scale) : (f64, f64) -> i32
 }
@@ -303,9 +291,7 @@ func.func @softmax_term(%difference: i32) -> f64 {
   %result = math.exp %real : f64
 }
 
-func.func @softmax_addend(%term: f64) -> f64 {
-  return %term : f64
-}
+func.func @softmax_addend(%term: f64) -> f64 { return %term : f64 }
 
 func.func @softmax_output(%term: f64, %sum: f64) -> i32 {
   %denominator = arith.mulf %sum, %output_scale : f64

@@ -1,7 +1,6 @@
 // The arithmetic of Glow's *CPU* back end (pytorch/glow, commit 05dd99b of May 2024), for int8
 // tensors: ahead-of-time compiled code that has no float32 between the borders. Every ratio
 // of scales becomes an integer of 8 or 9 bits and two shifts.
-//
 // # Formula
 // S(x, r) = (((x >> pre) * scale) + (post > 0 ? 2^(post - 1) : 0)) >> post in int32 that
 // wraps; >> is a floor; F(...) is one float32 rounding; m = F(input scale * weight scale).
@@ -15,12 +14,10 @@
 // - leaky_relu: negative values by F(F(si * alpha) / s)
 // - quantize, dequantize, resizing, tables: as in `glow-interpreter`, with S between a type
 //   and a table's grid
-//
 // # Ties
 // Half up, before the zero point is added. Where there is a first shift it has dropped bits
 // without rounding, so that ties are lost: a ratio of 0.001 (pre 3, post 15, scale 262) takes
 // 500 to 0, 1500 to 1 and 1504 to 2, but -499 to -1.
-//
 // # Operands
 // quantizeScaleOffset32To8, all in float32, for a ratio r:
 // - r = 2^e: scale 1 and post -e, or scale 2^e; exact
@@ -28,13 +25,11 @@
 //   then, while it is below 255, at most post / 2 times more for pre; scale = nearest(r)
 // So the scale has 8 or 9 significant bits, a relative error of at most 0.2 %, down to r = 2^-14,
 // and at least 7 bits, 0.8 %, below.
-//
 // # Quirks
 // - The floor of x >> pre pulls negative values down and loses ties of positive ones.
 // - An addition rounds each operand to a step of the output before the sum: it differs from
 //   the interpreter by one step for a fifth of all pairs of codes.
 // - S wraps where x * r is 2^(31 - post) or more, 65,536 codes for most layers.
-//
 // # Not matched
 // - A standalone clip (relu6, relu_n1_to_1) to a type other than the input's clips in steps of
 //   the input, which this contract isn't told; it refuses it. relu is right.
@@ -44,23 +39,19 @@
 // - softmax: as in `glow-interpreter`.
 // - elu, hard_swish, adaptive_avg_pool2d to more than 1x1: no int8 kernel, refused; so is
 //   leaky_relu with a slope that isn't positive, for which Glow's derivation doesn't end.
-//
 // # Checked against
 // libjit and quantizeScaleOffset32To8, compiled by g++ 12, recorded: 60,000 rescalings of 442
 // scales, two convolutions (2,144 outputs), two additions over all pairs of codes (131,072),
 // three poolings (1,936); the same formulas with 5 million more. Glow isn't installable:
 // sub, mul, rescaling, leaky_relu, tables and resizing are from source.
-//
 // # Sources
 // - lib/Quantization/Base/Base.cpp, quantizeScaleOffset32To8
 // - lib/LLVMIRCodeGen/libjit/libjit_defs.h, libjit_scale, libjit_div_round_i32; libjit.cpp,
 //   libjit_conv.cpp, libjit_matmul.cpp
 // - lib/LLVMIRCodeGen/LLVMIRGen.cpp: the ratio of each instruction
 
-module attributes {
-  contract.summary = "Glow's CPU back end: 8-bit integer scales between two shifts, half up",
-  contract.base = "glow-interpreter"
-} {
+module attributes {contract.base = "glow-interpreter",
+    contract.summary = "Glow's CPU back end: 8-bit integer scales between two shifts, half up"} {
 
 // quantizeScaleOffset32To8, its loops in closed form: for r = f * 2^e, f in [1, 2), the first
 // ends at post = max(-1 - e, min(8 - e, 15), 0); the second doubles what is then
@@ -127,8 +118,7 @@ func.func private @scale_and_store(%x: i32, %ratio: f32) -> i32 {
 // The bias has the scale of the product: its own S is that of 1, which changes nothing.
 // libjit_conv.cpp
 // libjit_matmul.cpp, libjit_fc_i8
-func.func @conv2d(%accumulator: i32) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
+func.func @conv2d(%accumulator: i32) -> i32 serves conv2d, depthwise_conv2d, linear, matmul {
   %result = func.call @scale_and_store(%accumulator, @product_ratio) : (i32, f32) -> i32
 }
 

@@ -2,7 +2,6 @@
 // 05dd99b of May 2024), for int8 tensors: exact int32 sums, then float32 on every element,
 // without contraction to fused multiply-adds. It is what Glow's own tests compare its other
 // back ends with; `glow-cpu` is the one that runs on a CPU.
-//
 // # Formula
 // F(...) is one float32 rounding, away(...) to the nearest integer with ties away from zero,
 // even(...) with ties to even; m = F(input scale * weight scale).
@@ -20,16 +19,13 @@
 // - requantize, concat, clamp: quantize(dequantize(q))
 // - sigmoid, tanh: requantize to a grid of [-6, 6] or [-3, 3], look up, requantize
 // - resize_bilinear: three interpolations in float32, then truncated toward zero
-//
 // # Ties
 // Away from zero, after adding the zero point: half a step becomes 1 with zero point 0, but
 // with zero point -1 it is -0.5, which is stored as -1 and means 0. In linear and mul before
 // adding it. Quantizing rounds half to even, after adding it.
-//
 // # Operands
 // float32 throughout, by divisions. A bias is int32 in steps of m; it is converted to float32
 // and back, so beyond 2^24 it loses bits. A real bias is even(F(b / m)).
-//
 // # Quirks
 // - linear and conv2d disagree on ties: z is outside in one and inside in the other.
 // - The grid of an addition is 2^-15, whatever the scales are: fine scales lose bits.
@@ -37,7 +33,6 @@
 //   255 * sigmoid - 128 and 127 * tanh, rounded; the ends are -128 (and -127) and 127.
 // - Bilinear resizing truncates: its mean error is half a step toward stored 0.
 // - uint8 is loaded as int8 that is 128 lower, which moves the ties; so it is here.
-//
 // # Not matched
 // - A value that doesn't fit int32 before clamping saturates; C++ leaves it undefined.
 //   It takes a ratio of scales of more than 1 and an accumulator of more than 2^30. Ratios that
@@ -49,13 +44,11 @@
 //   result near a tie may differ by one step, as it does between libraries of e^x.
 // - elu, hard_swish, leaky_relu: Glow composes them of others, they are refused; so are means
 //   over other axes than rows and columns.
-//
 // # Checked against
 // The interpreter's functions, extracted and compiled by g++ 12, recorded: two convolutions
 // (2,144 outputs), two additions over all pairs of codes (131,072), three poolings (1,936).
 // The formulas of conv2d, linear, add, pools and quantize were compared with 4 million more.
 // Glow isn't installable: matmul, sub, mul, rescaling, tables and resizing are from source.
-//
 // # Sources
 // - lib/Backends/Interpreter/InterpreterNodes.cpp, the function fwd<Instruction>Inst of each
 // - include/glow/Quantization/Base/Base.h, quantize, dequantize, clip
@@ -63,11 +56,8 @@
 //   lib/Graph/Graph.cpp, createIntSigmoid, createIntTanh
 // - lib/Optimizer/Lower/Lower.cpp, lowerAdaptiveAvgPoolNode, lowerReluNode
 
-module attributes {
-  contract.summary = "Glow's interpreter: float32, ties away from zero, zero point inside",
-  contract.family = "Glow",
-  contract.base = "_steps"
-} {
+module attributes {contract.family = "Glow", contract.base = "_steps",
+    contract.summary = "Glow's interpreter: float32, ties away from zero, zero point inside"} {
 
 // ---------------------------------------------------------------- storing
 
@@ -119,8 +109,7 @@ func.func private @add_bias(%accumulator: i32, %bias: i32) -> i32 {
 
 // fwdConvolutionInstQuantizedImpl, fwdChannelwiseQuantizedConv2DInstImpl
 // A convolution of as many groups as channels.
-func.func @conv2d(%accumulator: i32) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
+func.func @conv2d(%accumulator: i32) -> i32 serves conv2d, depthwise_conv2d {
   %sum = func.call @add_bias(%accumulator, %bias) : (i32, i32) -> i32
   %steps = func.call @to_steps(%sum, @product_ratio) : (i32, f32) -> f32
   %result = func.call @store_inside(%steps) : (f32) -> i32
@@ -265,7 +254,7 @@ func.func @bound(%real: f32) -> i32 {
 func.func private @rescale(
     %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
     %output_zero_point: i32, %output_min: i32, %output_max: i32,
-    %output_unsigned: i1) -> i32 attributes {contract.rules = ["requantize", "clamp", "concat"]} {
+    %output_unsigned: i1) -> i32 serves requantize, clamp, concat {
   %rounded = func.call @quantize_real(@dequantize) : (f32) -> i32
   %result = func.call @store(%rounded) : (i32) -> i32
 }
@@ -328,9 +317,7 @@ func.func @softmax_term(%difference: i32) -> f32 {
   %result = math.exp %real : f32
 }
 
-func.func @softmax_addend(%term: f32) -> f32 {
-  return %term : f32
-}
+func.func @softmax_addend(%term: f32) -> f32 { return %term : f32 }
 
 func.func @softmax_output(%term: f32, %sum: f32) -> i32 {
   %probability = arith.divf %term, %sum : f32

@@ -1,7 +1,6 @@
 // The arithmetic of ONNX's own reference implementation (the evaluator `onnx.reference` of onnx
 // 1.21), which made the expected outputs of ONNX's node tests: QLinearConv, QLinearMatMul,
 // QuantizeLinear and DequantizeLinear, and float32 operators between the last two.
-//
 // # Formula
 // F(...) is one float32 rounding, D(...) one in float64, rne rounds half to even.
 // - conv2d, depthwise_conv2d: `y = clamp(rne(D(D(acc m) + z)))` with `m = F(F(s_x s_w) / s_y)`
@@ -9,40 +8,31 @@
 // - quantize: `y = clamp(rne(F(x / s_y)) + z)`; dequantize: `F(F(x - z_x) s_x)`
 // - add, sub, mul, concat, clamp, requantize, leaky_relu: dequantize, the operator in float32,
 //   quantize; of concat for every input
-//
 // # Ties
 // Half to even; the zero point is added before the rounding in products, after it in quantize.
-//
 // # Operands
 // Scales combine in float32; the product with the int32 sum is one in float64, as numpy has it.
 // The bias is an int32 of the accumulator's step, a real one is refused.
-//
 // # Quirks
 // - QLinearMatMul wraps: a result of -235.7 is stored as 20. ONNX's tests expect that, and runtimes
 //   that saturate fail four of them. From 2^31 on, and from -2^31 down, it is 0.
 // - QuantizeLinear adds the zero point to the lowest int32 for anything that is 2^31 steps or more,
 //   of either sign, and for NaN: the lowest code, or the highest one if the zero point is negative,
 //   as the sum wraps.
-//
 // # Not matched
 // - auto_pad = SAME: the evaluator takes the padding from the wrong dimensions.
 // - Sums of products beyond 2^31 wrap here.
 // - DynamicQuantizeLinear of nothing but zeros has the scale 1, as in ONNX Runtime, not 1/255.
 // - Scales of float16 elsewhere than in QLinearMatMul, where they combine in float16.
-//
 // # Checked against
 // onnx 1.21.0, live: a million outputs of layers drawn at exact and near ties, and all codes of
 // the operators between DequantizeLinear and QuantizeLinear, all equal.
-//
 // # Sources
 // - onnx/onnx, onnx/reference/ops/op_qlinear_conv.py, op_qlinear_matmul.py
 // - onnx/reference/ops/op_quantize_linear.py, op_dequantize_linear.py
 
-module attributes {
-  contract.summary = "ONNX's reference evaluator: float64 products, matrix products wrap",
-  contract.family = "ONNX",
-  contract.base = "_steps"
-} {
+module attributes {contract.family = "ONNX", contract.base = "_steps",
+    contract.summary = "ONNX's reference evaluator: float64 products, matrix products wrap"} {
 
 // In numpy a product of int32 and a float is one in float64.
 func.func private @steps_of(%accumulator: i32) -> f64 {
@@ -63,15 +53,14 @@ func.func private @half_ratio() -> f32 {
 }
 
 // op_qlinear_conv.py; it clamps before it rounds, which makes no difference.
-func.func @conv2d(%accumulator: i32) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
+func.func @conv2d(%accumulator: i32) -> i32 serves conv2d, depthwise_conv2d {
   %steps = func.call @steps_of(%accumulator) : (i32) -> f64
   %rounded = fixed.convert %steps {rounding = half_even} : f64 to i32
   %result = func.call @clamp_code(%rounded) : (i32) -> i32
 }
 
 // op_qlinear_matmul.py: `rint(..).astype(..)`, which is an int32's lowest byte.
-func.func @matmul(%accumulator: i32) -> i32 attributes {contract.rules = ["linear", "matmul"]} {
+func.func @matmul(%accumulator: i32) -> i32 serves linear, matmul {
   %steps = func.call @steps_of(%accumulator) : (i32) -> f64
   %rounded = fixed.convert %steps {rounding = half_even} : f64 to i32
   %beyond = arith.constant 2147483647.5 : f64
@@ -85,7 +74,7 @@ func.func @matmul(%accumulator: i32) -> i32 attributes {contract.rules = ["linea
 }
 
 // op_quantize_linear.py; what no int32 holds is the lowest of them, and the sum wraps.
-func.func @quantize(%input: f32) -> i32 attributes {contract.rules = ["quantize", "quantize_i16"]} {
+func.func @quantize(%input: f32) -> i32 serves quantize, quantize_i16 {
   %steps = arith.divf %input, %output_scale : f32
   %rounded = fixed.convert %steps {rounding = half_even} : f32 to i32
   %beyond = arith.constant 2147483648.0 : f32
@@ -97,7 +86,7 @@ func.func @quantize(%input: f32) -> i32 attributes {contract.rules = ["quantize"
 
 // op_dequantize_linear.py.
 func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32
-    attributes {contract.rules = ["dequantize", "dequantize_i16"]} {
+    serves dequantize, dequantize_i16 {
   %result = func.call @dequantize_exactly(%input) : (i32) -> f32
 }
 
@@ -110,8 +99,7 @@ func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
 }
 
 // DequantizeLinear, maybe Clip, Relu or Concat, QuantizeLinear.
-func.func private @rescale(%input: i32) -> i32
-    attributes {contract.rules = ["requantize", "clamp", "concat"]} {
+func.func private @rescale(%input: i32) -> i32 serves requantize, clamp, concat {
   %result = func.call @quantize(@dequantize) : (f32) -> i32
 }
 

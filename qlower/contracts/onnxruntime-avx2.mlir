@@ -1,38 +1,29 @@
 // The arithmetic of ONNX Runtime's CPU execution provider on x86 without VNNI (ONNX Runtime
 // 1.31, MLAS on AVX2 or plain AVX-512): as `onnxruntime`, but uint8 activations with int8
 // weights multiply in pairs that saturate at 16 bits.
-//
 // # Formula
 // acc = sum over pairs of sat16(x_2i w_2i + x_2i+1 w_2i+1), minus z_x sum(w - z_w), minus
 // z_w sum(x); x the stored uint8, w the stored int8. Then as `onnxruntime`.
-//
 // # Ties
 // As `onnxruntime`.
-//
 // # Operands
 // As `onnxruntime`. Weights must be constants. That those with a zero point
 // saturate as they are stored is known from source only.
-//
 // # Quirks
 // - Pairs are neighbours in the order (kernel row, kernel column, channel) of what a window
 //   sees: where the channels are odd, a pair lies across two pixels. Padding holds the zero point.
 // - Depthwise convolutions of one output per channel, int8 activations and uint8 weights are exact.
 // - Weights of 7 bits (`reduce_range=True`) can't saturate; the session option
 //   session.x64quantprecision=1 makes uint8 weights of them, which are exact.
-//
 // # Checked against
 // ONNX Runtime 1.31.1 on an emulated Haswell: 114,304 recorded outputs of layers, all equal. It
 // can't be limited to AVX2 otherwise, so there is no live comparison.
-//
 // # Sources
 // - microsoft/onnxruntime, onnxruntime/core/mlas/lib/x86_64/QgemmU8S8KernelAvx2.asm
 // - onnxruntime/core/providers/cpu/quantization/qlinearconv.cc
 
-module attributes {
-  contract.summary = "ONNX Runtime before VNNI: uint8 times int8 saturates in pairs",
-  contract.family = "ONNX Runtime",
-  contract.base = "onnxruntime"
-} {
+module attributes {contract.family = "ONNX Runtime", contract.base = "onnxruntime",
+    contract.summary = "ONNX Runtime before VNNI: uint8 times int8 saturates in pairs"} {
 
 // One channel a group goes to a kernel of its own, MlasConvDepthwise.
 func.func @conv2d_product() -> i32 {

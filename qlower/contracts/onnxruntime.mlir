@@ -4,7 +4,6 @@
 // QLinearSoftmax, QuantizeLinear and DequantizeLinear, to which it fuses models in QDQ form at
 // its default optimization level. Neither threads nor layout matter to them. What stays in
 // float32 between them stands in the module itself: sums are in the order of one thread.
-//
 // # Formula
 // F(...) is one float32 rounding, rne rounds half to even; clamping is to the storage type.
 // - conv2d, depthwise_conv2d, linear, matmul: `y = rne(F(acc F(F(s_x s_w) / s_y))) + z`
@@ -19,16 +18,13 @@
 //   in float64 but for log, the sum S of a row's t in float32, in order; `y = rne(F(F(t floor(F(1 / s_y))) / S)) + z`
 // - quantize: `y = rne(F(x / s_y)) + z`; dequantize: `F((x - z_x) s_x)`
 // - requantize, clamp, and concat and leaky_relu where they rescale: dequantize, then quantize
-//
 // # Ties
 // Half to even. The zero point is added after the rounding, but inside it in add, mul and
 // avg_pool2d: there its parity decides where a tie goes.
-//
 // # Operands
 // Scales combine in float32 and divide; nothing is fixed point. The bias is an int32 of the
 // accumulator's step; a real one becomes `rne(F(b / F(s_x s_w)))`, as ONNX Runtime's quantization
 // tool does.
-//
 // # Quirks
 // - A sum of two tensors and their product round differently from a convolution: zero
 //   point inside and after.
@@ -38,16 +34,13 @@
 //   "extended", and convolutions of int8 activations at any level unless session.qdqisint8allowed
 //   is 1, run in float32 and differ in up to 14 % of outputs on ties. `--qdq` chooses which of
 //   these is imported. Another number of threads changes ONNX Runtime's float32 sums.
-//
 // # Not matched
 // - A softmax whose result has so small a scale that its terms overflow, and a beta, are refused.
 // - Ratios s_x s_w / s_y of 2^8 and more, and below 2^-126, are refused.
 // - ARM: QLinearAdd and QLinearGlobalAveragePool are fixed point there, half away from zero.
-//
 // # Checked against
 // ONNX Runtime 1.31.1: 114,304 recorded outputs of layers and those of other operations, all equal;
 // live, over a million outputs of layers drawn at exact and near ties, all equal.
-//
 // # Sources
 // - microsoft/onnxruntime, onnxruntime/core/providers/cpu/quantization/qlinearconv.cc, ComputeOutputScale
 // - onnxruntime/core/mlas/lib/quantize.cpp, MlasRequantizeOutput, MlasQuantizeLinear
@@ -56,16 +49,12 @@
 // - onnxruntime/contrib_ops/cpu/quantization/qlinear_concat.cc, qlinear_lookup_table.cc,
 //   qlinear_pool.cc, qlinear_softmax.cc
 
-module attributes {
-  contract.summary = "ONNX Runtime on x86 (VNNI): float32 ratio, half to even",
-  contract.family = "ONNX Runtime",
-  contract.base = "_steps"
-} {
+module attributes {contract.family = "ONNX Runtime", contract.base = "_steps",
+    contract.summary = "ONNX Runtime on x86 (VNNI): float32 ratio, half to even"} {
 
 // ---------------------------------------------------------------- steps
 
-func.func @dequantize(%input: i32) -> f32
-    attributes {contract.rules = ["dequantize", "dequantize_i16"]} {
+func.func @dequantize(%input: i32) -> f32 serves dequantize, dequantize_i16 {
   %result = func.call @dequantize_exactly(%input) : (i32) -> f32
 }
 
@@ -77,8 +66,7 @@ func.func private @quantize_linear(%real: f32, %output_min: i32, %output_max: i3
 
 // A Clip or Relu between DequantizeLinear and QuantizeLinear.
 // DequantizeLinear, then QuantizeLinear.
-func.func private @rescale(%input: i32) -> i32
-    attributes {contract.rules = ["requantize", "clamp"]} {
+func.func private @rescale(%input: i32) -> i32 serves requantize, clamp {
   %result = func.call @quantize_linear(@dequantize_exactly) : (f32) -> i32
 }
 
@@ -86,7 +74,7 @@ func.func private @rescale(%input: i32) -> i32
 
 // MlasRequantizeOutput.
 func.func private @requantize_output(%accumulator: i32) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"], contract.product = ["exact", "saturating_pairs_flat"]} {
+    serves conv2d, depthwise_conv2d, linear attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
   %multiplier = func.call @product_ratio() : () -> f32
   func.call @require_ratio(%multiplier) : (f32) -> ()
   %sum = arith.sitofp %accumulator : i32 to f32
@@ -100,8 +88,7 @@ func.func @matmul(%accumulator: i32) -> i32 {
 }
 
 // With VNNI all products are exact.
-func.func @conv2d_product() -> i32
-    attributes {contract.rules = ["conv2d_product", "depthwise_conv2d_product", "linear_product"]} {
+func.func @conv2d_product() -> i32 serves conv2d_product, depthwise_conv2d_product, linear_product {
   %result = arith.constant 0 : i32
 }
 
@@ -196,7 +183,7 @@ func.func @bound(%real: f32) -> i32 {
 // ---------------------------------------------------------------- borders, rescaling
 
 // NaN gives the smallest code.
-func.func @quantize(%input: f32) -> i32 attributes {contract.rules = ["quantize", "quantize_i16"]} {
+func.func @quantize(%input: f32) -> i32 serves quantize, quantize_i16 {
   %infinity = arith.constant 0xFF800000 : f32
   %above = arith.cmpf ogt, %input, %infinity : f32
   %number = arith.select %above, %input, %infinity : f32
@@ -268,9 +255,7 @@ func.func private @largest_term(%row_size: i32) -> f32 {
   %result = arith.divf %largest, %size : f32
 }
 
-func.func @softmax_addend(%term: f32) -> f32 {
-  return %term : f32
-}
+func.func @softmax_addend(%term: f32) -> f32 { return %term : f32 }
 
 // QuantizeOutput: with the whole part of 1 / scale.
 func.func @softmax_output(%term: f32, %sum: f32) -> i32 {

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qlower.contracts.shorthand import parse_contract_module
 
 _TOKEN = re.compile(
-    r"//[^\n]*|(?P<function>func\.func)|(?P<end>\})"
+    r"//[^\n]*|(?P<function>func\.func)|(?P<end>\})|serves (?P<rules>[\w\s,]+)"
     r'|@(?:"(?P<quoted>[^"]*)"|(?P<symbol>[\w$.-]+))|"(?P<string>(?:[^"\\]|\\.)*)"'
 )
 """What tells functions apart, and the comments and strings that may look like it."""
@@ -56,6 +56,8 @@ class Outline:
                     symbol = match[match.lastgroup].rpartition(".")[2]
                     found[-1].name = found[-1].name or symbol
                     found[-1].symbols.add(symbol)
+                case "rules" if found:
+                    found[-1].strings.update(re.findall(r"\w+", match["rules"]))
                 case "string" if found:
                     found[-1].strings.add(match["string"])
                 case _:

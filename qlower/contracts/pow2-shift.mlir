@@ -2,39 +2,31 @@
 // is replaced by a power of two, and one right shift rounds. Where all scales are powers of
 // two nothing is lost. No product is reproduced; it is the cheapest arithmetic that one can
 // build, to see what it costs.
-//
 // # Formula
 // - rescaling by M: `y = clamp(((x + 2^(k - 1)) >> k) + z)` with 2^-k nearest to M; a left
 //   shift, for k < 0, saturates
 // - add, sub: operands shifted left to the finer one's grid, added, shifted once
 // - mean, avg_pool2d: divide by the count exactly, rounded once
 // - borders and tables: as in `exact`, but half up
-//
 // # Ties
 // Half up, before the zero point is added.
-//
 // # Operands
 // k is nearest in the logarithm: the exponent of M, and one more where its mantissa, in [1,
 // 2), is above the square root of 2. So M is off by at most a factor of the square root of 2.
 // Ratios outside [2^-24, 2^24] are refused, and so is leaky_relu with an alpha that isn't
 // positive.
-//
 // # Quirks
 // - A model whose scales weren't chosen as powers of two loses up to half a bit in every
 //   layer.
-//
 // # Checked against
 // Python's rational numbers (Fraction): 120 ratios in every executor, most of their
 // accumulators at or beside a tie; sums and means by hand. No mismatch. There is no system to
 // compare with.
-//
 // # Sources
 // - arithmetic
 
-module attributes {
-  contract.summary = "shift-only rescaling: ratios as powers of two, one rounding half up",
-  contract.base = "exact"
-} {
+module attributes {contract.base = "exact",
+    contract.summary = "shift-only rescaling: ratios as powers of two, one rounding half up"} {
 
 func.func private @round_real(%real: f64) -> i32 {
   %result = fixed.convert %real {rounding = half_up} : f64 to i32

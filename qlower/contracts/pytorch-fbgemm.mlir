@@ -2,7 +2,6 @@
 // VNNI (PyTorch 2.13): convolutions and linear layers of FBGEMM, the other operations of
 // ATen's own AVX-512 kernels. Tensors are channels_last and one thread runs, which matters
 // to ATen: its vector bodies and scalar tails differ.
-//
 // # Formula
 // F(...) is one float32 rounding, rne rounds half to even, s = F(s_x s_w), m = F(s / s_y).
 // - conv2d, depthwise_conv2d, linear with one weight scale: `y = rne(F(fma(b, F(1 / s), acc) m)) + z`
@@ -15,17 +14,14 @@
 // - tanh, hard_swish, elu, leaky_relu: f of `fma(s_x, x, -F(z_x s_x))`, sigmoid: of `F((x - z_x) s_x)`,
 //   then `y = rne(F(f F(1 / s_y))) + z`
 // - concat of differing scales: `y = rne(fma(F((x - z_x) s_x), F(1 / s_y), z))`
-//
 // # Ties
 // Half to even. The zero point is added after the rounding in convolutions, linear layers,
 // mul and the bodies of add and avg_pool2d, inside it elsewhere: there the parity of the zero
 // point decides where a tie goes.
-//
 // # Operands
 // Scales combine in float32. The bias stays a real number and is never quantized: one
 // weight scale multiplies it by the reciprocal of s in an FMA (as GCC contracts it), many
 // divide by it. An int32 bias of a model is taken as `F(b s)`.
-//
 // # Quirks
 // - Depthwise convolutions of 8 * k channels, a square kernel of 3 or 5, symmetric padding of
 //   half of it, strides of 1 or 2, equal or not, and no dilation run an AVX2 kernel even where there is VNNI: sums
@@ -37,7 +33,6 @@
 //   code. Layers that can reach that are refused: by the largest accumulator of a channel, its bias
 //   counted; add where the scales together are 2^23 times the output's, mul where their product is 2^15
 //   times. So are layers whose ratio s_x s_w / s_y isn't in [2^-126, 2^8).
-//
 // # Not matched
 // - mean and softmax, refused: PyTorch takes them in float32, in an order of its own.
 // - The last elements of sigmoid, tanh, hard_swish, elu and leaky_relu, fewer than 64, which are
@@ -45,22 +40,17 @@
 // - 3x3 convolutions, padded by 1, of groups of 4 input and 4 output channels, more than 4 groups
 //   and no multiple of 4: there FBGEMM writes beyond its buffers. Here they are computed.
 // - An add that broadcasts, or that several threads share: bodies and tails are elsewhere.
-//
 // # Checked against
 // PyTorch 2.13.0: 57,152 recorded outputs of layers and 24,000 of other operations, all equal;
 // live, over a million outputs of random layers of each operation, all equal.
-//
 // # Sources
 // - pytorch/FBGEMM, include/fbgemm/OutputProcessing-inl.h, ReQuantizeOutput; src/QuantUtilsAvx2.cc, requantizeOutputProcessingAvx2
 // - pytorch/FBGEMM, src/FbgemmConv.cc, takeDepthWiseFastPath
 // - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/qconv.cpp, qlinear.cpp
 // - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp
 
-module attributes {
-  contract.summary = "PyTorch, engine fbgemm (VNNI): float32, real bias, half to even",
-  contract.family = "PyTorch",
-  contract.base = "_steps"
-} {
+module attributes {contract.family = "PyTorch", contract.base = "_steps",
+    contract.summary = "PyTorch, engine fbgemm (VNNI): float32, real bias, half to even"} {
 
 // ---------------------------------------------------------------- steps
 
@@ -91,9 +81,7 @@ func.func private @quantize_fused(%real: f32, %output_scale: f32, %output_zero_p
 }
 
 // The channels of a block of qavg_pool2d_nhwc_kernel: the float32 lanes of AVX-512.
-func.func private @pool_lanes() -> i32 {
-  %result = arith.constant 16 : i32
-}
+func.func private @pool_lanes() -> i32 { %result = arith.constant 16 : i32 }
 
 // Whether a position lies in the whole vectors at the beginning of `count` elements.
 func.func private @is_in_body(%position: i32, %count: i32, %lanes: i32) -> i1 {
@@ -125,7 +113,7 @@ func.func private @largest_sum() -> f64 {
 
 // ReQuantizeOutput with a float bias.
 func.func private @contraction(%accumulator: i32, %real_bias: f32) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"], contract.product = ["exact", "saturating_pairs_flat"]} {
+    serves conv2d, depthwise_conv2d, linear attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %multiplier = arith.divf %step, %output_scale : f32
   func.call @require_ratio(%multiplier) : (f32) -> ()
@@ -182,17 +170,14 @@ func.func private @is_fast_depthwise() -> i1 {
 }
 
 // Grouped convolutions of one channel a group are depthwise.
-func.func @conv2d_product() -> i32
-    attributes {contract.rules = ["conv2d_product", "depthwise_conv2d_product"]} {
+func.func @conv2d_product() -> i32 serves conv2d_product, depthwise_conv2d_product {
   %depthwise = arith.cmpi eq, %groups, %input_channels : i32
   %saturates = arith.andi %depthwise, @is_fast_depthwise : i1
   %result = arith.extui %saturates : i1 to i32
 }
 
 // With VNNI the products of a linear layer are exact.
-func.func @linear_product() -> i32 {
-  %result = arith.constant 0 : i32
-}
+func.func @linear_product() -> i32 { %result = arith.constant 0 : i32 }
 
 // ---------------------------------------------------------------- pooling
 

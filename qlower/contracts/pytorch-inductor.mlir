@@ -4,7 +4,6 @@
 // Convolutions and linear layers are `onednn.qconv_pointwise` and `qlinear_pointwise`; everything
 // else is what the exported graph says, float32 between `quantize_per_tensor` and
 // `dequantize_per_tensor` of quantized_decomposed.
-//
 // # Formula
 // F(...) is one float32 rounding, rne rounds half to even.
 // - conv2d, depthwise_conv2d, linear: `y = rne(F(F(F(F(F(acc s_x) s_w) + b) F(1 / s_y)) + z))`
@@ -12,21 +11,17 @@
 //   `y = rne(F(F(fma(q - z_q, s_q, F(F(F(acc s_x) s_w) + b)) F(1 / s_y)) + z))`
 // - quantize: `y = rne(F(r F(1 / s_y))) + z`; dequantize: `F((q - z) s)`
 // - requantize, concat, add, sub, mul, clamp: dequantize, one operation of float32, quantize
-//
 // # Ties
 // Half to even; the zero point inside the rounding in convolutions and linear layers, after it in
 // quantize.
-//
 // # Operands
 // Scales multiply one after the other, as they are: the engine onednn passes them through
 // reciprocals, which this path doesn't. The bias is real and added after scaling.
-//
 // # Quirks
 // - A convolution whose result passes a hard-swish, a SiLU or a bound at 6 before it is quantized
 //   gives float32: then the zero point is added after the rounding. The front end for `.pt2` files
 //   has such layers in float32.
 // - Weights that have a zero point are refused.
-//
 // # Not matched
 // - CPUs with AMX, as in `pytorch-onednn`.
 // - Average pools of float32 numbers: PyTorch adds them in an order that depends on memory format
@@ -34,13 +29,11 @@
 //   with one thread (SumKernel.cpp).
 // - Exponentials: in sigmoid and SiLU of `.pt2` files they are ATen's on CPUs with AVX-512; softmax and
 //   attention take another one, which differs in the last place.
-//
 // # Checked against
 // PyTorch 2.13.0 with torchao 0.18.0: recorded near ties of convolutions and linear layers
 // (345,600 outputs) and live ones of residuals (230,400), all equal. Six networks of torchvision in
 // the form of `lower_pt2e_quantized_to_x86`: 4.0 million values between layers, all equal, and 3.0
 // million of three of them with calibrated norms.
-//
 // # Sources
 // - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/qconv.cpp, run_pointwise of QConvoneDNN; qlinear.cpp
 // - pytorch/pytorch, torch/ao/quantization/fx/_decomposed.py
@@ -53,9 +46,7 @@ module attributes {
 } {
 
 // Scales are handed on as they are.
-func.func private @through_reciprocal(%scale: f32) -> f32 {
-  return %scale : f32
-}
+func.func private @through_reciprocal(%scale: f32) -> f32 { return %scale : f32 }
 
 // What a layer gives whose result stays real.
 func.func private @real_contraction(%accumulator: i32) -> f32 {
@@ -138,8 +129,7 @@ func.func private @mean_of_window(%accumulator: i32, %divisor: i32, %input_scale
   %result = func.call @quantize_fused(%mean) : (f32) -> i32
 }
 
-func.func @adaptive_avg_pool2d(%accumulator: i32) -> i32
-    attributes {contract.rules = ["adaptive_avg_pool2d", "mean"]} {
+func.func @adaptive_avg_pool2d(%accumulator: i32) -> i32 serves adaptive_avg_pool2d, mean {
   %result = func.call @mean_of_window(%accumulator, %count) : (i32, i32) -> i32
 }
 

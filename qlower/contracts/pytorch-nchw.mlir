@@ -2,39 +2,29 @@
 // contiguous, N C H W in memory, as they are by default until a convolution makes them
 // channels_last (PyTorch 2.13): pools add the zero point before they round. The rest as
 // `pytorch-x86`.
-//
 // # Formula
 // F(...) is one float32 rounding, rne rounds half to even, D = sum(x - z).
 // - avg_pool2d: `y = rne(F(F(D F(1 / n)) + z))`
 // - adaptive_avg_pool2d of windows of h rows and w columns: `y = rne(F(sum(x) F(F(1 / h) / w)))`
-//
 // # Ties
 // Half to even with the zero point inside: means of 1.5 and 2.5 both give 2 steps if the zero
 // point is even, 1 and 3 if it is odd. In channels_last avg_pool2d has 2 and 2 for any.
-//
 // # Operands
 // As `pytorch-fbgemm`.
-//
 // # Quirks
 // - The same model gives other bits in another memory format: 2x2 means with an odd zero point
 //   differ in a quarter of all outputs.
-//
 // # Not matched
 // - The last elements of an add, fewer than 64, are those that are last in memory: here the last
 //   ones of channels_last.
-//
 // # Checked against
 // PyTorch 2.13.0: recorded pools (15,096 outputs), all equal; live, over a million outputs of
 // random pools, all equal.
-//
 // # Sources
 // - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/AveragePool2d.cpp, AdaptiveAveragePooling.cpp
 
-module attributes {
-  contract.summary = "PyTorch, engine x86, contiguous tensors: pools round with zero point",
-  contract.family = "PyTorch",
-  contract.base = "pytorch-x86"
-} {
+module attributes {contract.family = "PyTorch", contract.base = "pytorch-x86",
+    contract.summary = "PyTorch, engine x86, contiguous tensors: pools round with zero point"} {
 
 // avg_pool2d_out_frame.
 func.func @avg_pool2d(

@@ -1,17 +1,13 @@
 // The arithmetic of PyTorch with the quantized engine "onednn" on an x86 CPU with AVX2 and
 // without VNNI (PyTorch 2.13): as `pytorch-onednn`, with another order of scales and pairs of
 // products that saturate at 16 bits.
-//
 // # Formula
 // acc = sum over pairs of sat16(x_2i w_2i + x_2i+1 w_2i+1), minus z_x sum(w); x the stored
 // uint8; then `y = rne(F(F(F(F(acc F(x w)) + b) v) + z))` in the notation of `pytorch-onednn`.
-//
 // # Ties
 // As `pytorch-onednn`.
-//
 // # Operands
 // As `pytorch-onednn`, but the scales of input and weights combine first.
-//
 // # Quirks
 // - Pairs are neighbouring channels of one tap, the last of an odd number alone; padded taps are
 //   skipped. Depthwise convolutions and those of one input channel are exact.
@@ -19,19 +15,14 @@
 //   `rne(F(F(F(F(F(acc x) w) + b) / F(1 / F(1 / s_y))) + z))`.
 // - The default qconfig of this engine has `reduce_range=False`: pairs do saturate.
 // - The vector body of avg_pool2d has blocks of 8 channels.
-//
 // # Checked against
 // PyTorch 2.13.0 on an emulated Haswell and with ONEDNN_MAX_CPU_ISA=AVX2 (recorded), and the
 // latter with ATEN_CPU_CAPABILITY=avx2 live: over a million outputs, all equal.
-//
 // # Sources
 // - oneapi-src/oneDNN, src/cpu/x64/jit_uni_x8s8s32x_conv_kernel.cpp
 
-module attributes {
-  contract.summary = "PyTorch, engine onednn on AVX2: pairs saturate, other scale order",
-  contract.family = "PyTorch",
-  contract.base = "pytorch-onednn"
-} {
+module attributes {contract.family = "PyTorch", contract.base = "pytorch-onednn",
+    contract.summary = "PyTorch, engine onednn on AVX2: pairs saturate, other scale order"} {
 
 // The kernels for AVX2 combine the scales first.
 func.func private @scale_accumulator(%accumulator: f32, %input_scale: f32) -> f32 {
@@ -85,17 +76,13 @@ func.func @depthwise_conv2d(%accumulator: i32) -> i32 attributes {contract.produ
 }
 
 // Saturating pairs, but for the reference and one channel a group.
-func.func @conv2d_product() -> i32 attributes {contract.rules = ["conv2d_product"]} {
+func.func @conv2d_product() -> i32 serves conv2d_product {
   %result = arith.extui @has_kernel : i1 to i32
 }
 
-func.func @linear_product() -> i32 {
-  %result = arith.constant 1 : i32
-}
+func.func @linear_product() -> i32 { %result = arith.constant 1 : i32 }
 
 // The channels of a block of qavg_pool2d_nhwc_kernel: the float32 lanes of AVX2.
-func.func private @pool_lanes() -> i32 {
-  %result = arith.constant 8 : i32
-}
+func.func private @pool_lanes() -> i32 { %result = arith.constant 8 : i32 }
 
 }

@@ -1,41 +1,31 @@
 // The arithmetic of PyTorch with the quantized engine "onednn" on an x86 CPU with AVX-512 VNNI
 // (PyTorch 2.13): convolutions and linear layers of oneDNN, the rest as `pytorch-fbgemm`.
-//
 // # Formula
 // x = F(1 / F(1 / s_x)), w = s_w (linear: F(1 / F(1 / s_w))), v = F(1 / F(1 / F(1 / s_y))),
 // all in float32.
 // - conv2d, depthwise_conv2d, linear: `y = rne(F(F(F(F(F(acc x) w) + b) v) + z))`
-//
 // # Ties
 // Half to even, with the zero point inside: its parity decides where a tie goes.
-//
 // # Operands
 // Scales aren't combined: they multiply one after the other. They pass through reciprocals,
 // which changes some by a unit in the last place. The bias is real and added after scaling.
-//
 // # Quirks
 // - int8 activations, which this engine doesn't take, run as the uint8 codes 128 above.
 // - Weights that have a zero point are refused.
 // - A bias is added to a value in output units: large sums lose its low bits.
-//
 // # Not matched
 // - CPUs with AMX: oneDNN then takes AMX kernels for most layers, which multiply the two
 //   scales first: 223 of 171,498 random outputs differ, by 1. ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI
 //   gives the arithmetic of this contract there.
-//
 // # Checked against
 // PyTorch 2.13.0: 57,152 recorded outputs of layers and those of other operations, all equal;
 // live with ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI, over a million of random layers, all equal.
-//
 // # Sources
 // - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/qconv.cpp, apply_impl of PackedConvWeightsOnednn
 // - oneapi-src/oneDNN, src/cpu/x64/jit_avx512_core_x8s8s32x_conv_kernel.cpp, store_output; jit_brgemm_kernel.cpp
 
-module attributes {
-  contract.summary = "PyTorch, engine onednn (VNNI): zero point inside the rounding",
-  contract.family = "PyTorch",
-  contract.base = "pytorch-fbgemm"
-} {
+module attributes {contract.family = "PyTorch", contract.base = "pytorch-fbgemm",
+    contract.summary = "PyTorch, engine onednn (VNNI): zero point inside the rounding"} {
 
 // A scale that is handed on as its reciprocal.
 func.func private @through_reciprocal(%scale: f32) -> f32 {
@@ -97,8 +87,6 @@ func.func @linear(%accumulator: i32) -> i32
   %result = func.call @store_contraction(%accumulator, %real_bias, %w) : (i32, f32, f32) -> i32
 }
 
-func.func @conv2d_product() -> i32 {
-  %result = arith.constant 0 : i32
-}
+func.func @conv2d_product() -> i32 { %result = arith.constant 0 : i32 }
 
 }

@@ -1,7 +1,6 @@
 // The arithmetic of PyTorch with the quantized engine "qnnpack" on x86 (PyTorch 2.13, its fork
 // of QNNPACK): convolutions, linear layers, add and pools of uint8 tensors; the rest, and int8
 // tensors in add and pools, as `pytorch-fbgemm`.
-//
 // # Formula
 // s = F(s_x s_w), m = F(s F(1 / s_y)).
 // - conv2d, depthwise_conv2d, linear: `y = rne(F(float(acc) m)) + z`
@@ -9,14 +8,11 @@
 // - avg_pool2d, adaptive_avg_pool2d, mean (uint8), D = sum(x - z_x): `y = rne(F(D F(s_x / F(s_y n)))) + z`
 //   where windows are of one size; others, and int8, as `pytorch-fbgemm`
 // - tanh, hard_swish (uint8): f of `F((x - z_x) s_x)`; hard_swish: `y = rne(F(F(f F(1 / s_y)) + z))`
-//
 // # Ties
 // Half to even, zero point after, but inside in hard_swish; add: half away from zero.
-//
 // # Operands
 // The reciprocal of the output scale multiplies, it doesn't divide. A real bias becomes an
 // integer, `rne(F(b F(1 / s)))`, and is part of the accumulator.
-//
 // # Quirks
 // - avg_pool2d divides by the whole window whatever count_include_pad says; padding counts as zero.
 // - avg_pool2d of one element is refused.
@@ -24,27 +20,21 @@
 // - int8 activations of convolutions, linear layers and means, which QNNPACK doesn't take, run
 //   as the uint8 codes 128 above.
 // - Sums that may be 2^31 output steps and more are refused, as in `pytorch-fbgemm`.
-//
 // # Not matched
 // - relu6 and clamp of a uint8 image whose channels are last in memory: PyTorch mixes up its places.
-//
 // # Checked against
 // PyTorch 2.13.0: 57,152 recorded outputs of layers and those of other operations, all equal;
 // live, over a million outputs of random layers, all equal.
-//
 // # Sources
 // - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/qnnpack/src/q8gemm/4x4c2-sse2.c
 // - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/QnnpackUtils.h, generate_requantization_scales; qconv.cpp
 // - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/qnnpack/src/qnnpack/requantization.h, pytorch_qnnp_compute_add_quantization_params
 
-module attributes {
-  contract.summary = "PyTorch, engine qnnpack: float32, integer bias, half to even",
-  contract.family = "PyTorch",
-  contract.base = "pytorch-fbgemm"
-} {
+module attributes {contract.family = "PyTorch", contract.base = "pytorch-fbgemm",
+    contract.summary = "PyTorch, engine qnnpack: float32, integer bias, half to even"} {
 
 func.func private @requantize_float32(%accumulator: i32, %accumulator_max: i64) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear"]} {
+    serves conv2d, depthwise_conv2d, linear {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %multiplier = arith.mulf %step, %inverse : f32

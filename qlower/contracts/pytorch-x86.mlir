@@ -1,39 +1,29 @@
 // The arithmetic of PyTorch with its default quantized engine "x86" on a CPU with AVX-512 VNNI
 // (PyTorch 2.13), which dispatches: convolutions to oneDNN if they have at most 100 groups and
 // symmetric weights, else to FBGEMM; linear layers always to FBGEMM; the rest to ATen.
-//
 // # Formula
 // - conv2d, depthwise_conv2d: `pytorch-onednn` or, with over 100 groups or asymmetric weights,
 //   `pytorch-fbgemm`
 // - linear, add, mul, pools, quantize, concat: `pytorch-fbgemm`
-//
 // # Ties
 // Half to even; the zero point inside the rounding in oneDNN's convolutions, after it in
 // linear layers: one model has both.
-//
 // # Operands
 // As the two contracts have them.
-//
 // # Quirks
 // - Depthwise layers of more than 100 channels whose number 8 divides, with a kernel of 3 or 5 and
 //   symmetric padding, saturate sums of two products at 16 bits on this very CPU; those of
 //   fewer channels don't.
-//
 // # Not matched
 // - As `pytorch-fbgemm`.
-//
 // # Checked against
 // PyTorch 2.13.0: 57,152 recorded outputs of layers and those of other operations, all equal;
 // live, over a million outputs of random layers, all equal.
-//
 // # Sources
 // - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/OnednnUtils.h, should_use_onednn_quant; qlinear_prepack.cpp
 
-module attributes {
-  contract.summary = "PyTorch, engine x86 (VNNI): onednn or fbgemm, layer by layer",
-  contract.family = "PyTorch",
-  contract.base = "pytorch-onednn"
-} {
+module attributes {contract.family = "PyTorch", contract.base = "pytorch-onednn",
+    contract.summary = "PyTorch, engine x86 (VNNI): onednn or fbgemm, layer by layer"} {
 
 // OnednnUtils.h, should_use_onednn_quant.
 func.func private @uses_onednn(%groups: i32, %weights_symmetric: i1) -> i1 {
@@ -41,8 +31,8 @@ func.func private @uses_onednn(%groups: i32, %weights_symmetric: i1) -> i1 {
   %result = arith.andi %few, %weights_symmetric : i1
 }
 
-func.func @conv2d(%accumulator: i32) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d"], contract.product = ["exact", "saturating_pairs_flat"]} {
+func.func @conv2d(%accumulator: i32) -> i32 serves conv2d, depthwise_conv2d
+    attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
   %fbgemm = func.call @contraction(%accumulator, %real_bias) : (i32, f32) -> i32
   %onednn = func.call @store_contraction(%accumulator, %real_bias) : (i32, f32) -> i32
   %result = arith.select @uses_onednn, %onednn, %fbgemm : i32

@@ -10,16 +10,18 @@
   become arguments, after those that are.
 - A function whose last operation defines `%result`, or which returns nothing, may do
   without `return`.
+- `serves conv2d, linear` before a function's body is its attribute `contract.rules`.
 
 So these are the same, and what is printed is always the second:
 
-    func.func @requantize(%input: i32) -> i32 {
+    func.func @rescale(%input: i32) -> i32 serves requantize, clamp {
       %centred = arith.subi %input, %input_zero_point : i32
       %scaled = func.call @multiply(%centred, @ratio) : (i32, f64) -> i32
       %result = arith.minsi %scaled, 127 : i32
     }
 
-    func.func @requantize(%input: i32, %input_zero_point: i32) -> i32 {
+    func.func @rescale(%input: i32, %input_zero_point: i32) -> i32
+        attributes {contract.rules = ["requantize", "clamp"]} {
       %centred = arith.subi %input, %input_zero_point : i32
       %ratio = func.call @ratio() : () -> f64
       %scaled = func.call @multiply(%centred, %ratio) : (i32, f64) -> i32
@@ -31,7 +33,7 @@ So these are the same, and what is printed is always the second:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -44,6 +46,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     ModuleOp,
+    StringAttr,
     f32,
     f64,
     i1,
@@ -58,6 +61,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from qlower.contracts.reading import SERVED
 from qlower.contracts.rules import RULES
 from qlower.diagnostics import make_file_location
 from qlower.text.floats import float_from_bits
@@ -162,6 +166,20 @@ class _ShorthandParser(LocatingParser):
         op.location = make_file_location(self._filename, line, column)
         self._block.add_op(op)
         return cast(SSAValue[TypeT], op.results[0])
+
+    def parse_optional_attr_dict_with_keyword(
+        self, reserved_attr_names: Iterable[str] = ()
+    ) -> DictionaryAttr | None:
+        if self.parse_optional_keyword("serves") is None:
+            return super().parse_optional_attr_dict_with_keyword(reserved_attr_names)
+        rules = self.parse_comma_separated_list(
+            self.Delimiter.NONE, lambda: StringAttr(self.parse_identifier())
+        )
+        others = super().parse_optional_attr_dict_with_keyword(
+            (*reserved_attr_names, SERVED)
+        )
+        served = {SERVED: ArrayAttr(rules)}
+        return DictionaryAttr(served if others is None else {**others.data, **served})
 
     def _parse_block_body(self, block: Block) -> None:
         outer = getattr(self, "_block", None)

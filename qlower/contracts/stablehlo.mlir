@@ -3,7 +3,6 @@
 //
 // Modules in StableHLO have this arithmetic without a contract (pass `lower-stablehlo`); here it
 // is for the operations that it has in common with others.
-//
 // # Formula
 // F(...) is one float32 rounding, D(...) one in float64, rne rounds half to even.
 // - quantize: `y = clamp(rne(F(F(x / s_y) + z_y)))`; dequantize: `F((q - z_x) s_x)`
@@ -12,43 +11,34 @@
 // - add: both operands requantized to the result's type without a clamp, `clamp(a + b - z_y)`
 // - sub, mul, functions of one value: dequantize, the operation in float32, quantize
 // - conv2d, depthwise_conv2d, linear, matmul: `quantize(F(F(acc) F(s_x s_w)))`
-//
 // # Ties
 // Half to even, the zero point being inside of what is rounded.
-//
 // # Operands
 // Scales are float32 numbers, and float64 where a ratio is taken of them. The bias is an int32 of
 // the accumulator's step.
-//
 // # Quirks
 // - A sum rounds each operand for itself.
 // - Functions of one value are those of the C library on float64, rounded to float32.
-//
 // # Not matched
 // - Sums of products: the specification dequantizes operands and leaves the order of float32 sums
 //   open; the interpreter adds them one after the other. Here they are exact, and rounded once.
 // - Where the weights' zero point is 0 and the result's scale isn't the product of theirs, the
 //   interpreter cuts sums toward zero; here they are rounded, as the specification has it. Such
 //   convolutions it computes in bytes, which wrap.
-//
 // # Checked against
 // The reference interpreter in jaxlib 0.10.2, live: 120,000 numbers within three steps of ties
 // between quantize and dequantize, 98,000 pairs of each of add, sub, mul, div, max and min, 50,000
 // requantizations, six tables of each function of one value, products with int32 results: no
 // mismatch. The expected results of the 126 quantized tests of openxla/stablehlo: all equal.
-//
 // # Sources
 // - openxla/stablehlo, docs/spec.md, "Quantization computations"
 // - stablehlo/transforms/StablehloLegalizeQuantToMath.cpp, stablehlo/reference/Element.cpp
 
-module attributes {
-  contract.summary = "StableHLO's reference interpreter: float32, the zero point rounded along",
-  contract.family = "StableHLO",
-  contract.base = "_steps"
-} {
+module attributes {contract.family = "StableHLO", contract.base = "_steps",
+    contract.summary = "StableHLO's reference interpreter: float32, the zero point rounded along"} {
 
 // ConvertUniformQuantizeOp, matchAndRewriteQuantize.
-func.func @quantize(%input: f32) -> i32 attributes {contract.rules = ["quantize", "quantize_i16"]} {
+func.func @quantize(%input: f32) -> i32 serves quantize, quantize_i16 {
   %steps = arith.divf %input, %output_scale : f32
   %zero_point = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %steps, %zero_point : f32
@@ -57,7 +47,7 @@ func.func @quantize(%input: f32) -> i32 attributes {contract.rules = ["quantize"
 
 // ConvertUniformDequantizeOp.
 func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32
-    attributes {contract.rules = ["dequantize", "dequantize_i16"]} {
+    serves dequantize, dequantize_i16 {
   %result = func.call @dequantize_exactly(%input) : (i32) -> f32
 }
 
@@ -89,7 +79,7 @@ func.func private @merged_and_clamped(
 
 func.func private @rescale(
     %input: i32, %input_scale: f32, %output_scale: f32,
-    %input_zero_point: i32) -> i32 attributes {contract.rules = ["requantize", "concat", "clamp"]} {
+    %input_zero_point: i32) -> i32 serves requantize, concat, clamp {
   %result = func.call @merged_and_clamped(%input, %input_scale, %output_scale, %input_zero_point)
       : (i32, f64, f64, i32) -> i32
 }
@@ -141,41 +131,20 @@ func.func private @exact_product(%accumulator: i32) -> f32 {
   %result = arith.mulf %sum, %step : f32
 }
 
-func.func @conv2d(%accumulator: i32) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
+func.func @conv2d(%accumulator: i32) -> i32 serves conv2d, depthwise_conv2d, linear, matmul {
   %result = func.call @quantize(@exact_product) : (f32) -> i32
 }
 
 // ---------------------------------------------------------------- functions of one value
 // Element.cpp: those of the C library take and give float64.
 
-func.func private @real_abs(%x: f32) -> f32 {
-  %result = math.absf %x : f32
-}
-
-func.func private @real_ceil(%x: f32) -> f32 {
-  %result = math.ceil %x : f32
-}
-
-func.func private @real_floor(%x: f32) -> f32 {
-  %result = math.floor %x : f32
-}
-
-func.func private @real_negate(%x: f32) -> f32 {
-  %result = arith.negf %x : f32
-}
-
-func.func private @real_round_nearest_afz(%x: f32) -> f32 {
-  %result = math.round %x : f32
-}
-
-func.func private @real_round_nearest_even(%x: f32) -> f32 {
-  %result = math.roundeven %x : f32
-}
-
-func.func private @real_sqrt(%x: f32) -> f32 {
-  %result = math.sqrt %x : f32
-}
+func.func private @real_abs(%x: f32) -> f32 { %result = math.absf %x : f32 }
+func.func private @real_ceil(%x: f32) -> f32 { %result = math.ceil %x : f32 }
+func.func private @real_floor(%x: f32) -> f32 { %result = math.floor %x : f32 }
+func.func private @real_negate(%x: f32) -> f32 { %result = arith.negf %x : f32 }
+func.func private @real_round_nearest_afz(%x: f32) -> f32 { %result = math.round %x : f32 }
+func.func private @real_round_nearest_even(%x: f32) -> f32 { %result = math.roundeven %x : f32 }
+func.func private @real_sqrt(%x: f32) -> f32 { %result = math.sqrt %x : f32 }
 
 func.func private @real_sign(%x: f32) -> f32 {
   %signed = math.copysign 1.0, %x : f32

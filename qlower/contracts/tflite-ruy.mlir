@@ -6,7 +6,6 @@
 // which is half up instead of half away from zero. And where a kernel has a vector body, the
 // remainder after the last whole vector is done by reference code: the rule depends on the
 // channel or on the position in the tensor. What isn't here is as in the reference.
-//
 // # Formula
 // U(x, M) is D of `tflite` with h / 2^max(-e, 0) rounded half up.
 // - conv2d, linear: `y = clamp(U(acc, s_x s_w / s_y) + z)`; grouped convolutions and
@@ -19,15 +18,12 @@
 // - quantize: in vectors of 8 `rne(F(x * F(1 / s))) + z`, in the rest away(x / s) in float64
 // - dequantize: in vectors of 8 `F(F(q s) - F(z s))`; requantize: U in vectors of 16
 // - softmax: float32 exponentials, summed in order, one division
-//
 // # Ties
 // Half up where U, half away from zero where D; both after a first rounding half up to 31
 // bits. The zero point is added after them.
-//
 // # Operands
 // As in `tflite`. linear with one weight scale multiplies it with the input scale in float32;
 // with a scale a channel in float64.
-//
 // # Quirks
 // - Channels C - C % 8 and beyond of a depthwise convolution round otherwise than the others.
 // - The same int8 fully connected layer has three different results in LiteRT: float64 in the
@@ -35,7 +31,6 @@
 // - Vectors have 16 bits for the result of an addition: beyond 2^15 steps, which takes scales of
 //   63 times the result's, it wraps. mul is refused where a product may be so large.
 // - uint8 bilinear resizing multiplies the weights of each corner first.
-//
 // # Not matched
 // - add that broadcasts: LiteRT goes run by run, here a position is that in the whole result.
 //   0 to 1.7 % of the outputs are off by 1 where the scales make exact ties, none where they
@@ -44,23 +39,19 @@
 // - log_softmax, refused: the optimized kernel takes logf of a row's sum when it runs.
 // - Layers in float, which are the reference kernels' by any contract: the optimized ones sum in
 //   other orders.
-//
 // # Checked against
 // LiteRT 2.3. Live, in the long run: over a million outputs of random and tie-seeking layers, over
 // ten million of layers at the edges of the arithmetic, int8 and uint8; and a model of each operator
 // that is read. Recorded: 57,152 outputs of convolutions and linear layers with exact ties (the same on an
 // emulated Haswell), 18,455 of other operations, the outputs of 13 real models. No mismatch but for the above.
-//
 // # Sources
 // Files of google-ai-edge/LiteRT, below tflite/kernels, and of google/ruy:
 // - ruy/kernel_avx2_fma.cc; internal/common.h, MultiplyByQuantizedMultiplier4Rows
 // - internal/optimized/optimized_ops.h and internal/optimized/integer_ops, a file an operation
 // - kernel_util.cc, GetQuantizedConvolutionMultipler; softmax.cc
 
-module attributes {
-  contract.summary = "LiteRT optimized kernels on x86: half up, tails as the reference",
-  contract.base = "tflite"
-} {
+module attributes {contract.base = "tflite",
+    contract.summary = "LiteRT optimized kernels on x86: half up, tails as the reference"} {
 
 // ruy, kernel_avx2_fma.cc, and internal/common.h, MultiplyByQuantizedMultiplier4Rows: both
 // roundings are half up. Where `away`, the second one is half away from zero, as in
@@ -284,9 +275,7 @@ func.func @softmax_term(%difference: i32) -> f32 {
   %result = math.exp %real : f32
 }
 
-func.func @softmax_addend(%term: f32) -> f32 {
-  return %term : f32
-}
+func.func @softmax_addend(%term: f32) -> f32 { return %term : f32 }
 
 func.func @softmax_output(%term: f32, %sum: f32) -> i32 {
   %step = arith.constant 0.00390625 : f32

@@ -5,7 +5,6 @@
 // The delegate takes an operation or leaves it to the optimized built-in kernels, whose rules
 // (`tflite-ruy`) are inherited: transposed convolution, average pooling, softmax, hard-swish,
 // lone RELUs, and whatever has scales outside the range that the delegate supports.
-//
 // # Formula
 // F(...) is one float32 rounding, rne rounds half to even.
 // - conv2d, depthwise_conv2d, linear, matmul with a symmetric right-hand side: `y =
@@ -19,16 +18,13 @@
 // - sigmoid, tanh, elu: as the built-in tables, but `y = clamp(rne(F(F(r * F(1 / s)) + z)))`;
 //   sigmoid in float64, cut to float32
 // - resize_bilinear: weights of 11 bits in each direction, one rounding half up of 22 bits
-//
 // # Ties
 // Half to even before the zero point is added, in what is float32; half up in what is integer.
 // In mean the zero point is inside the rounding, and is not a whole number there; in tables
 // and in the bounds of fused activations, `rne(F(F(r / s) + z))`, it is inside, too.
-//
 // # Operands
 // Scales combine in float32: a product, then a division. Quantizing multiplies by the float32
 // reciprocal. The bias is int32.
-//
 // # Quirks
 // - float(acc) is rounded beyond 2^24.
 // - Rescaling from int8 to int8 has a multiplier of 8 fractional bits: a ratio of 0.0123
@@ -38,7 +34,6 @@
 // - quantize saturates, unlike the other kernels of LiteRT; NaN gives the largest code.
 // - Two rescalings by nearly the same ratio may be done by XNNPACK and by the built-in
 //   kernels, if the ratio is at the edge of what the delegate takes.
-//
 // # Not matched
 // - uint8 depthwise convolutions whose file gives the weights a quantized dimension other than
 //   0: the delegate declines them, LiteRT runs the built-in kernel. They have one scale, so
@@ -46,14 +41,12 @@
 // - add that broadcasts and that the delegate leaves alone: as in `tflite-ruy`.
 // - Layers in float, which are the reference kernels' by any contract: XNNPACK sums in other
 //   orders.
-//
 // # Checked against
 // LiteRT 2.3. Live, in the long run: over a million outputs of random and tie-seeking layers, over
 // ten million of layers at the edges of the arithmetic, int8 and uint8; and a model of each operator
 // that is read. Recorded: 57,152 outputs of convolutions and linear layers with exact ties (the same on an
 // emulated Haswell), 18,455 of other operations, 60,000 rescalings of XNNPACK's own function, the outputs of 13 real models. No
 // mismatch but for the above.
-//
 // # Sources
 // Files of google/XNNPACK:
 // - src/xnnpack/requantization.h, xnn_qs8_requantize_fp32; src/operators/convolution-nhwc.c
@@ -61,10 +54,8 @@
 // - src/f32-qs8-vcvt, src/operators/lut-elementwise-nc.c, src/s8-ibilinear, src/indirection.c
 // - google-ai-edge/LiteRT, tflite/delegates/xnnpack/xnnpack_delegate.cc: what it takes
 
-module attributes {
-  contract.summary = "LiteRT with the XNNPACK delegate on x86: float32, half to even",
-  contract.base = "tflite-ruy"
-} {
+module attributes {contract.base = "tflite-ruy",
+    contract.summary = "LiteRT with the XNNPACK delegate on x86: float32, half to even"} {
 
 // ---------------------------------------------------------------- steps
 
@@ -79,8 +70,7 @@ func.func private @requantize_float32(%x: i32, %scale: f32) -> i32 {
 // The delegate leaves a uint8 layer to the built-in kernel if the file gives the weights a
 // quantized dimension other than 0, though they have one scale only. Such a layer is taken
 // here as if the dimension were 0, as it is by default.
-func.func private @contraction(%accumulator: i32) -> i32
-    attributes {contract.rules = ["depthwise_conv2d"]} {
+func.func private @contraction(%accumulator: i32) -> i32 serves depthwise_conv2d {
   %scale = func.call @product_ratio() : () -> f32
   %legal = arith.cmpf olt, %scale, 256.0 : f32
   cf.assert %legal, "the input scale times the weight scale is 256 times the output scale or more, which XNNPACK refuses"

@@ -1,7 +1,6 @@
 // The arithmetic of LiteRT's *reference* kernels (LiteRT 2.3, OpResolverType.BUILTIN_REF),
 // int8, uint8 and int16: fixed point that rounds twice, and a fully connected layer in float64.
 // The kernels are plain loops, so layout, threads and the machine don't matter.
-//
 // # Formula
 // D(x, M) is MultiplyByQuantizedMultiplier: M = m * 2^(e - 31) with m in [2^30, 2^31); x <<
 // max(e, 0) wraps; h = sat32((x * m + 2^30) >> 31); h / 2^max(-e, 0) rounded half away. s are
@@ -37,21 +36,18 @@
 //   `y = clamp(D(output * tanh(cell), 2^-30 / s_y) + z)`
 // - svdf: D of float32 ratios of scales, to 16 bits for what is remembered, then to 8 bits
 // - resize_bilinear: int8 has weights of 10 + 10 bits, half away; uint8 float32, truncated
-//
 // # Ties
 // In D: below a ratio of 1/2 the first rounding is half up to 31 bits, the second half away
 // from zero; from 1/2 on there is the first alone, half up. Two roundings also move what is
 // not a tie: 1 * 1/4 gives 1, as 1/2 becomes 1 in the first and again in the second. linear,
 // avg_pool2d and quantize: half away from zero. The zero point is added after the rounding
 // everywhere.
-//
 // # Operands
 // int8 convolutions, matmul and add divide float32 scales in float64: double(s_x) *
 // double(s_w) / double(s_y). uint8 convolutions and mul multiply the first two in float32. The
 // multiplier m is the mantissa of M rounded half away to 31 bits; magnitudes of M below 2^-32
 // become 0. An lstm combines its scales in float32. The bias is int32 in steps of s_x s_w; a real one is quantized as the converter
 // does, with the float32 reciprocal, half away.
-//
 // # Quirks
 // - The fully connected layer is not the fixed-point formula of the TFLite papers, and hasn't
 //   been since April 2025: TFLite Micro (`tflm`) still has that one.
@@ -75,14 +71,12 @@
 // - Refused, as LiteRT does: int8 concat of differing quantization; softmax whose output isn't
 //   1/256 a step from the smallest code. Refused too: ratios of 2^30 and more, where the
 //   kernel would shift a 32-bit value out of its range.
-//
 // # Not matched
 // - sum of int16: the reference kernel of LiteRT 2.3 gives noise, as it adds bytes; this is what
 //   its source says.
 // - rsqrt of a negative number, where LiteRT stops with an error, is the largest code, sqrt the root of 0.
 // - softmax over more than 512 equal logits: the kernel shifts a 32-bit value by more than 31
 //   places, which C++ leaves undefined; here it is done in 64 bits.
-//
 // # Checked against
 // LiteRT 2.3. Live, in the long run: over a million outputs of random and tie-seeking layers, over
 // ten million of layers at the edges of the arithmetic, int8 and uint8; and a model of each operator
@@ -90,7 +84,6 @@
 // 57,152 outputs of convolutions and linear layers with exact ties, 18,455 of other operations;
 // 48,000 rescalings of gemmlowp, 39,200 of 31-bit multipliers; 46,453 outputs of 80 LSTMs, called
 // eleven times each, and all 65,536 sums of each gate. No mismatch.
-//
 // # Sources
 // Files of google-ai-edge/LiteRT, below tflite/kernels:
 // - internal/common.cc, MultiplyByQuantizedMultiplier; internal/quantization_util.cc
@@ -98,11 +91,8 @@
 // - kernel_util.cc, PopulateConvolutionQuantizationParams, CalculateActivationRangeQuantized
 // - google/gemmlowp, fixedpoint/fixedpoint.h
 
-module attributes {
-  contract.summary = "LiteRT reference kernels: double rounding, float64 fully connected",
-  contract.family = "TensorFlow Lite",
-  contract.base = "_steps"
-} {
+module attributes {contract.family = "TensorFlow Lite", contract.base = "_steps",
+    contract.summary = "LiteRT reference kernels: double rounding, float64 fully connected"} {
 
 // ---------------------------------------------------------------- fixed-point steps
 
@@ -168,8 +158,7 @@ func.func private @convolution_scale(%float32_product: i1, %weight_scale: f32) -
 
 // internal/reference/integer_ops/conv.h and conv.h
 // internal/reference/integer_ops/depthwise_conv.h and depthwiseconv_uint8.h (kAwayFromZero)
-func.func @conv2d(%accumulator: i32) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d"]} {
+func.func @conv2d(%accumulator: i32) -> i32 serves conv2d, depthwise_conv2d {
   %real = func.call @convolution_scale(%input_unsigned) : (i1) -> f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
@@ -223,7 +212,7 @@ func.func private @require_equal_quantization() {
 // internal/reference/integer_ops/pooling.h: the mean of the *stored* integers, ties away
 // from zero; the zero point is not subtracted.
 func.func @avg_pool2d(%accumulator: i32, %output_min: i32, %output_max: i32, %count: i32) -> i32
-    attributes {contract.rules = ["avg_pool2d", "avg_pool2d_i16"]} {
+    serves avg_pool2d, avg_pool2d_i16 {
   func.call @require_equal_quantization() : () -> ()
   %half = arith.divsi %count, 2 : i32
   %positive = arith.cmpi sgt, %accumulator, 0 : i32
@@ -251,16 +240,14 @@ func.func private @mean_multiplier(%real: f64, %count: i32) -> (i32, i32) {
   return %mean_multiplier, %mean_exponent : i32, i32
 }
 
-func.func @mean(%accumulator: i32) -> i32 attributes {contract.rules = ["mean", "mean_i16"]} {
+func.func @mean(%accumulator: i32) -> i32 serves mean, mean_i16 {
   %mean_multiplier, %mean_exponent = func.call @mean_multiplier(@wide_ratio) : (f64) -> (i32, i32)
   %scaled = func.call @multiply_by_quantized_multiplier(@centred_sum, %mean_multiplier, %mean_exponent) : (i32, i32, i32) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
 // reduce.cc, EvalSum: signed bytes are read as unsigned
-func.func @sum_addend(%input: i32) -> i32 {
-  %result = arith.andi %input, 255 : i32
-}
+func.func @sum_addend(%input: i32) -> i32 { %result = arith.andi %input, 255 : i32 }
 
 // internal/reference/reduce.h, QuantizedMeanOrSum of bytes without a sign, and so it is stored
 func.func @sum(%sum: i32) -> i32 {
@@ -274,22 +261,20 @@ func.func @sum(%sum: i32) -> i32 {
 }
 
 // As QuantizedMeanOrSum means it.
-func.func @sum_of_codes(%accumulator: i32) -> i32 attributes {contract.rules = ["sum_i16"]} {
+func.func @sum_of_codes(%accumulator: i32) -> i32 serves sum_i16 {
   %scaled = func.call @multiply_by_real(@centred_sum, @wide_ratio) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
 // internal/reference/reduce.h, QuantizedReduceProd: each factor but the first, and the result,
 // come with a rescaling, so that all together have the scales' ratio.
-func.func @product(%product: i32, %input: i32) -> i32
-    attributes {contract.rules = ["product", "product_i16"]} {
+func.func @product(%product: i32, %input: i32) -> i32 serves product, product_i16 {
   %factor = arith.subi %input, %input_zero_point : i32
   %next = func.call @wide_product(%product, %factor) : (i32, i32) -> i64
   %result = func.call @product_step(%next) : (i64) -> i32
 }
 
-func.func @product_output(%product: i32) -> i32
-    attributes {contract.rules = ["product_output", "product_output_i16"]} {
+func.func @product_output(%product: i32) -> i32 serves product_output, product_output_i16 {
   %scaled = func.call @product_step(%product) : (i64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
@@ -354,8 +339,8 @@ func.func @sub(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32) -> i32 
 }
 
 // mul.cc: the scales combine in float32. internal/reference/integer_ops/mul.h
-func.func @mul(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32) -> i32
-    attributes {contract.rules = ["mul", "mul_i16"]} {
+func.func @mul(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32) -> i32 serves mul, mul_i16
+     {
   %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
   %scaled = func.call @multiply_by_real(@centred_product, %ratio) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
@@ -366,7 +351,7 @@ func.func @mul(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32) -> i32
 // kernel_util.cc, CalculateActivationRangeQuantized: the stored integer of a real bound of
 // a fused activation; float32 division, half away from zero.
 func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
-    attributes {contract.rules = ["bound", "bound_i16"]} {
+    serves bound, bound_i16 {
   %quotient = arith.divf %real, %output_scale : f32
   %steps = math.absf %quotient : f32
   %fits = arith.cmpf olt, %steps, 2147483648.0 : f32
@@ -423,7 +408,7 @@ func.func private @convertible(%steps: f32, %output_zero_point: i32) -> f32 {
 }
 
 // internal/reference/quantize.h, AffineQuantize: float32 division, half away from zero.
-func.func @quantize(%input: f32) -> i32 attributes {contract.rules = ["quantize", "quantize_i16"]} {
+func.func @quantize(%input: f32) -> i32 serves quantize, quantize_i16 {
   %quotient = arith.divf %input, %output_scale : f32
   %number = func.call @convertible(%quotient) : (f32) -> f32
   %rounded = fixed.convert %number {rounding = half_away} : f32 to i32
@@ -432,15 +417,14 @@ func.func @quantize(%input: f32) -> i32 attributes {contract.rules = ["quantize"
 
 // internal/reference/dequantize.h: the scale is widened to float64.
 func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32
-    attributes {contract.rules = ["dequantize", "dequantize_i16"]} {
+    serves dequantize, dequantize_i16 {
   %centred = arith.subi %input, %input_zero_point : i32
   %product = arith.mulf %input_scale, %centred : f64
   %result = arith.truncf %product : f64 to f32
 }
 
 // internal/reference/requantize.h
-func.func @requantize(%input: i32, %input_scale: f32) -> i32
-    attributes {contract.rules = ["requantize", "requantize_i16"]} {
+func.func @requantize(%input: i32, %input_scale: f32) -> i32 serves requantize, requantize_i16 {
   %centred = arith.subi %input, %input_zero_point : i32
   %scaled = func.call @multiply_by_real(%centred, @wide_ratio) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
@@ -448,8 +432,7 @@ func.func @requantize(%input: i32, %input_scale: f32) -> i32
 
 // activations.cc, QuantizedReluX: RELU, RELU6 and RELU_N1_TO_1 on their own. The scales are
 // divided in float32; output_min and output_max carry the activation's bounds.
-func.func @clamp(%input: i32, %output_min: i32, %output_max: i32) -> i32
-    attributes {contract.rules = ["clamp", "clamp_i16"]} {
+func.func @clamp(%input: i32, %output_min: i32, %output_max: i32) -> i32 serves clamp, clamp_i16 {
   %ratio = arith.divf %input_scale, %output_scale : f32
   %centred = arith.subi %input, %input_zero_point : i32
   %scaled = func.call @multiply_by_real(%centred, %ratio) : (i32, f64) -> i32
@@ -515,7 +498,7 @@ func.func @elu(%input: i32) -> i32 {
 }
 
 // elementwise.cc, AbsEvalQuantized: the ratio is a float32 quotient; equal scales need none.
-func.func @abs(%input: i32) -> i32 attributes {contract.rules = ["abs", "abs_i16"]} {
+func.func @abs(%input: i32) -> i32 serves abs, abs_i16 {
   %x = arith.subi %input, %input_zero_point : i32
   %magnitude = math.absi %x : i32
   %ratio = arith.divf %input_scale, %output_scale : f32
@@ -582,7 +565,7 @@ func.func private @gelu_tanh_value(%x: f32) -> f32 {
 
 // elementwise.cc, SqrtEvalQuantized: float32 throughout, truncated before the zero point is
 // added. Below 0, where LiteRT stops with an error, it is the root of 0.
-func.func @sqrt(%input: i32) -> i32 attributes {contract.rules = ["sqrt", "sqrt_i16"]} {
+func.func @sqrt(%input: i32) -> i32 serves sqrt, sqrt_i16 {
   %legal = arith.maximumf @table_input, 0.0 : f32
   %root = math.sqrt %legal : f32
   %steps = arith.divf %root, %output_scale : f32
@@ -767,8 +750,7 @@ func.func @compare(%input: i32) -> i32 {
 // internal/reference/leaky_relu.h: one multiplier for each sign, derived in float32. Where
 // alpha is negative, LiteRT's answers are those of |alpha| with the sign changed after the
 // roundings.
-func.func @leaky_relu(%input: i32) -> i32
-    attributes {contract.rules = ["leaky_relu", "leaky_relu_i16"]} {
+func.func @leaky_relu(%input: i32) -> i32 serves leaky_relu, leaky_relu_i16 {
   %identity_real, %alpha_real = func.call @leaky_ratios(%alpha) : (f32) -> (f64, f64)
   %x = arith.subi %input, %input_zero_point : i32
   %identity = func.call @multiply_by_real(%x, %identity_real) : (i32, f64) -> i32
@@ -1079,7 +1061,7 @@ func.func private @rounding_half_sum(%a: i32, %b: i32) -> i32 {
 
 // internal/reference/resize_nearest_neighbor.h, GetNearestNeighbor: float32
 func.func @resize_nearest_position() -> i32
-    attributes {contract.rules = ["resize_nearest_position", "resize_nearest_position_i16"]} {
+    serves resize_nearest_position, resize_nearest_position_i16 {
   %one = arith.constant 1 : i32
   %numerator, %denominator, %input_less_1 = func.call @resizing_steps() : () -> (i32, i32, i32)
   %numerator_f = arith.sitofp %numerator : i32 to f32
@@ -1100,7 +1082,7 @@ func.func @resize_nearest_position() -> i32
 // has positions with 10 fractional bits (ComputeInterpolationValuesInteger); uint8 has float32
 // ones, whose weights are handed on by their bits.
 func.func @resize_bilinear_position() -> (i32, i32, i32)
-    attributes {contract.rules = ["resize_bilinear_position", "resize_bilinear_position_i16"]} {
+    serves resize_bilinear_position, resize_bilinear_position_i16 {
   %one = arith.constant 1 : i32
   %numerator, %denominator, %input_less_1 = func.call @resizing_steps() : () -> (i32, i32, i32)
   %lower, %upper, %weight = func.call @fixed_point_position(%numerator, %denominator, %input_less_1) : (i32, i32, i32) -> (i32, i32, i32)
@@ -1232,8 +1214,7 @@ func.func private @multiply_wide_by_real(%x: i64, %real: f64) -> i32 {
 }
 
 // internal/reference/integer_ops/conv.h, depthwise_conv.h
-func.func @conv2d_i16(%accumulator: i64) -> i32
-    attributes {contract.rules = ["conv2d_i16", "depthwise_conv2d_i16"]} {
+func.func @conv2d_i16(%accumulator: i64) -> i32 serves conv2d_i16, depthwise_conv2d_i16 {
   %real = func.call @convolution_scale(false) : (i1) -> f64
   %scaled = func.call @multiply_wide_by_real(%accumulator, %real) : (i64, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
@@ -1461,9 +1442,7 @@ func.func @softmax_term_i16(%difference: i32) -> i32 {
   %result = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
 }
 
-func.func @softmax_addend_i16(%term: i32) -> i32 {
-  return %term : i32
-}
+func.func @softmax_addend_i16(%term: i32) -> i32 { return %term : i32 }
 
 // 1 / (1 + x) at x = index / 512
 func.func private @reciprocal_entry(%index: i32) -> i32 attributes {contract.table = 513} {
@@ -1583,9 +1562,7 @@ func.func private @word_index(%input: i32) -> (i32, i32, i32) {
   return %index, %next, %place : i32, i32, i32
 }
 
-func.func private @exp_value(%x: f32) -> f32 {
-  %result = math.exp %x : f32
-}
+func.func private @exp_value(%x: f32) -> f32 { %result = math.exp %x : f32 }
 
 func.func private @exp_entry(%index: i32, %input_scale: f32, %output_scale: f32) -> i32
     attributes {contract.table = 513} {
@@ -1812,8 +1789,7 @@ func.func private @logistic_or_tanh_16(%x: i32, %integer_bits: i32, %is_tanh: i1
 // lstm_eval.cc, CalculateLstmGateInteger8x8_16: both sums become Q3.12 one after the other, and
 // are added with saturation. unidirectional_sequence_lstm.cc, PopulateQuantizedLstmParams8x8_16
 // combines the scales in float32. Gates are Q0.15.
-func.func @lstm_gate(%input_sum: i32, %state_sum: i32) -> i32
-    attributes {contract.rules = ["lstm_gate_i16"]} {
+func.func @lstm_gate(%input_sum: i32, %state_sum: i32) -> i32 serves lstm_gate_i16 {
   %of_input = func.call @lstm_addend(%input_sum, %input_weight_scale, %input_scale) : (i32, f32, f32) -> i32
   %of_state = func.call @lstm_addend(%state_sum, %state_weight_scale, %state_scale) : (i32, f32, f32) -> i32
   %first = func.call @saturate_16(%of_input) : (i32) -> i32
@@ -1844,7 +1820,7 @@ func.func private @lstm_cell_bits(%scale: f32) -> i32 {
 
 // lstm_eval.cc, UpdateLstmCellInteger
 func.func @lstm_cell(%cell: i32, %input_gate: i32, %forget_gate: i32, %update_gate: i32) -> i32
-    attributes {contract.rules = ["lstm_cell_i16"]} {
+    serves lstm_cell_i16 {
   %bits = func.call @lstm_cell_bits(%cell_scale) : (f32) -> i32
   %kept_product = arith.muli %forget_gate, %cell : i32
   %kept = fixed.shift_right %kept_product, 15 {rounding = half_away} : i32
@@ -1871,7 +1847,7 @@ func.func @lstm_cell(%cell: i32, %input_gate: i32, %forget_gate: i32, %update_ga
 // portable_tensor_utils.cc, PortableApplyTanh has 0 to 6 integer bits. For others it does nothing,
 // and its buffer holds the input gate still.
 func.func @lstm_output(%cell: i32, %input_gate: i32, %output_gate: i32) -> i32
-    attributes {contract.rules = ["lstm_output_i16"]} {
+    serves lstm_output_i16 {
   %bits = func.call @lstm_cell_bits(%cell_scale) : (f32) -> i32
   %legal_bits = func.call @clamp_code(%bits, 0, 6) : (i32, i32, i32) -> i32
   %has_tanh = arith.cmpi eq, %bits, %legal_bits : i32
@@ -1891,11 +1867,11 @@ func.func @lstm_output(%cell: i32, %input_gate: i32, %output_gate: i32) -> i32
 
 // internal/reference/svdf.h, EvalIntegerSVDF: what is remembered of a call; and its result.
 // svdf.cc, Prepare, combines the scales in float32.
-func.func @svdf_state(%accumulator: i32) -> i32 attributes {contract.rules = ["svdf_state_i16"]} {
+func.func @svdf_state(%accumulator: i32) -> i32 serves svdf_state_i16 {
   %result = func.call @svdf_rescale(%accumulator, %input_scale, %weight_scale) : (i32, f32, f32) -> i32
 }
 
-func.func @svdf(%accumulator: i32) -> i32 attributes {contract.rules = ["svdf_i16"]} {
+func.func @svdf(%accumulator: i32) -> i32 serves svdf_i16 {
   %result = func.call @svdf_rescale(%accumulator, %state_scale, %time_weight_scale) : (i32, f32, f32) -> i32
 }
 

@@ -2,7 +2,6 @@
 // (tflite-micro of October 2026), and of CMSIS-NN, which gives the same bits: fixed point with
 // two roundings everywhere. It shares LiteRT's reference code, so what isn't here is as in
 // `tflite`.
-//
 // # Formula
 // D is that of `tflite`: a first rounding half up to 31 bits, a second half away from zero.
 // - linear, matmul: `y = clamp(D(acc, s_x s_w / s_y) + z)`, where LiteRT has float64
@@ -12,15 +11,12 @@
 // - lstm: each gate `sat16(sat16(D(sum_h, s_h s_w 2^12)) + sat16(D(sum_x, s_x s_w 2^12)))`, by the
 //   table of LOGISTIC and TANH of int16; cell `sat16(sat16(D(f c, 2^-15)) +
 //   sat16(D(i g, 2^-30 / s_c)))`; state `clamp(D(tanh(c) o, 2^-30 / s_h) + z_h)`
-//
 // # Ties
 // Half away from zero after a first rounding half up, as in `tflite`. The zero point is added
 // after both.
-//
 // # Operands
 // float64 ratios of float32 scales, also in mul, leaky_relu and RELU, where LiteRT combines
 // them in float32.
-//
 // # Quirks
 // - RELU6 on its own clamps the input's codes, from the input's zero point to its code of 6,
 //   and doesn't rescale: the output's scale and zero point don't matter.
@@ -30,31 +26,25 @@
 // - lstm: the scale of the intermediate tensor, by which LiteRT stores states, is not looked at. A
 //   cell_clip of less than one step makes every cell 0. Activations of int16 are not read.
 // - sigmoid, tanh and lone activations are refused for uint8, which TFLite Micro doesn't have.
-//
 // # Checked against
 // tflite-micro of October 2026. Live, in the long run: over five million outputs
 // of random and tie-seeking layers, and of layers at the edges. Recorded: 57,152 outputs of convolutions and
 // linear layers with exact ties; CMSIS-NN's arm_nn_requantize, 64,000 rescalings and 39,200 of
 // 31-bit multipliers; 200 random LSTMs of int8, nine calls each with their state. No mismatch. That CMSIS-NN's kernels use that function for the rest is from
 // source.
-//
 // # Sources
 // Files of tensorflow/tflite-micro, below tensorflow/lite:
 // - micro/kernels/fully_connected_common.cc, batch_matmul_common.cc, mul_common.cc
 // - micro/kernels/logistic_common.cc, tanh.cc, lstm_eval.h, lstm_eval.cc, lstm_eval_common.cc; kernels/internal/reference/integer_ops
 // - google/gemmlowp, fixedpoint/fixedpoint.h
 
-module attributes {
-  contract.summary = "TFLite Micro and CMSIS-NN: double rounding everywhere",
-  contract.base = "tflite",
-  contract.words
-} {
+module attributes {contract.base = "tflite", contract.words,
+    contract.summary = "TFLite Micro and CMSIS-NN: double rounding everywhere"} {
 
 // A product, or sum of products, times the ratio of the scales: all in float64.
 // micro/kernels/fully_connected_common.cc: fixed point, where LiteRT multiplies in float64.
 // The scales combine in float64 whatever their number.
-func.func private @scale_product(%accumulator: i32) -> i32
-    attributes {contract.rules = ["linear", "matmul"]} {
+func.func private @scale_product(%accumulator: i32) -> i32 serves linear, matmul {
   %real = func.call @convolution_scale(false) : (i1) -> f64
   %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
@@ -169,15 +159,13 @@ func.func private @refuse_unsigned(%input_unsigned: i1) {
 // ---------------------------------------------------------------- 16-bit activations
 
 // micro/kernels/fully_connected.cc: as a convolution.
-func.func @linear_i16(%accumulator: i64) -> i32
-    attributes {contract.rules = ["linear_i16", "matmul_i16"]} {
+func.func @linear_i16(%accumulator: i64) -> i32 serves linear_i16, matmul_i16 {
   %result = func.call @conv2d_i16(%accumulator) : (i64) -> i32
 }
 
 // micro/kernels/lstm_eval.h, CalculateLstmGate: each sum becomes Q3.12 and is saturated, then both
 // are added with saturation. lstm_eval.cc, Sigmoid and Tanh: by the table of LOGISTIC of int16.
-func.func @lstm_gate(%input_sum: i32, %state_sum: i32) -> i32
-    attributes {contract.rules = ["lstm_gate_i16"]} {
+func.func @lstm_gate(%input_sum: i32, %state_sum: i32) -> i32 serves lstm_gate_i16 {
   %of_input = func.call @lstm_addend(%input_sum, %input_weight_scale, %input_scale) : (i32, f32, f32) -> i32
   %of_state = func.call @lstm_addend(%state_sum, %state_weight_scale, %state_scale) : (i32, f32, f32) -> i32
   %first = func.call @saturate_16(%of_input) : (i32) -> i32
@@ -200,7 +188,7 @@ func.func private @lstm_addend(%sum: i32, %weight_scale: f32, %scale: f32) -> i3
 // lstm_eval.h, UpdateLstmCell: products as of MUL, all ratios in float64 (lstm_eval_common.cc,
 // CreateInterGateMulParams). A clip that is cut off to 0 steps makes all cells 0.
 func.func @lstm_cell(%cell: i32, %input_gate: i32, %forget_gate: i32, %update_gate: i32) -> i32
-    attributes {contract.rules = ["lstm_cell_i16"]} {
+    serves lstm_cell_i16 {
   %bits = func.call @lstm_cell_bits(%cell_scale) : (f32) -> i32
   %kept_product = arith.muli %forget_gate, %cell : i32
   %gate_step = arith.constant 3.0517578125E-05 : f64
@@ -226,8 +214,7 @@ func.func @lstm_cell(%cell: i32, %input_gate: i32, %forget_gate: i32, %update_ga
 
 // lstm_eval.h, UpdateLstmHidden; lstm_eval.cc, Tanh, which has a cell of any power of two. What is
 // computed is stored by the scale of the state, whatever that of the intermediate tensor is.
-func.func @lstm_output(%cell: i32, %output_gate: i32) -> i32
-    attributes {contract.rules = ["lstm_output_i16"]} {
+func.func @lstm_output(%cell: i32, %output_gate: i32) -> i32 serves lstm_output_i16 {
   %bits = func.call @lstm_cell_bits(%cell_scale) : (f32) -> i32
   %above = arith.subi %bits, 3 : i32
   %below = arith.subi 3, %bits : i32

@@ -6,7 +6,6 @@
 // so that the bits are those of the TOSA reference model on its output; average pooling is
 // TOSA's own. Hard-swish and softmax, which the converter tabulates or writes out, are as in
 // `tflite`.
-//
 // # Formula
 // R(x, M) is apply_scale_32: with the multiplier m and shift k = 31 - e of M, `(x * m + 2^(k -
 // 1)) >> k` in 64 bits. DOUBLE_ROUND adds 2^30 for x >= 0 and subtracts it for x < 0 before
@@ -19,18 +18,15 @@
 // - sigmoid, tanh: TABLE of the function in float64, cut to float32
 // - resize_nearest: the nearest position, exactly, up from a half on (LiteRT without flags
 //   takes the one below: of 4 rows to 8 the first twice, here once)
-//
 // # Ties
 // SINGLE_ROUND: half up. DOUBLE_ROUND: as two roundings, the second half away from zero. The
 // zero point is added after it. Averages: a multiplier a little above 1/n makes ties go away
 // from zero.
-//
 // # Operands
 // float64 ratios of float32 scales (float32 in mul), 31-bit multipliers, as TFLite and the
 // converter derive them. The bias is int32. The bounds of an activation are divided in
 // float64, too, and rounded half away from zero: with the zero point if it is fused, without
 // if it is on its own.
-//
 // # Quirks
 // - quantize to int8 doesn't clamp where there is a zero point: the converter writes CAST to
 //   int32, ADD, CAST, and the last one wraps: 127 steps and a zero point of 10 give -119.
@@ -39,35 +35,27 @@
 // - What the specification calls unpredictable is refused when a model is compiled: shifts
 //   outside [2, 62], and values that may not be smaller than 2^(k - 1).
 // - leaky_relu with a negative alpha is refused: RESCALE has no negative multiplier.
-//
 // # Not matched
 // - Bilinear RESIZE, whose weights have a denominator of their own for each model, is refused.
 // - elu: for a quantized one the converter writes TOSA that isn't valid; here it is as in
 //   `tflite`.
-//
 // # Checked against
 // The TOSA reference model (tosa-tools 2026.8), recorded: 35 RESCALEs, 57,152 outputs of
 // convolutions and linear layers with exact ties; IREE 3.13's RESCALE, 32,768 values. No
 // mismatch. Live, in the long run: over two million outputs of random and tie-seeking int8
 // layers, and of layers at the edges, as the converter writes them but with SINGLE_ROUND for DOUBLE_ROUND; pools only in
 // `tosa-double`, because the converter gives them zero points of 0. No mismatch.
-//
 // # Sources
 // - arm/tosa-specification 1.0, pseudocode/library/scale_helpers.tosac, pseudocode/operators
 // - tosa-converter-for-tflite 2026.2
 
-module attributes {
-  contract.summary = "TOSA's RESCALE, in the rounding mode that an operation names",
-  contract.family = "TOSA",
-  contract.base = "tflite"
-} {
+module attributes {contract.family = "TOSA", contract.base = "tflite",
+    contract.summary = "TOSA's RESCALE, in the rounding mode that an operation names"} {
 
 // ---------------------------------------------------------------- RESCALE
 
 // Whether RESCALE is in mode DOUBLE_ROUND, given whether the operation says so.
-func.func private @rounds_twice(%double_round: i1) -> i1 {
-  return %double_round : i1
-}
+func.func private @rounds_twice(%double_round: i1) -> i1 { return %double_round : i1 }
 
 // scale_helpers.tosac, apply_scale_32: x * multiplier / 2^shift rounded half up. In mode
 // DOUBLE_ROUND a shift over 31 moves the sum by 2^30, away from zero; that gives the bits of
@@ -129,7 +117,7 @@ func.func private @rescale_predictably(
 
 // The converter writes a 1x1 convolution.
 func.func private @contraction(%accumulator: i32, %accumulator_min: i64) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
+    serves conv2d, depthwise_conv2d, linear, matmul {
   %real = func.call @convolution_scale(false) : (i1) -> f64
   %scaled = func.call @rescale(%accumulator, %real, %accumulator_min, %accumulator_max) : (i32, f64, i64, i64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
@@ -223,7 +211,7 @@ func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32) -> i32 {
 // ---------------------------------------------------------------- borders, rescaling
 
 func.func private @rescale_stored(%input: i32, %output_min: i32, %output_max: i32) -> i32
-    attributes {contract.rules = ["requantize"]} {
+    serves requantize {
   %centred = arith.subi %input, %input_zero_point : i32
   %scaled = func.call @rescale(%centred, @wide_ratio, -255, 255) : (i32, f64, i64, i64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32

@@ -5,40 +5,31 @@
 // is int32 (operands of qnn.add, all layers of the PyTorch front end) and the innermost
 // extent is a multiple of four. Elsewhere it multiplies as the contract tvm does. This
 // contract takes the path everywhere but for multipliers of channels, which never have it.
-//
 // # Formula
 // requantize: `y = clamp(srshl(sqrdmulh(x, m), s) + z)` for s < 0, else
 // `clamp(sqrdmulh(x << s, m) + z)`, where `sqrdmulh(a, b) = sat32(a * b + 2^30 >> 31)` and
 // `srshl(x, -n) = x + 2^(n-1) >> n`. The rest is as in the contract tvm.
-//
 // # Ties
 // Half up, twice: with m = 1607255613 and s = -1 the accumulator 1, 0.37 in real numbers,
 // becomes 1, and -2, which is -0.75, becomes 0.
-//
 // # Operands
 // As in the contract tvm: `m * 2^(s-31)` is the float64 quotient of float32 scales.
-//
 // # Quirks
 // - TVM computes what would make the second rounding half away from zero, as TFLite has it,
 //   and does not use it: the result is neither TFLite's nor that of TVM elsewhere.
 // - It differs from the contract tvm in 24 % of all results with s = -1, and in half as
 //   many with each further shift.
 // - The left shift wraps around at 32 bits. There is no special case for powers of two.
-//
 // # Not matched
 // Which layers take the path depends on schedules. Give other layers the contract tvm.
-//
 // # Checked against
 // 53,655 recorded results of TVM 0.16's int32x4 code, under emulation of aarch64. The
 // operators around it: see the contract tvm.
-//
 // # Sources
 // apache/tvm v0.14: `python/tvm/topi/arm_cpu/tensor_intrin.py`, `_q_multiply_shift_arm`.
 
-module attributes {
-  contract.summary = "TVM's NEON path: sqrdmulh, then srshl, so two roundings half up",
-  contract.base = "tvm"
-} {
+module attributes {contract.base = "tvm",
+    contract.summary = "TVM's NEON path: sqrdmulh, then srshl, so two roundings half up"} {
 
 // The high half by which shifts to the right begin.
 func.func private @high_before_shift(%a: i32, %b: i32) -> i32 {

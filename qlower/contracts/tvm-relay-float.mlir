@@ -1,37 +1,28 @@
 // The arithmetic of models that TVM's pass relay.quantize made before October 2019 (up to
 // v0.5) with calibrated scales, calibrate_mode="kl_divergence": requantization by a float32
 // product.
-//
 // # Formula
 // - requantize: `y = clamp(round(F(float(x) * F(s_in / s_out))))`.
 // - add: the operand with the larger scale becomes `round(F(x * F(s / s_finer)))`, then the
 //   int32 sum is requantized.
 // - 8 bits are [-127, 127]. The rest is as in tvm-relay-shift.
-//
 // # Ties
 // Half away from zero, before a zero point is added (models of the pass have none).
-//
 // # Operands
 // All scales, their products and quotients are float32.
-//
 // # Quirks
 // - Ratios that float32 can't hold are refused.
-//
 // # Not matched
 // Between scales whose ratio happens to be a power of two the pass shifts, as
 // tvm-relay-shift does; here they are multiplied too, which differs in negative ties.
-//
 // # Checked against
 // 16,384 recorded results of this graph, written in Relay and run by TVM 0.16; the rest
 // from source.
-//
 // # Sources
 // apache/tvm before e8899285ea: `src/relay/pass/quantize/realize.cc`.
 
-module attributes {
-  contract.summary = "TVM's relay.quantize with calibrated scales in 2019: a float32 product",
-  contract.base = "tvm-relay-shift"
-} {
+module attributes {contract.base = "tvm-relay-shift",
+    contract.summary = "TVM's relay.quantize with calibrated scales in 2019: a float32 product"} {
 
 func.func private @multiply_and_round(%x: i32, %input_scale: f32, %output_scale: f32) -> i32 {
   %factor = arith.divf %input_scale, %output_scale : f32

@@ -1,7 +1,6 @@
 // The arithmetic of models that TVM's pass relay.quantize made (v0.8 to v0.19) with scales
 // that are powers of two: its defaults, calibrate_mode="global_scale", round_for_shift and
 // rounding UPWARD. Requantization is an addition and a shift.
-//
 // # Formula
 // - requantize to a scale 2^n times larger: `y = clamp(x + 2^(n-1) >> n)`, with a 32-bit
 //   addition; 2^n times smaller: `clamp(x << n)`. For other ratios: as in the contract tvm,
@@ -10,35 +9,27 @@
 //   int32 sum is requantized.
 // - 8 bits are [-127, 127].
 // - The rest is as in the contract tvm, with this requantization.
-//
 // # Ties
 // Half up. Averages round toward zero, what is quantized from float32 half away from zero.
-//
 // # Operands
 // n is the float32 logarithm of the float32 quotient of the scales; the scale of an
 // accumulator is the float32 product of two.
-//
 // # Quirks
 // - The addition wraps around: the largest int32 becomes -127.
 // - There are no zero points and no uint8. Where a model has a zero point it is added after
 //   the rounding, and all of the storage range is used.
 // - A ratio counts as a power of two if its float32 logarithm is an integer.
-//
 // # Not matched
 // - v0.6 and v0.7 shift left by a negative count. What the pass leaves in float32 (global
 //   pools, subtractions, softmax, tables) is as in the contract tvm.
-//
 // # Checked against
 // 16,384 recorded results of the realized graph (add 64, shift by 7, clip); the rest from
 // source.
-//
 // # Sources
 // apache/tvm: `src/relay/quantize/realize.cc`, `python/tvm/relay/quantize/quantize.py`.
 
-module attributes {
-  contract.summary = "TVM's relay.quantize: add half and shift, no -128",
-  contract.base = "tvm"
-} {
+module attributes {contract.base = "tvm",
+    contract.summary = "TVM's relay.quantize: add half and shift, no -128"} {
 
 // relay/quantize/realize.cc, QuantizeRealize: between scales whose ratio's float32 logarithm
 // is an integer a shift, after a 32-bit addition that wraps around; between others the

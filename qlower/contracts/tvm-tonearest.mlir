@@ -1,32 +1,24 @@
 // The arithmetic of TVM's quantized operators with `requantize_config(rounding="TONEAREST")`
 // and compute_dtype int64 (v0.7 to v0.19).
-//
 // # Formula
 // requantize: `y = clamp((p + (p >= 0 ? 2^(t-1) : 2^(t-1) - 1) >> t) + z)`,
 // `p = (x << max(s, 0)) * m`, `t = 31 + max(-s, 0)`, in 64 bits. The rest is as in the
 // contract tvm.
-//
 // # Ties
 // Half away from zero, once, before the zero point is added.
-//
 // # Operands
 // As in the contract tvm: `m * 2^(s-31)` is the float64 quotient of float32 scales.
-//
 // # Quirks
 // - Powers of two have no special case.
-//
 // # Checked against
 // 16,384 recorded results of qnn.requantize; TFLite models built and run by TVM 0.16
 // for x86-64: none of 2,275,440 outputs of 235 layers (20 operators, random and
 // tie-seeking) differ.
-//
 // # Sources
 // apache/tvm v0.14: `src/relay/qnn/utils.cc`, FixedPointMultiplyToNearest.
 
-module attributes {
-  contract.summary = "TVM's QNN with rounding TONEAREST: one rounding, half away from zero",
-  contract.base = "tvm"
-} {
+module attributes {contract.base = "tvm",
+    contract.summary = "TVM's QNN with rounding TONEAREST: one rounding, half away from zero"} {
 
 // relay/qnn/utils.cc, FixedPointMultiplyToNearest: in 64 bits, without a special case.
 func.func private @q_multiply_shift(

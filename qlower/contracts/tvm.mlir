@@ -1,7 +1,6 @@
 // The arithmetic of TVM's quantized Relay operators (QNN) in integers: what builds for
 // aarch64 and for plain x86-64 do (v0.7 to v0.19, rounding UPWARD, compute_dtype int64),
 // with graphs as the TFLite front end makes them.
-//
 // # Formula
 // - requantize: `y = clamp(((x << max(s, 0)) * m + 2^(t-1) >> t) + z)`, `t = 31 + max(-s, 0)`,
 //   in 64 bits; x is an accumulator, or a stored integer less its zero point. Without a
@@ -13,25 +12,21 @@
 // - quantize: `clamp(round(F(x * F(1 / scale))) + z)`; dequantize: `F((q - z) * scale)`.
 // - sigmoid, tanh, hard_swish, leaky_relu, softmax, bilinear resizing: dequantized, float32,
 //   quantized.
-//
 // # Ties
 // Requantization rounds once, half up, before the zero point is added; sums round twice.
 // Quantization rounds half away from zero. Averages round toward zero: the means 1.5 and 2.5
 // are 1 and 2, -1.5 is -1.
-//
 // # Operands
 // `m * 2^(s-31)` is the float64 quotient of two float32 scales, to 31 bits, half away from
 // zero; the scale of an accumulator is the float32 product of two. Integer biases are added
 // to it; real ones are divided by its scale in float32 and rounded half away from zero. A
 // bound of a fused activation is a float64 quotient, rounded half to even.
-//
 // # Quirks
 // - One power of two for the whole tensor (m = 2^30) is an addition and a shift of 32 bits,
 //   and the addition wraps around near 2^31. Multipliers of channels have no such case.
 // - TVM does not compile a ratio of 2^-32; here it is refused.
 // - Pools need one scale and zero point for input and output; others are refused.
 // - Since v0.20 TVM has no QNN; of this, `q_multiply_shift` is left.
-//
 // # Not matched
 // - Softmax: TVM subtracts dequantized values, here their difference is dequantized; a
 //   term may differ in its last bit. None of 179,376 results did.
@@ -45,22 +40,17 @@
 // - Convolutions for AVX2 and AVX-512 without VNNI saturate pairs of products; sums are
 //   exact here.
 // - elu has no quantized form and is refused.
-//
 // # Checked against
 // 53,655 recorded results of q_multiply_shift (TVM 0.27 on x86-64; 0.16 on x86-64 and
 // aarch64) and 16,384 of qnn.requantize; TFLite models built and run by TVM 0.16 for
 // x86-64 without FMA: none of 2,275,440 outputs of 235 layers (20 operators, random and
 // tie-seeking) differ.
-//
 // # Sources
 // apache/tvm: `src/target/intrin_rule.cc`, `src/relay/qnn/op`, `src/relay/qnn/utils.cc`,
 // `python/tvm/relay/frontend/tflite.py`, `python/tvm/topi`, `include/tvm/topi`.
 
-module attributes {
-  contract.summary = "TVM's QNN in integers: single rounding half up, truncating averages",
-  contract.family = "TVM",
-  contract.base = "_steps"
-} {
+module attributes {contract.family = "TVM", contract.base = "_steps",
+    contract.summary = "TVM's QNN in integers: single rounding half up, truncating averages"} {
 
 // ---------------------------------------------------------------- fixed-point steps
 
@@ -134,16 +124,14 @@ func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %per_channel: i
   %result = arith.addi %scaled, %output_zero_point : i32
 }
 
-func.func private @clip(%x: i32) -> i32 {
-  %result = func.call @clamp_code(%x) : (i32) -> i32
-}
+func.func private @clip(%x: i32) -> i32 { %result = func.call @clamp_code(%x) : (i32) -> i32 }
 
 // ---------------------------------------------------------------- convolution, matmul
 
 // relay/frontend/tflite.py, convert_conv and convert_fully_connected: the scale of the
 // accumulator is a float32 product.
 func.func private @contraction(%accumulator: i32, %per_channel: i1) -> i32
-    attributes {contract.rules = ["conv2d", "depthwise_conv2d", "linear", "matmul"]} {
+    serves conv2d, depthwise_conv2d, linear, matmul {
   %scale = arith.mulf %input_scale, %weight_scale : f32
   %stored = func.call @requantize_to_i32(%accumulator, %scale, %per_channel) : (i32, f32, i1) -> i32
   %result = func.call @clip(%stored) : (i32) -> i32
@@ -160,7 +148,7 @@ func.func @quantize_bias() -> i32 {
 
 // topi/nn/pooling.h: the sum of the *stored* integers as int32, divided toward zero.
 func.func private @average(%accumulator: i32, %count: i32) -> i32
-    attributes {contract.rules = ["avg_pool2d", "adaptive_avg_pool2d"]} {
+    serves avg_pool2d, adaptive_avg_pool2d {
   cf.assert @is_same_quantization, "TVM averages the stored integers: the pool's input and output must have one scale and one zero point"
   %mean = arith.divsi %accumulator, %count : i32
   %result = func.call @clip(%mean) : (i32) -> i32
@@ -244,7 +232,7 @@ func.func @quantize(%input: f32) -> i32 {
 
 // relay/qnn/op/concatenate.cc
 func.func private @rescale(%input: i32, %input_scale: f32, %input_zero_point: i32) -> i32
-    attributes {contract.rules = ["requantize", "clamp", "concat"]} {
+    serves requantize, clamp, concat {
   %centred = arith.subi %input, %input_zero_point : i32
   %stored = func.call @requantize_to_i32(%centred, %input_scale, false) : (i32, f32, i1) -> i32
   %result = func.call @clip(%stored) : (i32) -> i32
@@ -307,9 +295,7 @@ func.func @softmax_term(%difference: i32) -> f32 {
   %result = math.exp %real : f32
 }
 
-func.func @softmax_addend(%term: f32) -> f32 {
-  return %term : f32
-}
+func.func @softmax_addend(%term: f32) -> f32 { return %term : f32 }
 
 func.func @softmax_output(%term: f32, %sum: f32) -> i32 {
   %real = arith.divf %term, %sum : f32

@@ -3,38 +3,30 @@
 // float32 scale and round once, half up. int8 convolutions are float32 there too. What isn't
 // here is as in `tflite-xnnpack`, with the built-in kernels of x86 for what the delegate
 // doesn't take.
-//
 // # Formula
 // - conv2d, depthwise_conv2d, linear, matmul of uint8, and mul: `y = clamp(sat32((acc * m +
 //   2^(k - 1)) >> k) + z)` in 64 bits, where m * 2^-k is exactly the float32 ratio F(F(s_x
 //   s_w) / s_y)
-//
 // # Ties
 // Half up, before the zero point is added.
-//
 // # Operands
 // The scales combine in float32; the multiplier is the 24-bit mantissa of the ratio, which
 // loses nothing. Ratios outside [2^-32, 256) are refused, as XNNPACK does.
-//
 // # Quirks
 // - One XNNPACK has two arithmetics on one chip: uint8 layers round half up, int8 ones to
 //   even.
 // - Unlike float32 there is no rounding of the product: -925 * 0.1 gives -93, fp32 gives -92.
-//
 // # Checked against
 // XNNPACK's requantization function, compiled (scalar, SSE4.1, NEON under emulation) and
 // recorded: 60,000 rescalings, no mismatch. Which kernel takes it is from source: nothing here
 // ran on ARM hardware.
-//
 // # Sources
 // Files of google/XNNPACK:
 // - src/xnnpack/requantization.h, xnn_qu8_requantize_rndnu
 // - src/configs/gemm-config.c (rndnu for qu8, fp32 for qs8), binary-elementwise-config.c
 
-module attributes {
-  contract.summary = "XNNPACK on ARM for uint8: 24-bit multiplier, one rounding half up",
-  contract.base = "tflite-xnnpack"
-} {
+module attributes {contract.base = "tflite-xnnpack",
+    contract.summary = "XNNPACK on ARM for uint8: 24-bit multiplier, one rounding half up"} {
 
 // src/xnnpack/requantization.h, xnn_qu8_requantize_rndnu: scale = mantissa * 2^-shift.
 // The product is exact in 64 bits. NEON kernels saturate what doesn't fit 32 bits.
@@ -57,8 +49,7 @@ func.func private @requantize_rndnu(%x: i32, %scale: f32) -> i32 {
 }
 
 // src/configs/gemm-config.c: rndnu for qu8, fp32 for qs8.
-func.func private @contraction_on_arm(%accumulator: i32) -> i32
-    attributes {contract.rules = ["depthwise_conv2d"]} {
+func.func private @contraction_on_arm(%accumulator: i32) -> i32 serves depthwise_conv2d {
   // a ratio that isn't used is no reason to refuse
   %used_scale = arith.select %input_unsigned, @product_ratio, 1.0 : f32
   %unsigned_result = func.call @requantize_rndnu(%accumulator, %used_scale) : (i32, f32) -> i32

@@ -94,12 +94,15 @@ def stale_pages(folder: Path) -> dict[str, str | None]:
 
 
 def header(text: str) -> str:
-    """The markdown of the comment that the text begins with."""
+    """The markdown of the comment that the text begins with, a blank line before each
+    heading."""
     lines: list[str] = []
     for line in text.splitlines():
         match = _COMMENT.fullmatch(line)
         if match is None:
             break
+        if match[1].startswith("# ") and lines and lines[-1]:
+            lines.append("")
         lines.append(match[1])
     return "\n".join(lines)
 

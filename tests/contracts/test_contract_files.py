@@ -375,6 +375,12 @@ func.func @avg_pool2d(
             '-> i32 attributes {contract.rules = ["clamp", "clamp"]} {\n',
             "rule clamp is defined twice",
         ),
+        ("-> i32 {\n", "-> i32 serves clam {\n", "there is no rule clam"),
+        (
+            "-> i32 {\n",
+            '-> i32 serves clamp attributes {contract.rules = ["requantize"]} {\n',
+            "'contract.rules' is already passed",
+        ),
         (
             "%one = arith.constant 1 : i32",
             "%one = arith.constant 1 : i3",
