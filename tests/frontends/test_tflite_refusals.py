@@ -323,6 +323,42 @@ def test_results_of_another_type(operator: str, operands: list[ArrayLike]) -> No
 
 
 @pytest.mark.parametrize(
+    ("operator", "operands", "message"),
+    [
+        ("REDUCE_PROD", ["uint8 4x4", [1]], "LiteRT has no REDUCE_PROD of UINT8"),
+        ("SQRT", ["uint8 4"], "LiteRT has no SQRT of UINT8"),
+        ("FLOOR_MOD", ["int64 4", "int64 4"], "type INT64 is not supported by FLOOR"),
+        ("RIGHT_SHIFT", ["int8 4", "uint8 4"], "type UINT8 is not supported together"),
+        ("ARG_MAX", ["int64 4", [0]], "type INT64 is not supported by ARG_MAX here"),
+        ("GATHER_ND", ["int8 4x4", "int32 2x3"], "expected rows of 1 to 2"),
+        ("GATHER_ND", ["int8 4x4", "float32 2x2"], "expected INT32 or INT64"),
+        ("SCATTER_ND", ["int32 2x1", "int8 2x3", [4, 4]], "[2, 3], expected [2, 4]"),
+        ("REVERSE_SEQUENCE", ["int8 4x4", "int32 4"], "dimension other than 0"),
+        (
+            "DYNAMIC_UPDATE_SLICE",
+            ["int8 4x4", "int8 2x5", [0, 0]],
+            "[2, 5] does not fit into [4, 4]",
+        ),
+        (
+            "DYNAMIC_UPDATE_SLICE",
+            ["int8 4x4", "int8 2x2", [0]],
+            "expected INT32 or INT64 of shape [2]",
+        ),
+        (
+            "UNSORTED_SEGMENT_SUM",
+            ["int32 4x4", "int32 3", np.int32(2)],
+            "[3] does not begin [4, 4]",
+        ),
+    ],
+)
+def test_plain_operators(
+    operator: str, operands: list[ArrayLike], message: str
+) -> None:
+    given = "int32 4" if operator == "ARG_MAX" else f"{operands[0]}"
+    expect_refusal(model(operator, operands, given)(), message)
+
+
+@pytest.mark.parametrize(
     ("condition", "x", "y"),
     [("4", "4x8", "4"), ("4", "4x8", "4x8x8"), ("8", "4x8", "4x8")],
 )

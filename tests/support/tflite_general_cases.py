@@ -374,6 +374,41 @@ PLAIN: dict[str, Callable[[], bytes]] = {
     "scatter_nd_bytes": model(
         "SCATTER_ND", [[[4, 1], [0, 0]], "int8 2x3", [5, 2, 3]], "int8 5x2x3"
     ),
+    **{
+        f"resize_nearest_float{name}": model(
+            "RESIZE_NEAREST_NEIGHBOR",
+            ["float32 2x3x5x2", [7, 4]],
+            "float32 2x7x4x2",
+            options={**options},
+        )
+        for name, options in {
+            "": {},
+            "_half": {"half_pixel_centers": True},
+            "_corners": {"align_corners": True},
+        }.items()
+    },
+    "resize_nearest_int32": model(
+        "RESIZE_NEAREST_NEIGHBOR", ["int32 1x3x3x2", [6, 6]], "int32 1x6x6x2"
+    ),
+    "dynamic_update_slice": model(
+        "DYNAMIC_UPDATE_SLICE", ["float32 4x5", "float32 2x3", [1, 4]], "float32 4x5"
+    ),
+    "dynamic_update_slice_run": model(
+        "DYNAMIC_UPDATE_SLICE", ["int8 4x5", "int8 2x5", "int32 2"], "int8 4x5"
+    ),
+    **{
+        f"unsorted_segment_{name}": model(
+            f"UNSORTED_SEGMENT_{name.upper()}",
+            [f"{dtype} 4x3", [2, 0, -1, 2], np.int32(4)],
+            f"{dtype} 4x3",
+        )
+        for name, dtype in (
+            ("sum", "float32"),
+            ("prod", "int32"),
+            ("max", "float32"),
+            ("min", "int32"),
+        )
+    },
     "reverse_sequence": model(
         "REVERSE_SEQUENCE",
         ["float32 3x5x2", [2, 5, 1]],

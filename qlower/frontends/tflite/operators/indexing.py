@@ -1,5 +1,5 @@
-"""Elements by indices and lengths that a model computes: GATHER_ND, SCATTER_ND and
-REVERSE_SEQUENCE.
+"""Elements by indices and lengths that a model computes: GATHER_ND, SCATTER_ND,
+UNSORTED_SEGMENT_SUM and its like, DYNAMIC_UPDATE_SLICE and REVERSE_SEQUENCE.
 
 LiteRT stops with an error where one is out of range. Here a place that is read is the
 nearest of its dimension, and one that is written to is left out.
@@ -7,6 +7,7 @@ nearest of its dimension, and one that is written to is left out.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
@@ -19,9 +20,10 @@ from qlower.model.nests import Nest, extract, to_index
 
 from ..context import OperatorContext
 from ..importer import Importer
-from ..nests import finish, start
+from ..nests import finish, finish_map, start
 from ..scalars import Scalars
-from ..types import MAX_RANK
+from ..types import MAX_ELEMENTS, MAX_RANK
+from .plain import Binary, check_type, initial_value
 
 
 def import_gather_nd(op: OperatorContext) -> None:
@@ -98,12 +100,85 @@ def import_reverse_sequence(op: OperatorContext) -> None:
     finish(op, nest.build([extract(nest, op.elements(0), loops)])[0])
 
 
+def import_dynamic_update_slice(op: OperatorContext) -> None:
+    """A box of elements is replaced; where it would stick out, it is moved inside."""
+    shape, box = op.shape(0), op.shape(1)
+    _check_box(op, shape, box)
+    op.result_type(shape)
+    nest = start(op, shape)
+    steps = Scalars(nest)
+    is_inside = steps.constant(1, i1)
+    places: list[SSAValue] = []
+    for dim, first in enumerate(_row(op, nest, 2, [])):
+        first = _limited(steps, first, shape[dim] - box[dim])
+        offset = steps.subtract(_loop(steps, dim, first.type), first)
+        places.append(nearest(nest, offset, box[dim]))
+        for predicate, bound in (("ge", 0), ("lt", box[dim])):
+            inside = steps.compare(
+                predicate, offset, steps.constant(bound, offset.type)
+            )
+            is_inside = steps.logical("and", is_inside, inside)
+    new = extract(nest, op.stored(op.value(1)), places)
+    old = nest.input(op.elements(0), range(len(shape)))
+    finish_map(op, nest, steps.select(is_inside, new, old))
+
+
+def _check_box(op: OperatorContext, shape: Sequence[int], box: Sequence[int]) -> None:
+    """Refuse a box that is larger than what it goes into, or has other places."""
+    op.check_type(op.input(1), op.input(0).type)
+    if op.input(2).type not in ("INT32", "INT64") or op.shape(2) != (len(shape),):
+        raise op.error(
+            f"{op.input(2)}: {op.input(2).type} of shape {list(op.shape(2))}; expected"
+            f" INT32 or INT64 of shape [{len(shape)}]"
+        )
+    if len(box) != len(shape) or any(map(operator.gt, box, shape)):
+        raise op.error(
+            f"{op.input(1)}: shape {list(box)} does not fit into {list(shape)}"
+        )
+
+
+def segments(compute: Binary, initial: str) -> Importer:
+    """Rows of equal numbers are combined, one after the other."""
+
+    def build(op: OperatorContext) -> None:
+        check_type(op, ("FLOAT32", "INT32"))
+        op.check_type(op.input(1), "INT32")
+        shape, rows = op.shape(0), op.shape(1)
+        if shape[: len(rows)] != rows:
+            raise op.error(
+                f"{op.input(1)}: shape {list(rows)} does not begin {list(shape)}"
+            )
+        (count,) = op.integers(2, "num_segments", count=1)
+        op.check_range("num_segments", count, 1, MAX_ELEMENTS)
+        result = (count, *shape[len(rows) :])
+        op.result_type(result)
+        nest = start(op, (*result, *rows), reductions=len(rows))
+        steps = Scalars(nest)
+        outer = range(len(result), len(nest.bounds))
+        value = nest.input(op.value(0), [*outer, *range(1, len(result))])
+        number = nest.input(op.value(1), outer)
+        is_here = steps.compare("eq", number, _loop(steps, 0, i32))
+        first = initial_value(initial, op.input(0).type)
+        init = nest.emitter.filled(result, value.type, first)
+
+        def combine(before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            combined = compute(steps, before[0], value)
+            return [steps.select(is_here, combined, before[0])]
+
+        finish(op, nest.reduce([init], combine)[0])
+
+    return Importer(build, (3, 3))
+
+
 def nearest(nest: Nest, index: SSAValue, size: int) -> SSAValue:
     """The place of a dimension that an index means, or the nearest to it."""
-    steps = Scalars(nest)
-    above = arith.MaxSIOp(index, steps.constant(0, index.type))
-    last = steps.constant(size - 1, index.type)
-    return to_index(nest, steps.step(arith.MinSIOp(steps.step(above), last)))
+    return to_index(nest, _limited(Scalars(nest), index, size - 1))
+
+
+def _limited(steps: Scalars, index: SSAValue, most: int) -> SSAValue:
+    """An index brought into [0, most]."""
+    above = steps.step(arith.MaxSIOp(index, steps.constant(0, index.type)))
+    return steps.step(arith.MinSIOp(above, steps.constant(most, index.type)))
 
 
 def _depth(op: OperatorContext, number: int, shape: Sequence[int]) -> int:
@@ -140,6 +215,11 @@ def _loop(steps: Scalars, loop: int, type: Attribute) -> SSAValue:
 IMPORTERS = {
     "GATHER_ND": Importer(import_gather_nd, (2, 2)),
     "SCATTER_ND": Importer(import_scatter_nd, (3, 3)),
+    "DYNAMIC_UPDATE_SLICE": Importer(import_dynamic_update_slice, (3, 3)),
+    "UNSORTED_SEGMENT_SUM": segments(Scalars.add, "0"),
+    "UNSORTED_SEGMENT_PROD": segments(Scalars.multiply, "1"),
+    "UNSORTED_SEGMENT_MAX": segments(Scalars.larger, "lowest"),
+    "UNSORTED_SEGMENT_MIN": segments(Scalars.smaller, "highest"),
     "REVERSE_SEQUENCE": Importer(
         import_reverse_sequence, (2, 2), "ReverseSequenceOptions"
     ),

@@ -12,7 +12,8 @@ from ..context import OperatorContext
 from ..importer import UNLIMITED, Importer
 from ..nests import finish, start
 from ..types import MAX_ELEMENTS, MAX_RANK
-from .real_images import import_real_resize_bilinear
+from .plain import is_plain
+from .real_images import import_plain_resize_nearest, import_real_resize_bilinear
 
 MAX_PADDING = 1 << 16
 
@@ -116,6 +117,9 @@ def _import_resize(op: OperatorContext, mode: str) -> None:
         raise op.error("align_corners and half_pixel_centers exclude each other")
     if mode == "bilinear" and op.is_float(0):
         import_real_resize_bilinear(op, (height, width))
+        return
+    if mode == "nearest" and is_plain(op):
+        import_plain_resize_nearest(op, (height, width))
         return
     op.finish(
         qnn.ResizeOp(

@@ -268,7 +268,7 @@ def fold(op: OperatorContext, compute: Binary, initial: str) -> None:
     steps = Scalars(nest, op.input(0).type == "UINT8")
     source = op.elements(0)
     value = nest.input(source, [order.index(dim) for dim in range(len(shape))])
-    first = _initial(initial, op.input(0).type)
+    first = initial_value(initial, op.input(0).type)
     init = nest.emitter.filled(nest.output_shape, value.type, first)
     (folded,) = nest.reduce([init], lambda before: [compute(steps, before[0], value)])
     if shape_of(folded) != result:
@@ -277,7 +277,7 @@ def fold(op: OperatorContext, compute: Binary, initial: str) -> None:
     finish(op, folded)
 
 
-def _initial(initial: str, type: str) -> float:
+def initial_value(initial: str, type: str) -> float:
     """Where a reduction begins: at a number, or at an end of the type's range."""
     if initial not in ("lowest", "highest"):
         return float(initial)

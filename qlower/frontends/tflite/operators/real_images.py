@@ -1,4 +1,6 @@
-"""RESIZE_BILINEAR, and the convolution inside of TRANSPOSE_CONV, in float32."""
+"""RESIZE_BILINEAR and the convolution inside of TRANSPOSE_CONV, in float32, and
+RESIZE_NEAREST_NEIGHBOR of plain numbers.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +54,33 @@ def import_real_resize_bilinear(op: OperatorContext, size: Sequence[int]) -> Non
     finish(op, steps.nest.build([total])[0])
 
 
+def import_plain_resize_nearest(op: OperatorContext, size: Sequence[int]) -> None:
+    """One neighbour each, as internal/reference/resize_nearest_neighbor.h has it."""
+    batch, *image, channels = op.shape(0, rank=4)
+    op.result_type((batch, *size, channels))
+    places = [_nearest(op, *sizes).tolist() for sizes in zip(image, size, strict=True)]
+    finish(op, take(op, op.elements(0), [range(batch), *places, range(channels)]))
+
+
+def _nearest(op: OperatorContext, size: int, wanted: int) -> Array:
+    """The place that each place of a result takes, in float32: rounded half up with
+    `align_corners`, else down."""
+    places, half = np.arange(wanted, dtype=np.float32), np.float32(0.5)
+    if op.flag("half_pixel_centers"):
+        places = places + half
+    places = places * _scale(op, size, wanted)
+    if op.flag("align_corners"):
+        places = places.astype(np.float64) + half
+    return np.minimum(np.floor(places).astype(np.int64), size - 1)
+
+
+def _scale(op: OperatorContext, size: int, wanted: int) -> np.float32:
+    """How many places of the image there are to one of the result."""
+    if op.flag("align_corners") and wanted > 1:
+        return np.float32(size - 1) / np.float32(wanted - 1)
+    return np.float32(size) / np.float32(wanted)
+
+
 @dataclass(frozen=True, slots=True)
 class _Axis:
     """The first and second neighbours of each place along an axis, and how far it is
@@ -63,10 +92,7 @@ class _Axis:
 
 def _positions(op: OperatorContext, size: int, wanted: int) -> _Axis:
     places = np.arange(wanted, dtype=np.float32)
-    if op.flag("align_corners") and wanted > 1:
-        scale = np.float32(size - 1) / np.float32(wanted - 1)
-    else:
-        scale = np.float32(size) / np.float32(wanted)
+    scale = _scale(op, size, wanted)
     if op.flag("half_pixel_centers"):
         half = np.float32(0.5)
         places = (places + half) * scale - half
