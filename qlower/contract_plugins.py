@@ -10,11 +10,11 @@ Those of qlower keep their names.
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
 from qlower.diagnostics import QlowerError, warn
+from qlower.files.installed import may_have_entry_points
 
 GROUP = "qlower.contracts"
 
@@ -23,6 +23,10 @@ GROUP = "qlower.contracts"
 def plugin_contracts() -> dict[str, Path]:
     """The file of each contract that another package brings, by its name."""
     found: dict[str, Path] = {}
+    if not may_have_entry_points(GROUP):
+        return found
+    from importlib.metadata import entry_points
+
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             found[point.name] = _file(point.name, point.value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from importlib.metadata import PackageNotFoundError, requires
 
 _REQUIREMENT = re.compile(r"(?P<package>[^;]+?)\s*;\s*extra == (['\"])(?P<extra>.*)\2")
 
@@ -15,6 +14,8 @@ def install_line(extra: str) -> str:
     It names the packages themselves, so that no index need have qlower; where qlower
     runs without being installed, the extra of the clone.
     """
+    from importlib.metadata import PackageNotFoundError, requires
+
     try:
         known = requires("qlower") or []
     except PackageNotFoundError:

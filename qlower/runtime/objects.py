@@ -21,7 +21,6 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from itertools import accumulate
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.targets.resolve import Target
 from qlower.contract_plugins import plugin_contracts
 from qlower.diagnostics import LOGGER
+from qlower.files.installed import releases
 from qlower.files.journal import Journal, read_file
 from qlower.files.parts import digest_of, kept_in
 from qlower.model.signature import Signature
@@ -126,11 +126,7 @@ def _key(kind: str, content: Iterable[bytes]) -> str:
 def _own_code() -> bytes:
     """A hash of the compiler: versions, and the text of qlower's own files."""
     digest = hashlib.sha256(f"{__version__} {sys.version}".encode())
-    for package in _PACKAGES:
-        try:
-            digest.update(f" {package} {version(package)}".encode())
-        except PackageNotFoundError:
-            digest.update(f" {package} missing".encode())
+    digest.update(repr(releases(_PACKAGES)).encode())
     root = str(Path(__file__).parents[1])
     for folder, rooms, names in os.walk(root, followlinks=True):
         rooms[:] = sorted(set(rooms) - _NO_COMPILER)

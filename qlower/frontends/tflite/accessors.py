@@ -8,8 +8,11 @@ protocols state what its accessors return. It is imported on first use, because 
 from __future__ import annotations
 
 import struct
+import sys
 from importlib import import_module
+from importlib.util import find_spec, module_from_spec
 from operator import attrgetter
+from types import ModuleType
 from typing import Protocol, cast
 
 import numpy as np
@@ -17,6 +20,8 @@ from numpy.typing import NDArray
 
 from qlower.diagnostics import QlowerError
 from qlower.extras import install_line
+
+PACKAGE = "tflite"
 
 
 class RawTable(Protocol):
@@ -136,14 +141,46 @@ def builtin_code(code: OperatorCodeTable) -> int:
 
 
 def load_tflite_package() -> TFLitePackage:
-    """Import `tflite`, or raise a `QlowerError` that says how to install it."""
+    """The package `tflite`, or a `QlowerError` that says how to install it."""
     try:
-        return cast(TFLitePackage, import_module("tflite"))
+        if PACKAGE not in sys.modules and (spec := find_spec(PACKAGE)):
+            package = module_from_spec(spec)
+            package.__class__ = _Unexecuted
+            sys.modules[PACKAGE] = package
+        import_module(PACKAGE)
     except ImportError as error:
         raise QlowerError(
             f"reading TFLite files needs the package 'tflite': {error}",
             help=install_line("tflite"),
         ) from error
+    return cast(TFLitePackage, _Files())
+
+
+class _Files:
+    """The package's classes, each imported by itself when it is asked for."""
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(import_module(f"{PACKAGE}.{name}"), name)
+
+
+class _Unexecuted(ModuleType):
+    """The package before anything but its files is asked for.
+
+    Its `__init__` imports all 180 of them, of which a model needs 20: that is left to
+    whoever looks for a name in it. Files are called like the class that they have, and
+    that is what the name means in the package.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> object:
+        setattr(self, "__class__", ModuleType)  # noqa: B010
+        assert self.__spec__ is not None
+        assert self.__spec__.loader is not None
+        self.__spec__.loader.exec_module(self)
+        return getattr(self, name)
 
 
 def enum_names(enum: type) -> dict[int, str]:
