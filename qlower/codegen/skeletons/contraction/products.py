@@ -17,7 +17,7 @@ from qlower.codegen.nests.point import PointCode, moved
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.packing import Packed
 from qlower.codegen.skeletons.products.partial_sums import Spans
-from qlower.codegen.skeletons.products.step import Step
+from qlower.codegen.skeletons.products.step import Step, SummingStep
 from qlower.codegen.skeletons.products.taps import over_taps
 
 
@@ -90,14 +90,18 @@ class Products(PointCode):
 
     def row_sums(self, height: int, indices: list[Value]) -> Value:
         """The address of the sums of activations of `height` pixels, i32 [height]."""
-        dot = self.dot
 
         def ones(piece: Piece) -> LoadFactors:
-            return lambda part: [dot.ones(part.size, part.before)]
+            return lambda part: [self.ones(part)]
 
-        start = [zero(Type("i32", dot.lanes))]
+        start = [zero(Type("i32", self.dot.lanes))]
         rows = self.products(self.points(height, indices), start, ones, {})
         return self.store_row_sums([total for (total,) in rows])
+
+    def ones(self, part: Part) -> list[Value]:
+        """Weights that give the sum of a part's activations."""
+        assert isinstance(self.dot, SummingStep)  # what has a row factor chose one
+        return self.dot.ones(part.size, part.before)
 
     def store_row_sums(self, sums: Sequence[Value]) -> Value:
         """The address where lane 0 of each of `sums` is stored, as i32.
@@ -173,7 +177,7 @@ class Products(PointCode):
                     at = f.add(at_part, constant(I64, vector * apart))
                     loaded.append(dot.load_weights(f, f.at(weights, at), used))
                 if with_rows:
-                    loaded.append(dot.ones(part.size, part.before))
+                    loaded.append(self.ones(part))
                 return loaded
 
             return load_part

@@ -12,6 +12,7 @@ from qlower.codegen.skeletons.products.step import (
     WORD_BYTES,
     Integers,
     StepCost,
+    SummingStep,
     VectorStep,
     cut_start,
     load_word,
@@ -22,7 +23,7 @@ _HALF = 8
 """Bytes of half a vector register, from which lanes are selected too."""
 
 
-class ByteProducts(VectorStep):
+class ByteProducts(VectorStep, SummingStep):
     """Products of unsigned with signed bytes, or of signed with signed."""
 
     @property

@@ -17,6 +17,7 @@ from qlower.codegen.llvm.values import I32, I64, Type, Value, constant
 from qlower.codegen.skeletons.products.step import (
     Integers,
     StepCost,
+    SummingStep,
     load_word,
 )
 from qlower.codegen.skeletons.products.word_products import WordWeights
@@ -31,19 +32,38 @@ class HalvesStep(WordWeights):
 
     cost = StepCost(shared=1.0, latency=10.0, late=0.25, tile=30.0, part=4.0)
 
+    def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
+        if self.extends:
+            return self.split(f, f.load(I32, address, 4), size, signed=True)
+        return [
+            f.load(I32, f.at(address, constant(I64, 4 * word)), 4)
+            for word in range(min(size, 2))
+        ]
+
+    def split(
+        self, f: Function, word: Value, size: int, *, signed: bool
+    ) -> list[Value]:
+        """The even bytes as halves, and the odd ones if any of them is meant."""
+        extend = self.halves.extend_signed if signed else self.halves.extend_unsigned
+        turned = f.call("llvm.fshr.i32", I32, (word, word, constant(I32, 8)))
+        return [f.call(extend, I32, (part,)) for part in (word, turned)[: min(size, 2)]]
+
+    def multiply(
+        self, f: Function, total: Value, x: list[Value], w: list[Value]
+    ) -> Value:
+        for a, b in zip(x, w, strict=True):
+            total = f.call(self.halves.multiply, I32, (a, b, total))
+        return total
+
+
+class HalvesOfBytes(HalvesStep, SummingStep):
+    """Activations that are bytes."""
+
     def pack(self, weights: Integers) -> bytes:
         """Bytes as they are, or the even ones of four numbers before the odd ones."""
         if self.extends:
             return weights.astype(np.int8).tobytes()
         return weights[..., [0, 2, 1, 3]].astype(np.int16).tobytes()
-
-    def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
-        if self.extends:
-            return self._split(f, f.load(I32, address, 4), size, signed=True)
-        return [
-            f.load(I32, f.at(address, constant(I64, 4 * word)), 4)
-            for word in range(min(size, 2))
-        ]
 
     def ones(self, size: int, before: int) -> list[Value]:
         return [
@@ -61,22 +81,7 @@ class HalvesStep(WordWeights):
     ) -> list[list[Value]]:
         """Up to four bytes, as one chunk."""
         (address,) = addresses
-        return [self._split(f, load_word(f, address, size), size, signed=signed)]
-
-    def _split(
-        self, f: Function, word: Value, size: int, *, signed: bool
-    ) -> list[Value]:
-        """The even bytes as halves, and the odd ones if any of them is meant."""
-        extend = self.halves.extend_signed if signed else self.halves.extend_unsigned
-        turned = f.call("llvm.fshr.i32", I32, (word, word, constant(I32, 8)))
-        return [f.call(extend, I32, (part,)) for part in (word, turned)[: min(size, 2)]]
-
-    def multiply(
-        self, f: Function, total: Value, x: list[Value], w: list[Value]
-    ) -> Value:
-        for a, b in zip(x, w, strict=True):
-            total = f.call(self.halves.multiply, I32, (a, b, total))
-        return total
+        return [self.split(f, load_word(f, address, size), size, signed=signed)]
 
 
 class StoredHalves(HalvesStep):
@@ -90,9 +95,6 @@ class StoredHalves(HalvesStep):
 
     def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
         return super().load_weights(f, address, -(-size // 2))
-
-    def ones(self, size: int, before: int) -> list[Value]:
-        raise NotImplementedError("weights of such activations have no offset")
 
     def load_activations(
         self,
@@ -117,5 +119,5 @@ def halves_step(target: Target, scalar: str, *, signed: bool) -> HalvesStep | No
     thing."""
     if target.halves is None:
         return None
-    step = StoredHalves if scalar == "i16" else HalvesStep
+    step = StoredHalves if scalar == "i16" else HalvesOfBytes
     return step(1, 1, target.dot(scalar, signed=signed), halves=target.halves)

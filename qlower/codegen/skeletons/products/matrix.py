@@ -32,9 +32,6 @@ class MatrixStep(Step):
     def pack(self, weights: Integers) -> bytes:
         return weights.astype(np.int8).tobytes()
 
-    def ones(self, size: int, before: int) -> list[Value]:
-        raise NotImplementedError("sums of activations are left to other steps")
-
     def activation_loads(self, size: int) -> int:
         whole, rest = divmod(size, self.run_length)
         half, rest = divmod(rest, self.depth)

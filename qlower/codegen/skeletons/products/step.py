@@ -140,10 +140,6 @@ class Step(WeightLayout, ABC):
         """
 
     @abstractmethod
-    def ones(self, size: int, before: int) -> list[Value]:
-        """Weights that give the sum of `size` activations, `before` others in."""
-
-    @abstractmethod
     def multiply(
         self, f: Function, total: Value, x: list[Value], w: list[Value]
     ) -> Value:
@@ -190,6 +186,14 @@ class Step(WeightLayout, ABC):
     def collect(self, f: Function, total: Value) -> list[Value]:
         """The sums of each row."""
         return [total]
+
+
+class SummingStep(Step):
+    """A step that sums activations too, as weights with an offset ask for."""
+
+    @abstractmethod
+    def ones(self, size: int, before: int) -> list[Value]:
+        """Weights that give the sum of `size` activations, `before` others in."""
 
 
 class VectorStep(Step):

@@ -19,6 +19,7 @@ from qlower.codegen.skeletons.products.step import (
     Integers,
     Step,
     StepCost,
+    SummingStep,
     VectorStep,
     cut_start,
     load_word,
@@ -130,7 +131,7 @@ class PairedProducts(WordProducts):
         return total
 
 
-class Pairs(PairedProducts):
+class Pairs(PairedProducts, SummingStep):
     """Pairs of bytes.
 
     The two factors have the even bytes of a run's chunks, and the odd ones: activations
@@ -202,9 +203,6 @@ class PairedWords(PairedProducts):
     factors = 1
     cost = StepCost(shared=1.0, latency=10.0, late=0.25, tile=30.0, part=8.0)
 
-    def ones(self, size: int, before: int) -> list[Value]:
-        raise NotImplementedError("weights of words have no offset")
-
     def broadcast(
         self, f: Function, address: Value, size: int, signed: bool
     ) -> list[Value]:
@@ -222,7 +220,7 @@ class PairedWords(PairedProducts):
 
 
 @dataclass(frozen=True)
-class Singles(WordProducts):
+class Singles(WordProducts, SummingStep):
     """One product is added to each i32 lane; LLVM finds the instruction.
 
     Activations lie in memory as `scalar`, i8 or i16.
