@@ -24,9 +24,6 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
 
 SUFFIXES = (".npz", ".npy", ".json", ".tensorproto", ".pb")
 
-LARGEST_JSON = 1 << 31
-"""Bytes of a file that is read as JSON."""
-
 
 def read_dump(path: Path) -> list[dict[str, Array]]:
     """The arrays of a file or folder by name, for each run that it has.

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from qlower.codegen.targets.base import is_bare_metal
+from qlower.codegen.targets.triples import is_bare_metal
 from qlower.diagnostics import QlowerError
 
 MESSAGE_CHARACTERS = 2000

@@ -6,7 +6,7 @@ import hashlib
 import io
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -92,7 +92,6 @@ class ParquetSource(Source):
     label: str | None
     preprocessing: Preprocessing
     labels: Sequence[Classes] | None
-    classes_count: int | None = field(default=None)
 
     @cached_property
     def groups(self) -> list[tuple[int, Path, int]]:

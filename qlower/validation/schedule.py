@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import (
     FIRST_COMPLETED,
     Executor,
@@ -129,6 +129,3 @@ def _run_here(shared: _Tasks, chunk: Chunk) -> Partial:
     """Count a chunk with the code for the machine that this is."""
     tasks, fallback = shared
     return tasks.get(machine(), fallback).run(chunk)
-
-
-Runner: TypeAlias = Callable[[Iterable[Chunk]], Iterator[Finished]]

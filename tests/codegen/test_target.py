@@ -8,7 +8,7 @@ from support.native import levels, machine_levels
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from qlower.codegen.targets.base import Architecture
+from qlower.codegen.targets.architecture import Architecture
 from qlower.codegen.targets.resolve import (
     ARCHITECTURES,
     DotKind,

@@ -123,7 +123,3 @@ class _Encoded(bytes):
 def parse(text: str) -> ModuleRef:
     """Have LLVM read a module, each of whose characters stands for one byte."""
     return BINDING.parse_assembly(_Encoded(text, "latin-1"))
-
-
-def llvmlite_version() -> str:
-    return str(import_module("llvmlite").__version__)

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from qlower.codegen.llvm.values import I64
 from qlower.codegen.targets.aarch64_processor import AARCH64_PROCESSOR
-from qlower.codegen.targets.base import (
-    Architecture,
-    ByteTables,
-    Dot,
-    DotKind,
-    FixedPoint,
-    Target,
-    cpu_table,
-)
+from qlower.codegen.targets.architecture import Architecture, cpu_table
+from qlower.codegen.targets.base import ByteTables, Dot, DotKind, FixedPoint, Target
 from qlower.codegen.targets.float_control import FloatControl
 
 _CPUS = cpu_table(

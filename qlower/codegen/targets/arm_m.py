@@ -8,14 +8,8 @@ integers are passed to our code, but linkers refuse to mix the two.
 
 from __future__ import annotations
 
-from qlower.codegen.targets.base import (
-    Architecture,
-    Dot,
-    DotKind,
-    Halves,
-    Target,
-    cpu_table,
-)
+from qlower.codegen.targets.architecture import Architecture, cpu_table
+from qlower.codegen.targets.base import Dot, DotKind, Halves, Target
 
 _CPUS = cpu_table({"": "generic", "vfp4d16sp": "cortex-m4", "fp-armv8d16": "cortex-m7"})
 """CPUs by their unit for floats, if they have one."""

@@ -11,9 +11,9 @@ from functools import cache
 
 from qlower.codegen.llvm.binding import BINDING
 from qlower.codegen.targets.aarch64 import AARCH64
+from qlower.codegen.targets.architecture import Architecture
 from qlower.codegen.targets.arm_m import ARM_M
 from qlower.codegen.targets.base import (
-    Architecture,
     ByteTables,
     Dot,
     DotKind,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from qlower.codegen.targets.base import Architecture, Dot, DotKind, Target, cpu_table
+from qlower.codegen.targets.architecture import Architecture, cpu_table
+from qlower.codegen.targets.base import Dot, DotKind, Target
 
 _CPUS = cpu_table(
     {

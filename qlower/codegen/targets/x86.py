@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from qlower.codegen.llvm.values import I32
-from qlower.codegen.targets.base import (
-    Architecture,
-    ByteTables,
-    Dot,
-    DotKind,
-    Packs,
-    Target,
-    cpu_table,
-)
+from qlower.codegen.targets.architecture import Architecture, cpu_table
+from qlower.codegen.targets.base import ByteTables, Dot, DotKind, Packs, Target
 from qlower.codegen.targets.float_control import FloatControl
 from qlower.codegen.targets.x86_processor import X86_PROCESSOR
 from qlower.codegen.targets.x86_tiles import tiles_of, withheld
