@@ -94,6 +94,22 @@ def test_a_whole_network_takes_a_batch(tmp_path: Path) -> None:
     assert np.array_equal(qlower.jit(model)(images), run_litert(data, [images])[0])
 
 
+def test_dimensions_that_a_segment_product_merges(tmp_path: Path) -> None:
+    """The converter writes `einsum` of open dimensions so."""
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1, 4, 3), scale=0.1, signature=(-1, 4, 3))
+    shape = builder.tensor("shape", (3,), "int32")
+    builder.operator("SHAPE", [x], [shape], {"out_type": 2})
+    segments = builder.tensor("segments", (3,), "int32", data=[0, 1, 1])
+    count = builder.tensor("count", (), "int32", data=[2])
+    merged = builder.tensor("merged", (2,), "int32")
+    builder.operator("UNSORTED_SEGMENT_PROD", [shape, segments, count], [merged])
+    y = builder.tensor("y", (1, 12), scale=0.1, signature=(-1, 12))
+    builder.operator("RESHAPE", [x, merged], [y], {})
+    model = load(tmp_path, builder.build([x], [y]), {"x": (5, 4, 3)})
+    assert [spec.shape for spec in model.outputs] == [(5, 12)]
+
+
 def test_fixed_sizes_stay(tmp_path: Path) -> None:
     with pytest.raises(
         QlowerError, match=r"shape \[5, 4, 4\] doesn't fit the file's \[\?, 4, 3\]"

@@ -157,6 +157,33 @@ def test_what_no_call_leaves_to_the_next_is_no_state(
     np.testing.assert_array_equal(qlower.jit(model)(x), wanted)
 
 
+@needs_litert
+def test_a_variable_that_begins_as_float16(tmp_path: Path) -> None:
+    builder = TFLiteBuilder()
+    once = builder.subgraph()
+    handle = once.tensor("h", (), "resource")
+    half = once.tensor("half", (3,), "float16", data=[0.5, -1.25, 3e-5])
+    first = once.tensor("first", (3,), "float32")
+    once.operator("VAR_HANDLE", [], [handle], {"shared_name": "v"})
+    once.operator("DEQUANTIZE", [half], [first])
+    once.operator("ASSIGN_VARIABLE", [handle, first], [])
+    x, v, y = (builder.tensor(name, (3,), "float32") for name in "xvy")
+    handle = builder.tensor("handle", (), "resource")
+    builder.operator("CALL_ONCE", [], [], {"init_subgraph_index": 1})
+    builder.operator("VAR_HANDLE", [], [handle], {"shared_name": "v"})
+    builder.operator("READ_VARIABLE", [handle], [v])
+    builder.operator("ADD", [x, v], [y])
+    builder.operator("ASSIGN_VARIABLE", [handle, y], [])
+    data = builder.build([x], [y], [once.graph([], [])])
+    steps = list(np.random.default_rng(0).normal(0, 1, (3, 3)).astype(np.float32))
+    model = qlower.load(written(tmp_path, data))
+    run, state = qlower.jit(model), model.new_state()
+    for step, (wanted,) in zip(
+        steps, run_litert_steps(data, [[x] for x in steps]), strict=True
+    ):
+        np.testing.assert_array_equal(run(step, state=state), wanted)
+
+
 def test_a_variable_without_a_value() -> None:
     data = variable_read(is_written=False, has_first=False)
     with pytest.raises(QlowerError, match="variable 'v' is read before it has a value"):

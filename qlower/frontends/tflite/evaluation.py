@@ -129,6 +129,22 @@ def _reduced(function: Callable[..., Array]) -> Evaluate:
     return evaluate
 
 
+def _segment_products(op: OperatorContext) -> Array:
+    """The product of the rows that have the same number."""
+    array, numbers = op.array(0), op.array(1)
+    (count,) = _sized(op, op.integers(2, "number of segments", count=1))
+    rows = array.shape[: numbers.ndim]
+    if rows != numbers.shape:
+        raise op.error(
+            f"{op.input(1)}: shape {list(numbers.shape)}, expected {list(rows)}"
+        )
+    for number in numbers.reshape(-1).tolist():
+        op.check_range("segment", number, 0, count - 1)
+    products = np.ones((count, *array.shape[numbers.ndim :]), array.dtype)
+    np.multiply.at(products, numbers, array)
+    return products
+
+
 def _shape(op: OperatorContext) -> Array:
     return np.array(op.shape(0), np.int64)
 
@@ -322,6 +338,7 @@ EVALUATORS: Mapping[str, Evaluator] = {
     "REDUCE_PROD": Evaluator(_reduced(np.prod), (2, 2), "ReducerOptions"),
     "REDUCE_MAX": Evaluator(_reduced(np.max), (2, 2), "ReducerOptions"),
     "REDUCE_MIN": Evaluator(_reduced(np.min), (2, 2), "ReducerOptions"),
+    "UNSORTED_SEGMENT_PROD": Evaluator(_segment_products, (3, 3)),
     "SUM": Evaluator(_reduced(np.sum), (2, 2), "ReducerOptions"),
 }
 """Evaluator by the operator's name in the TFLite schema."""

@@ -5,22 +5,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from qlower.dialects.types import shape_of
 
 from ..context import OperatorContext
 from ..importer import Importer
+from ..schema import Operator, Subgraph
 from ..variables import handles_of
 
 LAST_SUBGRAPH = 1 << 16
 
 
 def import_call_once(op: OperatorContext) -> None:
-    """The first values of variables: a subgraph that assigns constants to them."""
+    """The first values of variables: a subgraph that assigns constants to them, or
+    float16 that it widens."""
     number = op.option("init_subgraph_index", 1, LAST_SUBGRAPH)
     subgraph = op.graph.subgraph(number, op)
     handles = handles_of(subgraph)
+    widened: dict[int, bytes] = {}
     for operator in subgraph.operators:
         if operator.name == "VAR_HANDLE":
+            continue
+        if operator.name == "DEQUANTIZE":
+            widened |= _widened(op, subgraph, operator)
             continue
         subject = f"operator {operator.index} {operator.name} of subgraph {number}"
         if operator.name != "ASSIGN_VARIABLE" or len(operator.inputs) != 2:
@@ -30,10 +38,26 @@ def import_call_once(op: OperatorContext) -> None:
         handle, index = operator.inputs
         op.check_range(f"{subject}: tensor", index, 0, len(subgraph.tensors) - 1)
         tensor = subgraph.tensors[index]
-        data = op.graph.constant(tensor, op)
+        data = widened.get(index) or op.graph.constant(tensor, op)
         if handle not in handles or data is None:
             raise op.error(f"{subject} is not supported: {tensor} is not constant")
         op.graph.variables.initial[handles[handle]] = tensor, data
+
+
+def _widened(
+    op: OperatorContext, subgraph: Subgraph, operator: Operator
+) -> dict[int, bytes]:
+    """The float32 numbers that a DEQUANTIZE makes of constants in float16, by the index
+    of its result; nothing where it is of other operands."""
+    if len(operator.inputs) != 1 or len(operator.outputs) != 1:
+        return {}
+    (index,) = operator.inputs
+    op.check_range("tensor index", index, 0, len(subgraph.tensors) - 1)
+    tensor = subgraph.tensors[index]
+    data = op.graph.constant(tensor, op)
+    if tensor.type != "FLOAT16" or data is None or len(data) % 2:
+        return {}
+    return {operator.outputs[0]: np.frombuffer(data, "<f2").astype("<f4").tobytes()}
 
 
 def import_var_handle(op: OperatorContext) -> None:
