@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -104,10 +105,13 @@ def test_many_calls_are_those_of_tflm(tmp_path: Path) -> None:
 @pytest.mark.long
 @needs_litert
 def test_many_calls_are_those_of_litert(tmp_path: Path) -> None:
-    compared = 0
-    for seed in range(6, 1006):
-        path = tmp_path / f"{seed}.tflite"
-        compared += compare(path, drawn(seed), 50, natively=seed % 50 == 0)
+    """Many rows at once take as long as one; a few models go on for 100 calls."""
+    path, compared = tmp_path / "lstm.tflite", 0
+    for seed in range(6, 106):
+        lstm = replace(drawn(seed), batch=64)
+        compared += compare(path, lstm, 9, natively=seed % 50 == 0)
+    for seed in range(106, 109):
+        compared += compare(path, drawn(seed), 100, natively=seed == 106)
     assert compared > 1_000_000
 
 
