@@ -15,8 +15,8 @@ from qlower.diagnostics import QlowerError, location_name
 from qlower.dialects import qnn, quant
 from qlower.dialects.types import element_type
 
-COMPLETE = "tflite"
-"""A contract with a rule for every operation, for advice."""
+COMPLETE, OTHER = "tflite", "tflm"
+"""For advice: a contract with nearly all rules, and one that has the others."""
 
 _CASTS = (quant.QuantizeCastOp, quant.DequantizeCastOp)
 
@@ -89,7 +89,8 @@ def check_needs(
     )
     kinds = list(dict.fromkeys(_kind(need.op) for need in needs))
     layers = named_layers([need.op for need in needs])
-    other = " ".join(f"--layer-contract {kind}={COMPLETE}" for kind in kinds)
+    complete = COMPLETE if contract.name != COMPLETE else OTHER
+    other = " ".join(f"--layer-contract {kind}={complete}" for kind in kinds)
     raise QlowerError(
         f"contract {contract.name} has no rule {', '.join(rules)}, which this model "
         "needs",

@@ -287,6 +287,13 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
 }
 
 _LSTM_CELL = {**_operand("cell"), "cell_clip": f32}
+_LSTM_GATE = {
+    **_INPUT,
+    **_operand("input_weight"),
+    **_operand("state"),
+    **_operand("state_weight"),
+    "is_update": i1,
+}
 
 OF_WORDS = "_i16"
 """What the names of rules end in that are for stored integers of 16 bits. Such a rule
@@ -307,17 +314,10 @@ def _of_words(signature: RuleSignature) -> RuleSignature:
 
 RULES_OF_WORDS: Mapping[str, RuleSignature] = {
     # Of the sums of what comes in, which have the bias, and of the last state, both
-    # modulo 2^32; gates are integers of the contract's choice.
-    "lstm_gate_i16": _inlined(
-        {"input_sum": i32, "state_sum": i32},
-        {
-            **_INPUT,
-            **_operand("input_weight"),
-            **_operand("state"),
-            **_operand("state_weight"),
-            "is_update": i1,
-        },
-    ),
+    # modulo 2^32; gates are integers of the contract's choice. Those of inputs and
+    # states of 16 bits are exact.
+    "lstm_gate_i16": _inlined({"input_sum": i32, "state_sum": i32}, _LSTM_GATE),
+    "lstm_wide_gate_i16": _inlined({"input_sum": i64, "state_sum": i64}, _LSTM_GATE),
     # The new cell; then, from that, the new state.
     "lstm_cell_i16": _inlined(
         {"cell": i32, "input_gate": i32, "forget_gate": i32, "update_gate": i32},

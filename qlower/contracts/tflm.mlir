@@ -24,13 +24,14 @@
 // - The output of sigmoid is taken to be 1/256 a step from -128, that of tanh 1/128 a step
 //   about 0, whatever the model says.
 // - lstm: the scale of the intermediate tensor, by which LiteRT stores states, is not looked at. A
-//   cell_clip of less than one step makes every cell 0. Activations of int16 are not read.
+//   cell_clip of less than one step makes every cell 0. Of int16, which LiteRT has no kernel for,
+//   sums have 64 bits and D is the one rounding of such convolutions.
 // - sigmoid, tanh and lone activations are refused for uint8, which TFLite Micro doesn't have.
 // # Checked against
 // tflite-micro of October 2026. Live, in the long run: over five million outputs
 // of random and tie-seeking layers, and of layers at the edges. Recorded: 57,152 outputs of convolutions and
 // linear layers with exact ties; CMSIS-NN's arm_nn_requantize, 64,000 rescalings and 39,200 of
-// 31-bit multipliers; 200 random LSTMs of int8, nine calls each with their state. No mismatch. That CMSIS-NN's kernels use that function for the rest is from
+// 31-bit multipliers; 200 random LSTMs of int8, 100 of int16, nine to 13 calls each with their state. No mismatch. That CMSIS-NN's kernels use that function for the rest is from
 // source.
 // # Sources
 // Files of tensorflow/tflite-micro, below tensorflow/lite:
@@ -168,6 +169,20 @@ func.func @linear_i16(%accumulator: i64) -> i32 serves linear_i16, matmul_i16 {
 func.func @lstm_gate(%input_sum: i32, %state_sum: i32) -> i32 serves lstm_gate_i16 {
   %of_input = func.call @lstm_addend(%input_sum, %input_weight_scale, %input_scale) : (i32, f32, f32) -> i32
   %of_state = func.call @lstm_addend(%state_sum, %state_weight_scale, %state_scale) : (i32, f32, f32) -> i32
+  %result = func.call @lstm_gate_of(%of_input, %of_state) : (i32, i32) -> i32
+}
+
+// The same of int16, whose sums have 64 bits.
+func.func @lstm_wide_gate(%input_sum: i64, %state_sum: i64) -> i32
+    attributes {contract.rules = ["lstm_wide_gate_i16"]} {
+  %input_ratio = func.call @lstm_ratio(%input_weight_scale, %input_scale) : (f32, f32) -> f64
+  %state_ratio = func.call @lstm_ratio(%state_weight_scale, %state_scale) : (f32, f32) -> f64
+  %of_input = func.call @multiply_wide_by_real(%input_sum, %input_ratio) : (i64, f64) -> i32
+  %of_state = func.call @multiply_wide_by_real(%state_sum, %state_ratio) : (i64, f64) -> i32
+  %result = func.call @lstm_gate_of(%of_input, %of_state) : (i32, i32) -> i32
+}
+
+func.func private @lstm_gate_of(%of_input: i32, %of_state: i32) -> i32 {
   %first = func.call @saturate_16(%of_input) : (i32) -> i32
   %second = func.call @saturate_16(%of_state) : (i32) -> i32
   %sum = arith.addi %first, %second : i32
@@ -180,9 +195,13 @@ func.func @lstm_gate(%input_sum: i32, %state_sum: i32) -> i32 serves lstm_gate_i
 
 // lstm_eval_common.cc, CreateGateParams: as of a fully connected layer, to steps of 2^-12
 func.func private @lstm_addend(%sum: i32, %weight_scale: f32, %scale: f32) -> i32 {
-  %product = arith.mulf %scale, %weight_scale : f64
-  %real = arith.mulf %product, 4096.0 : f64
+  %real = func.call @lstm_ratio(%weight_scale, %scale) : (f32, f32) -> f64
   %result = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
+}
+
+func.func private @lstm_ratio(%weight_scale: f32, %scale: f32) -> f64 {
+  %product = arith.mulf %scale, %weight_scale : f64
+  %result = arith.mulf %product, 4096.0 : f64
 }
 
 // lstm_eval.h, UpdateLstmCell: products as of MUL, all ratios in float64 (lstm_eval_common.cc,
@@ -229,7 +248,7 @@ func.func @lstm_output(%cell: i32, %output_gate: i32) -> i32 serves lstm_output_
   %ratio = arith.divf %product_step, %state_scale : f64
   %scaled = func.call @multiply_by_real(%product, %ratio) : (i32, f64) -> i32
   %stored = arith.addi %scaled, %state_zero_point : i32
-  %result = func.call @clamp_code(%stored, -128, 127) : (i32, i32, i32) -> i32
+  %result = func.call @clamp_code(%stored, %storage_min, %storage_max) : (i32, i32, i32) -> i32
 }
 
 // kernels/internal/common.h, LUTPopulate: in float32, where LiteRT's is in float64.

@@ -1,8 +1,9 @@
-"""LSTMs of int8 beside LiteRT's reference kernel and TFLite Micro, step by step."""
+"""LSTMs of int8 and int16 beside LiteRT and TFLite Micro, step by step."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,13 +51,30 @@ def drawn(seed: int) -> Lstm:
     )
 
 
-def calls(lstm: Lstm, count: int) -> list[NDArray[np.int8]]:
+def drawn_wide(seed: int) -> Lstm:
+    """The same of int16, whose states TFLite Micro reads by the scale they have."""
+    lstm = drawn(seed)
+    random = np.random.default_rng(seed)
+    return replace(
+        lstm,
+        is_wide=True,
+        input_scale=float(2.0 ** random.uniform(-14, -9)),
+        state_scale=float(random.choice([2.0**-15, 2.0**-14, 0.00004])),
+        result_scale=None,
+        state_zero_point=0,
+        bias_range=lstm.bias_range // 100,
+    )
+
+
+def calls(lstm: Lstm, count: int) -> list[NDArray[np.signedinteger]]:
     """Inputs for calls one after the other: random ones, and both ends."""
     random = np.random.default_rng(lstm.seed)
     shape = (lstm.batch, lstm.steps, lstm.inputs)
-    ends = [np.full(shape, end, np.int8) for end in (-128, 127)]
-    rest = [random.integers(-128, 128, shape).astype(np.int8) for _ in range(count)]
-    return [*rest, *ends, random.choice([-128, 127], shape).astype(np.int8)]
+    dtype = np.int16 if lstm.is_wide else np.int8
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    ends = [np.full(shape, end, dtype) for end in (low, high)]
+    rest = [random.integers(low, high + 1, shape).astype(dtype) for _ in range(count)]
+    return [*rest, *ends, random.choice([low, high], shape).astype(dtype)]
 
 
 def compare(
@@ -93,13 +111,23 @@ def test_every_call_is_that_of_tflm(seed: int, tmp_path: Path) -> None:
     compare(path, drawn(seed), 4, natively=natively, contract="tflm")
 
 
+@needs_tflm
+@pytest.mark.parametrize("seed", range(206, 210))
+def test_every_wide_call_is_that_of_tflm(seed: int, tmp_path: Path) -> None:
+    path, natively = tmp_path / "lstm.tflite", seed == 206
+    compare(path, drawn_wide(seed), 4, natively=natively, contract="tflm")
+
+
 @pytest.mark.long
 @needs_tflm
-def test_many_calls_are_those_of_tflm(tmp_path: Path) -> None:
+@pytest.mark.parametrize("draw", [drawn, drawn_wide])
+def test_many_calls_are_those_of_tflm(
+    draw: Callable[[int], Lstm], tmp_path: Path
+) -> None:
     path = tmp_path / "lstm.tflite"
     for seed in range(106, 206):
         natively = seed % 50 == 0
-        compare(path, drawn(seed), 10, natively=natively, contract="tflm")
+        compare(path, draw(seed), 10, natively=natively, contract="tflm")
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""UNIDIRECTIONAL_SEQUENCE_LSTM of int8, as the converter writes it for Keras."""
+"""UNIDIRECTIONAL_SEQUENCE_LSTM of int8, as the converter has it, and of int16."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class Lstm:
 
     Weights and biases are drawn from the seed, but for those operands in `constants`,
     whose weights have the scale `weight_scale`. `extra` operands are int8 constants of
-    `units` elements; those in `missing` are left out.
+    `units` elements; those in `missing` are left out. With `is_wide` inputs and states
+    are int16, biases int64.
     """
 
     seed: int = 0
@@ -45,6 +46,7 @@ class Lstm:
     extra: tuple[int, ...] = ()
     missing: tuple[int, ...] = ()
     intermediates: int = 5
+    is_wide: bool = False
     cell: int = -1
     """The tensor that is the cell, once the file is built."""
 
@@ -52,8 +54,9 @@ class Lstm:
         random = np.random.default_rng(self.seed)
         builder = TFLiteBuilder()
         point = self.state_zero_point
+        narrow, bias = ("int16", "int64") if self.is_wide else ("int8", "int32")
         x = builder.tensor(
-            "x", (self.batch, self.steps, self.inputs), scale=self.input_scale
+            "x", (self.batch, self.steps, self.inputs), narrow, scale=self.input_scale
         )
         operands = [-1] * 24
         operands[0] = x
@@ -68,14 +71,17 @@ class Lstm:
                 )
         for number in range(12, 16):
             limit = self.bias_range
-            data = random.integers(-limit, limit + 1, self.units).astype(np.int32)
+            data = random.integers(-limit, limit + 1, self.units).astype(bias)
             data = self.constants.get(number, data)
-            operands[number] = builder.tensor(
-                f"b{number}", data.shape, "int32", data=data
-            )
+            operands[number] = builder.tensor(f"b{number}", data.shape, bias, data=data)
         shape = (self.batch, self.units)
         operands[18] = builder.tensor(
-            "h", shape, scale=self.state_scale, zero_point=point, is_variable=True
+            "h",
+            shape,
+            narrow,
+            scale=self.state_scale,
+            zero_point=point,
+            is_variable=True,
         )
         operands[19] = self.cell = builder.tensor(
             "c", shape, "int16", scale=self.cell_scale, is_variable=True
@@ -89,12 +95,13 @@ class Lstm:
             operands[number] = -1
         hidden = self.hidden_scale or self.state_scale
         intermediates = [
-            builder.tensor(f"i{number}", (0,), scale=hidden, zero_point=point)
+            builder.tensor(f"i{number}", (0,), narrow, scale=hidden, zero_point=point)
             for number in range(self.intermediates)
         ]
         y = builder.tensor(
             "y",
             (self.batch, self.steps, self.units),
+            narrow,
             scale=self.result_scale or self.state_scale,
             zero_point=point,
         )

@@ -3,6 +3,28 @@
 !a = !quant.uniform<i8:f32, 0.5>
 !c = !quant.uniform<i16:f32, 0.5>
 
+func.func @lstm_wide_state(%0: tensor<1x6x8x!c>, %1: tensor<1x2x!a>, %2: tensor<1x2x!c>, %3: tensor<8x8x!a>, %4: tensor<8x2x!a>, %5: tensor<8xi64>) {
+  // CHECK: error: qnn.lstm: state of 8 bits, expected as many as the input's
+  %y:3 = qnn.lstm %0, %1, %2, %3, %4, %5 : (tensor<1x6x8x!c>, tensor<1x2x!a>, tensor<1x2x!c>, tensor<8x8x!a>, tensor<8x2x!a>, tensor<8xi64>) -> (tensor<1x6x2x!a>, tensor<1x2x!a>, tensor<1x2x!c>)
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!c = !quant.uniform<i16:f32, 0.5>
+
+func.func @lstm_wide_bias(%0: tensor<1x6x8x!c>, %1: tensor<1x2x!c>, %2: tensor<1x2x!c>, %3: tensor<8x8x!a>, %4: tensor<8x2x!a>, %5: tensor<8xi32>) {
+  // CHECK: error: qnn.lstm: bias of i32, expected i64 for such input
+  %y:3 = qnn.lstm %0, %1, %2, %3, %4, %5 : (tensor<1x6x8x!c>, tensor<1x2x!c>, tensor<1x2x!c>, tensor<8x8x!a>, tensor<8x2x!a>, tensor<8xi32>) -> (tensor<1x6x2x!c>, tensor<1x2x!c>, tensor<1x2x!c>)
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!c = !quant.uniform<i16:f32, 0.5>
+
 func.func @lstm_state(%0: tensor<1x6x8x!a>, %1: tensor<2x2x!a>, %2: tensor<1x2x!c>, %3: tensor<8x8x!a>, %4: tensor<8x2x!a>, %5: tensor<8xi32>) {
   // CHECK: error: qnn.lstm: shape [2, 2] of state does not match the expected [1, 2]
   %y:3 = qnn.lstm %0, %1, %2, %3, %4, %5 : (tensor<1x6x8x!a>, tensor<2x2x!a>, tensor<1x2x!c>, tensor<8x8x!a>, tensor<8x2x!a>, tensor<8xi32>) -> (tensor<1x6x2x!a>, tensor<1x2x!a>, tensor<1x2x!c>)

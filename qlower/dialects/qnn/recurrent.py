@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FloatAttr, f32
+from xdsl.dialects.builtin import FloatAttr, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
@@ -35,8 +35,9 @@ class LstmOp(QnnOp):
       [-cell_clip, cell_clip] unless cell_clip is 0,
     - `state = sigmoid(output) * tanh(cell)`, which is also the step's result.
 
-    The bias is in steps of `input scale * input weight scale`. Results are all states
-    [B, T, U], the last state and the last cell. States are stored by the quantization
+    The bias is in steps of `input scale * input weight scale`, of 64 bits where input
+    and state have 16. Results are all states [B, T, U], the last state and the last
+    cell. States are stored by the quantization
     of the result, and read at the next step by that of `state`: a model may have two.
 
     ```mlir
@@ -51,14 +52,14 @@ class LstmOp(QnnOp):
 
     name = "qnn.lstm"
 
-    input = operand_of(Quantized(rank=3, widths=(8,)))
-    state = operand_of(Quantized(rank=2, widths=(8,)))
+    input = operand_of(Quantized(rank=3, widths=(8, 16)))
+    state = operand_of(Quantized(rank=2, widths=(8, 16)))
     cell = operand_of(Quantized(rank=2, widths=(16,)))
     input_weight = operand_of(Weight(rank=2, axis=0))
     state_weight = operand_of(Weight(rank=2, axis=0))
-    bias = operand_of(Integral((32,), rank=1))
-    result = result_def(Quantized(rank=3, widths=(8,)))
-    last_state = result_def(Quantized(rank=2, widths=(8,)))
+    bias = operand_of(Integral((32, 64), rank=1))
+    result = result_def(Quantized(rank=3, widths=(8, 16)))
+    last_state = result_def(Quantized(rank=2, widths=(8, 16)))
     last_cell = result_def(Quantized(rank=2, widths=(16,)))
 
     cell_clip_attr = prop_def(
@@ -67,7 +68,13 @@ class LstmOp(QnnOp):
 
     @property
     def rules(self) -> tuple[str, ...]:
-        return ("lstm_output", "lstm_cell", "lstm_gate")
+        gate = "lstm_wide_gate" if self.is_wide else "lstm_gate"
+        return ("lstm_output", "lstm_cell", gate)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether sums have 64 bits, as they have of inputs and states of 16."""
+        return self.input.type.element_type.storage_width == 16
 
     def __init__(
         self,
@@ -124,6 +131,14 @@ class LstmOp(QnnOp):
                 f"storage {of_result.data.storage.name} of result differs from the "
                 f"{of_state.data.storage.name} of state"
             )
+        width = self.state.type.element_type.storage_width
+        if (width == 16) != self.is_wide:
+            raise VerifyException(
+                f"state of {width} bits, expected as many as the input's"
+            )
+        bits, expected = self.bias.type.element_type, i64 if self.is_wide else i32
+        if bits != expected:
+            raise VerifyException(f"bias of {bits}, expected {expected} for such input")
         for name, value, given in (
             ("last_state", self.last_state, self.state),
             ("last_cell", self.last_cell, self.cell),

@@ -43,14 +43,15 @@ class RecurrentFunctions(RuleFunctions):
     def _gates(
         self, op: qnn.LstmOp, of_input: Array, of_state: Array
     ) -> dict[str, Array]:
-        """Each gate [B, U], of exact sums [B, G*U], which wrap at 32 bits."""
+        """Each gate [B, U], of sums [B, G*U], which wrap at 32 bits or have 64."""
         shape = (of_input.shape[0], len(qnn.GATES), shape_of(op.state)[1])
+        bits = np.int64 if op.is_wide else np.int32
         values = {
-            "input_sum": of_input.astype(np.int32).reshape(shape),
-            "state_sum": of_state.astype(np.int32).reshape(shape),
+            "input_sum": of_input.astype(bits).reshape(shape),
+            "state_sum": of_state.astype(bits).reshape(shape),
             **lstm_gate_values(op),
         }
-        gates = self.evaluate(op, "lstm_gate", values, shape)
+        gates = self.evaluate(op, op.rules[-1], values, shape)
         return {
             f"{name}_gate": gates[:, number] for number, name in enumerate(qnn.GATES)
         }

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import IntegerType, i32
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineDimExpr
+from xdsl.utils.hints import isa
 
 from qlower.contracts.contractions import (
     Contraction,
@@ -22,7 +23,7 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
-from qlower.model.nests import Combine, Index, Nest
+from qlower.model.nests import Combine, Index, Nest, widen
 from qlower.transforms.lower_qnn.bias import (
     accumulator_type,
     constant_bias,
@@ -234,8 +235,14 @@ def centre(
 
 
 def multiply_accumulate(nest: Nest, a: SSAValue, b: SSAValue) -> Combine:
+    """The step that adds the product of two integers; in as many bits as the sum has,
+    where they have less."""
+
     def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
         product = nest.add(arith.MuliOp(a, b)).result
+        wide = accumulators[0].type
+        assert isa(wide, IntegerType)
+        product = widen(nest, product, wide)
         return [nest.add(arith.AddiOp(accumulators[0], product)).result]
 
     return combine

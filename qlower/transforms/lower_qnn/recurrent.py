@@ -19,6 +19,7 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 from qlower.model.nests import Nest
+from qlower.transforms.lower_qnn.bias import accumulator_type
 from qlower.transforms.lower_qnn.contraction import centre, multiply_accumulate
 from qlower.transforms.lower_qnn.lowering import Lowering, storage_type
 
@@ -27,6 +28,7 @@ def lower_lstm(lowering: Lowering, op: qnn.LstmOp) -> Sequence[SSAValue]:
     """The sums of all inputs at once, loops (b, t, g*u | i); at each step those of the
     state, loops (b, g*u | k), the gates, loops (b, g, u), then cell and state."""
     batch, steps, units = shape_of(op.result)
+    wide = accumulator_type(op.input)
     bias = lowering.value(op.bias)
     start = Nest(lowering.emit, (batch, steps, len(qnn.GATES) * units))
     (biases,) = start.build([start.input(bias, [2])])
@@ -39,7 +41,7 @@ def lower_lstm(lowering: Lowering, op: qnn.LstmOp) -> Sequence[SSAValue]:
         shape_of(op.result), storage_type(op.result.type.element_type)
     )
     for step in range(steps):
-        zeros = lowering.emit.filled((batch, len(qnn.GATES) * units), i32, 0)
+        zeros = lowering.emit.filled((batch, len(qnn.GATES) * units), wide, 0)
         of_state = _sums(lowering, state, op.state, op.state_weight, zeros)
         of_state = lowering.reshape(of_state, (batch, len(qnn.GATES), units))
         gates = _gates(lowering, op, of_inputs, step, of_state)
@@ -57,7 +59,7 @@ def _sums(
     init: SSAValue,
 ) -> SSAValue:
     """Rows of stored integers of the type of `source` times weights [O, K], added to
-    `init`; exact modulo 2^32."""
+    `init`; exact modulo 2^32 or 2^64, as that has bits."""
     depth = shape_of(weight)[1]
     nest = Nest(lowering.emit, (*shape_of(init), depth), reductions=1)
     o, k = nest.parallel - 1, nest.parallel
@@ -89,7 +91,7 @@ def _gates(
         "input_sum": nest.input(of_inputs, (0, AffineConstantExpr(step), 1, 2)),
         "state_sum": nest.input(of_state, (0, 1, 2)),
     }
-    gate = lowering.apply_rule(nest, "lstm_gate", runtime, lstm_gate_values(op))
+    gate = lowering.apply_rule(nest, op.rules[-1], runtime, lstm_gate_values(op))
     return nest.build([gate])[0]
 
 

@@ -1,4 +1,4 @@
-"""UNIDIRECTIONAL_SEQUENCE_LSTM of int8, whose cell has 16 bits, and SVDF."""
+"""UNIDIRECTIONAL_SEQUENCE_LSTM, of which integers have a cell of 16 bits, and SVDF."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     TensorType,
     i32,
+    i64,
 )
 from xdsl.ir import SSAValue
 
@@ -47,6 +48,7 @@ def import_lstm(op: OperatorContext) -> None:
 
     States are stored by the scale of the intermediate tensor; the kernel takes them to
     have that of the variable when it reads them, and of the result when others do.
+    LiteRT has no kernel for states of 16 bits, TFLite Micro doesn't look at that scale.
     """
     if op.is_float(0):
         import_real_lstm(op)
@@ -56,7 +58,9 @@ def import_lstm(op: OperatorContext) -> None:
     units = op.shape(INPUT_WEIGHTS, rank=2)[0]
     state, cell = op.state(STATE), op.state(CELL)
     type = op.quantized_result_type((batch, steps, units))
-    hidden = op.per_tensor(op.intermediate(HIDDEN))
+    hidden = type.element_type
+    if op.input(0).type == "INT8":
+        hidden = op.per_tensor(op.intermediate(HIDDEN))
     lstm = qnn.LstmOp(
         op.quantized(0),
         state,
@@ -73,10 +77,11 @@ def import_lstm(op: OperatorContext) -> None:
 
 
 def _check_form(op: OperatorContext) -> None:
-    if op.input(0).type != "INT8" or op.input(INPUT_WEIGHTS + 1).type != "INT8":
+    types = [op.input(number).type for number in (0, INPUT_WEIGHTS + 1)]
+    if types not in (["INT8", "INT8"], ["INT16", "INT8"]):
         raise op.error(
-            f"an LSTM of {op.input(0).type} with weights of"
-            f" {op.input(INPUT_WEIGHTS + 1).type} is not supported; expected INT8"
+            f"an LSTM of {types[0]} with weights of {types[1]} is not supported;"
+            " expected FLOAT32, INT8 or INT16 with INT8"
         )
     for what, numbers in UNSUPPORTED.items():
         if any(op.has_input(number) for number in numbers):
@@ -121,7 +126,8 @@ def _joined_biases(op: OperatorContext, units: int) -> SSAValue:
         op.input(number)
         check_bias(op, number, units)
     joined = np.concatenate([op.array(number).reshape(-1) for number in numbers])
-    return op.emit(arith.ConstantOp(dense(joined, i32)), "biases")
+    bits = i64 if op.input(0).type == "INT16" else i32
+    return op.emit(arith.ConstantOp(dense(joined, bits)), "biases")
 
 
 def import_svdf(op: OperatorContext) -> None:
