@@ -54,7 +54,7 @@ func.func private @centred_product(%lhs: i32, %rhs: i32) -> i32 {
 }
 
 // A sum of stored integers without their zero points.
-func.func private @centred_sum(%accumulator: i32, %count: i32, %input_zero_point: i32) -> i32 {
+func.func private @centred_sum(%accumulator: i32) -> i32 {
   %zeros = arith.muli %count, %input_zero_point : i32
   %result = arith.subi %accumulator, %zeros : i32
 }
@@ -72,7 +72,7 @@ func.func private @product_ratio(%input_scale: f32, %weight_scale: f32, %output_
 }
 
 // s_x / s_y in float64
-func.func private @wide_ratio(%input_scale: f32, %output_scale: f32) -> f64 {
+func.func private @wide_ratio(%input_scale: f32) -> f64 {
   %result = arith.divf %input_scale, %output_scale : f64
 }
 

@@ -169,7 +169,7 @@ func.func private @dequantize_widely(
   %result = arith.mulf %centred, %input_scale : f64
 }
 
-func.func private @require_similar_scales(%lhs_scale: f32, %rhs_scale: f32) {
+func.func private @require_similar_scales() {
   %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
   %smaller = arith.minimumf %lhs_scale, %rhs_scale : f32
   %ratio = arith.divf %larger, %smaller : f32
@@ -234,7 +234,7 @@ func.func private @rescale(%input: i32, %output_scale: f32) -> i32 serves requan
 // ---------------------------------------------------------------- activations (tables)
 
 // A real number in steps of the output, stored.
-func.func private @store_function(%real: f64, %output_scale: f32) -> i32 {
+func.func private @store_function(%real: f64) -> i32 {
   %result = func.call @store_quotient(%real, %output_scale) : (f64, f64) -> i32
 }
 

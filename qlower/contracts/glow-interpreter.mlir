@@ -67,14 +67,14 @@ func.func private @lowering(%output_unsigned: i1) -> i32 {
 }
 
 // A real number of steps with the zero point of the int8 that Glow has.
-func.func private @add_zero_point(%steps: f32, %output_zero_point: i32) -> f32 {
+func.func private @add_zero_point(%steps: f32) -> f32 {
   %offset = arith.subi %output_zero_point, @lowering : i32
   %z = arith.sitofp %offset : i32 to f32
   %result = arith.addf %steps, %z : f32
 }
 
 // Clamps before the lowering is undone: the rounded value may be any int32.
-func.func private @store(%rounded: i32, %output_min: i32, %output_max: i32) -> i32 {
+func.func private @store(%rounded: i32, %output_min: i32) -> i32 {
   %result = func.call @clamp_and_offset(%rounded, %output_min, %output_max, @lowering) : (i32, i32, i32, i32) -> i32
 }
 
@@ -141,7 +141,7 @@ func.func @quantize_bias() -> i32 {
 // ---------------------------------------------------------------- pooling, mean
 
 // A window without a value in it gives the zero point.
-func.func private @mean_ratio(%count: i32, %input_scale: f32, %output_scale: f32) -> f32 {
+func.func private @mean_ratio(%count: i32) -> f32 {
   %some = arith.maxsi %count, 1 : i32
   %n = arith.sitofp %some : i32 to f32
   %ratio = arith.divf %input_scale, %output_scale : f32
@@ -220,7 +220,7 @@ func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
 // ---------------------------------------------------------------- borders, rescaling
 
 // Base.h, quantize: even(F(F(real / scale) + z)). What isn't a number is outside int32.
-func.func private @quantize_real(%real: f32, %output_unsigned: i1, %output_scale: f32) -> i32 {
+func.func private @quantize_real(%real: f32, %output_unsigned: i1) -> i32 {
   %steps = arith.divf %real, %output_scale : f32
   %moved = func.call @add_zero_point(%steps) : (f32) -> f32
   %result = fixed.convert %moved {rounding = half_even} : f32 to i32

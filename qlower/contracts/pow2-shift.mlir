@@ -50,7 +50,7 @@ func.func private @nearest_exponent(%real: f64) -> i64 {
   %result = arith.addi %exponent, %step : i64
 }
 
-func.func private @ratio_exponent(%b: f32, %input_scale: f32, %output_scale: f32) -> i64 {
+func.func private @ratio_exponent(%b: f32, %input_scale: f32) -> i64 {
   %product = arith.mulf %input_scale, %b : f64
   %real = arith.divf %product, %output_scale : f64
   %result = func.call @nearest_exponent(%real) : (f64) -> i64
@@ -110,7 +110,7 @@ func.func private @require_similar(%exponent: i64) {
 
 // The exponents of both operands' ratios, and by how many places the finer grid is below the
 // output's.
-func.func private @sum_shifts(%lhs_scale: f32, %rhs_scale: f32) -> (i64, i64, i64) {
+func.func private @sum_shifts() -> (i64, i64, i64) {
   %lhs = func.call @ratio_exponent(1.0, %lhs_scale) : (f32, f32) -> i64
   %rhs = func.call @ratio_exponent(1.0, %rhs_scale) : (f32, f32) -> i64
   func.call @require_similar(%lhs) : (i64) -> ()

@@ -73,7 +73,7 @@ func.func private @dequantize_fused(
 }
 
 // fbgemm::QuantizeAvx2 and quantize_val, legacy order: the zero point inside an FMA.
-func.func private @quantize_fused(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+func.func private @quantize_fused(%real: f32) -> i32 {
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = math.fma %real, %inverse, %z : f32

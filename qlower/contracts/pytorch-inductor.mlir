@@ -122,7 +122,7 @@ func.func @avg_pool2d(
   %result = func.call @mean_of_window(%accumulator, %divisor) : (i32, i32) -> i32
 }
 
-func.func private @mean_of_window(%accumulator: i32, %divisor: i32, %input_scale: f32) -> i32 {
+func.func private @mean_of_window(%accumulator: i32, %divisor: i32) -> i32 {
   %real = arith.mulf @real_sum, %input_scale : f32
   %n = arith.sitofp %divisor : i32 to f32
   %mean = arith.divf %real, %n : f32

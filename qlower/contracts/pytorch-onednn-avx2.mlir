@@ -32,7 +32,7 @@ func.func private @scale_accumulator(%accumulator: f32, %input_scale: f32) -> f3
 
 // src/cpu/x64/jit_uni_x8s8s32x_conv_kernel.cpp, init_conf: channels of a group fill whole
 // vectors of 8 or, in its SSE4.1 variant, 4, unless there is one group or one channel a group.
-func.func private @has_kernel(%groups: i32, %input_channels: i32, %channel_count: i32) -> i1 {
+func.func private @has_kernel(%groups: i32) -> i1 {
   %inputs = arith.divsi %input_channels, %groups : i32
   %outputs = arith.divsi %channel_count, %groups : i32
   %input_tail = arith.remsi %inputs, 4 : i32

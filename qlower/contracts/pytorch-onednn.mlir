@@ -65,7 +65,7 @@ func.func private @store_code(%real: f32) -> i32 {
 }
 
 // qconv_prepack, qlinear_prepack.
-func.func private @require_symmetric_weights(%weights_symmetric: i1) {
+func.func private @require_symmetric_weights() {
   cf.assert %weights_symmetric, "weights have a zero point other than 0, which PyTorch's engine onednn refuses"
 }
 

@@ -26,7 +26,7 @@ module attributes {contract.family = "PyTorch", contract.base = "pytorch-onednn"
     contract.summary = "PyTorch, engine x86 (VNNI): onednn or fbgemm, layer by layer"} {
 
 // OnednnUtils.h, should_use_onednn_quant.
-func.func private @uses_onednn(%groups: i32, %weights_symmetric: i1) -> i1 {
+func.func private @uses_onednn() -> i1 {
   %few = arith.cmpi sle, %groups, 100 : i32
   %result = arith.andi %few, %weights_symmetric : i1
 }

@@ -152,7 +152,7 @@ func.func private @weighted_sum(%lhs: i32, %rhs: i32, %rhs_sign: i32) -> i32 {
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
-func.func private @are_supported_terms(%lhs_scale: f32, %rhs_scale: f32) -> i1 {
+func.func private @are_supported_terms() -> i1 {
   %low = arith.constant 0.0009765625 : f32
   // the largest float32 below 256
   %high = arith.constant 255.999985 : f32
@@ -236,7 +236,7 @@ func.func @bound(%real: f32, %output_scale: f32) -> i32 {
   %result = func.call @add_and_round(%quotient) : (f32) -> i32
 }
 
-func.func private @add_and_round(%steps: f32, %output_zero_point: i32) -> i32 {
+func.func private @add_and_round(%steps: f32) -> i32 {
   %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %steps, %z : f32
   %result = fixed.convert %moved {rounding = half_even} : f32 to i32
@@ -255,7 +255,7 @@ func.func @clamp(%input: i32) -> i32 {
 
 // src/reference/unary-elementwise.cc: sigmoid, tanh and elu as the built-in tables, but the
 // zero point is inside a rounding half to even.
-func.func private @table_output(%real: f32, %output_scale: f32) -> i32 {
+func.func private @table_output(%real: f32) -> i32 {
   %inverse = arith.divf 1.0, %output_scale : f32
   %scaled = arith.mulf %real, %inverse : f32
   %rounded = func.call @add_and_round(%scaled) : (f32) -> i32

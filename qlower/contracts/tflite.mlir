@@ -225,7 +225,7 @@ func.func @avg_pool2d(%accumulator: i32, %output_min: i32, %output_max: i32, %co
 
 // internal/reference/reduce.h, QuantizedMeanOrSum: 1/count is folded into the multiplier
 // by a truncating division.
-func.func private @mean_multiplier(%real: f64, %count: i32) -> (i32, i32) {
+func.func private @mean_multiplier(%real: f64) -> (i32, i32) {
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   // k = min(floor(log2(count)), 32, 31 + exponent)
   %leading = math.ctlz %count : i32
@@ -298,7 +298,7 @@ func.func private @add_operands(%lhs: i32, %rhs: i32) -> (i32, i32, f64) {
   return %lhs_scaled, %rhs_scaled, %twice : i32, i32, f64
 }
 
-func.func private @twice_the_larger(%lhs_scale: f32, %rhs_scale: f32) -> f64 {
+func.func private @twice_the_larger() -> f64 {
   %larger = arith.maximumf %lhs_scale, %rhs_scale : f32
   %result = arith.mulf %larger, 2.0 : f64
 }
@@ -317,7 +317,7 @@ func.func private @add_output(%sum: i32, %twice: f64) -> i32 {
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
-func.func private @scale_sum(%sum: i32, %twice: f64, %output_scale: f32) -> i32 {
+func.func private @scale_sum(%sum: i32, %twice: f64) -> i32 {
   %shifted_scale = arith.mulf %output_scale, 1048576.0 : f64
   %real = arith.divf %twice, %shifted_scale : f64
   // QuantizeMultiplierSmallerThanOneExp
@@ -392,7 +392,7 @@ func.func private @few_steps(%x: f32) -> f32 {
 // Steps to be rounded, so that they give the stored integer which x86 does where C++ leaves it
 // undefined: what int32 can't hold, NaN too, is converted to -2^31, and adding the zero point
 // wraps.
-func.func private @convertible(%steps: f32, %output_zero_point: i32) -> f32 {
+func.func private @convertible(%steps: f32) -> f32 {
   %least = arith.constant -1048576.0 : f32
   %negative = arith.cmpi slt, %output_zero_point, 0 : i32
   %wrapped = arith.select %negative, 1048576.0, %least : f32
@@ -462,13 +462,13 @@ func.func @concat(%input: i32) -> i32 {
 
 // internal/common.h, LUTPopulateInt8: float32 throughout, reciprocal of the output scale,
 // half away from zero.
-func.func private @table_input(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
+func.func private @table_input(%input: i32) -> f32 {
   %centred = arith.subi %input, %input_zero_point : i32
   %integer = arith.sitofp %centred : i32 to f32
   %result = arith.mulf %input_scale, %integer : f32
 }
 
-func.func private @table_output(%real: f32, %output_scale: f32) -> i32 {
+func.func private @table_output(%real: f32) -> i32 {
   %inverse = arith.divf 1.0, %output_scale : f32
   %scaled = arith.mulf %real, %inverse : f32
   %rounded = fixed.convert %scaled {rounding = half_away} : f32 to i32
@@ -675,7 +675,7 @@ func.func private @divide_by_power_of_two(%x: i32, %exponent: i32) -> i32 {
 
 // div.cc, Prepare; internal/reference/div.h: a reciprocal in Q0.31 times the dividend, which
 // is shifted up as far as it goes. A divisor of 0, undefined in the kernel, counts as 1.
-func.func @div(%lhs: i32, %rhs: i32) -> i32 attributes {contract.rules = ["div", "div_i16"]} {
+func.func @div(%lhs: i32, %rhs: i32) -> i32 serves div, div_i16 {
   %steps = arith.mulf %rhs_scale, %output_scale : f32
   %ratio = arith.divf %lhs_scale, %steps : f32
   %multiplier, %exponent = func.call @quantize_multiplier(%ratio) : (f64) -> (i32, i32)
@@ -763,7 +763,7 @@ func.func @leaky_relu(%input: i32) -> i32 serves leaky_relu, leaky_relu_i16 {
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
-func.func private @leaky_ratios(%alpha: f32, %input_scale: f32, %output_scale: f32) -> (f64, f64) {
+func.func private @leaky_ratios(%alpha: f32) -> (f64, f64) {
   %identity_ratio = arith.divf %input_scale, %output_scale : f32
   %alpha_ratio = func.call @product_ratio(%input_scale, %alpha) : (f32, f32) -> f32
   return %identity_ratio, %alpha_ratio : f64, f64
@@ -1244,7 +1244,7 @@ func.func private @word_operands(%lhs: i32, %rhs: i32) -> (i32, i32, f64) {
   return %lhs_scaled, %rhs_scaled, %twice : i32, i32, f64
 }
 
-func.func private @word_sum(%sum: i32, %twice: f64, %output_scale: f32) -> i32 {
+func.func private @word_sum(%sum: i32, %twice: f64) -> i32 {
   %shifted_scale = arith.mulf %output_scale, 32768.0 : f64
   %real = arith.divf %twice, %shifted_scale : f64
   %legal = arith.cmpf olt, %real, 1.0 : f64

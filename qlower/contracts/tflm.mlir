@@ -152,7 +152,7 @@ func.func @tanh(%input: i32) -> i32 {
   %result = func.call @activation_output(%steps, %low, %high) : (i32, i1, i1) -> i32
 }
 
-func.func private @refuse_unsigned(%input_unsigned: i1) {
+func.func private @refuse_unsigned() {
   %signed = arith.xori %input_unsigned, true : i1
   cf.assert %signed, "TFLite Micro has this operation for int8 only"
 }

@@ -170,7 +170,7 @@ func.func private @add_operand(%centred: i32, %scale: f32, %twice: f64) -> i32 {
   %result = func.call @rescale(%shifted, %real, %smallest, %largest) : (i32, f64, i64, i64) -> i32
 }
 
-func.func private @rescale_sum(%sum: i32, %twice: f64, %output_scale: f32) -> i32 {
+func.func private @rescale_sum(%sum: i32, %twice: f64) -> i32 {
   %shifted_scale = arith.mulf %output_scale, 1048576.0 : f64
   %real = arith.divf %twice, %shifted_scale : f64
   // two operands of at most 255 * 2^19 each
@@ -230,7 +230,7 @@ func.func @bound(%real: f32, %output_zero_point: i32) -> i32 {
 }
 
 // Of an activation on its own: the zero point outside. An infinite bound is none.
-func.func private @lone_bound(%activation_min: f32, %storage_min: i32, %storage_max: i32) -> i32 {
+func.func private @lone_bound(%activation_min: f32) -> i32 {
   %steps = func.call @wide_ratio(%activation_min) : (f32) -> f64
   %rounded = fixed.convert %steps {rounding = half_away} : f64 to i32
   %result = func.call @clamp_and_offset(%rounded, %storage_min, %storage_max) : (i32, i32, i32) -> i32
@@ -276,7 +276,7 @@ func.func private @leaky_ratios(%alpha: f32) -> (f64, f64) {
 }
 
 // TABLEs of the converter: the function in float64, cut to float32, then as TFLite.
-func.func private @table_input_64(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f64 {
+func.func private @table_input_64(%input: i32) -> f64 {
   %centred = arith.subi %input, %input_zero_point : i32
   %result = arith.mulf %input_scale, %centred : f64
 }

@@ -74,7 +74,7 @@ func.func private @fixed_point_multiply(
 
 // quantize/quantize.py: int8 is [-127, 127]. There are no zero points; with one the whole
 // storage range is used, as it is of uint8, which isn't there either.
-func.func private @clip(%x: i32, %output_zero_point: i32, %output_min: i32) -> i32 {
+func.func private @clip(%x: i32) -> i32 {
   %symmetric = arith.cmpi eq, %output_zero_point, 0 : i32
   %raised = arith.maxsi %output_min, -127 : i32
   %low = arith.select %symmetric, %raised, %output_min : i32

@@ -208,7 +208,7 @@ func.func private @limit(%x: i32) -> i32 {
 
 // relay/qnn/op/quantize.cc. The scale is a constant, and the division by it becomes a
 // multiplication by its reciprocal (arith/rewrite_simplify.cc).
-func.func private @quantize_real(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+func.func private @quantize_real(%real: f32, %output_scale: f32) -> i32 {
   %reciprocal = arith.divf 1.0, %output_scale : f32
   %steps = arith.mulf %real, %reciprocal : f32
   %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
@@ -326,7 +326,7 @@ func.func private @input_position() -> f32 {
   %result = arith.select %half_pixel_centers, %half_pixel, %corner : f32
 }
 
-func.func private @inside(%index: i32, %input_size: i32) -> i32 {
+func.func private @inside(%index: i32) -> i32 {
   %last = arith.subi %input_size, 1 : i32
   %below = arith.minsi %index, %last : i32
   %result = arith.maxsi %below, 0 : i32
