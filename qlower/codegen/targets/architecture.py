@@ -86,7 +86,10 @@ class Architecture:
     def _target(
         self, triple: str, cpu: str, features: tuple[str, ...], base: frozenset[str]
     ) -> Target:
-        implied = cache(lambda name: self._with_implied({name}))
+        @cache
+        def implied(name: str) -> set[str]:
+            return self._with_implied({name})
+
         present = self._with_implied(base)
         for item in features:
             if item[0] == "+":
