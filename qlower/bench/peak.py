@@ -12,7 +12,7 @@ from qlower.bench.kernels import at, least_seconds
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I64, Type, Value, constant, zero
 from qlower.codegen.skeletons.products.choose import vector_step
-from qlower.codegen.skeletons.products.step import VectorStep
+from qlower.codegen.skeletons.products.step import Activations, VectorStep
 from qlower.codegen.skeletons.tile_registers.products import tile_instruction
 from qlower.codegen.targets.resolve import Target, TileRegisters
 from qlower.codegen.values.elements import storage_bytes
@@ -108,13 +108,9 @@ def _emit(f: Function, dot: VectorStep, size: int, rows: int, columns: int) -> i
     def step(index: Value, flat: list[Value]) -> list[Value]:
         base = f.scale(index, size * dot.run_length)
         factors = [
-            dot.load_activations(
-                f,
-                [f.at(x, f.add(base, constant(I64, row * DEPTH)))],
-                dot.run_length,
-                signed=False,
-            )
+            dot.load_activations(f, Activations([at], dot.run_length, signed=False))
             for row in range(rows)
+            for at in [f.at(x, f.add(base, constant(I64, row * DEPTH)))]
         ]
         for part in range(parts):
             chunk = f.add(f.scale(index, parts), constant(I64, part))

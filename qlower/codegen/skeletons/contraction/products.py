@@ -17,7 +17,7 @@ from qlower.codegen.nests.point import PointCode, moved
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.packing import Packed
 from qlower.codegen.skeletons.products.partial_sums import Spans
-from qlower.codegen.skeletons.products.step import Step, SummingStep
+from qlower.codegen.skeletons.products.step import Activations, Step, SummingStep
 from qlower.codegen.skeletons.products.taps import over_taps
 
 
@@ -233,9 +233,8 @@ class Products(PointCode):
             activation.operand.address(self.f, [*point[:outer], *piece.position])
             for point in points
         ]
-        return self.dot.load_activations(
-            self.f, addresses, piece.size, activation.signed, piece.before
-        )
+        part = Activations(addresses, piece.size, activation.signed, piece.before)
+        return self.dot.load_activations(self.f, part)
 
     def reduce(
         self,

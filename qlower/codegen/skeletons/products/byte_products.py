@@ -10,6 +10,7 @@ from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I32, I64, Type, Value, constant, vector_constant
 from qlower.codegen.skeletons.products.step import (
     WORD_BYTES,
+    Activations,
     Integers,
     StepCost,
     SummingStep,
@@ -91,18 +92,10 @@ class BroadcastBytes(ByteProducts):
 
     cost = StepCost(shared=1.0, latency=10.0, late=0.25, tile=30.0, part=4.0)
 
-    def load_activations(
-        self,
-        f: Function,
-        addresses: Sequence[Value],
-        size: int,
-        signed: bool,
-        before: int = 0,
-    ) -> list[list[Value]]:
-        (address,) = addresses
-        start = cut_start(self, size, before)
-        at = f.at(address, constant(I64, start))
-        return [[self.broadcast(f, at, size - start, signed)]]
+    def load_activations(self, f: Function, part: Activations) -> list[list[Value]]:
+        start = cut_start(self, part)
+        at = f.at(part.address, constant(I64, start))
+        return [[self.broadcast(f, at, part.size - start, part.signed)]]
 
     def broadcast(self, f: Function, address: Value, size: int, signed: bool) -> Value:
         """`size` <= 4 bytes in all lanes."""
@@ -137,15 +130,8 @@ class SelectedBytes(BroadcastBytes):
     def registers(self, rows: int, summed: int, loads: int) -> int:
         return (rows + self.rows) * summed + rows * loads - 2
 
-    def load_activations(
-        self,
-        f: Function,
-        addresses: Sequence[Value],
-        size: int,
-        signed: bool,
-        before: int = 0,
-    ) -> list[list[Value]]:
-        (address,) = addresses
+    def load_activations(self, f: Function, part: Activations) -> list[list[Value]]:
+        address, size, signed = part.address, part.size, part.signed
         if size == self.run_length:
             return self._selected(f, f.load(Type("i8", size), address, 1), signed)
         first = 0
@@ -154,9 +140,9 @@ class SelectedBytes(BroadcastBytes):
             found = self._selected(f, f.load(Type("i8", _HALF), address, 1), signed)
             first = _HALF
         for at in range(first, size, WORD_BYTES):
-            is_cut = at + WORD_BYTES > size and self.reads_again(before + size)
+            is_cut = at + WORD_BYTES > size and self.reads_again(part.before + size)
             start = size - WORD_BYTES if is_cut else at
-            if start - WORD_BYTES >= -before:
+            if start - WORD_BYTES >= -part.before:
                 # the second half of eight bytes: no instruction to broadcast it
                 early = f.at(address, constant(I64, start - WORD_BYTES))
                 both = f.load(Type("i8", _HALF), early, 1)

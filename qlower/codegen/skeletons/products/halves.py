@@ -7,7 +7,6 @@ bits are halves as they lie in memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I32, I64, Type, Value, constant
 from qlower.codegen.skeletons.products.step import (
+    Activations,
     Integers,
     StepCost,
     SummingStep,
@@ -71,17 +71,10 @@ class HalvesOfBytes(HalvesStep, SummingStep):
             for word in range(min(size, 2))
         ]
 
-    def load_activations(
-        self,
-        f: Function,
-        addresses: Sequence[Value],
-        size: int,
-        signed: bool,
-        before: int = 0,
-    ) -> list[list[Value]]:
+    def load_activations(self, f: Function, part: Activations) -> list[list[Value]]:
         """Up to four bytes, as one chunk."""
-        (address,) = addresses
-        return [self.split(f, load_word(f, address, size), size, signed=signed)]
+        word = load_word(f, part.address, part.size)
+        return [self.split(f, word, part.size, signed=part.signed)]
 
 
 class StoredHalves(HalvesStep):
@@ -96,20 +89,12 @@ class StoredHalves(HalvesStep):
     def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
         return super().load_weights(f, address, -(-size // 2))
 
-    def load_activations(
-        self,
-        f: Function,
-        addresses: Sequence[Value],
-        size: int,
-        signed: bool,
-        before: int = 0,
-    ) -> list[list[Value]]:
+    def load_activations(self, f: Function, part: Activations) -> list[list[Value]]:
         """Up to four numbers, as one chunk; a last one beside 0."""
-        (address,) = addresses
         halves: list[Value] = []
-        for first in range(0, size, 2):
-            type = Type(f"i{16 * min(size - first, 2)}")
-            loaded = f.load(type, f.at(address, constant(I64, 2 * first)), 2)
+        for first in range(0, part.size, 2):
+            type = Type(f"i{16 * min(part.size - first, 2)}")
+            loaded = f.load(type, f.at(part.address, constant(I64, 2 * first)), 2)
             halves.append(f.cast("zext", loaded, "i32"))
         return [halves]
 

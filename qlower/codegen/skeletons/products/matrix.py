@@ -6,13 +6,11 @@ for four channels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I64, Type, Value, constant
-from qlower.codegen.skeletons.products.step import Integers, Step, StepCost
+from qlower.codegen.skeletons.products.step import Activations, Integers, Step, StepCost
 from qlower.codegen.targets.resolve import Target
 
 
@@ -52,16 +50,9 @@ class MatrixStep(Step):
             for pair in range(2)
         ]
 
-    def load_activations(
-        self,
-        f: Function,
-        addresses: Sequence[Value],
-        size: int,
-        signed: bool,
-        before: int = 0,
-    ) -> list[list[Value]]:
+    def load_activations(self, f: Function, part: Activations) -> list[list[Value]]:
         """For each eight bytes of the run, those of both rows."""
-        both = [self._load_row(f, address, size) for address in addresses]
+        both = [self._load_row(f, address, part.size) for address in part.addresses]
         joined = f.concatenate(*both)
         width = joined.type.lanes // 2
         return [

@@ -90,6 +90,24 @@ class WeightLayout:
 
 
 @dataclass(frozen=True)
+class Activations:
+    """`size` neighbouring activations of a run, of each pixel whose are at one of
+    `addresses`; `before` others of the run lie before them. Nothing beyond the run is
+    read."""
+
+    addresses: Sequence[Value]
+    size: int
+    signed: bool
+    before: int = 0
+
+    @property
+    def address(self) -> Value:
+        """Where those of a single pixel are."""
+        (address,) = self.addresses
+        return address
+
+
+@dataclass(frozen=True)
 class Step(WeightLayout, ABC):
     """How a target multiplies and accumulates `lanes` i32 sums of a vector.
 
@@ -125,19 +143,9 @@ class Step(WeightLayout, ABC):
         """The factors of a chunk, of which the first `size` products count."""
 
     @abstractmethod
-    def load_activations(
-        self,
-        f: Function,
-        addresses: Sequence[Value],
-        size: int,
-        signed: bool,
-        before: int = 0,
-    ) -> list[list[Value]]:
-        """`size` <= `run_length` numbers of the rows, for one chunk after the other.
-
-        A chunk's are in all lanes, in the form that the weights have. `before` numbers
-        of the run lie before these. Nothing beyond the run is read.
-        """
+    def load_activations(self, f: Function, part: Activations) -> list[list[Value]]:
+        """`part.size` <= `run_length` numbers of each row, for one chunk after the
+        other; a chunk's are in all lanes, in the form that the weights have."""
 
     @abstractmethod
     def multiply(
@@ -221,8 +229,8 @@ def load_word(f: Function, address: Value, size: int) -> Value:
     return word
 
 
-def cut_start(step: Step, size: int, before: int) -> int:
-    """Where a last word of `size` bytes begins: earlier, if it may overlap the one
+def cut_start(step: Step, part: Activations) -> int:
+    """Where a last word of activations begins: earlier, if it may overlap the one
     before it."""
-    is_cut = size < WORD_BYTES and step.reads_again(before + size)
-    return size - WORD_BYTES if is_cut else 0
+    is_cut = part.size < WORD_BYTES and step.reads_again(part.before + part.size)
+    return part.size - WORD_BYTES if is_cut else 0

@@ -16,6 +16,7 @@ from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I64, Type, Value, constant, vector_constant
 from qlower.codegen.skeletons.products.step import (
     WORD_BYTES,
+    Activations,
     Integers,
     Step,
     StepCost,
@@ -100,18 +101,10 @@ class WordProducts(WordWeights, VectorStep):
     ) -> list[Value]:
         """`size` <= `depth` activations in all lanes, as factors."""
 
-    def load_activations(
-        self,
-        f: Function,
-        addresses: Sequence[Value],
-        size: int,
-        signed: bool,
-        before: int = 0,
-    ) -> list[list[Value]]:
-        (address,) = addresses
-        start = cut_start(self, size, before)
-        at = f.at(address, constant(I64, start))
-        return [self.broadcast(f, at, size - start, signed)]
+    def load_activations(self, f: Function, part: Activations) -> list[list[Value]]:
+        start = cut_start(self, part)
+        at = f.at(part.address, constant(I64, start))
+        return [self.broadcast(f, at, part.size - start, part.signed)]
 
 
 class PairedProducts(WordProducts):
@@ -315,15 +308,8 @@ class SelectedSingles(Singles):
     def registers(self, rows: int, summed: int, loads: int) -> int:
         return (rows + self.rows) * summed + rows * loads - 2
 
-    def load_activations(
-        self,
-        f: Function,
-        addresses: Sequence[Value],
-        size: int,
-        signed: bool,
-        before: int = 0,
-    ) -> list[list[Value]]:
-        (address,) = addresses
+    def load_activations(self, f: Function, part: Activations) -> list[list[Value]]:
+        address, size, signed = part.address, part.size, part.signed
         if size == self.run_length:
             wide = self.load_numbers(f, address, size, signed)
             return [
