@@ -358,6 +358,13 @@ def test_plain_operators(
     expect_refusal(model(operator, operands, given)(), message)
 
 
+def test_powers_of_a_norm() -> None:
+    options = {"radius": 2, "bias": 1.0, "alpha": 1.0, "beta": 0.6}
+    operator = "LOCAL_RESPONSE_NORMALIZATION"
+    data = model(operator, ["float32 1x4"], "float32 1x4", options=options)()
+    expect_refusal(data, "is not supported; expected 0.5, 0.75, 1.0")
+
+
 @pytest.mark.parametrize(
     ("condition", "x", "y"),
     [("4", "4x8", "4"), ("4", "4x8", "4x8x8"), ("8", "4x8", "4x8")],

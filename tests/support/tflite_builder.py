@@ -41,6 +41,7 @@ OPTIONS_KINDS = {
     "IF": "IfOptions",
     "L2_NORMALIZATION": "L2NormOptions",
     "LEAKY_RELU": "LeakyReluOptions",
+    "LOCAL_RESPONSE_NORMALIZATION": "LocalResponseNormalizationOptions",
     "MAX_POOL_2D": "Pool2DOptions",
     "MEAN": "ReducerOptions",
     "MIRROR_PAD": "MirrorPadOptions",

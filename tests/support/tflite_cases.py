@@ -177,6 +177,10 @@ OTHER_SUMS = frozenset(
         "depthwise_conv2d_float",
         "depthwise_conv2d_hybrid",
         "hard_swish_float",
+        "local_response_normalization_0.5",
+        "local_response_normalization_0.75",
+        "local_response_normalization_1.0",
+        "log_softmax_float",
         "logistic_float",
         "resize_bilinear_float",
         "resize_bilinear_float_corners",
@@ -206,6 +210,7 @@ OTHER_SUMS_OF_XNNPACK = OTHER_SUMS | {
     "gelu_float",
     "gelu_float_odd",
     "gelu_tanh_float",
+    "log_float",
     "mean_float",
     "sum_float",
 }

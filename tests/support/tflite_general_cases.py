@@ -562,6 +562,23 @@ REAL: dict[str, Callable[[], bytes]] = {
     ),
     "exp_float": model("EXP", ["float32 1024"], "float32 1024"),
     "logistic_float": model("LOGISTIC", ["float32 1024"], "float32 1024"),
+    "log_float": model("LOG", ["float32 1024"], "float32 1024"),
+    "pow_float": model("POW", ["float32 1024", "float32 1024"], "float32 1024"),
+    "pow_float_whole": model(
+        "POW",
+        ["float32 64x8", np.array([-3, -2, -1, 0, 1, 2, 3, 0.5], np.float32)],
+        "float32 64x8",
+    ),
+    "log_softmax_float": model("LOG_SOFTMAX", ["float32 16x40"], "float32 16x40"),
+    **{
+        f"local_response_normalization_{beta}": model(
+            "LOCAL_RESPONSE_NORMALIZATION",
+            ["float32 1x3x4x20"],
+            "float32 1x3x4x20",
+            options={"radius": 3, "bias": 1.0, "alpha": 0.1, "beta": beta},
+        )
+        for beta in (0.5, 0.75, 1.0)
+    },
     "l2_normalization_float": model(
         "L2_NORMALIZATION", ["float32 16x9"], "float32 16x9"
     ),

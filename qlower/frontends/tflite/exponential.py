@@ -50,6 +50,17 @@ def table() -> Array:
 
 def exponential(nest: Nest, x: SSAValue) -> SSAValue:
     """expf(x) of an f32; NaN stays."""
+    for bound, predicate in ((LOWEST, "olt"), (HIGHEST, "ogt")):
+        limit = nest.add(scalar_constant(bound, f32)).result
+        beyond = nest.add(arith.CmpfOp(x, limit, predicate)).result
+        x = nest.add(arith.SelectOp(beyond, limit, x)).result
+    scale = nest.add(scalar_constant(SCALE, f64)).result
+    wide = nest.add(arith.ExtFOp(x, Float64Type())).result
+    return power_of_two(nest, nest.add(arith.MulfOp(scale, wide)).result)
+
+
+def power_of_two(nest: Nest, z: SSAValue) -> SSAValue:
+    """2^(z / 32) of an f64, as an f32; what is beyond that type must not be far."""
 
     def real(value: float) -> SSAValue:
         return nest.add(scalar_constant(value, f64)).result
@@ -66,11 +77,6 @@ def exponential(nest: Nest, x: SSAValue) -> SSAValue:
     def subtract(a: SSAValue, b: SSAValue) -> SSAValue:
         return nest.add(arith.SubfOp(a, b)).result
 
-    for bound, predicate in ((LOWEST, "olt"), (HIGHEST, "ogt")):
-        limit = nest.add(scalar_constant(bound, f32)).result
-        beyond = nest.add(arith.CmpfOp(x, limit, predicate)).result
-        x = nest.add(arith.SelectOp(beyond, limit, x)).result
-    z = multiply(real(SCALE), nest.add(arith.ExtFOp(x, Float64Type())).result)
     shifted = add(z, real(TO_WHOLE))
     k = nest.add(arith.BitcastOp(shifted, i64)).result
     r = subtract(z, subtract(shifted, real(TO_WHOLE)))

@@ -57,6 +57,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "IfOptions": ("then_subgraph_index", "else_subgraph_index"),
     "L2NormOptions": ("fused_activation_function",),
     "LeakyReluOptions": ("alpha",),
+    "LocalResponseNormalizationOptions": ("radius", "bias", "alpha", "beta"),
     "MirrorPadOptions": ("mode",),
     "MulOptions": ("fused_activation_function",),
     "OneHotOptions": ("axis",),

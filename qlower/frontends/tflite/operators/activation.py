@@ -24,7 +24,8 @@ from .plain import (
     leaky_relu,
     map_one,
 )
-from .real import either, import_real_softmax
+from .real import either
+from .real_norms import import_real_log_softmax, import_real_softmax
 
 
 def _activation(
@@ -86,6 +87,9 @@ def import_softmax(op: OperatorContext) -> None:
 
 
 def import_log_softmax(op: OperatorContext) -> None:
+    if is_plain(op):
+        import_real_log_softmax(op)
+        return
     if op.input(0).type != "INT8":
         raise op.error(
             f"{op.input(0)}: LOG_SOFTMAX of {op.input(0).type} is not supported;"

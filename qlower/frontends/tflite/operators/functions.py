@@ -17,6 +17,7 @@ from ..context import OperatorContext
 from ..eigen import PACKET
 from ..gaussian import gelu, gelu_by_tanh
 from ..importer import Importer
+from ..logarithm import logarithm
 from ..nests import finish_map, read
 from ..scalars import Scalars
 from .integers import cut_divide
@@ -36,7 +37,7 @@ from .plain import (
     scalars,
     squared_difference,
 )
-from .real import import_real_l2_normalization
+from .real_norms import import_real_l2_normalization
 
 WORDS = ("INT8", "INT16")
 
@@ -191,7 +192,7 @@ IMPORTERS = {
     "RSQRT": Importer(_function("rsqrt", reciprocal_root, stored=WORDS), (1, 1)),
     "SQRT": Importer(_function("sqrt", Scalars.sqrt, stored=WORDS), (1, 1)),
     "EXP": Importer(_function("exp", Scalars.exp, stored=WORDS), (1, 1)),
-    "LOG": Importer(_function("log", Scalars.log, stored=WORDS), (1, 1)),
+    "LOG": Importer(_function("log", logarithm, stored=WORDS), (1, 1)),
     "GELU": Importer(import_gelu, (1, 1), "GeluOptions"),
     "SQUARED_DIFFERENCE": Importer(import_squared_difference, (2, 2)),
     "DIV": Importer(import_div, (2, 2), "DivOptions"),

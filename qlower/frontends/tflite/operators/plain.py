@@ -20,6 +20,7 @@ from qlower.dialects.types import element_type, shape_of
 
 from ..context import OperatorContext
 from ..importer import UNLIMITED, Importer
+from ..logarithm import power
 from ..nests import finish, finish_map, read, start, take
 from ..scalars import Scalars
 from ..types import PLAIN_TYPES
@@ -321,7 +322,7 @@ IMPORTERS = {
     "LOGICAL_NOT": unary(Scalars.invert, BOOLEAN),
     "LOGICAL_AND": binary(lambda s, x, y: s.logical("and", x, y), BOOLEAN),
     "LOGICAL_OR": binary(lambda s, x, y: s.logical("or", x, y), BOOLEAN),
-    "POW": binary(Scalars.power, REAL),
+    "POW": binary(power, REAL),
     "ATAN2": binary(Scalars.arc_tangent, REAL),
     "CUMSUM": Importer(import_cumsum, (2, 2), "CumsumOptions"),
     "ADD_N": Importer(import_add_n, (1, UNLIMITED)),

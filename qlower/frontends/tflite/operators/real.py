@@ -22,7 +22,7 @@ from qlower.model.nests import Index, Nest, broadcast_indices
 from qlower.model.windows import padded_image, taps_inside
 
 from ..context import OperatorContext
-from ..nests import finish, finish_map, start
+from ..nests import finish, start
 from ..scalars import Scalars
 from ..window import (
     MAX_DILATION,
@@ -37,7 +37,6 @@ from ..window import (
 from .plain import ACTIVATION_BOUNDS, check_type, reduced_shape
 
 REAL = ("FLOAT32",)
-LEAST_NORM = float(np.float32(1e-6))
 LOWEST = float(np.finfo(np.float32).min)
 
 
@@ -171,51 +170,6 @@ def import_plain_mean(op: OperatorContext) -> None:
     divide = arith.DivfOp if op.is_float(0) else arith.DivSIOp
     mean = steps.cast(steps.step(divide(total, count)), element)
     finish(op, reshaped(op, nest.build([mean])[0], result))
-
-
-def import_real_softmax(op: OperatorContext) -> None:
-    """The largest of each row, the sum of exponentials, the quotients."""
-    beta = op.real("beta")
-    shape = op.shape(0)
-    if not shape:
-        raise op.error(f"{op.input(0)}: rank 0, expected at least 1")
-    rows, loops = shape[:-1], range(len(shape))
-    nest = start(op, shape, reductions=1)
-    steps = Scalars(nest)
-    x = nest.input(op.value(0), loops)
-    init = nest.emitter.filled(rows, f32, LOWEST)
-    (most,) = nest.reduce([init], lambda before: [steps.larger(before[0], x)])
-    nest = start(op, shape)
-    steps = Scalars(nest)
-    below = steps.subtract(nest.input(op.value(0), loops), nest.input(most, loops[:-1]))
-    scaled = steps.multiply(below, steps.constant(beta, f32))
-    (terms,) = nest.build([steps.exp(scaled)])
-    nest = start(op, shape, reductions=1)
-    steps = Scalars(nest)
-    term = nest.input(terms, loops)
-    init = nest.emitter.filled(rows, f32, 0.0)
-    (sums,) = nest.reduce([init], lambda before: [steps.add(before[0], term)])
-    nest = start(op, shape)
-    steps = Scalars(nest)
-    numerator, denominator = nest.input(terms, loops), nest.input(sums, loops[:-1])
-    finish(op, nest.build([steps.divide(numerator, denominator)])[0])
-
-
-def import_real_l2_normalization(op: OperatorContext) -> None:
-    """Rows by the root of the sum of their squares, which is at least 1e-6."""
-    shape = op.shape(0)
-    loops = range(len(op.shape(0)))
-    if not shape:
-        raise op.error(f"{op.input(0)}: rank 0, expected at least 1")
-    nest = start(op, shape, reductions=1)
-    x = nest.input(op.value(0), loops)
-    squares = sum_products(nest, x, x)
-    nest = start(op, shape)
-    steps = Scalars(nest)
-    root = steps.sqrt(nest.input(squares, loops[:-1]))
-    # std::max, which keeps NaN
-    norm = steps.clamp(root, LEAST_NORM, None)
-    finish_map(op, nest, steps.divide(nest.input(op.value(0), loops), norm))
 
 
 def import_real_conv3d(op: OperatorContext) -> None:
