@@ -94,11 +94,9 @@ func.func private @require_finite_ratio(%ratio: f32) {
 
 // ---------------------------------------------------------------- arithmetic
 
-func.func private @wide_product(%a: i32, %b: i32) -> i64 { %result = arith.muli %a, %b : i64 }
-
 // gemmlowp fixedpoint.h; the instruction sqrdmulh: the high half of 2ab, rounded half up.
 func.func private @saturating_rounding_doubling_high_mul(%a: i32, %b: i32) -> i32 {
-  %product = func.call @wide_product(%a, %b) : (i32, i32) -> i64
+  %product = arith.muli %a, %b : i64
   %high = fixed.shift_right %product, 31 {rounding = half_up} : i64
   %result = fixed.saturate %high : i64 to i32
 }

@@ -33,8 +33,7 @@ module attributes {contract.family = "gemmlowp", contract.base = "tflite",
 func.func private @pipeline(%accumulator: i32) -> i32
     serves conv2d, depthwise_conv2d, linear, matmul {
   %real = arith.extf @product_ratio : f32 to f64
-  %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %result = func.call @rescale_and_store(%accumulator, %real) : (i32, f64) -> i32
 }
 
 // doc/quantization_example.cc, Quantize: the zero point is inside the rounding, which is

@@ -33,7 +33,7 @@ module attributes {contract.base = "tflite",
 func.func private @multiply_by_quantized_multiplier(
     %x: i32, %multiplier: i32, %exponent: i32) -> i32 {
   func.call @require_legal_exponent(%exponent) : (i32) -> ()
-  %product = func.call @wide_product(%x, %multiplier) : (i32, i32) -> i64
+  %product = arith.muli %x, %multiplier : i64
   %places = arith.subi 31, %exponent : i32
   %scaled = fixed.shift_right %product, %places {rounding = half_up} : i64
   %result = arith.trunci %scaled : i64 to i32
@@ -44,8 +44,7 @@ func.func private @multiply_by_quantized_multiplier(
 func.func @linear(%accumulator: i32) -> i32 {
   %narrow = arith.xori %per_channel, true : i1
   %real = func.call @convolution_scale(%narrow) : (i1) -> f64
-  %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %result = func.call @rescale_and_store(%accumulator, %real) : (i32, f64) -> i32
 }
 
 // internal/reference/resize_bilinear.h with TFLITE_SINGLE_ROUNDING: half up.

@@ -145,6 +145,11 @@ func.func private @multiply_by_real(%x: i32, %real: f64) -> i32 {
   %result = func.call @multiply_by_quantized_multiplier(%x, %multiplier, %exponent) : (i32, i32, i32) -> i32
 }
 
+func.func private @rescale_and_store(%x: i32, %real: f64) -> i32 {
+  %scaled = func.call @multiply_by_real(%x, %real) : (i32, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+}
+
 // ---------------------------------------------------------------- convolution, matmul
 
 // kernel_util.cc, PopulateConvolutionQuantizationParams: the scales combine in float64.
@@ -160,8 +165,7 @@ func.func private @convolution_scale(%float32_product: i1, %weight_scale: f32) -
 // internal/reference/integer_ops/depthwise_conv.h and depthwiseconv_uint8.h (kAwayFromZero)
 func.func @conv2d(%accumulator: i32) -> i32 serves conv2d, depthwise_conv2d {
   %real = func.call @convolution_scale(%input_unsigned) : (i1) -> f64
-  %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %result = func.call @rescale_and_store(%accumulator, %real) : (i32, f64) -> i32
 }
 
 // internal/reference/integer_ops/fully_connected.h and fully_connected.h: multiplies in
@@ -176,8 +180,7 @@ func.func @linear(%accumulator: i32) -> i32 {
 // batch_matmul.cc and internal/reference/batch_matmul.h
 func.func @matmul(%accumulator: i32) -> i32 {
   %real = func.call @convolution_scale(true) : (i1) -> f64
-  %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %result = func.call @rescale_and_store(%accumulator, %real) : (i32, f64) -> i32
 }
 
 // tflite/tools/optimize/quantization_utils.cc, SymmetricBiasQuantize: the converter makes
@@ -262,15 +265,14 @@ func.func @sum(%sum: i32) -> i32 {
 
 // As QuantizedMeanOrSum means it.
 func.func @sum_of_codes(%accumulator: i32) -> i32 serves sum_i16 {
-  %scaled = func.call @multiply_by_real(@centred_sum, @wide_ratio) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %result = func.call @rescale_and_store(@centred_sum, @wide_ratio) : (i32, f64) -> i32
 }
 
 // internal/reference/reduce.h, QuantizedReduceProd: each factor but the first, and the result,
 // come with a rescaling, so that all together have the scales' ratio.
 func.func @product(%product: i32, %input: i32) -> i32 serves product, product_i16 {
   %factor = arith.subi %input, %input_zero_point : i32
-  %next = func.call @wide_product(%product, %factor) : (i32, i32) -> i64
+  %next = arith.muli %product, %factor : i64
   %result = func.call @product_step(%next) : (i64) -> i32
 }
 
@@ -290,11 +292,11 @@ func.func private @product_step(%product: i64) -> i32 {
 // ---------------------------------------------------------------- elementwise
 
 // add.cc, PrepareGeneralAddOrSub; internal/reference/add.h: both operands are brought to
-// a common scale with 20 more bits, added, and scaled to the output.
-func.func private @add_operands(%lhs: i32, %rhs: i32) -> (i32, i32, f64) {
+// a common scale with more bits, 20 of 8-bit ones, added, and scaled to the output.
+func.func private @add_operands(%lhs: i32, %rhs: i32, %more: i32) -> (i32, i32, f64) {
   %twice = func.call @twice_the_larger() : () -> f64
-  %lhs_scaled = func.call @on_common_scale(%lhs, %lhs_scale, %lhs_zero_point, %twice, 20) : (i32, f32, i32, f64, i32) -> i32
-  %rhs_scaled = func.call @on_common_scale(%rhs, %rhs_scale, %rhs_zero_point, %twice, 20) : (i32, f32, i32, f64, i32) -> i32
+  %lhs_scaled = func.call @on_common_scale(%lhs, %lhs_scale, %lhs_zero_point, %twice, %more) : (i32, f32, i32, f64, i32) -> i32
+  %rhs_scaled = func.call @on_common_scale(%rhs, %rhs_scale, %rhs_zero_point, %twice, %more) : (i32, f32, i32, f64, i32) -> i32
   return %lhs_scaled, %rhs_scaled, %twice : i32, i32, f64
 }
 
@@ -327,13 +329,13 @@ func.func private @scale_sum(%sum: i32, %twice: f64) -> i32 {
 }
 
 func.func @add(%lhs: i32, %rhs: i32) -> i32 {
-  %a, %b, %twice = func.call @add_operands(%lhs, %rhs) : (i32, i32) -> (i32, i32, f64)
+  %a, %b, %twice = func.call @add_operands(%lhs, %rhs, 20) : (i32, i32, i32) -> (i32, i32, f64)
   %sum = arith.addi %a, %b : i32
   %result = func.call @add_output(%sum, %twice) : (i32, f64) -> i32
 }
 
 func.func @sub(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32) -> i32 {
-  %a, %b, %twice = func.call @add_operands(%lhs, %rhs) : (i32, i32) -> (i32, i32, f64)
+  %a, %b, %twice = func.call @add_operands(%lhs, %rhs, 20) : (i32, i32, i32) -> (i32, i32, f64)
   %difference = arith.subi %a, %b : i32
   %result = func.call @add_output(%difference, %twice) : (i32, f64) -> i32
 }
@@ -342,8 +344,7 @@ func.func @sub(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32) -> i32 
 func.func @mul(%lhs: i32, %rhs: i32, %output_min: i32, %output_max: i32) -> i32 serves mul, mul_i16
      {
   %ratio = func.call @product_ratio(%lhs_scale, %rhs_scale) : (f32, f32) -> f32
-  %scaled = func.call @multiply_by_real(@centred_product, %ratio) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %result = func.call @rescale_and_store(@centred_product, %ratio) : (i32, f64) -> i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling
@@ -426,8 +427,7 @@ func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) ->
 // internal/reference/requantize.h
 func.func @requantize(%input: i32, %input_scale: f32) -> i32 serves requantize, requantize_i16 {
   %centred = arith.subi %input, %input_zero_point : i32
-  %scaled = func.call @multiply_by_real(%centred, @wide_ratio) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %result = func.call @rescale_and_store(%centred, @wide_ratio) : (i32, f64) -> i32
 }
 
 // activations.cc, QuantizedReluX: RELU, RELU6 and RELU_N1_TO_1 on their own. The scales are
@@ -435,8 +435,7 @@ func.func @requantize(%input: i32, %input_scale: f32) -> i32 serves requantize, 
 func.func @clamp(%input: i32, %output_min: i32, %output_max: i32) -> i32 serves clamp, clamp_i16 {
   %ratio = arith.divf %input_scale, %output_scale : f32
   %centred = arith.subi %input, %input_zero_point : i32
-  %scaled = func.call @multiply_by_real(%centred, %ratio) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %result = func.call @rescale_and_store(%centred, %ratio) : (i32, f64) -> i32
 }
 
 // internal/reference/concatenation.h: int8 inputs must share the output's parameters;
@@ -721,8 +720,7 @@ func.func @squared_difference(%lhs: i32, %rhs: i32) -> i32 {
   %real = arith.divf %product, %steps : f64
   %legal = arith.cmpf olt, %real, 1.0 : f64
   cf.assert %legal, "squared_difference: the output scale is too small, LiteRT aborts"
-  %scaled = func.call @multiply_by_real(%square, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %result = func.call @rescale_and_store(%square, %real) : (i32, f64) -> i32
 }
 
 // internal/reference/prelu.h: a multiplier for each sign, derived in float32.
@@ -998,7 +996,6 @@ func.func @log_softmax_output(%difference: i32, %sum: i32) -> i32 {
 
 // internal/common.h, log_x_for_x_greater_than_or_equal_to_1_impl: from Q12.19 to Q5.26
 func.func private @log_of_sum(%sum: i32) -> i32 {
-  %zero = arith.constant 0 : i32
   %x = arith.maxsi %sum, 1 : i32
   %sqrt_half = arith.constant 1518500250 : i32
   %quarter = arith.constant 8388608 : i32
@@ -1062,7 +1059,6 @@ func.func private @rounding_half_sum(%a: i32, %b: i32) -> i32 {
 // internal/reference/resize_nearest_neighbor.h, GetNearestNeighbor: float32
 func.func @resize_nearest_position() -> i32
     serves resize_nearest_position, resize_nearest_position_i16 {
-  %one = arith.constant 1 : i32
   %numerator, %denominator, %input_less_1 = func.call @resizing_steps() : () -> (i32, i32, i32)
   %numerator_f = arith.sitofp %numerator : i32 to f32
   %denominator_f = arith.sitofp %denominator : i32 to f32
@@ -1083,7 +1079,6 @@ func.func @resize_nearest_position() -> i32
 // ones, whose weights are handed on by their bits.
 func.func @resize_bilinear_position() -> (i32, i32, i32)
     serves resize_bilinear_position, resize_bilinear_position_i16 {
-  %one = arith.constant 1 : i32
   %numerator, %denominator, %input_less_1 = func.call @resizing_steps() : () -> (i32, i32, i32)
   %lower, %upper, %weight = func.call @fixed_point_position(%numerator, %denominator, %input_less_1) : (i32, i32, i32) -> (i32, i32, i32)
   %lower_f, %upper_f, %weight_f = func.call @float32_position(%numerator, %denominator, %input_less_1) : (i32, i32, i32) -> (i32, i32, i32)
@@ -1156,19 +1151,24 @@ func.func @resize_bilinear(
 // Weights sum to 2^20; one rounding, half away from zero.
 func.func private @interpolate_fixed_point(
     %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32) -> i32 {
-  %one = arith.constant 1024 : i32
-  %y_rest = arith.subi %one, %y_weight : i32
-  %x_rest = arith.subi %one, %x_weight : i32
+  %left, %right = func.call @interpolate_columns(%top_left, %top_right, %bottom_left, %bottom_right) : (i32, i32, i32, i32) -> (i32, i32)
+  %x_rest = arith.subi 1024, %x_weight : i32
+  %left_x = arith.muli %left, %x_rest : i32
+  %right_x = arith.muli %right, %x_weight : i32
+  %sum = arith.addi %left_x, %right_x : i32
+  %result = func.call @divide_by_two_to_20(%sum) : (i32) -> i32
+}
+
+func.func private @interpolate_columns(
+    %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32) -> (i32, i32) {
+  %y_rest = arith.subi 1024, %y_weight : i32
   %top_left_y = arith.muli %top_left, %y_rest : i32
   %top_right_y = arith.muli %top_right, %y_rest : i32
   %bottom_left_y = arith.muli %bottom_left, %y_weight : i32
   %bottom_right_y = arith.muli %bottom_right, %y_weight : i32
   %left = arith.addi %top_left_y, %bottom_left_y : i32
   %right = arith.addi %top_right_y, %bottom_right_y : i32
-  %left_x = arith.muli %left, %x_rest : i32
-  %right_x = arith.muli %right, %x_weight : i32
-  %sum = arith.addi %left_x, %right_x : i32
-  %result = func.call @divide_by_two_to_20(%sum) : (i32) -> i32
+  return %left, %right : i32, i32
 }
 
 func.func private @divide_by_two_to_20(%sum: i32) -> i32 {
@@ -1237,30 +1237,22 @@ func.func @matmul_i16(%accumulator: i64) -> i32 {
 }
 
 // add.cc, PrepareGeneralAddOrSub: as for 8 bits, with 15 more bits for 20.
-func.func private @word_operands(%lhs: i32, %rhs: i32) -> (i32, i32, f64) {
-  %twice = func.call @twice_the_larger() : () -> f64
-  %lhs_scaled = func.call @on_common_scale(%lhs, %lhs_scale, %lhs_zero_point, %twice, 15) : (i32, f32, i32, f64, i32) -> i32
-  %rhs_scaled = func.call @on_common_scale(%rhs, %rhs_scale, %rhs_zero_point, %twice, 15) : (i32, f32, i32, f64, i32) -> i32
-  return %lhs_scaled, %rhs_scaled, %twice : i32, i32, f64
-}
-
 func.func private @word_sum(%sum: i32, %twice: f64) -> i32 {
   %shifted_scale = arith.mulf %output_scale, 32768.0 : f64
   %real = arith.divf %twice, %shifted_scale : f64
   %legal = arith.cmpf olt, %real, 1.0 : f64
   cf.assert %legal, "the scale of an operand is 2^14 times that of the result or more, where LiteRT aborts"
-  %scaled = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %result = func.call @rescale_and_store(%sum, %real) : (i32, f64) -> i32
 }
 
 func.func @add_i16(%lhs: i32, %rhs: i32) -> i32 {
-  %a, %b, %twice = func.call @word_operands(%lhs, %rhs) : (i32, i32) -> (i32, i32, f64)
+  %a, %b, %twice = func.call @add_operands(%lhs, %rhs, 15) : (i32, i32, i32) -> (i32, i32, f64)
   %sum = arith.addi %a, %b : i32
   %result = func.call @word_sum(%sum, %twice) : (i32, f64) -> i32
 }
 
 func.func @sub_i16(%lhs: i32, %rhs: i32) -> i32 {
-  %a, %b, %twice = func.call @word_operands(%lhs, %rhs) : (i32, i32) -> (i32, i32, f64)
+  %a, %b, %twice = func.call @add_operands(%lhs, %rhs, 15) : (i32, i32, i32) -> (i32, i32, f64)
   %difference = arith.subi %a, %b : i32
   %result = func.call @word_sum(%difference, %twice) : (i32, f64) -> i32
 }
@@ -1478,7 +1470,7 @@ func.func @softmax_output_i16(%term: i32, %sum: i32) -> i32 {
   %low = func.call @reciprocal_entry(%index) : (i32) -> i32
   %high = func.call @reciprocal_entry(%next) : (i32) -> i32
   %reciprocal = func.call @interpolate(%low, %high, %place) : (i32, i32, i32) -> i32
-  %product = func.call @wide_product(%term, %reciprocal) : (i32, i32) -> i64
+  %product = arith.muli %term, %reciprocal : i64
   %right = arith.subi 31, %headroom : i32
   %quotient = fixed.shift_right %product, %right {rounding = half_up} : i64
   %narrow = arith.trunci %quotient : i64 to i32
@@ -1667,17 +1659,10 @@ func.func @rsqrt_i16(%input: i32) -> i32 {
 // internal/reference/resize_bilinear.h, ResizeBilinearInteger: as int8, in 64 bits.
 func.func @resize_bilinear_i16(
     %top_left: i32, %top_right: i32, %bottom_left: i32, %bottom_right: i32) -> i32 {
-  %one = arith.constant 1024 : i32
-  %y_rest = arith.subi %one, %y_weight : i32
-  %x_rest = arith.subi %one, %x_weight : i32
-  %top_left_y = arith.muli %top_left, %y_rest : i32
-  %top_right_y = arith.muli %top_right, %y_rest : i32
-  %bottom_left_y = arith.muli %bottom_left, %y_weight : i32
-  %bottom_right_y = arith.muli %bottom_right, %y_weight : i32
-  %left = arith.addi %top_left_y, %bottom_left_y : i32
-  %right = arith.addi %top_right_y, %bottom_right_y : i32
-  %left_x = func.call @wide_product(%left, %x_rest) : (i32, i32) -> i64
-  %right_x = func.call @wide_product(%right, %x_weight) : (i32, i32) -> i64
+  %left, %right = func.call @interpolate_columns(%top_left, %top_right, %bottom_left, %bottom_right) : (i32, i32, i32, i32) -> (i32, i32)
+  %x_rest = arith.subi 1024, %x_weight : i32
+  %left_x = arith.muli %left, %x_rest : i64
+  %right_x = arith.muli %right, %x_weight : i64
   %sum = arith.addi %left_x, %right_x : i64
   %mean = fixed.shift_right %sum, 20 {rounding = half_away} : i64
   %result = arith.trunci %mean : i64 to i32
@@ -1859,8 +1844,7 @@ func.func @lstm_output(%cell: i32, %input_gate: i32, %output_gate: i32) -> i32
   %quotient = arith.divf %step, %output_scale : f64
   %ratio = arith.mulf %quotient, %step : f64
   %narrow = arith.truncf %ratio : f64 to f32
-  %scaled = func.call @multiply_by_real(%product, %narrow) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %result = func.call @rescale_and_store(%product, %narrow) : (i32, f64) -> i32
 }
 
 // ---------------------------------------------------------------- SVDF
@@ -1878,8 +1862,7 @@ func.func @svdf(%accumulator: i32) -> i32 serves svdf_i16 {
 func.func private @svdf_rescale(%accumulator: i32, %scale: f32, %other_scale: f32) -> i32 {
   %product = arith.mulf %scale, %other_scale : f32
   %ratio = arith.divf %product, %output_scale : f32
-  %scaled = func.call @multiply_by_real(%accumulator, %ratio) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %result = func.call @rescale_and_store(%accumulator, %ratio) : (i32, f64) -> i32
 }
 
 }

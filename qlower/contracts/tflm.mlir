@@ -47,8 +47,7 @@ module attributes {contract.base = "tflite", contract.words,
 // The scales combine in float64 whatever their number.
 func.func private @scale_product(%accumulator: i32) -> i32 serves linear, matmul {
   %real = func.call @convolution_scale(false) : (i1) -> f64
-  %scaled = func.call @multiply_by_real(%accumulator, %real) : (i32, f64) -> i32
-  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+  %result = func.call @rescale_and_store(%accumulator, %real) : (i32, f64) -> i32
 }
 
 // micro/kernels/mul_common.cc: LiteRT combines the scales in float32.
@@ -92,7 +91,6 @@ func.func private @activation_input(%input: i32) -> (i32, i1, i1) {
   %multiplier, %exponent = func.call @quantize_multiplier(%real) : (f64) -> (i32, i32)
   %x = arith.subi %input, %input_zero_point : i32
   %fixed_point = func.call @multiply_by_quantized_multiplier(%x, %multiplier, %exponent) : (i32, i32, i32) -> i32
-  %one = arith.constant 1 : i32
   %left = arith.maxsi %exponent, 0 : i32
   %input_range = arith.constant 2013265920 : i32
   %radius = arith.shrui %input_range, %left : i32

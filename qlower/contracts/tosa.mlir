@@ -296,7 +296,6 @@ func.func @tanh(%input: i32) -> i32 {
 // operators/RESIZE.tosac in mode NEAREST_NEIGHBOR: the position is a fraction, exact, and goes
 // up from a half on, as the converter sets scale and offset.
 func.func @resize_nearest_position() -> i32 {
-  %one = arith.constant 1 : i32
   %numerator32, %denominator32, %last = func.call @resizing_steps() : () -> (i32, i32, i32)
   %numerator = arith.extui %numerator32 : i32 to i64
   %denominator = arith.extui %denominator32 : i32 to i64

@@ -42,7 +42,7 @@ func.func private @requantize_rndnu(%x: i32, %scale: f32) -> i32 {
   %not_large = arith.cmpi sle, %shift, 55 : i32
   %legal = arith.andi %not_small, %not_large : i1
   cf.assert %legal, "the ratio of the scales is not in [2^-32, 256), which XNNPACK refuses"
-  %product = func.call @wide_product(%x, %mantissa) : (i32, i32) -> i64
+  %product = arith.muli %x, %mantissa : i64
   %rounded = fixed.shift_right %product, %shift {rounding = half_up} : i64
   %scaled = fixed.saturate %rounded : i64 to i32
   %result = func.call @clamp_and_offset(%scaled) : (i32) -> i32
