@@ -121,17 +121,11 @@ class Compilation:
     @cached_property
     def code(self) -> CompiledObject:
         """Machine code to be run in a process like this one, with its LLVM IR."""
-        from qlower.pipeline import generate_code
-
-        kernels, start = self.kernels, perf_counter()
-        code = generate_code(kernels, self.target, self.flavour)
-        for observer in self.observers:
-            observer.generated(code.llvm_text, perf_counter() - start)
-        return code
+        return self._generate()
 
     @cached_property
     def object(self) -> CompiledObject:
-        """The machine code, from the cache where possible, and then without its IR.
+        """The machine code without its IR, from the cache where possible.
 
         A model in a file is looked up by the file's bytes, before it is even read as a
         model; a model in memory by the content of its module. Who observes wants to
@@ -240,9 +234,19 @@ class Compilation:
         count = len(self.model.outputs)
         return module, Variant(signature_of(module), layers, count)
 
+    def _generate(self) -> CompiledObject:
+        from qlower.pipeline import generate_code
+
+        kernels, start = self.kernels, perf_counter()
+        code = generate_code(kernels, self.target, self.flavour)
+        for observer in self.observers:
+            observer.generated(code.llvm_text, perf_counter() - start)
+        return code
+
     def _make(self) -> CompiledObject:
+        """The code alone: its IR has all weights once more."""
         with self._journal.kept():
-            return self.code
+            return self._generate().without_text()
 
     def _content(self) -> Iterator[bytes]:
         """What decides the code, besides target, flavour and files that are read."""

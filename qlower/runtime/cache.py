@@ -110,17 +110,26 @@ def keep_entry(path: Path, *body: bytes) -> None:
 def keep_entries(entries: Mapping[Path, Sequence[bytes]]) -> None:
     """Write entries, each at once, and make room for them; after one that can't be
     written no other is tried."""
-    limit = cache_limit()
     try:
         for path, body in entries.items():
-            if sum(map(len, body)) <= limit:
-                _write(path, body)
-        _evict(limit)
+            _write(path, body)
+        _evict()
+    except OSError as error:
+        LOGGER.info("not cached: %s", error.strerror)
+
+
+def keep_before_others(path: Path, *body: bytes) -> None:
+    """Write an entry at once, for which `keep_entries` makes room later."""
+    try:
+        _write(path, body)
     except OSError as error:
         LOGGER.info("not cached: %s", error.strerror)
 
 
 def _write(path: Path, body: Sequence[bytes]) -> None:
+    """Unless it is larger than all that may be kept."""
+    if sum(map(len, body)) > cache_limit():
+        return
     digest = hashlib.sha256()
     for piece in body:
         digest.update(piece)
@@ -150,10 +159,10 @@ def _entries() -> list[tuple[Path, os.stat_result]]:
     return sorted(found, key=lambda entry: entry[1].st_mtime_ns)
 
 
-def _evict(limit: int) -> None:
+def _evict() -> None:
     """Remove the longest unused entries beyond the limit, and what killed writers
     left."""
-    entries = _entries()
+    limit, entries = cache_limit(), _entries()
     size = sum(state.st_size for _, state in entries)
     for path, state in entries:
         age = time.time() - state.st_mtime

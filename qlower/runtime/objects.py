@@ -38,6 +38,7 @@ from qlower.runtime.cache import (
     LIMIT,
     cache_folder,
     find_entry,
+    keep_before_others,
     keep_entries,
     keep_entry,
 )
@@ -45,6 +46,10 @@ from qlower.version import __version__
 
 _PACKAGES = ("xdsl", "llvmlite", "numpy", "flatbuffers", "tflite")
 """What reads models and makes code, besides qlower itself."""
+
+_BYTES_IN_MEMORY = 1 << 14
+"""Bytes of the largest part that is written with all others, in the end; parts with
+weights come to the size of the model."""
 
 _NO_COMPILER = {"bench", "cli", "report"}
 """Rooms of qlower that have no say in what an object is."""
@@ -72,7 +77,7 @@ def cached(
     found = _find(path, key, target, flavour, journal)
     if found is None:
         with cached_parts():
-            found = make().without_text()
+            found = make()
         keep_entry(path, *_entry(key, content, found, journal))
     return found
 
@@ -92,8 +97,8 @@ def cached_parts() -> Generator[None]:
 
 
 class _Parts:
-    """The parts in a folder. `made` are entries that aren't written yet, each with its
-    key before what was made."""
+    """The parts in a folder. `made` are small ones that aren't written yet, each with
+    its key before what was made."""
 
     def __init__(self, folder: Path) -> None:
         self.made: dict[Path, tuple[bytes, bytes]] = {}
@@ -108,7 +113,10 @@ class _Parts:
 
     def keep(self, content: Sequence[bytes], made: bytes) -> None:
         path, key = self._place(content)
-        self.made[path] = (key, made)
+        if len(made) > _BYTES_IN_MEMORY:
+            keep_before_others(path, key, made)
+        else:
+            self.made[path] = (key, made)
 
     def _place(self, content: Sequence[bytes]) -> tuple[Path, bytes]:
         """The file of a part, and what begins its entry."""
