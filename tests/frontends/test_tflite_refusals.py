@@ -344,6 +344,7 @@ def test_results_of_another_type(operator: str, operands: list[ArrayLike]) -> No
             ["int8 4x4", "int8 2x2", [0]],
             "expected INT32 or INT64 of shape [2]",
         ),
+        ("MATRIX_SET_DIAG", ["int8 4x3", "int8 4"], "a row of the shorter side"),
         (
             "UNSORTED_SEGMENT_SUM",
             ["int32 4x4", "int32 3", np.int32(2)],

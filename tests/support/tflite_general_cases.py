@@ -409,6 +409,10 @@ PLAIN: dict[str, Callable[[], bytes]] = {
             ("min", "int32"),
         )
     },
+    "matrix_diag": model("MATRIX_DIAG", ["int8 2x5"], "int8 2x5x5"),
+    "matrix_set_diag": model(
+        "MATRIX_SET_DIAG", ["float32 2x5x3", "float32 2x3"], "float32 2x5x3"
+    ),
     "reverse_sequence": model(
         "REVERSE_SEQUENCE",
         ["float32 3x5x2", [2, 5, 1]],

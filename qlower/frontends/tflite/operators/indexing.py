@@ -1,5 +1,6 @@
 """Elements by indices and lengths that a model computes: GATHER_ND, SCATTER_ND,
-UNSORTED_SEGMENT_SUM and its like, DYNAMIC_UPDATE_SLICE and REVERSE_SEQUENCE.
+UNSORTED_SEGMENT_SUM and its like, DYNAMIC_UPDATE_SLICE and REVERSE_SEQUENCE; and
+diagonals.
 
 LiteRT stops with an error where one is out of range. Here a place that is read is the
 nearest of its dimension, and one that is written to is left out.
@@ -170,6 +171,46 @@ def segments(compute: Binary, initial: str) -> Importer:
     return Importer(build, (3, 3))
 
 
+def import_matrix_diag(op: OperatorContext) -> None:
+    """Each row becomes the diagonal of a matrix of zeros."""
+    shape = op.shape(0)
+    if not shape:
+        raise op.error(f"{op.input(0)}: rank 0, expected at least 1")
+    _import_diagonal(op, (*shape, shape[-1]), 0)
+
+
+def import_matrix_set_diag(op: OperatorContext) -> None:
+    """The diagonals of matrices are replaced."""
+    shape = op.shape(0)
+    expected = (*shape[:-2], min(shape[-2:], default=0))
+    if len(shape) < 2 or op.shape(1) != expected:
+        raise op.error(
+            f"{op.input(1)}: shape {list(op.shape(1))} for matrices {list(shape)};"
+            " expected a row of the shorter side for each"
+        )
+    op.check_type(op.input(1), op.input(0).type)
+    _import_diagonal(op, shape, 1)
+
+
+def _import_diagonal(op: OperatorContext, shape: Sequence[int], number: int) -> None:
+    """Matrices of `shape` with rows of an operand as diagonals, and else elements of
+    the first operand if that is another one, or zeros."""
+    op.result_type(shape)
+    nest = start(op, shape)
+    steps = Scalars(nest)
+    *outer, row, column = range(len(shape))
+    places = [steps.step(IndexOp(loop)) for loop in outer]
+    at = _loop(steps, row, i32)
+    places.append(nearest(nest, at, min(shape[-2:])))
+    value = extract(nest, op.stored(op.value(number)), places)
+    if number == 0:
+        other = steps.constant(0, value.type)
+    else:
+        other = nest.input(op.elements(0), range(len(shape)))
+    is_diagonal = steps.compare("eq", at, _loop(steps, column, i32))
+    finish_map(op, nest, steps.select(is_diagonal, value, other))
+
+
 def nearest(nest: Nest, index: SSAValue, size: int) -> SSAValue:
     """The place of a dimension that an index means, or the nearest to it."""
     return to_index(nest, _limited(Scalars(nest), index, size - 1))
@@ -220,6 +261,8 @@ IMPORTERS = {
     "UNSORTED_SEGMENT_PROD": segments(Scalars.multiply, "1"),
     "UNSORTED_SEGMENT_MAX": segments(Scalars.larger, "lowest"),
     "UNSORTED_SEGMENT_MIN": segments(Scalars.smaller, "highest"),
+    "MATRIX_DIAG": Importer(import_matrix_diag, (1, 1)),
+    "MATRIX_SET_DIAG": Importer(import_matrix_set_diag, (2, 2)),
     "REVERSE_SEQUENCE": Importer(
         import_reverse_sequence, (2, 2), "ReverseSequenceOptions"
     ),
