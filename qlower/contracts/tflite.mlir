@@ -528,7 +528,129 @@ func.func private @log_or_least(
   %result = arith.select %positive, %logarithm, %least : f32
 }
 
-// internal/reference/gelu.h, GeluTransform: by erfc, as 1 - erf in float64
+// a0 + x (a1 + x (a2 + ...))
+func.func private @polynomial(
+    %x: f32, %a8: f32, %a7: f32, %a6: f32, %a5: f32, %a4: f32, %a3: f32, %a2: f32, %a1: f32,
+    %a0: f32) -> f32 {
+  %p7 = arith.mulf %x, %a8 : f32
+  %s7 = arith.addf %a7, %p7 : f32
+  %p6 = arith.mulf %x, %s7 : f32
+  %s6 = arith.addf %a6, %p6 : f32
+  %p5 = arith.mulf %x, %s6 : f32
+  %s5 = arith.addf %a5, %p5 : f32
+  %p4 = arith.mulf %x, %s5 : f32
+  %s4 = arith.addf %a4, %p4 : f32
+  %p3 = arith.mulf %x, %s4 : f32
+  %s3 = arith.addf %a3, %p3 : f32
+  %p2 = arith.mulf %x, %s3 : f32
+  %s2 = arith.addf %a2, %p2 : f32
+  %p1 = arith.mulf %x, %s2 : f32
+  %s1 = arith.addf %a1, %p1 : f32
+  %p0 = arith.mulf %x, %s1 : f32
+  %result = arith.addf %a0, %p0 : f32
+}
+
+// erfcf of the GNU C library (up to 2.40), sysdeps/ieee754/flt-32/s_erff.c
+func.func private @erfc(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %near = func.call @erfc_near(%x) : (f32) -> f32
+  %middle = func.call @erfc_around_1(%x, %size) : (f32, f32) -> f32
+  %far = func.call @erfc_far(%x, %size) : (f32, f32) -> f32
+  %is_near = arith.cmpf olt, %size, 0.84375 : f32
+  %is_middle = arith.cmpf olt, %size, 1.25 : f32
+  %beyond = arith.select %is_middle, %middle, %far : f32
+  %result = arith.select %is_near, %near, %beyond : f32
+}
+
+func.func private @erfc_near(%x: f32) -> f32 {
+  %square = arith.mulf %x, %x : f32
+  %numerator = func.call @polynomial(
+      %square, 0.0, 0.0, 0.0, 0.0, -2.3763017452e-05, -0.005770270247, -0.028481749818,
+      -0.32504209876, 0.12837916613)
+      : (f32, f32, f32, f32, f32, f32, f32, f32, f32, f32) -> f32
+  %denominator = func.call @polynomial(
+      %square, 0.0, 0.0, 0.0, -3.9602282413e-06, 0.00013249473704, 0.0050813062117, 0.0650222525,
+      0.39791721106, 1.0)
+      : (f32, f32, f32, f32, f32, f32, f32, f32, f32, f32) -> f32
+  %y = arith.divf %numerator, %denominator : f32
+  %product = arith.mulf %x, %y : f32
+  %erf = arith.addf %x, %product : f32
+  %low = arith.subf 1.0, %erf : f32
+  %rest = arith.subf %x, 0.5 : f32
+  %sum = arith.addf %product, %rest : f32
+  %high = arith.subf 0.5, %sum : f32
+  %is_low = arith.cmpf olt, %x, 0.25 : f32
+  %result = arith.select %is_low, %low, %high : f32
+}
+
+func.func private @erfc_around_1(%x: f32, %size: f32) -> f32 {
+  %s = arith.subf %size, 1.0 : f32
+  %numerator = func.call @polynomial(
+      %s, 0.0, 0.0, -0.0021663755178, 0.035478305072, -0.11089469492, 0.31834661961,
+      -0.37220788002, 0.41485610604, -0.0023621185683)
+      : (f32, f32, f32, f32, f32, f32, f32, f32, f32, f32) -> f32
+  %denominator = func.call @polynomial(
+      %s, 0.0, 0.0, 0.011984500103, 0.013637083583, 0.12617121637, 0.071828655899, 0.54039794207,
+      0.10642088205, 1.0)
+      : (f32, f32, f32, f32, f32, f32, f32, f32, f32, f32) -> f32
+  %quotient = arith.divf %numerator, %denominator : f32
+  %erf_of_1 = arith.constant 8.4506291151e-01 : f32
+  %rest = arith.subf 1.0, %erf_of_1 : f32
+  %positive = arith.subf %rest, %quotient : f32
+  %sum = arith.addf %erf_of_1, %quotient : f32
+  %negative = arith.addf 1.0, %sum : f32
+  %is_positive = arith.cmpf oge, %x, 0.0 : f32
+  %result = arith.select %is_positive, %positive, %negative : f32
+}
+
+// 2 from 6 below 0 on, and 0 or 2 from 28 on
+func.func private @erfc_far(%x: f32, %size: f32) -> f32 {
+  %square = arith.mulf %size, %size : f32
+  %s = arith.divf 1.0, %square : f32
+  %first_numerator = func.call @polynomial(
+      %s, 0.0, -9.8143291473, -81.287437439, -184.60508728, -162.39666748, -62.375331879,
+      -10.558626175, -0.6938585639, -0.0098649440333)
+      : (f32, f32, f32, f32, f32, f32, f32, f32, f32, f32) -> f32
+  %first_denominator = func.call @polynomial(
+      %s, -0.060424413532, 6.5702495575, 108.63500214, 429.00814819, 645.38726807, 434.56588745,
+      137.65776062, 19.65127182, 1.0)
+      : (f32, f32, f32, f32, f32, f32, f32, f32, f32, f32) -> f32
+  %second_numerator = func.call @polynomial(
+      %s, 0.0, 0.0, -483.51919556, -1025.0950928, -637.56646729, -160.63638306, -17.757955551,
+      -0.79928326607, -0.009864943102)
+      : (f32, f32, f32, f32, f32, f32, f32, f32, f32, f32) -> f32
+  %second_denominator = func.call @polynomial(
+      %s, 0.0, -22.440952301, 474.52853394, 2553.050293, 3199.8581543, 1536.7296143, 325.79251099,
+      30.338060379, 1.0)
+      : (f32, f32, f32, f32, f32, f32, f32, f32, f32, f32) -> f32
+  %is_first = arith.cmpf olt, %size, 0x4036DB6D : f32
+  %numerator = arith.select %is_first, %first_numerator, %second_numerator : f32
+  %denominator = arith.select %is_first, %first_denominator, %second_denominator : f32
+  %quotient = arith.divf %numerator, %denominator : f32
+  %bits = arith.bitcast %size : f32 to i32
+  %high_bits = arith.andi %bits, -8192 : i32
+  %z = arith.bitcast %high_bits : i32 to f32
+  %z_square = arith.mulf %z, %z : f32
+  %z_negated = arith.negf %z_square : f32
+  %z_power = arith.subf %z_negated, 0.5625 : f32
+  %z_exp = math.exp %z_power : f32
+  %difference = arith.subf %z, %size : f32
+  %sum = arith.addf %z, %size : f32
+  %product = arith.mulf %difference, %sum : f32
+  %power = arith.addf %product, %quotient : f32
+  %exp = math.exp %power : f32
+  %r = arith.mulf %z_exp, %exp : f32
+  %within = arith.divf %r, %size : f32
+  %ends = arith.cmpf oge, %size, 28.0 : f32
+  %positive = arith.select %ends, 0.0, %within : f32
+  %negative = arith.subf 2.0, %positive : f32
+  %is_low = arith.cmpf olt, %x, -6.0 : f32
+  %is_positive = arith.cmpf ogt, %x, 0.0 : f32
+  %below = arith.select %is_low, 2.0, %negative : f32
+  %result = arith.select %is_positive, %positive, %below : f32
+}
+
+// internal/reference/gelu.h, GeluTransform
 func.func @gelu(%input: i32) -> i32 {
   %real = func.call @gelu_value(@table_input) : (f32) -> f32
   %result = func.call @table_output(%real) : (f32) -> i32
@@ -536,9 +658,7 @@ func.func @gelu(%input: i32) -> i32 {
 
 func.func private @gelu_value(%x: f32) -> f32 {
   %turned = arith.mulf %x, -0.707106769 : f32
-  %erf = math.erf %turned : f64
-  %erfc_wide = arith.subf 1.0, %erf : f64
-  %erfc = arith.truncf %erfc_wide : f64 to f32
+  %erfc = func.call @erfc(%turned) : (f32) -> f32
   %half_x = arith.mulf 0.5, %x : f32
   %result = arith.mulf %half_x, %erfc : f32
 }

@@ -200,6 +200,12 @@ FUNCTIONS: dict[str, Callable[[], bytes]] = {
     ),
     "gelu": model("GELU", ["int8 256 0.04 3"], "int8 256 0.03 -120"),
     "gelu_uint8": model("GELU", ["uint8 256 0.04 120"], "uint8 256 0.02 9"),
+    # of which the C library's erfcf decides an entry of the table by its last bit
+    "gelu_int16": model(
+        "GELU",
+        ["int16 4096 0.00012612943828571588 0"],
+        "int16 4096 0.00011770967103075236 0",
+    ),
     "gelu_tanh": model(
         "GELU", ["int8 256 0.04 3"], "int8 256 0.03 -120", options={"approximate": True}
     ),
