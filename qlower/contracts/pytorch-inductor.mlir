@@ -49,7 +49,8 @@ module attributes {
 func.func private @through_reciprocal(%scale: f32) -> f32 { return %scale : f32 }
 
 // What a layer gives whose result stays real.
-func.func private @real_contraction(%accumulator: i32) -> f32 {
+func.func private @real_contraction(
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %real_bias: f32) -> f32 {
   %sum = arith.sitofp %accumulator : i32 to f32
   %half_scaled = arith.mulf %sum, %input_scale : f32
   %scaled = arith.mulf %half_scaled, %weight_scale : f32

@@ -37,6 +37,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp, ExtFOp, ExtSIOp, SIToFPOp
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -115,8 +116,12 @@ class _Step(UnresolvedOperand):
 class _ShorthandParser(LocatingParser):
     """A parser that writes out what a contract's text leaves out."""
 
-    _block: Block
-    """The block whose operations are parsed."""
+    def __init__(
+        self, context: Context, text: str, filename: str, line_offset: int = 0
+    ) -> None:
+        super().__init__(context, text, filename, line_offset)
+        # The one whose operations are parsed; of a module itself there may be none.
+        self._block = Block()
 
     def parse_optional_unresolved_operand(self) -> UnresolvedOperand | None:
         token = self._current_token
@@ -136,7 +141,7 @@ class _ShorthandParser(LocatingParser):
         if isinstance(operand, _Literal):
             try:
                 constant = ConstantOp(operand.constant(type))
-            except (ValueError, VerifyException) as error:
+            except (ValueError, OverflowError, VerifyException) as error:
                 self.raise_error(str(error), operand.span)
             return self._result(constant, operand, type)
         if isinstance(operand, _Step):
@@ -182,11 +187,9 @@ class _ShorthandParser(LocatingParser):
         return DictionaryAttr(served if others is None else {**others.data, **served})
 
     def _parse_block_body(self, block: Block) -> None:
-        outer = getattr(self, "_block", None)
-        self._block = block
+        outer, self._block = self._block, block
         super()._parse_block_body(block)
-        if outer is not None:
-            self._block = outer
+        self._block = outer
 
     def parse_operation(self) -> Operation:
         op = super().parse_operation()

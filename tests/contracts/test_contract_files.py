@@ -391,6 +391,8 @@ func.func @avg_pool2d(
         ("%x, %one", "%x, 1.5", "mine.mlir:4:24: error: 1.5 is no i32"),
         ("%x, %one", "%x, true", "mine.mlir:4:24: error: true is no i32"),
         ("%x, %one", "%x, 4294967296", "mine.mlir:4:24: error: integer value 42949"),
+        ("%x, %one", "%x, @none", "4:24: error: func.call: '@none' could not be found"),
+        ("%x, %one", "%x, @requantize", "function requantize calls itself"),
         ("%x, %one", "%x, %inptu_scale", "value %inptu_scale is used but never"),
         (
             "%y = arith.shrsi %x, %one : i32\n  return %y : i32",
