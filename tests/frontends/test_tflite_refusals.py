@@ -346,6 +346,15 @@ def test_results_of_another_type(operator: str, operands: list[ArrayLike]) -> No
         ),
         ("MATRIX_SET_DIAG", ["int8 4x3", "int8 4"], "a row of the shorter side"),
         (
+            "CONV_3D_TRANSPOSE",
+            [
+                [1, 5, 5, 5, 1],
+                np.ones((2, 2, 2, 1, 3), np.float32),
+                "float32 1x2x2x2x3",
+            ],
+            "[2, 2, 2, 1, 3] does not give [1, 5, 5, 5, 1]",
+        ),
+        (
             "UNSORTED_SEGMENT_SUM",
             ["int32 4x4", "int32 3", np.int32(2)],
             "[3] does not begin [4, 4]",
@@ -355,12 +364,21 @@ def test_results_of_another_type(operator: str, operands: list[ArrayLike]) -> No
 def test_plain_operators(
     operator: str, operands: list[ArrayLike], message: str
 ) -> None:
-    given = "int32 4" if operator == "ARG_MAX" else f"{operands[0]}"
-    expect_refusal(model(operator, operands, given)(), message)
+    given = "int32 4" if operator == "ARG_MAX" else "float32 1x5x5x5x1"
+    given = f"{operands[0]}" if isinstance(operands[0], str) else given
+    steps: dict[str, Option] = {f"stride_{side}": 1 for side in "dhw"}
+    steps |= {f"dilation_{side}_factor": 1 for side in "dhw"}
+    options = steps if operator == "CONV_3D_TRANSPOSE" else None
+    expect_refusal(model(operator, operands, given, options=options)(), message)
 
 
 def test_powers_of_a_norm() -> None:
-    options = {"radius": 2, "bias": 1.0, "alpha": 1.0, "beta": 0.6}
+    options: dict[str, Option] = {
+        "radius": 2,
+        "bias": 1.0,
+        "alpha": 1.0,
+        "beta": 0.6,
+    }
     operator = "LOCAL_RESPONSE_NORMALIZATION"
     data = model(operator, ["float32 1x4"], "float32 1x4", options=options)()
     expect_refusal(data, "is not supported; expected 0.5, 0.75, 1.0")

@@ -31,6 +31,7 @@ OPTIONS_KINDS = {
     "CONV_2D": "Conv2DOptions",
     "ARG_MIN": "ArgMinOptions",
     "CONV_3D": "Conv3DOptions",
+    "CONV_3D_TRANSPOSE": "Conv3DOptions",
     "CUMSUM": "CumsumOptions",
     "DIV": "DivOptions",
     "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",

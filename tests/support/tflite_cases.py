@@ -173,6 +173,8 @@ OTHER_SUMS = frozenset(
     {
         "conv2d_float",
         "conv3d_float",
+        "conv3d_transpose_float",
+        "conv3d_transpose_float_valid",
         "conv2d_hybrid",
         "depthwise_conv2d_float",
         "depthwise_conv2d_hybrid",

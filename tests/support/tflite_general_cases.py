@@ -529,6 +529,26 @@ REAL: dict[str, Callable[[], bytes]] = {
             "dilation_w_factor": 1,
         },
     ),
+    **{
+        f"conv3d_transpose_float{name}": model(
+            "CONV_3D_TRANSPOSE",
+            [[1, *sizes, 2], _weights(3, 2, 3, 2, 3), image, _weights(2)],
+            f"float32 1x{'x'.join(map(str, sizes))}x2",
+            options={
+                "padding": padding,
+                "stride_d": 2,
+                "stride_h": 3,
+                "stride_w": 1,
+                "dilation_d_factor": 1,
+                "dilation_h_factor": 1,
+                "dilation_w_factor": 1,
+            },
+        )
+        for name, sizes, image, padding in (
+            ("", (5, 4, 3), "float32 1x3x2x3x3", 0),
+            ("_valid", (6, 5, 5), "float32 1x2x2x3x3", 1),
+        )
+    },
     "batch_matmul_float": model(
         "BATCH_MATMUL",
         ["float32 2x1x3x7", "float32 4x7x5"],

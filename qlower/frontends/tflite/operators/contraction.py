@@ -22,12 +22,12 @@ from .hybrid import (
 )
 from .real import (
     import_real_conv2d,
-    import_real_conv3d,
     import_real_depthwise,
     import_real_fully_connected,
     import_real_matmul,
     is_real,
 )
+from .volumes import import_conv3d, import_conv3d_transpose
 
 
 def import_conv2d(op: OperatorContext) -> None:
@@ -172,6 +172,7 @@ IMPORTERS = {
     "FULLY_CONNECTED": Importer(
         import_fully_connected, (2, 3), "FullyConnectedOptions"
     ),
-    "CONV_3D": Importer(import_real_conv3d, (2, 3), "Conv3DOptions"),
+    "CONV_3D": Importer(import_conv3d, (2, 3), "Conv3DOptions"),
+    "CONV_3D_TRANSPOSE": Importer(import_conv3d_transpose, (3, 4), "Conv3DOptions"),
     "BATCH_MATMUL": Importer(import_batch_matmul, (2, 2), "BatchMatMulOptions"),
 }

@@ -25,14 +25,9 @@ from ..context import OperatorContext
 from ..nests import finish, start
 from ..scalars import Scalars
 from ..window import (
-    MAX_DILATION,
     MAX_KERNEL,
-    MAX_STRIDE,
-    SAME,
-    VALID,
     Window,
     read_window,
-    same_padding,
 )
 from .plain import ACTIVATION_BOUNDS, check_type, reduced_shape
 
@@ -67,7 +62,7 @@ def import_real_conv2d(op: OperatorContext) -> None:
     weights = reshaped(op, op.value(1), (groups, share, *kernel, depth))
     w = nest.input(weights, [3, 4, 5, 6, 7])
     sums = sum_products(nest, x, w)
-    _finish(op, reshaped(op, sums, (batch, *window.size, filters)))
+    finish_sums(op, reshaped(op, sums, (batch, *window.size, filters)))
 
 
 def import_real_depthwise(op: OperatorContext) -> None:
@@ -83,7 +78,7 @@ def import_real_depthwise(op: OperatorContext) -> None:
     x = nest.input(padded(op, window), [0, *_taps(window, 5, 6), 3])
     weights = reshaped(op, op.value(1), (*kernel, channels, multiplier))
     sums = sum_products(nest, x, nest.input(weights, [5, 6, 3, 4]))
-    _finish(op, reshaped(op, sums, (batch, *window.size, filters)))
+    finish_sums(op, reshaped(op, sums, (batch, *window.size, filters)))
 
 
 def import_real_fully_connected(op: OperatorContext, shape: Sequence[int]) -> None:
@@ -93,7 +88,7 @@ def import_real_fully_connected(op: OperatorContext, shape: Sequence[int]) -> No
     nest = start(op, (rows, units, depth), reductions=1)
     x = nest.input(reshaped(op, op.value(0), (rows, depth)), [0, 2])
     sums = sum_products(nest, x, nest.input(op.value(1), [1, 2]))
-    _finish(op, reshaped(op, sums, shape))
+    finish_sums(op, reshaped(op, sums, shape))
 
 
 def import_real_matmul(op: OperatorContext, lhs: SSAValue, rhs: SSAValue) -> None:
@@ -172,47 +167,6 @@ def import_plain_mean(op: OperatorContext) -> None:
     finish(op, reshaped(op, nest.build([mean])[0], result))
 
 
-def import_real_conv3d(op: OperatorContext) -> None:
-    """Loops (n, z, y, x, f | kz, ky, kx, c); weights are [kz, ky, kx, c, f]."""
-    batch, *image, channels = op.shape(0, rank=5)
-    *kernel, depth, filters = op.shape(1, rank=5)
-    if depth != channels:
-        raise op.error(f"{depth} channels of weights, expected {channels}")
-    names = "dhw"
-    strides = [op.option(f"stride_{side}", 1, MAX_STRIDE) for side in names]
-    dilations = [
-        op.option(f"dilation_{side}_factor", 1, MAX_DILATION) for side in names
-    ]
-    pads = [(0, 0)] * 3
-    if op.option("padding", SAME, VALID) == SAME:
-        pads = [
-            same_padding(*sizes)
-            for sizes in zip(image, kernel, strides, dilations, strict=True)
-        ]
-    padded = [sum(pad) + size for pad, size in zip(pads, image, strict=True)]
-    result = [
-        (size - (taps - 1) * dilation - 1) // stride + 1
-        for size, taps, stride, dilation in zip(
-            padded, kernel, strides, dilations, strict=True
-        )
-    ]
-    if min(result) < 1:
-        raise op.error(f"a window of {kernel} does not fit into an image of {image}")
-    source = op.value(0)
-    if padded != image:
-        type = TensorType(f32, (batch, *padded, channels))
-        low, high = ((0, *(pad[end] for pad in pads), 0) for end in (0, 1))
-        source = op.emit(qnn.PadOp(source, type, low=low, high=high), "pad")
-    nest = start(op, (batch, *result, filters, *kernel, channels), reductions=4)
-    taps = [
-        AffineDimExpr(1 + side) * strides[side]
-        + AffineDimExpr(5 + side) * dilations[side]
-        for side in range(3)
-    ]
-    x = nest.input(source, [0, *taps, 8])
-    _finish(op, sum_products(nest, x, nest.input(op.value(1), [5, 6, 7, 8, 4])))
-
-
 def either(
     real: Callable[[OperatorContext], None],
     quantized: Callable[[OperatorContext], None],
@@ -229,25 +183,31 @@ def sum_products(nest: Nest, x: SSAValue, w: SSAValue) -> SSAValue:
     return nest.reduce([init], lambda before: [steps.add(before[0], product)])[0]
 
 
-def _finish(op: OperatorContext, sums: SSAValue) -> None:
+def finish_sums(op: OperatorContext, sums: SSAValue, bias: int = 2) -> None:
+    """The operator's result from its sums: with operand `bias`, and the activation."""
     shape = shape_of(sums)
     steps = Scalars(start(op, shape))
-    finish_layer(op, steps, steps.nest.input(sums, range(len(shape))), shape)
+    value = steps.nest.input(sums, range(len(shape)))
+    finish_layer(op, steps, value, shape, bias)
 
 
 def finish_layer(
-    op: OperatorContext, steps: Scalars, value: SSAValue, shape: Sequence[int]
+    op: OperatorContext,
+    steps: Scalars,
+    value: SSAValue,
+    shape: Sequence[int],
+    bias: int = 2,
 ) -> None:
-    """The bias along the last dimension of the nest, and the activation."""
+    """Operand `bias` along the last dimension of the nest, and the activation."""
     nest = steps.nest
-    if op.has_input(2):
-        op.check_type(op.input(2), "FLOAT32")
-        if op.shape(2) != (shape[-1],):
+    if op.has_input(bias):
+        op.check_type(op.input(bias), "FLOAT32")
+        if op.shape(bias) != (shape[-1],):
             raise op.error(
-                f"{op.input(2)}: a bias of shape {list(op.shape(2))}, expected"
+                f"{op.input(bias)}: a bias of shape {list(op.shape(bias))}, expected"
                 f" [{shape[-1]}]"
             )
-        value = steps.add(value, nest.input(op.value(2), [nest.parallel - 1]))
+        value = steps.add(value, nest.input(op.value(bias), [nest.parallel - 1]))
     value = steps.clamp(value, *ACTIVATION_BOUNDS[op.activation()])
     finish(op, reshaped(op, nest.build([value])[0], shape))
 
