@@ -419,6 +419,14 @@ PLAIN: dict[str, Callable[[], bytes]] = {
     "matrix_set_diag": model(
         "MATRIX_SET_DIAG", ["float32 2x5x3", "float32 2x3"], "float32 2x5x3"
     ),
+    "padv2_int32": model(
+        "PADV2",
+        ["int32 3x4", [[1, 0], [2, 1]], np.array([-7], np.int32)],
+        "int32 4x7",
+    ),
+    "padv2_bool": model(
+        "PADV2", ["bool 3x4", [[1, 0], [2, 1]], np.array([True])], "bool 4x7"
+    ),
     "reverse_sequence": model(
         "REVERSE_SEQUENCE",
         ["float32 3x5x2", [2, 5, 1]],

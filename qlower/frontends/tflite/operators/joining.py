@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
@@ -73,10 +73,11 @@ def import_pad(op: OperatorContext) -> None:
         op.check_range("padding", padding, 0, MAX_PADDING)
     low, high = paddings[0::2], paddings[1::2]
     padded = [sum(sizes) for sizes in zip(low, shape, high, strict=True)]
-    if op.has_input(2) and op.is_float(0):
-        op.check_type(op.input(2), "FLOAT32")
+    if op.has_input(2) and is_plain(op):
+        op.check_type(op.input(2), op.input(0).type)
         emitter = start(op, padded).emitter
-        filled = emitter.filled(padded, f32, float(op.array(2).item()))
+        element = op.input_type(0).element_type
+        filled = emitter.filled(padded, element, op.array(2).item())
         finish(op, emitter.inserted(op.value(0), filled, low))
         return
     value = None
