@@ -26,9 +26,13 @@ from qlower.model.layers import layer_names, layer_title
 
 _CYCLES_PER_NANOSECOND = 3.0
 _BYTES_PER_NANOSECOND = 60.0
+"""Round figures of a processor of 3 GHz and of its second-level cache. They decide
+whether threads pay; `examples/benchmark/estimates.py` compares what they give with what
+is measured."""
 
 _CYCLES_PER_OPERATION = 0.5
-"""Estimated cycles of an operation of a region, for each vector of 32-bit lanes."""
+"""Estimated cycles of an operation of a region, for each vector of 32-bit lanes; it is
+compared likewise."""
 
 
 def nest_kernel(name: str, nest: Nest, products: Products | None) -> Kernel:

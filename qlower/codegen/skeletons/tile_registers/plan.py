@@ -28,7 +28,9 @@ PAIR = 2
 """Registers of pixels, and of channels, that are multiplied with each other."""
 
 _CONFIGURING_CYCLES = 250.0
-"""Estimated cycles of describing the registers' shapes and of releasing them."""
+"""Estimated cycles of describing the registers' shapes and of releasing them.
+`examples/benchmark/estimates.py` compares the estimates for tiles with what is measured
+on a machine that has them, and `--tune` finds the layers that are faster without."""
 
 
 UNROLLED_STEPS = 12
