@@ -17,7 +17,8 @@ PEEPHOLE, PROJECTION, LAYER_NORMALIZATION = 9, 16, 20
 
 @dataclass
 class Lstm:
-    """A file with one LSTM, [batch, steps, inputs] to [batch, steps, units].
+    """A file with one LSTM, [batch, steps, inputs] to [batch, steps, units]; steps come
+    first with the option `time_major`.
 
     Weights and biases are drawn from the seed, but for those operands in `constants`,
     whose weights have the scale `weight_scale`. `extra` operands are int8 constants of
@@ -50,14 +51,18 @@ class Lstm:
     cell: int = -1
     """The tensor that is the cell, once the file is built."""
 
+    def shape(self, size: int) -> tuple[int, int, int]:
+        """That of a sequence in the file."""
+        if self.options.get("time_major"):
+            return self.steps, self.batch, size
+        return self.batch, self.steps, size
+
     def build(self) -> bytes:
         random = np.random.default_rng(self.seed)
         builder = TFLiteBuilder()
         point = self.state_zero_point
         narrow, bias = ("int16", "int64") if self.is_wide else ("int8", "int32")
-        x = builder.tensor(
-            "x", (self.batch, self.steps, self.inputs), narrow, scale=self.input_scale
-        )
+        x = builder.tensor("x", self.shape(self.inputs), narrow, scale=self.input_scale)
         operands = [-1] * 24
         operands[0] = x
         for first, columns in ((1, self.inputs), (5, self.units)):
@@ -100,7 +105,7 @@ class Lstm:
         ]
         y = builder.tensor(
             "y",
-            (self.batch, self.steps, self.units),
+            self.shape(self.units),
             narrow,
             scale=self.result_scale or self.state_scale,
             zero_point=point,

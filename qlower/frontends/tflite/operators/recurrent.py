@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
-from qlower.dialects.quant import QuantizedType
+from qlower.dialects.quant import QuantizedType, quantized_element
+from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
 from qlower.model.nests import dense
 
@@ -54,26 +55,41 @@ def import_lstm(op: OperatorContext) -> None:
         import_real_lstm(op)
         return
     _check_form(op)
-    batch, steps, inputs = op.shape(0, rank=3)
+    *sequence, inputs = op.shape(0, rank=3)
     units = op.shape(INPUT_WEIGHTS, rank=2)[0]
     state, cell = op.state(STATE), op.state(CELL)
-    type = op.quantized_result_type((batch, steps, units))
+    type = op.quantized_result_type((*sequence, units))
     hidden = type.element_type
     if op.input(0).type == "INT8":
         hidden = op.per_tensor(op.intermediate(HIDDEN))
     lstm = qnn.LstmOp(
-        op.quantized(0),
+        _rows_first(op, op.quantized(0), "input"),
         state,
         cell,
         _joined_weights(op, INPUT_WEIGHTS, (units, inputs), "input_weights"),
         _joined_weights(op, STATE_WEIGHTS, (units, units), "state_weights"),
         _joined_biases(op, units),
-        TensorType(hidden, type.get_shape()),
+        TensorType(hidden, (*_ordered(op, *sequence), units)),
         cell_clip=max(op.real("cell_clip"), 0.0),
     )
-    op.graph.define(op.output(), op.retyped(op.emit(lstm), type), op)
+    states = _rows_first(op, op.emit(lstm), "states")
+    op.graph.define(op.output(), op.retyped(states, type), op)
     op.keep(STATE, lstm.last_state)
     op.keep(CELL, lstm.last_cell)
+
+
+def _ordered(op: OperatorContext, first: int, second: int) -> tuple[int, int]:
+    """The other way round where steps come first in the file."""
+    return (second, first) if op.flag("time_major") else (first, second)
+
+
+def _rows_first(op: OperatorContext, value: SSAValue, suffix: str) -> SSAValue:
+    """A sequence [B, T, ...] from the file's order, and back."""
+    if not op.flag("time_major"):
+        return value
+    first, second, size = shape_of(value)
+    type = TensorType(quantized_element(value.type), (second, first, size))
+    return op.emit(qnn.TransposeOp(value, type, perm=(1, 0, 2)), suffix)
 
 
 def _check_form(op: OperatorContext) -> None:
@@ -91,9 +107,8 @@ def _check_form(op: OperatorContext) -> None:
             "an LSTM whose input gate is 1 - forget is not supported; expected one of"
             " its own"
         )
-    for name in ("time_major", "diagonal_recurrent_tensors"):
-        if op.flag(name):
-            raise op.error(f"{name} is not supported; expected false")
+    if op.flag("diagonal_recurrent_tensors"):
+        raise op.error("diagonal_recurrent_tensors is not supported; expected false")
     op.option("fused_activation_function", TANH, TANH)
 
 
