@@ -99,6 +99,32 @@ def test_products_of_vectors_are_those_of_litert(inputs: int, tmp_path: Path) ->
     compare(tmp_path, lstm, natively=False)
 
 
+@needs_litert
+def test_states_that_a_constant_begins(tmp_path: Path) -> None:
+    compare(tmp_path, RealLstm(is_widened=True), natively=False)
+
+
+@needs_litert
+def test_states_that_are_given(tmp_path: Path) -> None:
+    """What a call leaves there is gone: the next one is given other states."""
+    lstm = RealLstm(is_given=True)
+    random = np.random.default_rng(0)
+    steps = [
+        [
+            random.standard_normal(shape).astype(np.float32)
+            for shape in (lstm.shape, *[(1, lstm.units)] * 2)
+        ]
+        for _ in range(3)
+    ]
+    data = lstm.build()
+    (tmp_path / "lstm.tflite").write_bytes(data)
+    model = qlower.load(tmp_path / "lstm.tflite")
+    assert not model.signature.states
+    for given, (expected,) in zip(steps, run_litert_steps(data, steps), strict=True):
+        found = qlower.interpret(model, *given, at="qnn")
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.long
 @needs_litert
 def test_many_calls_are_those_of_litert(tmp_path: Path) -> None:

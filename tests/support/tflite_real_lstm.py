@@ -18,7 +18,9 @@ class RealLstm:
     """A file with one LSTM, [batch, steps, inputs] to [batch, steps, outputs].
 
     All operands are drawn from the seed, weights with the deviation `spread`; those in
-    `missing` are left out. Without `outputs` there is no projection.
+    `missing` are left out. Without `outputs` there is no projection. States begin as 0,
+    as constants of float16 that a DEQUANTIZE widens (`is_widened`), or are given with
+    each call (`is_given`).
     """
 
     seed: int = 0
@@ -32,6 +34,8 @@ class RealLstm:
     has_peephole: bool = False
     is_normalized: bool = False
     missing: tuple[int, ...] = ()
+    is_widened: bool = False
+    is_given: bool = False
     options: Mapping[str, Option] = field(default_factory=dict[str, Option])
     cell: int = -1
     """The tensor that is the cell, once the file is built."""
@@ -74,12 +78,14 @@ class RealLstm:
         if self.outputs:
             drawn(16, outputs, self.units)
             drawn(17, outputs, is_weight=False)
-        operands[18] = builder.tensor(
-            "h", (self.batch, outputs), "float32", is_variable=True
-        )
-        operands[19] = self.cell = builder.tensor(
-            "c", (self.batch, self.units), "float32", is_variable=True
-        )
+        for number, name, size in ((18, "h", outputs), (19, "c", self.units)):
+            shape = (self.batch, size)
+            operands[number] = builder.tensor(name, shape, "float32", is_variable=True)
+            if self.is_widened:
+                data = random.standard_normal(shape).astype(np.float16)
+                half = builder.tensor(f"{name}0", shape, "float16", data=data)
+                builder.operator("DEQUANTIZE", [half], [operands[number]])
+        self.cell = operands[19]
         y = builder.tensor("y", (*self.shape[:2], outputs), "float32")
         builder.operator(
             "UNIDIRECTIONAL_SEQUENCE_LSTM",
@@ -87,7 +93,8 @@ class RealLstm:
             [y],
             {"fused_activation_function": TANH, **self.options},
         )
-        return builder.build([x], [y])
+        given = operands[18:20] if self.is_given else []
+        return builder.build([x, *given], [y])
 
 
 def _quantized(builder: TFLiteBuilder, name: str, data: NDArray[np.float32]) -> int:

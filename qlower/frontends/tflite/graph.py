@@ -28,13 +28,13 @@ from .evaluation import EVALUATORS
 from .names import (
     distinct,
     find_tensor,
+    hinted,
     name_attributes,
     short_tensor_names,
     unique_names,
 )
 from .operators import IMPORTERS
 from .schema import Model, Operator, Subgraph, Tensor, default_options
-from .states import States
 from .tensor_table import TensorTable
 from .types import tensor_type
 from .variables import Variables, needed_operators, written_variables
@@ -88,7 +88,6 @@ class _GraphImporter(TensorTable):
         self.unknown: set[int] = set()
         self.taken = set(names.values())
         self.places: dict[tuple[int, int], int] = {}
-        self.states = States(self.block)
         self.variables = Variables(written_variables(self.model, model.others))
         self.depth = 0
         self.left_out = set(range(1, len(model.others) + 1))
@@ -162,7 +161,11 @@ class _GraphImporter(TensorTable):
         type = tensor_type(tensor, self.site)
         argument = self.block.insert_arg(type, len(self.block.args))
         argument.location = self.named_location(tensor, self.site)
-        self.define(tensor, argument, self.site)
+        if tensor.is_variable:
+            # What a call leaves there is never seen: the next one is given another.
+            self.states.write(self.name(tensor), hinted(argument, self.name(tensor)))
+        else:
+            self.define(tensor, argument, self.site)
 
     def check_given_shape(self, tensor: Tensor) -> None:
         """Refuse another rank than the file's, or a size where the file has its own."""

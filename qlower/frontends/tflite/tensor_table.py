@@ -16,6 +16,7 @@ from ..budget import Budget
 from ..site import Site
 from .names import hinted
 from .schema import Model, Tensor
+from .states import States
 from .types import Element, constant_value
 
 NO_BUFFER = 0
@@ -39,6 +40,7 @@ class TensorTable:
         self.site = site
         self.tensors = list(model.tensors)
         self.block = Block()
+        self.states = States(self.block)
         self.computed: dict[int, SSAValue] = {}
         self.constants: dict[tuple[int, TensorType[Element]], SSAValue] = {}
         self.known: dict[int, bytes] = {}
@@ -98,6 +100,8 @@ class TensorTable:
             return self.computed[tensor.index]
         data = self.constant(tensor, site)
         if data is None and tensor.is_variable:
+            if (state := self.states.find(self.name(tensor))) is not None:
+                return state
             raise site.error(
                 f"{tensor}: a variable tensor is not supported here; expected"
                 " the state of an operator"
