@@ -19,8 +19,9 @@ from support.native import (
 from support.windows import Window, build, numbers, sampled
 
 from qlower.codegen.nests.nest import analyse
+from qlower.codegen.nests.point import Segment, split, split_lanes
 from qlower.codegen.nests.recognise import Contraction, DepthwiseProducts, recognise
-from qlower.codegen.targets.resolve import Target
+from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.dialects.kernel import NestOp
 from qlower.model.signature import Array
 from qlower.text.parsing import parse_module
@@ -262,3 +263,17 @@ def test_sums_added_to_what_they_overwrite(level: str, outputs: int):
     }}"""
     for (got,) in guarded_runs(compile_text(text, levels()[level]), [x, added]):
         np.testing.assert_array_equal(got, want)
+
+
+def test_a_rest_of_lanes_is_one_vector_where_they_are_masked():
+    masked, plain = (
+        resolve_target("x86_64-unknown-linux-gnu", cpu)
+        for cpu in ("x86-64-v4", "x86-64-v3")
+    )
+    assert split_lanes(masked, 107, 64) == (
+        Segment(0, 1, 64),
+        Segment(64, 1, 32),
+        Segment(96, 1, 11),
+    )
+    assert split_lanes(masked, 72, 64) == (Segment(0, 1, 64), Segment(64, 1, 8))
+    assert split_lanes(plain, 11, 16) == split(11, 16)

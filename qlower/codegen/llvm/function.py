@@ -21,6 +21,7 @@ from qlower.codegen.llvm.values import (
     argument,
     constant,
     vector_constant,
+    zero,
 )
 
 _INLINE_BYTES = 64
@@ -276,6 +277,20 @@ class Function:
 
     def load(self, type: Type, pointer: Value, alignment: int) -> Value:
         return self._emit(type, f"load {type}, {pointer}, align {alignment}")
+
+    def load_first(
+        self, type: Type, pointer: Value, count: int, alignment: int
+    ) -> Value:
+        """The first `count` lanes, the others 0; no more is read."""
+        mask = ", ".join(f"i1 {int(lane < count)}" for lane in range(type.lanes))
+        name = f"llvm.masked.load.{type.mangled}.p0"
+        masks = Type("i1", type.lanes)
+        self.module.declare(name, type, (POINTER, masks, type))
+        return self._emit(
+            type,
+            f"call {type} @{name}(ptr align {alignment} {pointer.text}, "
+            f"{masks} <{mask}>, {zero(type)})",
+        )
 
     def store(self, value: Value, pointer: Value, alignment: int) -> None:
         self._lines.append(f"  store {value}, {pointer}, align {alignment}")

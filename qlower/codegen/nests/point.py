@@ -40,6 +40,21 @@ def split(bound: int, width: int) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
+def split_lanes(target: Target, bound: int, width: int) -> tuple[Segment, ...]:
+    """`bound` lanes in vectors of `width`, and the rest in smaller ones.
+
+    What is left for less than a register of 32-bit numbers is one vector, of any number
+    of lanes, where the target masks the others.
+    """
+    segments = split(bound, width)
+    least = target.vector_bits // 32
+    whole = tuple(segment for segment in segments if segment.width >= least)
+    if not target.masks_lanes or len(segments) - len(whole) < 2:
+        return segments
+    start = sum(segment.repeat * segment.width for segment in whole)
+    return (*whole, Segment(start, 1, bound - start))
+
+
 def nested(
     f: Function,
     bounds: Sequence[int],

@@ -143,7 +143,9 @@ class Target:
     None where LLVM finds all there is. `byte_tables` look up many bytes and `tiles` are
     registers for matrices, where there are any; `halves` does two products in a general
     register. A machine without vectors has those of one lane, 32 bits. `float_control`
-    holds the float environment; with None the caller must have left it as it was.
+    holds the float environment; with None the caller must have left it as it was. Where
+    it `masks_lanes`, an instruction reads or writes some lanes of a vector's memory and
+    leaves the rest alone, so that vectors may have any number of lanes.
 
     `processor` is how code asks at run time for the features that it `needs`; None
     where there is nobody to ask. `alignment`, in bytes, is that of the arena and of
@@ -168,6 +170,7 @@ class Target:
     orders_floats: bool = True
     has_roots: bool = True
     prefers_integers: bool = False
+    masks_lanes: bool = False
     pointer_bytes: int = 8
     alignment: int = 64
     relocation: str = "pic"

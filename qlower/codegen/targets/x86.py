@@ -79,6 +79,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         word_dot=_pairs(bits),  # LLVM makes one instruction of it and an addition
         rounds_in_hardware="sse4.1" in present,
         fuses="fma" in present,
+        masks_lanes=wide,
         packs=_packs(bits),
         byte_tables=_BYTE_TABLES if "avx512vbmi" in present and bits == 512 else None,
         tiles=tiles_of(triple, present, bits),

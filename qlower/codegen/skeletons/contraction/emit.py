@@ -15,7 +15,7 @@ from functools import partial
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I32, I64, Type, Value, constant
 from qlower.codegen.nests.nest import Span
-from qlower.codegen.nests.point import nested, split, walk
+from qlower.codegen.nests.point import nested, split_lanes, walk
 from qlower.codegen.skeletons.contraction.products import Column, Products
 from qlower.codegen.skeletons.contraction.tiling import Tiling, VectorPlan
 from qlower.codegen.skeletons.products.packing import group_position
@@ -156,7 +156,7 @@ class _Tiles(Products):
             if row_sums is not None:
                 shift = f.load(I32, f.at(row_sums, f.scale(row, 4)), 4)
             # as many sums as make a whole vector of bytes
-            for segment in split(column.channels, 4 * lanes):
+            for segment in split_lanes(self.target, column.channels, 4 * lanes):
                 place = line, channel, f.scale(first, lanes)
                 code = partial(self.finish, *place, shift, segment.width)
                 walk(f, self.contraction.lane, segment, point, code)

@@ -23,7 +23,15 @@ from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.module import Module
 from qlower.codegen.llvm.values import I64, Type, Value, constant, zero
 from qlower.codegen.nests.nest import Operand
-from qlower.codegen.nests.point import PointCode, Segment, moved, nested, split, walk
+from qlower.codegen.nests.point import (
+    PointCode,
+    Segment,
+    moved,
+    nested,
+    split,
+    split_lanes,
+    walk,
+)
 from qlower.codegen.nests.recognise import MOST_TAPS, DepthwiseProducts
 from qlower.codegen.skeletons.depthwise.taps import (
     Tap,
@@ -249,7 +257,7 @@ class _Tile(PointCode):
         )
         for column, total in enumerate(self.sums(vector, columns, addresses)):
             pixel = moved(f, indices, self.plan.column_loop, column)
-            for piece in split(self.valid, self.dot.lanes):
+            for piece in split_lanes(self.target, self.valid, self.dot.lanes):
                 point = moved(f, pixel, lane_loop, piece.start)
                 channels = range(piece.start, piece.start + piece.width)
                 self.finish(f.shuffle(total, channels), point, piece.width)
@@ -303,6 +311,8 @@ class _Tile(PointCode):
             return f.splat(constant(Type(operand.scalar), operand.border), lanes)
         if self.valid == lanes:
             return f.load(type, address, size)
+        if self.target.masks_lanes:
+            return f.load_first(type, address, self.valid, size)
         loaded = zero(type)
         for piece in split(self.valid, min(lanes, _WIDEST_BYTES // size)):
             word = Type(f"i{8 * size * piece.width}")
