@@ -47,6 +47,10 @@ func.func private @dequantize_exactly(
   %result = arith.mulf %integer, %input_scale : f32
 }
 
+func.func private @centred_input(%input: i32) -> i32 {
+  %result = arith.subi %input, %input_zero_point : i32
+}
+
 func.func private @centred_product(%lhs: i32, %rhs: i32) -> i32 {
   %a = arith.subi %lhs, %lhs_zero_point : i32
   %b = arith.subi %rhs, %rhs_zero_point : i32

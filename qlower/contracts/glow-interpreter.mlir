@@ -237,8 +237,7 @@ func.func @quantize(%input: f32) -> i32 {
 
 // Base.h, dequantize
 func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
-  %centred = arith.subi %input, %input_zero_point : i32
-  %result = func.call @to_steps(%centred, %input_scale) : (i32, f32) -> f32
+  %result = func.call @to_steps(@centred_input, %input_scale) : (i32, f32) -> f32
 }
 
 // The bounds of a clip are quantized as values are. Of a bound far outside nothing is left

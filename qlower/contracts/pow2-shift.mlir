@@ -158,8 +158,7 @@ func.func @mul(%lhs: i32, %rhs: i32, %weight_scale: f32) -> i32 {
 
 func.func private @rescale(%input: i32, %input_zero_point: i32) -> i32 {
   %exponent = func.call @ratio_exponent(1.0) : (f32) -> i64
-  %centred = arith.subi %input, %input_zero_point : i32
-  %shifted = func.call @shift(%centred, %exponent) : (i32, i64) -> i32
+  %shifted = func.call @shift(@centred_input, %exponent) : (i32, i64) -> i32
   %result = func.call @clamp_and_offset(%shifted) : (i32) -> i32
 }
 

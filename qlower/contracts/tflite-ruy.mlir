@@ -258,9 +258,8 @@ func.func @dequantize(
 
 // internal/optimized/optimized_ops.h, Requantize: vectors of 16.
 func.func @requantize(%input: i32, %input_zero_point: i32, %element: i32) -> i32 {
-  %centred = arith.subi %input, %input_zero_point : i32
   %tail = func.call @is_in_tail(%element, %element_count, 16) : (i32, i32, i32) -> i1
-  %scaled = func.call @multiply_by_real_half_up(%centred, @wide_ratio, %tail) : (i32, f64, i1) -> i32
+  %scaled = func.call @multiply_by_real_half_up(@centred_input, @wide_ratio, %tail) : (i32, f64, i1) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 

@@ -215,10 +215,9 @@ func.func @dequantize(%input: i32) -> f32 {
 // src/microparams-init.c, xnn_init_qs8_cvt_params: 8 fractional bits of the ratio, half up.
 // The delegate takes ratios in [2^-8, 2^7] between tensors of one signedness.
 func.func @requantize(%input: i32, %input_scale: f32) -> i32 {
-  %centred = arith.subi %input, %input_zero_point : i32
   %ratio = arith.divf %input_scale, %output_scale : f32
   %multiplier = func.call @to_fixed_point(%ratio, 8) : (f32, i32) -> i32
-  %product = arith.muli %centred, %multiplier : i32
+  %product = arith.muli @centred_input, %multiplier : i32
   %scaled = fixed.shift_right %product, 8 {rounding = half_up} : i32
   %delegated = func.call @offset_and_clamp(%scaled) : (i32) -> i32
   %builtin = func.call @"tflite-ruy.requantize"(%input) : (i32) -> i32

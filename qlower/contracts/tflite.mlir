@@ -271,8 +271,8 @@ func.func @sum_of_codes(%accumulator: i32) -> i32 serves sum_i16 {
 // internal/reference/reduce.h, QuantizedReduceProd: each factor but the first, and the result,
 // come with a rescaling, so that all together have the scales' ratio.
 func.func @product(%product: i32, %input: i32) -> i32 serves product, product_i16 {
-  %factor = arith.subi %input, %input_zero_point : i32
-  %next = arith.muli %product, %factor : i64
+  %centred = arith.subi %input, %input_zero_point : i32
+  %next = arith.muli %product, %centred : i64
   %result = func.call @product_step(%next) : (i64) -> i32
 }
 
@@ -426,16 +426,14 @@ func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) ->
 
 // internal/reference/requantize.h
 func.func @requantize(%input: i32, %input_scale: f32) -> i32 serves requantize, requantize_i16 {
-  %centred = arith.subi %input, %input_zero_point : i32
-  %result = func.call @rescale_and_store(%centred, @wide_ratio) : (i32, f64) -> i32
+  %result = func.call @rescale_and_store(@centred_input, @wide_ratio) : (i32, f64) -> i32
 }
 
 // activations.cc, QuantizedReluX: RELU, RELU6 and RELU_N1_TO_1 on their own. The scales are
 // divided in float32; output_min and output_max carry the activation's bounds.
 func.func @clamp(%input: i32, %output_min: i32, %output_max: i32) -> i32 serves clamp, clamp_i16 {
   %ratio = arith.divf %input_scale, %output_scale : f32
-  %centred = arith.subi %input, %input_zero_point : i32
-  %result = func.call @rescale_and_store(%centred, %ratio) : (i32, f64) -> i32
+  %result = func.call @rescale_and_store(@centred_input, %ratio) : (i32, f64) -> i32
 }
 
 // internal/reference/concatenation.h: int8 inputs must share the output's parameters;
@@ -462,8 +460,7 @@ func.func @concat(%input: i32) -> i32 {
 // internal/common.h, LUTPopulateInt8: float32 throughout, reciprocal of the output scale,
 // half away from zero.
 func.func private @table_input(%input: i32) -> f32 {
-  %centred = arith.subi %input, %input_zero_point : i32
-  %integer = arith.sitofp %centred : i32 to f32
+  %integer = arith.sitofp @centred_input : i32 to f32
   %result = arith.mulf %input_scale, %integer : f32
 }
 
@@ -498,8 +495,7 @@ func.func @elu(%input: i32) -> i32 {
 
 // elementwise.cc, AbsEvalQuantized: the ratio is a float32 quotient; equal scales need none.
 func.func @abs(%input: i32) -> i32 serves abs, abs_i16 {
-  %x = arith.subi %input, %input_zero_point : i32
-  %magnitude = math.absi %x : i32
+  %magnitude = math.absi @centred_input : i32
   %ratio = arith.divf %input_scale, %output_scale : f32
   %scaled = func.call @multiply_by_real(%magnitude, %ratio) : (i32, f64) -> i32
   %same = arith.cmpf oeq, %input_scale, %output_scale : f32
@@ -858,8 +854,7 @@ func.func @prelu(%lhs: i32, %rhs: i32) -> i32 {
 
 // comparisons.cc, ComparisonQuantized: 8 more bits, times the scale itself.
 func.func @compare(%input: i32) -> i32 {
-  %x = arith.subi %input, %input_zero_point : i32
-  %shifted = arith.shli %x, 8 : i32
+  %shifted = arith.shli @centred_input, 8 : i32
   %legal = arith.cmpf olt, %input_scale, 1.0 : f64
   cf.assert %legal, "compare: a scale of 1 and more, with which LiteRT aborts"
   %result = func.call @multiply_by_real(%shifted, %input_scale) : (i32, f64) -> i32
@@ -917,8 +912,7 @@ func.func @hard_swish(%input: i32) -> i32 {
   %relu_multiplier, %relu_exponent = func.call @quantize_multiplier(%relu_ratio) : (f64) -> (i32, i32)
   %relu_16 = func.call @reduce_multiplier_to_16_bits(%relu_multiplier) : (i32) -> i32
 
-  %x = arith.subi %input, %input_zero_point : i32
-  %fine = arith.shli %x, 7 : i32
+  %fine = arith.shli @centred_input, 7 : i32
   %factor = func.call @saturating_rounding_doubling_high_mul_16(%fine, %output_16) : (i32, i32) -> i32
 
   %up = arith.cmpi sgt, %relu_exponent, 0 : i32

@@ -36,8 +36,7 @@ func.func @clamp(%input: i32) -> i32 {
   %max = func.call @lone_bound(%activation_max) : (f32) -> i32
   %multiplier, %exponent = func.call @quantize_multiplier(@wide_ratio) : (f64) -> (i32, i32)
   %places = arith.subi 31, %exponent : i32
-  %centred = arith.subi %input, %input_zero_point : i32
-  %scaled = func.call @apply_scale_32(%centred, %multiplier, %places, false) : (i32, i32, i64, i1) -> i32
+  %scaled = func.call @apply_scale_32(@centred_input, %multiplier, %places, false) : (i32, i32, i64, i1) -> i32
   %result = func.call @offset_and_clamp(%scaled, %output_zero_point, @lone_bound, %max) : (i32, i32, i32, i32) -> i32
 }
 

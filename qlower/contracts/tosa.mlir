@@ -212,8 +212,7 @@ func.func @mul(%lhs: i32, %lhs_scale: f32, %rhs: i32, %rhs_scale: f32) -> i32 {
 
 func.func private @rescale_stored(%input: i32, %output_min: i32, %output_max: i32) -> i32
     serves requantize {
-  %centred = arith.subi %input, %input_zero_point : i32
-  %scaled = func.call @rescale(%centred, @wide_ratio, -255, 255) : (i32, f64, i64, i64) -> i32
+  %scaled = func.call @rescale(@centred_input, @wide_ratio, -255, 255) : (i32, f64, i64, i64) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 

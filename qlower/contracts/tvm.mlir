@@ -233,8 +233,7 @@ func.func @quantize(%input: f32) -> i32 {
 // relay/qnn/op/concatenate.cc
 func.func private @rescale(%input: i32, %input_scale: f32, %input_zero_point: i32) -> i32
     serves requantize, clamp, concat {
-  %centred = arith.subi %input, %input_zero_point : i32
-  %stored = func.call @requantize_to_i32(%centred, %input_scale, false) : (i32, f32, i1) -> i32
+  %stored = func.call @requantize_to_i32(@centred_input, %input_scale, false) : (i32, f32, i1) -> i32
   %result = func.call @clip(%stored) : (i32) -> i32
 }
 

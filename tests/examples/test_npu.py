@@ -96,7 +96,7 @@ WANTS_ANOTHER = '%accumulator: i32 {contract.value = "accumulated"},'
     ("old", "new"),
     [
         ("%accumulator: i32,", WANTS_ANOTHER),
-        ("%shift64 : i64", "%shift : i64"),
+        ("%sum : i64 to i8", "%sum : i32 to i8"),
         (',\n  contract.base = "exact"', ""),
     ],
 )
