@@ -9,13 +9,15 @@ import pytest
 from support.custom_contracts import write_contract
 from support.recordings import executors_for
 from support.run_files import RUN_TESTS
-from xdsl.dialects.builtin import AnyFloat, IntegerType, i1
+from support.side_by_side import side_by_side
+from xdsl.dialects.builtin import AnyFloat, IntegerType, StringAttr, i1
 from xdsl.ir import Attribute
 
 import qlower
 from qlower.codegen.targets.resolve import host_target
 from qlower.contracts import load_contract
 from qlower.contracts.needs import rules_of
+from qlower.dialects import qnn
 from qlower.text.parsing import parse_module
 
 BASE = "tflite"
@@ -73,15 +75,25 @@ def rules_of_layer(model: qlower.Model) -> list[str]:
     ],
 )
 def test_constant_rules(layer: str, tmp_path: Path):
-    """Each rule of a layer alone, then all of them."""
+    """Each rule of a layer alone, then all of them, side by side."""
     test = LAYERS[layer]
     model = qlower.Model(parse_module(test.text, str(test.path)))
     rules, inputs = rules_of_layer(model), test.inputs(model)
+    layers: dict[str, qlower.Model] = {}
     for number, names in enumerate([*([rule] for rule in rules), rules]):
         texts = map(constant_rule, names)
         path = write_contract(tmp_path, *texts, name=f"c{number}", base=BASE)
-        executors = executors_for({"host": host_target()}, model, path)
-        results = {name: run.run(inputs, {})[0] for name, run in executors.items()}
-        for name, outputs in results.items():
-            for output, expected in zip(outputs, results["qnn"], strict=True):
-                np.testing.assert_array_equal(output, expected, f"{names} {name}")
+        copy = model.module.clone()
+        for op in copy.walk():
+            if isinstance(op, qnn.QnnOp):
+                op.contract_attr = StringAttr(path)
+        layers[" ".join(names)] = qlower.Model(copy)
+    owners = [names for names in layers for _ in model.outputs]
+    executors = executors_for({"host": host_target()}, side_by_side(layers), BASE)
+    given = [*inputs] * len(layers)
+    results = {name: run.run(given, {})[0] for name, run in executors.items()}
+    for name, outputs in results.items():
+        for names, output, expected in zip(
+            owners, outputs, results["qnn"], strict=True
+        ):
+            np.testing.assert_array_equal(output, expected, f"{names} {name}")
