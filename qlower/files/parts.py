@@ -11,13 +11,13 @@ from typing import Protocol
 
 
 class Parts(Protocol):
-    """What has been made, by its content: by all that decides what is made of it."""
+    """What has been made, by the hash of all that decides what is made of it."""
 
-    def find(self, content: Sequence[bytes]) -> bytes | None:
+    def find(self, digest: bytes) -> bytes | None:
         """What was made of that; None for what is new."""
         ...
 
-    def keep(self, content: Sequence[bytes], made: bytes) -> None:
+    def keep(self, digest: bytes, made: bytes) -> None:
         """Remember what was made."""
         ...
 
@@ -29,13 +29,13 @@ class PartsInMemory:
     made: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
     found: int = 0
 
-    def find(self, content: Sequence[bytes]) -> bytes | None:
-        made = self.made.get(digest_of(content))
+    def find(self, digest: bytes) -> bytes | None:
+        made = self.made.get(digest)
         self.found += made is not None
         return made
 
-    def keep(self, content: Sequence[bytes], made: bytes) -> None:
-        self.made[digest_of(content)] = made
+    def keep(self, digest: bytes, made: bytes) -> None:
+        self.made[digest] = made
 
 
 def digest_of(content: Iterable[bytes]) -> bytes:
@@ -78,8 +78,9 @@ def find_or_make(content: Sequence[bytes], make: Callable[[], bytes]) -> bytes:
     parts = _PARTS.get()
     if parts is None:
         return make()
-    made = parts.find(content)
+    digest = digest_of(content)
+    made = parts.find(digest)
     if made is None:
         made = make()
-        parts.keep(content, made)
+        parts.keep(digest, made)
     return made

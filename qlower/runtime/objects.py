@@ -103,24 +103,25 @@ class _Parts:
     def __init__(self, folder: Path) -> None:
         self.made: dict[Path, tuple[bytes, bytes]] = {}
         self._folder = folder
+        self._compiler = _key("part", ()).encode()
 
-    def find(self, content: Sequence[bytes]) -> bytes | None:
-        path, key = self._place(content)
+    def find(self, digest: bytes) -> bytes | None:
+        path, key = self._place(digest)
         if path in self.made:
             return self.made[path][1]
         body = find_entry(path) or b""
         return body.removeprefix(key) if body.startswith(key) else None
 
-    def keep(self, content: Sequence[bytes], made: bytes) -> None:
-        path, key = self._place(content)
+    def keep(self, digest: bytes, made: bytes) -> None:
+        path, key = self._place(digest)
         if len(made) > _BYTES_IN_MEMORY:
             keep_before_others(path, key, made)
         else:
             self.made[path] = (key, made)
 
-    def _place(self, content: Sequence[bytes]) -> tuple[Path, bytes]:
+    def _place(self, digest: bytes) -> tuple[Path, bytes]:
         """The file of a part, and what begins its entry."""
-        key = _key("part", content)
+        key = digest_of((self._compiler, digest)).hex()
         return self._folder / f"{key}.part", key.encode()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -86,10 +85,10 @@ def test_names_and_text(compiled: CompiledObject):
 class Forgetful:
     """Finds no part, and keeps none."""
 
-    def find(self, content: Sequence[bytes]) -> None:
+    def find(self, digest: bytes) -> None:
         pass
 
-    def keep(self, content: Sequence[bytes], made: bytes) -> None:
+    def keep(self, digest: bytes, made: bytes) -> None:
         pass
 
 
