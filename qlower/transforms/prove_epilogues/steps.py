@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -34,13 +35,13 @@ class Steps:
     top: Integers
     places: Integers
 
-    @property
+    @cached_property
     def levels(self) -> Integers:
         """The value that is reached at each place."""
         count = np.arange(1, self.places.shape[1] + 1, dtype=np.int64)
         return self.bottom[:, np.newaxis] + count
 
-    @property
+    @cached_property
     def valid(self) -> NDArray[np.bool_]:
         """Which places there are."""
         return self.levels <= self.top[:, np.newaxis]
