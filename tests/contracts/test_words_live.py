@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from support.litert import run_litert
 from support.recordings import make_executors
+from support.tflite_general_cases import model
 from support.tflite_word_cases import WORDS
 from support.tflm import run_tflm
 
@@ -52,6 +53,20 @@ def drawn(spec: qlower.TensorSpec, seed: int) -> NDArray[np.generic]:
     return (values // (64 if seed % 3 == 1 else 1)).astype(spec.dtype)
 
 
+@pytest.mark.skipif(
+    find_spec("ai_edge_litert") is None, reason="ai_edge_litert is not installed"
+)
+def test_an_entry_that_the_last_bit_of_erfc_decides(tmp_path: Path) -> None:
+    path = tmp_path / "layer.tflite"
+    scales = 0.00012612943828571588, 0.00011770967103075236
+    operand, result = (f"int16 65536 {scale} 0" for scale in scales)
+    path.write_bytes(model("GELU", [operand], result)())
+    x = np.arange(-(1 << 15), 1 << 15).astype(np.int16)
+    found = qlower.interpret(qlower.load(path), x, at="qnn")
+    (expected,) = run_litert(path.read_bytes(), [x])
+    np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("contract", SYSTEMS)
 @pytest.mark.parametrize("turn", range(len(WORDS)), ids=list(WORDS))
 def test_bits(turn: int, contract: str, tmp_path: Path) -> None:
@@ -60,12 +75,12 @@ def test_bits(turn: int, contract: str, tmp_path: Path) -> None:
     path = tmp_path / "layer.tflite"
     for seed in range(SEEDS):
         path.write_bytes(list(WORDS.values())[turn](seed))
-        model = qlower.load(path)
-        inputs = [drawn(spec, seed + 7 * n) for n, spec in enumerate(model.inputs)]
+        layer = qlower.load(path)
+        inputs = [drawn(spec, seed + 7 * n) for n, spec in enumerate(layer.inputs)]
         executors = (
-            make_executors(model, contract, turn)
+            make_executors(layer, contract, turn)
             if seed == turn % SEEDS and contract == CONTRACTS[turn % 2]
-            else {"qnn": Compilation(model, contract).interpreter("qnn")}
+            else {"qnn": Compilation(layer, contract).interpreter("qnn")}
         )
         expected = RUN[contract](path.read_bytes(), inputs)
         for name, executor in executors.items():

@@ -37,6 +37,7 @@ from .tflite_models import (
     strided_slice,
     unary,
     unpack,
+    widened,
 )
 
 CASES: dict[str, Callable[[], bytes]] = {
@@ -87,6 +88,8 @@ CASES: dict[str, Callable[[], bytes]] = {
     "quantize_uint8": lambda: border("QUANTIZE", "float32", "uint8"),
     "requantize": lambda: border("QUANTIZE", "int8", "int8"),
     "requantize_sign": lambda: border("QUANTIZE", "uint8", "int8"),
+    "tanh_of_bytes": lambda: widened("TANH"),
+    "exp_of_bytes": lambda: widened("EXP"),
     "dequantize": lambda: border("DEQUANTIZE", "int8", "float32"),
     "relu": lambda: unary("RELU", scale=0.03, zero_point=-128),
     "relu6": lambda: unary("RELU6", scale=0.03, zero_point=-100),

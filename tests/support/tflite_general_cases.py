@@ -200,12 +200,6 @@ FUNCTIONS: dict[str, Callable[[], bytes]] = {
     ),
     "gelu": model("GELU", ["int8 256 0.04 3"], "int8 256 0.03 -120"),
     "gelu_uint8": model("GELU", ["uint8 256 0.04 120"], "uint8 256 0.02 9"),
-    # of which the C library's erfcf decides an entry of the table by its last bit
-    "gelu_int16": model(
-        "GELU",
-        ["int16 4096 0.00012612943828571588 0"],
-        "int16 4096 0.00011770967103075236 0",
-    ),
     "gelu_tanh": model(
         "GELU", ["int8 256 0.04 3"], "int8 256 0.03 -120", options={"approximate": True}
     ),
@@ -606,6 +600,10 @@ REAL: dict[str, Callable[[], bytes]] = {
         "POW",
         ["float32 64x8", np.array([-3, -2, -1, 0, 1, 2, 3, 0.5], np.float32)],
         "float32 64x8",
+    ),
+    "pow_float_by_5": model("POW", ["float32 16x64", np.float32(5)], "float32 16x64"),
+    "pow_float_by_one_and_a_half": model(
+        "POW", ["float32 16x64", np.float32(1.5)], "float32 16x64"
     ),
     "log_softmax_float": model("LOG_SOFTMAX", ["float32 16x40"], "float32 16x40"),
     **{

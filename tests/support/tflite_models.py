@@ -260,6 +260,16 @@ def unary(
     return model.finish(operator, [x], [y], **options)
 
 
+def widened(operator: str) -> bytes:
+    """A function of bytes in float32, whose results stay real numbers."""
+    model = _Model()
+    x = model.tensor("x", (256,), "int8", scale=0.031, zero_point=3)
+    real, y = (model.tensor(n, (256,), "float32", scale=None) for n in "ry")
+    model.operator("DEQUANTIZE", [x], [real], {})
+    model.inputs.append(x)
+    return model.finish(operator, [real], [y])
+
+
 def border(operator: str, source: str, target: str) -> bytes:
     """QUANTIZE or DEQUANTIZE from one tensor type to another."""
     model = _Model()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ..site import Site
-from .schema import Operator, Subgraph, Tensor
+from .schema import Model, Operator, Subgraph, Tensor
 from .states import States
 from .types import Element
 from .variables import Variables
@@ -21,6 +21,16 @@ class Function(Protocol):
     @property
     def tensors(self) -> Sequence[Tensor]:
         """The tensor table, with what subgraphs add to it."""
+        ...
+
+    @property
+    def model(self) -> Model:
+        """What is imported."""
+        ...
+
+    @property
+    def users(self) -> Mapping[int, Sequence[Operator]]:
+        """The main graph's operators that take each tensor."""
         ...
 
     def way_out(self, operator: Operator) -> str:

@@ -15,7 +15,7 @@ from qlower.dialects.quant import QuantizedType
 from ..budget import Budget
 from ..site import Site
 from .names import hinted
-from .schema import Model, Tensor
+from .schema import Model, Operator, Tensor
 from .states import States
 from .types import Element, constant_value
 
@@ -39,6 +39,10 @@ class TensorTable:
         self.names = names
         self.site = site
         self.tensors = list(model.tensors)
+        self.users: dict[int, list[Operator]] = {}
+        for operator in model.operators:
+            for index in dict.fromkeys(operator.inputs):
+                self.users.setdefault(index, []).append(operator)
         self.block = Block()
         self.states = States(self.block)
         self.computed: dict[int, SSAValue] = {}

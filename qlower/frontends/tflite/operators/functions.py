@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
@@ -17,7 +18,7 @@ from ..context import OperatorContext
 from ..eigen import PACKET
 from ..gaussian import gelu, gelu_by_tanh
 from ..importer import Importer
-from ..logarithm import logarithm
+from ..logarithm import logarithm, power
 from ..nests import finish_map, read
 from ..scalars import Scalars
 from .integers import cut_divide
@@ -40,6 +41,10 @@ from .plain import (
 from .real_norms import import_real_l2_normalization
 
 WORDS = ("INT8", "INT16")
+
+LARGEST_EXPONENT = float(1 << 31)
+WHOLE_WITHIN = float(np.float32(1e-5))
+"""How far from a whole number an exponent may be to be taken for it."""
 
 
 def _function(
@@ -129,6 +134,41 @@ def _prelu(steps: Scalars, x: SSAValue, alpha: SSAValue) -> SSAValue:
     return steps.select(positive, x, steps.multiply(x, alpha))
 
 
+def import_power(op: OperatorContext) -> None:
+    """powf; by one whole exponent from 1 on, products (optimized_ops.h, BroadcastPow4D
+    and IntegerExponentPow, which are the reference's, too)."""
+    whole = _whole_exponent(op)
+    if whole is None:
+        map_two(op, power, REAL)
+    else:
+        map_two(op, lambda steps, x, _: _product(steps, x, whole), REAL)
+
+
+def _whole_exponent(op: OperatorContext) -> int | None:
+    """The exponent for all bases that differ from it in shape, if it is whole, or so
+    close to it that LiteRT takes it to be."""
+    if math.prod(op.shape(1)) != 1 or op.shape(0) == op.shape(1):
+        return None
+    if not op.is_constant(1):
+        raise op.error(
+            f"{op.input(1)}: one exponent for all, known at run time only, is not"
+            " supported; expected a constant"
+        )
+    exponent = float(op.array(1).item())
+    if not 0.5 <= exponent < LARGEST_EXPONENT:
+        return None
+    whole = math.floor(exponent + 0.5)
+    return whole if abs(exponent - whole) < WHOLE_WITHIN else None
+
+
+def _product(steps: Scalars, x: SSAValue, exponent: int) -> SSAValue:
+    if exponent == 1:
+        return x
+    half = _product(steps, x, exponent // 2)
+    square = steps.multiply(half, half)
+    return steps.multiply(x, square) if exponent % 2 else square
+
+
 def _comparison(predicate: str) -> Callable[[OperatorContext], None]:
     def build(op: OperatorContext) -> None:
         if is_plain(op):
@@ -197,6 +237,7 @@ IMPORTERS = {
     "SQUARED_DIFFERENCE": Importer(import_squared_difference, (2, 2)),
     "DIV": Importer(import_div, (2, 2), "DivOptions"),
     "PRELU": Importer(import_prelu, (2, 2)),
+    "POW": Importer(import_power, (2, 2)),
     "SUM": Importer(import_sum, (2, 2), "ReducerOptions"),
     "REDUCE_PROD": Importer(import_product, (2, 2), "ReducerOptions"),
     "L2_NORMALIZATION": Importer(import_l2_normalization, (1, 1), "L2NormOptions"),

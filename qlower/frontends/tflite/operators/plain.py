@@ -18,9 +18,9 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type, shape_of
 
+from ..byte_functions import returns_to_bytes
 from ..context import OperatorContext
 from ..importer import UNLIMITED, Importer
-from ..logarithm import power
 from ..nests import finish, finish_map, read, start, take
 from ..scalars import Scalars
 from ..types import PLAIN_TYPES
@@ -65,7 +65,9 @@ def check_type(op: OperatorContext, legal: tuple[str, ...]) -> None:
 
 def scalars(op: OperatorContext, rank_of: tuple[int, ...], number: int = 0) -> Scalars:
     """A nest over a shape, for steps on elements of the type of an operand."""
-    of_bytes = isinstance(op.value(number).owner, qnn.DequantizeOp)
+    of_bytes = isinstance(
+        op.value(number).owner, qnn.DequantizeOp
+    ) and returns_to_bytes(op, number)
     return Scalars(start(op, rank_of), op.input(number).type == "UINT8", of_bytes)
 
 
@@ -322,7 +324,6 @@ IMPORTERS = {
     "LOGICAL_NOT": unary(Scalars.invert, BOOLEAN),
     "LOGICAL_AND": binary(lambda s, x, y: s.logical("and", x, y), BOOLEAN),
     "LOGICAL_OR": binary(lambda s, x, y: s.logical("or", x, y), BOOLEAN),
-    "POW": binary(power, REAL),
     "ATAN2": binary(Scalars.arc_tangent, REAL),
     "CUMSUM": Importer(import_cumsum, (2, 2), "CumsumOptions"),
     "ADD_N": Importer(import_add_n, (1, UNLIMITED)),
