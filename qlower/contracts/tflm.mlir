@@ -171,8 +171,7 @@ func.func @lstm_gate(%input_sum: i32, %state_sum: i32) -> i32 serves lstm_gate_i
 }
 
 // The same of int16, whose sums have 64 bits.
-func.func @lstm_wide_gate(%input_sum: i64, %state_sum: i64) -> i32
-    attributes {contract.rules = ["lstm_wide_gate_i16"]} {
+func.func @lstm_wide_gate(%input_sum: i64, %state_sum: i64) -> i32 serves lstm_wide_gate_i16 {
   %input_ratio = func.call @lstm_ratio(%input_weight_scale, %input_scale) : (f32, f32) -> f64
   %state_ratio = func.call @lstm_ratio(%state_weight_scale, %state_scale) : (f32, f32) -> f64
   %of_input = func.call @multiply_wide_by_real(%input_sum, %input_ratio) : (i64, f64) -> i32
