@@ -113,10 +113,12 @@ def test_without_the_tflite_package(monkeypatch: pytest.MonkeyPatch) -> None:
 # The graph
 
 
-def relu(source: int = 0, target: int = 1, operator: str = "RELU") -> bytes:
+def relu(
+    source: int = 0, target: int = 1, operator: str = "RELU", is_variable: bool = False
+) -> bytes:
     builder = TFLiteBuilder()
     builder.tensor("x", (1, 4), scale=0.1)
-    builder.tensor("y", (1, 4), scale=0.1)
+    builder.tensor("y", (1, 4), scale=0.1, is_variable=is_variable)
     builder.operator(operator, [source], [target])
     return builder.build([0], [1])
 
@@ -125,6 +127,10 @@ def relu(source: int = 0, target: int = 1, operator: str = "RELU") -> bytes:
     ("data", "message"),
     [
         (relu(source=1), "operator 0 RELU: tensor 1 'y': used before it is computed"),
+        (
+            relu(source=1, is_variable=True),
+            "operator 0 RELU: tensor 1 'y': a variable tensor is not supported here",
+        ),
         (relu(target=0), "operator 0 RELU: tensor 0 'x': computed a second time"),
         (relu(source=2), "operator 0 RELU: tensor index 2 is out of range [0, 1]"),
         (relu(target=-5), "operator 0 RELU: tensor index -5 is out of range [0, 1]"),
@@ -199,7 +205,6 @@ def input_tensor(
     dtype: str = "int8",
     scale: float | Sequence[float] | None = 0.1,
     zero_point: int | Sequence[int] = 0,
-    is_variable: bool = False,
     is_sparse: bool = False,
 ) -> bytes:
     builder = TFLiteBuilder()
@@ -210,7 +215,6 @@ def input_tensor(
         scale=scale,
         zero_point=zero_point,
         axis=1,
-        is_variable=is_variable,
         is_sparse=is_sparse,
     )
     y = builder.tensor("y", (1, 4), scale=0.1)
@@ -253,10 +257,6 @@ def input_tensor(
         (
             input_tensor((4,), scale=(0.1, 0.2, 0.3, 0.4)),
             "quantized dimension 1 is out of range [0, 0]",
-        ),
-        (
-            input_tensor(is_variable=True),
-            "a variable tensor is not supported here",
         ),
         (input_tensor(is_sparse=True), "sparse tensors are not supported"),
     ],

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.litert import run_litert
 from support.tflite_builder import TFLiteBuilder
+from support.tflite_models import split_v
 
 import qlower
 from qlower.diagnostics import QlowerError
@@ -148,3 +149,13 @@ def test_small_files_do_not_make_large_constants() -> None:
     builder.operator("FILL", [dims, one], [filled])
     with pytest.raises(QlowerError, match="number of elements 1073741824 is out of"):
         import_tflite(builder.build([x], [filled]), name="m.tflite")
+
+
+def test_a_part_of_no_elements_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(split_v(2, -1, 4))
+    model = qlower.load(path, outputs=["y0", "y2"])
+    x = np.arange(12, dtype=np.int8).reshape(2, 6)
+    left, right = qlower.interpret(model, x, at="qnn")
+    np.testing.assert_array_equal(left, x[:, :2])
+    np.testing.assert_array_equal(right, x[:, 2:])

@@ -70,7 +70,8 @@ def import_split(op: OperatorContext) -> None:
 
 
 def import_split_v(op: OperatorContext) -> None:
-    """One slice for each part; one size may be -1, what is left over."""
+    """One slice for each part; one size may be -1, what is left over. Parts of no
+    elements, which unrolled GRUs have and nothing takes, get no value."""
     shape = op.shape(0)
     parts = len(op.operator.outputs)
     sizes = op.integers(1, "sizes", count=parts)
@@ -78,7 +79,7 @@ def import_split_v(op: OperatorContext) -> None:
     axis = op.axis("axis", axis, len(shape))
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = shape[axis] - sum(sizes) - 1
-    if min(sizes) < 1 or sum(sizes) != shape[axis]:
+    if min(sizes) < 0 or sum(sizes) != shape[axis]:
         raise op.error(
             f"parts of sizes {sizes} do not add up to the {shape[axis]} of dimension"
             f" {axis}"
@@ -86,7 +87,8 @@ def import_split_v(op: OperatorContext) -> None:
     begin = 0
     for number, size in enumerate(sizes):
         sizes_taken = [*shape[:axis], size, *shape[axis + 1 :]]
-        _take(op, number, axis, begin, sizes_taken, sizes_taken)
+        if size:
+            _take(op, number, axis, begin, sizes_taken, sizes_taken)
         begin += size
 
 
