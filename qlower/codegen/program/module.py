@@ -73,6 +73,8 @@ def compile_plan(planned: Plan) -> CompiledObject:
         code,
     )
     del planned  # whose packed weights are in the code now: as many bytes as the model
+    if not are_kept():
+        return replace(described, objects=(machine_code(code.dense_text(), target),))
     objects = (_kept_code(text, target) for text in code.separate_texts())
     return replace(described, objects=tuple(objects))
 
