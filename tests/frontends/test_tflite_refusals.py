@@ -583,7 +583,7 @@ def test_convolutions(data: bytes, message: str) -> None:
         ),
         (
             slice_((0, 1, 2), (2, 5, 4), (2, 5, 4)),
-            "size of dimension 1 5 is out of range [1, 4]",
+            "size of dimension 1 5 is out of range [0, 4]",
         ),
         (
             strided_slice((0, 0, 5), (2, 5, 0), (1, 1, 0), (2, 5, 5)),

@@ -159,3 +159,22 @@ def test_a_part_of_no_elements_is_left_out(tmp_path: Path) -> None:
     left, right = qlower.interpret(model, x, at="qnn")
     np.testing.assert_array_equal(left, x[:, :2])
     np.testing.assert_array_equal(right, x[:, 2:])
+
+
+def test_a_slice_of_no_elements_is_joined(tmp_path: Path) -> None:
+    """As a loop does that puts its first result into a list."""
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1, 4), scale=0.1)
+    none = builder.tensor("none", (1, 1), scale=0.1, signature=(1, -1))
+    y = builder.tensor("y", (1, 4), scale=0.1)
+    begin, size = (
+        builder.tensor(name, (2,), "int32", data=data)
+        for name, data in (("begin", [0, 4]), ("size", [1, 0]))
+    )
+    builder.operator("SLICE", [x, begin, size], [none])
+    builder.operator("CONCATENATION", [none, x], [y], {"axis": 1})
+    path = tmp_path / "model.tflite"
+    path.write_bytes(builder.build([x], [y]))
+    given = np.arange(4, dtype=np.int8).reshape(1, 4)
+    found = qlower.interpret(qlower.load(path), given, at="qnn")
+    np.testing.assert_array_equal(found, given)

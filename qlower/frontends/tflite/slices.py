@@ -14,9 +14,9 @@ def read_slice(op: OperatorContext) -> tuple[list[int], list[int]]:
     begins = op.integers(1, "begin", count=len(shape))
     sizes = op.integers(2, "size", count=len(shape))
     for dim, (begin, size) in enumerate(zip(begins, sizes, strict=True)):
-        op.check_range(f"begin of dimension {dim}", begin, 0, shape[dim] - 1)
+        op.check_range(f"begin of dimension {dim}", begin, 0, shape[dim])
         if size != -1:
-            op.check_range(f"size of dimension {dim}", size, 1, shape[dim] - begin)
+            op.check_range(f"size of dimension {dim}", size, 0, shape[dim] - begin)
     return begins, [
         shape[dim] - begins[dim] if size == -1 else size
         for dim, size in enumerate(sizes)

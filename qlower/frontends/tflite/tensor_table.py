@@ -67,7 +67,7 @@ class TensorTable:
     def resize(self, tensor: Tensor, shape: tuple[int, ...], site: Site) -> None:
         if tensor.shape == shape:
             return
-        if not (self.is_resized or self.shapes):
+        if not (self.is_resized or self.shapes or -1 in tensor.signature):
             raise site.error(
                 f"{tensor}: shape {list(tensor.shape)}, expected {list(shape)}"
             )

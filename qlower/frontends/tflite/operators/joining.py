@@ -19,7 +19,9 @@ MAX_PADDING = 1 << 16
 
 
 def import_concatenation(op: OperatorContext) -> None:
-    first = op.shape(0)
+    operands = range(len(op.operator.inputs))
+    numbers = [n for n in operands if 0 not in op.input(n).shape] or list(operands)
+    first = op.shape(numbers[0])
     axis = op.axis("axis", op.option("axis", -MAX_RANK, MAX_RANK), len(first))
     activation = op.activation()
     if activation is not None:
@@ -27,20 +29,20 @@ def import_concatenation(op: OperatorContext) -> None:
             f"fused activation function {activation} is not supported; expected none"
         )
     operand = op.moved if op.output().type == "INT16" else op.value
-    values = [operand(number) for number in range(len(op.operator.inputs))]
-    for number in range(len(values)):
+    values = [operand(number) for number in numbers]
+    for number in numbers:
         op.check_type(op.input(number), op.output().type)
     if op.output().type == "INT8":
         # Only the UINT8 kernel changes scales on the way; that of INT16 ignores them.
         result = op.per_tensor(op.output())
-        for number in range(len(values)):
+        for number in numbers:
             quantization = op.per_tensor(op.input(number))
             if quantization != result:
                 raise op.error(
                     f"{op.input(number)}: quantization {quantization}, expected"
                     f" {result} as the result"
                 )
-    total = sum(op.shape(n, rank=len(first))[axis] for n in range(len(values)))
+    total = sum(op.shape(n, rank=len(first))[axis] for n in numbers)
     type = op.result_type((*first[:axis], total, *first[axis + 1 :]))
     op.finish(qnn.ConcatOp(values, type, axis=axis))
 

@@ -16,7 +16,11 @@ from ..slices import read_slice, read_strided_slice
 
 
 def import_slice(op: OperatorContext) -> None:
+    """What has no elements gets a shape and no value: loops join it to other parts."""
     offsets, sizes = read_slice(op)
+    if 0 in sizes:
+        op.graph.resize(op.output(), tuple(sizes), op)
+        return
     op.finish(
         qnn.SliceOp(
             op.moved(0),
