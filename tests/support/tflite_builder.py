@@ -30,17 +30,20 @@ OPTIONS_KINDS = {
     "CONCATENATION": "ConcatenationOptions",
     "CONV_2D": "Conv2DOptions",
     "ARG_MIN": "ArgMinOptions",
+    "BUCKETIZE": "BucketizeOptions",
     "CONV_3D": "Conv3DOptions",
     "CONV_3D_TRANSPOSE": "Conv3DOptions",
     "CUMSUM": "CumsumOptions",
     "DIV": "DivOptions",
     "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
     "DEPTH_TO_SPACE": "DepthToSpaceOptions",
+    "FAKE_QUANT": "FakeQuantOptions",
     "FULLY_CONNECTED": "FullyConnectedOptions",
     "GATHER": "GatherOptions",
     "GELU": "GeluOptions",
     "IF": "IfOptions",
     "L2_NORMALIZATION": "L2NormOptions",
+    "L2_POOL_2D": "Pool2DOptions",
     "LEAKY_RELU": "LeakyReluOptions",
     "LOCAL_RESPONSE_NORMALIZATION": "LocalResponseNormalizationOptions",
     "MAX_POOL_2D": "Pool2DOptions",
@@ -112,7 +115,7 @@ VERSIONS = {
 }
 """The first version of each operator with 8-bit kernels, where that is not 1."""
 
-Option = bool | int | float | str | Sequence[int]
+Option = bool | int | float | str | Sequence[int] | NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +343,8 @@ class _Writer(TableWriter):
             return self.text(value)
         if isinstance(value, bool | int | float):
             return value
+        if isinstance(value, np.ndarray):
+            return self.numbers(value, np.float32)
         return self.numbers(value, np.int32)
 
     def operator_code(self, name: str) -> int:

@@ -182,6 +182,7 @@ OTHER_SUMS = frozenset(
         "depthwise_conv2d_float",
         "depthwise_conv2d_hybrid",
         "hard_swish_float",
+        "l2_pool2d_float",
         "local_response_normalization_0.5",
         "local_response_normalization_0.75",
         "local_response_normalization_1.0",

@@ -62,6 +62,20 @@ def _tensor(builder: TFLiteBuilder, name: str, text: str) -> int:
     return builder.tensor(name, sizes, dtype, scale=scale, zero_point=zero_point)
 
 
+def range_float() -> bytes:
+    """RANGE of constants, times an operand."""
+    builder = TFLiteBuilder()
+    ends = [
+        builder.tensor(f"c{n}", (), "float32", data=np.array(value, np.float32))
+        for n, value in enumerate((0.1, 4, 0.3))
+    ]
+    numbers = builder.tensor("numbers", (13,), "float32")
+    builder.operator("RANGE", ends, [numbers])
+    x, y = (builder.tensor(name, (13,), "float32") for name in "xy")
+    builder.operator("MUL", [x, numbers], [y], {})
+    return builder.build([x], [y])
+
+
 MOVEMENT: dict[str, Callable[[], bytes]] = {
     "tile": model("TILE", ["int8 2x3x1x4", [2, 3, 2, 1]], "int8 4x9x2x4"),
     "tile_upsampling": model("TILE", ["uint8 2x1x3x1", [1, 2, 1, 2]], "uint8 2x2x3x2"),
@@ -348,6 +362,41 @@ PLAIN: dict[str, Callable[[], bytes]] = {
         ["int8 64x4", np.array([-128, -7, 1, 5], np.int8)],
         "int8 64x4",
     ),
+    "floor_mod_int64": model("FLOOR_MOD", ["int64 64", "int64 64"], "int64 64"),
+    "pow_int32": model("POW", ["int32 64", np.array([5], np.int32)], "int32 64"),
+    "range_float": range_float,
+    **{
+        f"bucketize_{dtype}": model(
+            "BUCKETIZE",
+            [f"{dtype} 4x16"],
+            "int32 4x16",
+            options={"boundaries": np.array([-3, -1, 0, 0, 2, 1e9], np.float32)},
+        )
+        for dtype in ("float32", "int32", "int64")
+    },
+    **{
+        f"dilate_{dtype}": model(
+            "DILATE",
+            [f"{dtype} 2x3x4", [2, 1, 3], np.array([1], dtype)],
+            f"{dtype} 3x3x10",
+        )
+        for dtype in ("float32", "int8", "uint8", "int32", "bool")
+    },
+    "sparse_to_dense": model(
+        "SPARSE_TO_DENSE",
+        [[[0, 1], [1, 2], [0, 1]], [2, 3], "float32 3", np.array(7, np.float32)],
+        "float32 2x3",
+    ),
+    "sparse_to_dense_bytes": model(
+        "SPARSE_TO_DENSE", [[3, 1], [5], "uint8 2", np.array(7, np.uint8)], "uint8 5"
+    ),
+    "sparse_to_dense_one_value": model(
+        "SPARSE_TO_DENSE",
+        [[[0, 1], [1, 2]], [2, 3], "int32 -", np.array(-5, np.int32)],
+        "int32 2x3",
+    ),
+    "bitcast_real": model("BITCAST", ["float32 2x8"], "int32 2x8"),
+    "bitcast_bytes": model("BITCAST", ["int8 2x8"], "uint8 2x8"),
     "bitwise_xor": model("BITWISE_XOR", ["uint8 16x8", "uint8 8"], "uint8 16x8"),
     "right_shift": model("RIGHT_SHIFT", ["int8 64x4", "int8 4"], "int8 64x4"),
     "right_shift_unsigned": model(
@@ -518,6 +567,26 @@ REAL: dict[str, Callable[[], bytes]] = {
         "float32 2x3x6x3",
         options={**WINDOW, **KERNEL},
     ),
+    "l2_pool2d_float": model(
+        "L2_POOL_2D",
+        ["float32 2x5x6x3"],
+        "float32 2x3x6x3",
+        options={**WINDOW, **KERNEL},
+    ),
+    **{
+        f"fake_quant_{bits}": model(
+            "FAKE_QUANT",
+            ["float32 32x64"],
+            "float32 32x64",
+            options={"min": low, "max": high, "num_bits": bits},
+        )
+        for bits, low, high in (
+            (2, -1.5, 4.5),
+            (4, 0.5, 7.0),
+            (8, -5.0, 6.1),
+            (16, -9.0, -1.0),
+        )
+    },
     "conv3d_float": model(
         "CONV_3D",
         ["float32 1x3x4x5x2", _weights(2, 3, 2, 2, 3), _weights(3)],

@@ -284,6 +284,9 @@ class OperatorContext(Site):
         return value
 
     def integer_list(self, name: str) -> tuple[int, ...]:
+        return cast(tuple[int, ...], self.real_list(name))
+
+    def real_list(self, name: str) -> tuple[float, ...]:
         value = self.options[name]
         assert isinstance(value, tuple)
         return value

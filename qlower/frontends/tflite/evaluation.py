@@ -33,8 +33,8 @@ class Evaluator:
     """How an operator is computed from constants.
 
     Fields are as in `Importer`. Results of INT32, INT64 and BOOL are computed; with
-    `moves` the operator computes nothing, so that FLOAT32 is as good. With `looks_only`
-    operands may have any value: their types decide.
+    `moves` the operator computes nothing, or what LiteRT does, so that FLOAT32 is as
+    good. With `looks_only` operands may have any value: their types decide.
     """
 
     evaluate: Evaluate
@@ -265,12 +265,29 @@ def _broadcast_arguments(op: OperatorContext) -> Array:
 
 
 def _range(op: OperatorContext) -> Array:
+    if op.output().type == "FLOAT32":
+        return _real_range(op)
     start, limit, delta = (int(array.reshape(())) for array in _arrays(op))
     if delta == 0:
         raise op.error("a range in steps of 0")
     values = range(start, limit, delta)
     _sized(op, [len(values)])
     return np.array(values, np.int64)
+
+
+def _real_range(op: OperatorContext) -> Array:
+    """Each number is the one before with a step added, in float32 (range.cc)."""
+    start, limit, delta = (np.float32(array.item()) for array in _arrays(op))
+    with np.errstate(all="ignore"):
+        count = np.ceil(np.abs((limit - start) / delta))
+    if not (0 <= count <= MOST_ELEMENTS) or (limit - start) * delta < 0:
+        raise op.error(
+            f"no range from {start} to {limit} in steps of {delta} of up to"
+            f" {MOST_ELEMENTS} numbers"
+        )
+    steps = np.full(int(count), delta, np.float32)
+    steps[:1] = start
+    return np.add.accumulate(steps, dtype=np.float32)
 
 
 def _cast(op: OperatorContext) -> Array:
@@ -316,7 +333,7 @@ EVALUATORS: Mapping[str, Evaluator] = {
     "TILE": Evaluator(_tile, (2, 2), moves=True),
     "BROADCAST_TO": Evaluator(_broadcast_to, (2, 2), moves=True),
     "BROADCAST_ARGS": Evaluator(_broadcast_arguments, (2, 2)),
-    "RANGE": Evaluator(_range, (3, 3)),
+    "RANGE": Evaluator(_range, (3, 3), moves=True),
     "DEQUANTIZE": Evaluator(_widened, (1, 1), moves=True),
     "CAST": Evaluator(_cast, (1, 1)),
     "ADD": Evaluator(_numpy(np.add), (2, 2), "AddOptions"),

@@ -36,6 +36,7 @@ from .accessors import (
 )
 from .schema import (
     OPTION_FIELDS,
+    REAL_VECTOR_FIELDS,
     TEXT_FIELDS,
     VECTOR_FIELDS,
     Buffer,
@@ -290,6 +291,10 @@ class _Reader:
                     getattr(options, f"{accessor}Length"),
                     getattr(options, f"{accessor}AsNumpy"),
                 )
+            elif name in REAL_VECTOR_FIELDS:
+                length = getattr(options, f"{accessor}Length")
+                view = getattr(options, f"{accessor}AsNumpy")
+                values[name] = _to_tuple(self.vector(label, length, view, 4), float)
             elif name in TEXT_FIELDS:
                 values[name] = self.text(label, getattr(options, accessor))
             else:

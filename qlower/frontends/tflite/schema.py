@@ -14,6 +14,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "ArgMaxOptions": ("output_type",),
     "ArgMinOptions": ("output_type",),
     "BatchMatMulOptions": ("adj_x", "adj_y"),
+    "BucketizeOptions": ("boundaries",),
     "CallOnceOptions": ("init_subgraph_index",),
     "ConcatenationOptions": ("axis", "fused_activation_function"),
     "Conv2DOptions": (
@@ -43,6 +44,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
         "dilation_w_factor",
         "fused_activation_function",
     ),
+    "FakeQuantOptions": ("min", "max", "num_bits", "narrow_range"),
     "GeluOptions": ("approximate",),
     "GatherOptions": ("axis", "batch_dims"),
     "FullyConnectedOptions": (
@@ -111,6 +113,9 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
 VECTOR_FIELDS = frozenset({"new_shape", "squeeze_dims"})
 """Fields of `OPTION_FIELDS` that are lists of integers."""
 
+REAL_VECTOR_FIELDS = frozenset({"boundaries"})
+"""Fields of `OPTION_FIELDS` that are lists of float32."""
+
 TEXT_FIELDS = frozenset({"shared_name"})
 """Fields of `OPTION_FIELDS` that are names."""
 
@@ -120,14 +125,14 @@ INITIALLY_ONE = ("dilation", "pot_scale")
 LONGEST_QUOTED_NAME = 80
 """Converters join the names of fused operations; messages quote their beginning."""
 
-OptionValue = int | float | str | tuple[int, ...]
+OptionValue = int | float | str | tuple[int, ...] | tuple[float, ...]
 
 
 def default_options(kind: str) -> dict[str, OptionValue]:
     """The fields of an options table that a file leaves out altogether."""
 
     def default(name: str) -> OptionValue:
-        if name in VECTOR_FIELDS:
+        if name in VECTOR_FIELDS | REAL_VECTOR_FIELDS:
             return ()
         return "" if name in TEXT_FIELDS else int(name.startswith(INITIALLY_ONE))
 

@@ -62,7 +62,7 @@ def constant_value(
     tensor: Tensor, data: bytes, type: TensorType[Element], site: Site
 ) -> DenseIntOrFPElementsAttr:
     """`data` as stored elements in the shape of `type`, sharing the bytes."""
-    stored, shape = _stored(type), type.get_shape()
+    stored, shape = stored_type(type), type.get_shape()
     expected = stored_bytes(type)
     if len(data) != expected:
         raise site.error(
@@ -74,10 +74,11 @@ def constant_value(
 
 def stored_bytes(type: TensorType[Element]) -> int:
     """The size of the stored elements of a tensor."""
-    return math.prod(type.get_shape()) * _stored(type).size
+    return math.prod(type.get_shape()) * stored_type(type).size
 
 
-def _stored(type: TensorType[Element]) -> IntegerType | Float32Type:
+def stored_type(type: TensorType[Element]) -> IntegerType | Float32Type:
+    """The type of stored elements."""
     element = type.element_type
     return element.storage_type if isinstance(element, QuantizedType) else element
 

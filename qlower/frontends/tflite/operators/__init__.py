@@ -22,6 +22,7 @@ from . import (
     real_norms,
     recurrent,
     slicing,
+    spreading,
     transpose_conv,
     variables,
 )
@@ -43,6 +44,7 @@ IMPORTERS: Mapping[str, Importer] = {
     **real_norms.IMPORTERS,
     **recurrent.IMPORTERS,
     **slicing.IMPORTERS,
+    **spreading.IMPORTERS,
     **transpose_conv.IMPORTERS,
     **variables.IMPORTERS,
 }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
@@ -14,7 +16,7 @@ from ..context import OperatorContext
 from ..hyperbolic import hyperbolic_tangent
 from ..importer import Importer
 from ..scalars import Scalars
-from ..types import Element
+from ..types import LEAST_SCALE, Element
 from .plain import (
     REAL,
     Unary,
@@ -99,7 +101,49 @@ def import_log_softmax(op: OperatorContext) -> None:
     op.finish(qnn.LogSoftmaxOp(op.quantized(0), type))
 
 
+def import_fake_quant(op: OperatorContext) -> None:
+    """Rounding to one of 2 ** num_bits codes, whose zero point is one of them, too
+    (internal/reference/fake_quant.h, FakeQuantizeArray)."""
+    check_type(op, REAL)
+    if op.flag("narrow_range"):
+        raise op.error("narrow_range is not supported by LiteRT; expected false")
+    scale, lowest, highest = _nudged_range(op)
+
+    def compute(steps: Scalars, x: SSAValue) -> SSAValue:
+        low, high, step, inverse = (
+            steps.constant(float(value), x.type)
+            for value in (lowest, highest, scale, np.float32(1) / scale)
+        )
+        clamped = steps.smaller(steps.larger(x, low), high)
+        codes = steps.multiply(steps.subtract(clamped, low), inverse)
+        floor = steps.floor(codes)
+        rest = steps.subtract(codes, floor)
+        is_up = steps.compare("ge", rest, steps.constant(0.5, x.type))
+        above = steps.add(floor, steps.constant(1.0, x.type))
+        rounded = steps.select(is_up, above, floor)
+        return steps.add(steps.multiply(rounded, step), low)
+
+    map_one(op, compute)
+
+
+def _nudged_range(op: OperatorContext) -> tuple[np.float32, np.float32, np.float32]:
+    """The scale, and what the first code and the last stand for
+    (NudgeQuantizationRange)."""
+    low, high = np.float32(op.real("min")), np.float32(op.real("max"))
+    last = np.float32((1 << op.option("num_bits", 2, 16)) - 1)
+    if not low < high:
+        raise op.error(f"a range from {low} to {high}; expected min below max")
+    with np.errstate(over="ignore"):
+        scale = (high - low) / last
+    if not LEAST_SCALE <= scale < np.inf:
+        raise op.error(f"a range from {low} to {high}, whose scale is {scale}")
+    nearest = math.floor(float(-low / scale) + 0.5)
+    zero_point = np.float32(min(max(nearest, 0), int(last)))
+    return scale, (np.float32(0) - zero_point) * scale, (last - zero_point) * scale
+
+
 IMPORTERS = {
+    "FAKE_QUANT": Importer(import_fake_quant, (1, 1), "FakeQuantOptions"),
     "RELU": Importer(
         _activation(lambda op, x, type: qnn.ReluOp(x, type), _clamp(0.0, None)), (1, 1)
     ),

@@ -138,10 +138,23 @@ def import_power(op: OperatorContext) -> None:
     """powf; by one whole exponent from 1 on, products (optimized_ops.h, BroadcastPow4D
     and IntegerExponentPow, which are the reference's, too)."""
     whole = _whole_exponent(op)
-    if whole is None:
+    if op.input(0).type == "INT32":
+        _import_integer_power(op, whole)
+    elif whole is None:
         map_two(op, power, REAL)
     else:
         map_two(op, lambda steps, x, _: _product(steps, x, whole), REAL)
+
+
+def _import_integer_power(op: OperatorContext, whole: int | None) -> None:
+    """Products that wrap around. LiteRT converts other powers from a double, where C++
+    leaves those beyond int32 open."""
+    if whole is None:
+        raise op.error(
+            f"{op.input(1)}: powers of INT32 by several exponents, or by one below 1,"
+            " are not supported; expected one exponent from 1 on"
+        )
+    map_two(op, lambda steps, x, _: _product(steps, x, whole), ("INT32",))
 
 
 def _whole_exponent(op: OperatorContext) -> int | None:

@@ -36,7 +36,7 @@ def floor_divide(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
 
 def floor_modulo(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
     """What a quotient rounded down leaves over, which has the divisor's sign."""
-    _, rest = _divided(steps, x, y)
+    rest = _long_rest(steps, x, y) if x.type == i64 else _divided(steps, x, y)[1]
     raised = steps.add(rest, steps.cast(y, i64))
     is_raised = _is_cut_up(steps, rest, y)
     return steps.cast(steps.select(is_raised, raised, rest), x.type)
@@ -51,6 +51,17 @@ def _divided(steps: Scalars, x: SSAValue, y: SSAValue) -> tuple[SSAValue, SSAVal
     rest = steps.step(arith.RemSIOp(x, magnitude))
     is_negative = steps.compare("lt", y, steps.constant(0, i64))
     return steps.select(is_negative, steps.negate(quotient), quotient), rest
+
+
+def _long_rest(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
+    """The rest of a quotient in i64 cut toward 0, where the least divisor has no
+    magnitude; of -1, by which a division may overflow, it is that of 1."""
+    one, least = steps.constant(1, i64), steps.constant(-2, i64)
+    above, below = (
+        steps.step(arith.RemSIOp(x, steps.step(bound)))
+        for bound in (arith.MaxSIOp(y, one), arith.MinSIOp(y, least))
+    )
+    return steps.select(steps.compare("le", y, least), below, above)
 
 
 def _is_cut_up(steps: Scalars, rest: SSAValue, divisor: SSAValue) -> SSAValue:
@@ -79,7 +90,7 @@ def shift_right(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
 
 IMPORTERS = {
     "FLOOR_DIV": binary(floor_divide, ("FLOAT32", *SIGNED)),
-    "FLOOR_MOD": binary(floor_modulo, SIGNED),
+    "FLOOR_MOD": binary(floor_modulo, (*SIGNED, "INT64")),
     "BITWISE_XOR": binary(exclusive_or, BITS),
     "RIGHT_SHIFT": binary(shift_right, BITS),
 }

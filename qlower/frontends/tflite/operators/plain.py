@@ -10,12 +10,11 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.arith import IndexCastOp
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import Float32Type, IntegerType, TensorType
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
-from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type, shape_of
 
 from ..byte_functions import returns_to_bytes
@@ -23,7 +22,7 @@ from ..context import OperatorContext
 from ..importer import UNLIMITED, Importer
 from ..nests import finish, finish_map, read, start, take
 from ..scalars import Scalars
-from ..types import PLAIN_TYPES
+from ..types import PLAIN_TYPES, stored_type
 
 Unary: TypeAlias = Callable[[Scalars, SSAValue], SSAValue]
 Binary: TypeAlias = Callable[[Scalars, SSAValue, SSAValue], SSAValue]
@@ -125,11 +124,26 @@ def sign(steps: Scalars, x: SSAValue) -> SSAValue:
 def import_cast(op: OperatorContext) -> None:
     """Stored integers count as they are, whatever their scale."""
     steps = scalars(op, op.shape(0))
-    type = op.result_type(op.shape(0))
-    element = type.element_type
-    stored = element.storage_type if isinstance(element, QuantizedType) else element
+    type = stored_type(op.result_type(op.shape(0)))
     value = read(op, steps.nest, 0)
-    finish_map(op, steps.nest, steps.cast(value, stored))
+    finish_map(op, steps.nest, steps.cast(value, type))
+
+
+def import_bitcast(op: OperatorContext) -> None:
+    """The bits of stored elements, as those of another type that has as many."""
+    steps = scalars(op, op.shape(0))
+    type = stored_type(op.result_type(op.shape(0)))
+    value = read(op, steps.nest, 0)
+    source = value.type
+    assert isinstance(source, IntegerType | Float32Type)
+    if source.bitwidth != type.bitwidth:
+        raise op.error(
+            f"{op.output()}: type {op.output().type} for bits of {op.input(0).type};"
+            " expected a type of as many bits"
+        )
+    if source != type:
+        value = steps.step(arith.BitcastOp(value, type))
+    finish_map(op, steps.nest, value)
 
 
 def import_select(op: OperatorContext) -> None:
@@ -330,6 +344,7 @@ IMPORTERS = {
     "MAXIMUM": binary(Scalars.larger, STORED),
     "MINIMUM": binary(Scalars.smaller, STORED),
     "CAST": Importer(import_cast, (1, 1)),
+    "BITCAST": Importer(import_bitcast, (1, 1)),
     "SELECT": Importer(import_select, (3, 3)),
     "SELECT_V2": Importer(import_select, (3, 3)),
     "FILL": Importer(import_fill, (2, 2)),

@@ -1,4 +1,4 @@
-"""AVERAGE_POOL_2D, MAX_POOL_2D and MEAN."""
+"""AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D and MEAN."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from qlower.dialects import qnn
 from ..context import OperatorContext
 from ..importer import Importer
 from ..window import MAX_KERNEL, read_window
-from .plain import is_plain, reduced_shape
+from .plain import REAL, check_type, is_plain, reduced_shape
 from .real import either, import_plain_mean, import_real_pool
 
 SCALE_TOLERANCE = 1e-6
@@ -29,6 +29,11 @@ def import_avg_pool2d(op: OperatorContext) -> None:
 def import_max_pool2d(op: OperatorContext) -> None:
     """The kernel looks at the result's quantization only."""
     _import_pool(op, qnn.MaxPool2DOp, op.moved(0))
+
+
+def import_l2_pool2d(op: OperatorContext) -> None:
+    check_type(op, REAL)
+    import_real_pool(op)
 
 
 def _import_pool(
@@ -72,5 +77,6 @@ IMPORTERS = {
     "MAX_POOL_2D": Importer(
         either(import_real_pool, import_max_pool2d), (1, 1), "Pool2DOptions"
     ),
+    "L2_POOL_2D": Importer(import_l2_pool2d, (1, 1), "Pool2DOptions"),
     "MEAN": Importer(import_mean, (2, 2), "ReducerOptions"),
 }

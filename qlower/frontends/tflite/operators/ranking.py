@@ -1,5 +1,5 @@
 """TOPK_V2, ARG_MAX and ARG_MIN: the largest or smallest elements of each row, and where
-they are.
+they are; BUCKETIZE: where elements are among others.
 """
 
 from __future__ import annotations
@@ -7,8 +7,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float32Type, TensorType, i32
+from xdsl.dialects.builtin import Float32Type, TensorType, f32, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
@@ -18,8 +19,8 @@ from ..context import OperatorContext
 from ..importer import Importer
 from ..nests import finish, read, start
 from ..scalars import Scalars
-from ..types import MAX_RANK, Element
-from .plain import check_type, is_plain, scalars
+from ..types import MAX_ELEMENTS, MAX_RANK, Element
+from .plain import NUMBERS, check_type, is_plain, scalars
 
 RANKED = ("FLOAT32", "INT8", "UINT8", "INT16", "INT32", "INT64")
 
@@ -138,6 +139,30 @@ def _import_plain_position(op: OperatorContext, predicate: str) -> None:
     finish(op, nest.reduce(inits, keep)[1])
 
 
+def import_bucketize(op: OperatorContext) -> None:
+    """How many boundaries are not above each element, NaN being above all. Elements are
+    compared in float32."""
+    check_type(op, NUMBERS)
+    op.check_type(op.output(), "INT32")
+    boundaries = np.array(op.real_list("boundaries"), np.float32)
+    op.check_range("number of boundaries", boundaries.size, 1, MAX_ELEMENTS)
+    if not (boundaries[1:] >= boundaries[:-1]).all() or np.isnan(boundaries).any():
+        raise op.error("boundaries that do not ascend")
+    shape = op.shape(0)
+    nest = start(op, (*shape, boundaries.size), reductions=1)
+    steps = Scalars(nest)
+    value = steps.cast(nest.input(op.value(0), range(len(shape))), f32)
+    boundary = nest.input(nest.emitter.constant(boundaries, f32), [len(shape)])
+    is_below = steps.compare("lt", value, boundary)
+    init = nest.emitter.filled(shape, i32, 0)
+    one = steps.constant(1, i32)
+
+    def count(before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [steps.select(is_below, before[0], steps.add(before[0], one))]
+
+    finish(op, nest.reduce([init], count)[0])
+
+
 WORST: Mapping[str, Mapping[str, float]] = {
     "FLOAT32": {"gt": -math.inf, "lt": math.inf},
     "INT32": {"gt": -(2**31), "lt": 2**31 - 1},
@@ -168,4 +193,5 @@ IMPORTERS = {
     "TOPK_V2": Importer(import_top_k, (2, 2), outputs=(2, 2)),
     "ARG_MAX": Importer(import_arg_max, (2, 2), "ArgMaxOptions"),
     "ARG_MIN": Importer(import_arg_min, (2, 2), "ArgMinOptions"),
+    "BUCKETIZE": Importer(import_bucketize, (1, 1), "BucketizeOptions"),
 }

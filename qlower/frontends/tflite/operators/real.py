@@ -113,7 +113,8 @@ def import_real_matmul(op: OperatorContext, lhs: SSAValue, rhs: SSAValue) -> Non
 
 
 def import_real_pool(op: OperatorContext) -> None:
-    """The largest element, or the sum divided by how many are inside the image."""
+    """The largest element, the mean of those inside the image, or the root of the mean
+    of their squares."""
     batch, height, width, channels = op.shape(0, rank=4)
     kernel = (
         op.option("filter_height", 1, MAX_KERNEL),
@@ -121,7 +122,8 @@ def import_real_pool(op: OperatorContext) -> None:
     )
     window = read_window(op, (height, width), kernel, has_dilation=False)
     result = (batch, *window.size, channels)
-    is_average = op.operator.name == "AVERAGE_POOL_2D"
+    is_average = op.operator.name != "MAX_POOL_2D"
+    is_root = op.operator.name == "L2_POOL_2D"
     nest = start(op, (*result, *kernel), reductions=2)
     steps = Scalars(nest)
     nest.window((4, 5))
@@ -129,7 +131,8 @@ def import_real_pool(op: OperatorContext) -> None:
     x = nest.input(padded(op, window, padding), [0, *_taps(window, 4, 5), 3])
     init = nest.emitter.filled(result, f32, padding)
     combine = steps.add if is_average else steps.larger
-    (pooled,) = nest.reduce([init], lambda before: [combine(before[0], x)])
+    term = steps.multiply(x, x) if is_root else x
+    (pooled,) = nest.reduce([init], lambda before: [combine(before[0], term)])
     nest = start(op, result)
     steps = Scalars(nest)
     value: SSAValue = nest.input(pooled, range(4))
@@ -139,6 +142,8 @@ def import_real_pool(op: OperatorContext) -> None:
         )
         counts = nest.constant(inside, f32)
         value = steps.divide(value, counts)
+    if is_root:
+        value = steps.sqrt(value)
     value = steps.clamp(value, *ACTIVATION_BOUNDS[op.activation()])
     finish(op, nest.build([value])[0])
 
