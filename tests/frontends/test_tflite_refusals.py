@@ -30,6 +30,7 @@ from support.tflite_models import (
 from qlower.diagnostics import QlowerError
 from qlower.frontends.tflite import import_tflite
 from qlower.frontends.tflite.evaluation import EVALUATORS
+from qlower.frontends.tflite.schema import Sparsity
 
 CONV_OPTIONS = {
     "padding": 1,
@@ -205,7 +206,7 @@ def input_tensor(
     dtype: str = "int8",
     scale: float | Sequence[float] | None = 0.1,
     zero_point: int | Sequence[int] = 0,
-    is_sparse: bool = False,
+    sparsity: Sparsity | None = None,
 ) -> bytes:
     builder = TFLiteBuilder()
     x = builder.tensor(
@@ -215,7 +216,7 @@ def input_tensor(
         scale=scale,
         zero_point=zero_point,
         axis=1,
-        is_sparse=is_sparse,
+        sparsity=sparsity,
     )
     y = builder.tensor("y", (1, 4), scale=0.1)
     builder.operator("RELU", [x], [y])
@@ -258,7 +259,10 @@ def input_tensor(
             input_tensor((4,), scale=(0.1, 0.2, 0.3, 0.4)),
             "quantized dimension 1 is out of range [0, 0]",
         ),
-        (input_tensor(is_sparse=True), "sparse tensors are not supported"),
+        (
+            input_tensor(sparsity=Sparsity((), (), ())),
+            "sparse tensors are not supported",
+        ),
     ],
 )
 def test_tensors(data: bytes, message: str) -> None:

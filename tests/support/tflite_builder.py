@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qlower.files.flat_tables import TableWriter
+from qlower.frontends.tflite.schema import SparseLevel, Sparsity
 
 OPTIONS_KINDS = {
     "ADD": "AddOptions",
@@ -128,7 +129,7 @@ class _Tensor:
     axis: int
     buffer: int
     is_variable: bool
-    is_sparse: bool
+    sparsity: Sparsity | None
     signature: tuple[int, ...]
 
 
@@ -184,7 +185,7 @@ class TFLiteBuilder:
         buffer: int | None = None,
         external_offset: int = 0,
         is_variable: bool = False,
-        is_sparse: bool = False,
+        sparsity: Sparsity | None = None,
         signature: Sequence[int] = (),
     ) -> int:
         """Add a tensor and return its index.
@@ -209,7 +210,7 @@ class TFLiteBuilder:
                 axis=axis,
                 buffer=buffer or 0,
                 is_variable=is_variable,
-                is_sparse=is_sparse,
+                sparsity=sparsity,
                 signature=tuple(signature),
             )
         )
@@ -315,9 +316,31 @@ class _Writer(TableWriter):
             )
         if tensor.signature:
             fields["shape_signature"] = self.numbers(tensor.signature, np.int32)
-        if tensor.is_sparse:
-            fields["sparsity"] = self.table("SparsityParameters")
+        if tensor.sparsity is not None:
+            fields["sparsity"] = self.sparsity(tensor.sparsity)
         return self.table("Tensor", **fields)
+
+    def sparsity(self, sparsity: Sparsity) -> int:
+        return self.table(
+            "SparsityParameters",
+            traversal_order=self.numbers(sparsity.order, np.int32),
+            block_map=self.numbers(sparsity.blocks, np.int32),
+            dim_metadata=self.vector([self.level(level) for level in sparsity.levels]),
+        )
+
+    def level(self, level: SparseLevel) -> int:
+        fields: dict[str, bool | int | float] = {"dense_size": level.size}
+        for name, numbers in (
+            ("array_segments", level.segments),
+            ("array_indices", level.indices),
+        ):
+            if numbers is not None:
+                kind = f"{numbers.dtype.name.capitalize()}Vector"
+                values = self.numbers(numbers, numbers.dtype.type)
+                fields[name] = self.table(kind, values=values)
+                fields[f"{name}_type"] = self.constant("SparseIndexVector", kind)
+                fields["format"] = 1
+        return self.table("DimensionMetadata", **fields)
 
     def operator(self, operator: _Operator, names: Sequence[str]) -> int:
         fields: dict[str, bool | int | float] = {

@@ -34,6 +34,7 @@ from .names import (
     unique_names,
 )
 from .operators import IMPORTERS
+from .operators.sparse import SPARSEST
 from .schema import Model, Operator, Subgraph, Tensor, default_options
 from .tensor_table import TensorTable
 from .types import tensor_type
@@ -83,6 +84,8 @@ class _GraphImporter(TensorTable):
         super().__init__(cut_model(model, options.outputs, names), names, site)
         if any(operator.name == "WHILE" for operator in model.operators):
             self.budget.left += UNROLLED_BUDGET
+        if any(operator.name == "DENSIFY" for operator in model.operators):
+            self.budget.left += SPARSEST * model.size
         self.whole = model
         self.problems = problems
         self.unknown: set[int] = set()

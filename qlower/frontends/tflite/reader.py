@@ -19,14 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qlower.diagnostics import QlowerError, make_file_location
+from qlower.files.arrays import Array
 
 from .accessors import (
     BufferTable,
+    DimensionTable,
     ModelTable,
     OperatorTable,
     OptionsTable,
     QuantizationTable,
     RawTable,
+    SparseVectorTable,
+    SparsityTable,
     SubGraphTable,
     TensorTable,
     TFLitePackage,
@@ -44,6 +48,8 @@ from .schema import (
     Operator,
     OptionValue,
     Quantization,
+    SparseLevel,
+    Sparsity,
     Subgraph,
     Tensor,
 )
@@ -61,6 +67,9 @@ SHARING_ALLOWANCE = 4
 """How often, on average, a byte of the file may be read through different tables."""
 
 SMALLEST_BUDGET = 4096
+
+SPARSE_VECTORS = {1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"}
+"""The tables of a sparse dimension's numbers, by the schema's `SparseIndexVector`."""
 
 ACCESSOR_ERRORS = (struct.error, TypeError, ValueError, OverflowError)
 """Out-of-range unpacking, numbers and views: all that the accessors raise."""
@@ -304,6 +313,7 @@ class _Reader:
     def tensor(self, index: int, what: str, tensor: TensorTable) -> Tensor:
         type_code = self.get(what, tensor.Type)
         quantization = self.get(what, tensor.Quantization)
+        sparsity = self.get(what, tensor.Sparsity)
         return Tensor(
             index=index,
             name=self.text(f"name of {what}", tensor.Name),
@@ -321,7 +331,9 @@ class _Reader:
             if quantization is None
             else self.quantization(f"quantization of {what}", quantization),
             is_variable=self.get(what, tensor.IsVariable),
-            is_sparse=self.get(what, tensor.Sparsity) is not None,
+            sparsity=None
+            if sparsity is None
+            else self.sparsity(f"sparsity of {what}", sparsity),
         )
 
     def quantization(self, what: str, table: QuantizationTable) -> Quantization | None:
@@ -340,6 +352,51 @@ class _Reader:
             axis=axis,
             has_details=has_details,
         )
+
+    def sparsity(self, what: str, table: SparsityTable) -> Sparsity:
+        return Sparsity(
+            order=self.integers(
+                what, table.TraversalOrderLength, table.TraversalOrderAsNumpy
+            ),
+            blocks=self.integers(what, table.BlockMapLength, table.BlockMapAsNumpy),
+            levels=tuple(
+                self.sparse_level(f"{level} of {what}", dimension)
+                for level, dimension in self.tables(
+                    "dimension", table.DimMetadataLength, table.DimMetadata
+                )
+            ),
+        )
+
+    def sparse_level(self, what: str, table: DimensionTable) -> SparseLevel:
+        size = self.get(what, table.DenseSize)
+        if self.get(what, table.Format) == 0:
+            return SparseLevel(size)
+        return SparseLevel(
+            size,
+            segments=self.sparse_vector(
+                what, table.ArraySegmentsType, table.ArraySegments
+            ),
+            indices=self.sparse_vector(
+                what, table.ArrayIndicesType, table.ArrayIndices
+            ),
+        )
+
+    def sparse_vector(
+        self,
+        what: str,
+        kind: Callable[[], int],
+        vector: Callable[[], RawTable | None],
+    ) -> Array:
+        """The numbers of a vector that has one of three widths; none if it is left
+        out."""
+        name = SPARSE_VECTORS.get(self.get(what, kind))
+        table = self.get(what, vector)
+        if name is None or table is None:
+            return np.empty(0, np.int64)
+        values = cast(SparseVectorTable, getattr(self.package, name)())
+        self.get(what, lambda: values.Init(self.data, table.Pos))
+        found = self.vector(what, values.ValuesLength, values.ValuesAsNumpy, 4)
+        return np.empty(0, np.int64) if found is None else found.astype(np.int64)
 
     def buffer(self, what: str, buffer: BufferTable) -> Buffer:
         data = self.vector(what, buffer.DataLength, buffer.DataAsNumpy, 1)

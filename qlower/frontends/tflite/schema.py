@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from qlower.files.arrays import Array
+
 OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "AddOptions": ("fused_activation_function", "pot_scale_int16"),
     "ArgMaxOptions": ("output_type",),
@@ -149,6 +151,30 @@ class Quantization:
     has_details: bool
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseLevel:
+    """One dimension of a sparse tensor: all of `size` places, or only some of them.
+
+    Those are `indices`; `segments` says where the ones of each place of the levels
+    before begin, and where the last ones end.
+    """
+
+    size: int
+    segments: Array | None = None
+    indices: Array | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sparsity:
+    """Which elements of a tensor its constant has: by dimensions, in the order of
+    `order`. After the tensor's own come those inside of blocks; `blocks` says of
+    which of the tensor's dimensions."""
+
+    order: tuple[int, ...]
+    blocks: tuple[int, ...]
+    levels: tuple[SparseLevel, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """An entry of the tensor table; `type` is the schema's name, such as "INT8"."""
@@ -162,7 +188,7 @@ class Tensor:
     buffer: int
     quantization: Quantization | None
     is_variable: bool
-    is_sparse: bool
+    sparsity: Sparsity | None = None
 
     def __str__(self) -> str:
         name = self.name

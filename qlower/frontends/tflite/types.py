@@ -53,7 +53,7 @@ Element = QuantizedType | IntegerType | Float32Type
 
 def tensor_type(tensor: Tensor, site: Site) -> TensorType[Element]:
     """The ranked tensor type of `tensor`, its shape and quantization checked."""
-    if tensor.is_sparse:
+    if tensor.sparsity is not None:
         raise site.error(f"{tensor}: sparse tensors are not supported; expected dense")
     return TensorType(_element_type(tensor, site), checked_shape(tensor, site))
 
