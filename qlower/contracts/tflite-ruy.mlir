@@ -15,6 +15,7 @@
 //   rounded once: int8 by one combined shift, uint8 drops the bits of the second shift
 // - mean over an image that keeps its dimensions: `bias = z - trunc(z_x s_x / s_y ± 0.5)`,
 //   then U (16 channels) or D (the rest) of the raw sum
+// - sum: `y = clamp(away(F(F(sum * r) - F(F(z_x r) n))) + z)`, r = F(s_x / s_y)
 // - quantize: in vectors of 8 `rne(F(x * F(1 / s))) + z`, in the rest away(x / s) in float64
 // - dequantize: in vectors of 8 `F(F(q s) - F(z s))`; requantize: U in vectors of 16
 // - softmax: float32 exponentials, summed in order, one division
@@ -319,9 +320,19 @@ func.func private @interpolate_float32(
   %result = arith.addf %three, %bottom_right_part : f32
 }
 
-// Each type is read as what it is.
+// internal/reference/reduce.h, QuantizedMeanOrSum by scales: float32 throughout, and what the
+// zero points add up to is rounded by itself.
 func.func @sum(%accumulator: i32) -> i32 {
-  %result = func.call @sum_of_codes(%accumulator) : (i32) -> i32
+  %ratio = arith.divf %input_scale, %output_scale : f32
+  %zero = arith.sitofp %input_zero_point : i32 to f32
+  %zero_scaled = arith.mulf %zero, %ratio : f32
+  %n = arith.sitofp %count : i32 to f32
+  %zeros = arith.mulf %zero_scaled, %n : f32
+  %sum = arith.sitofp %accumulator : i32 to f32
+  %scaled = arith.mulf %sum, %ratio : f32
+  %centred = arith.subf %scaled, %zeros : f32
+  %rounded = fixed.convert %centred {rounding = half_away} : f32 to i32
+  %result = func.call @offset_and_clamp(%rounded) : (i32) -> i32
 }
 
 }

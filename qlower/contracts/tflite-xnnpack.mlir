@@ -12,7 +12,8 @@
 // - mul: the same with acc = (a - z_a)(b - z_b)
 // - add, sub: `y = clamp(((k + a * k_a ± b * k_b) >> n) + z)`, integer multipliers of about 20
 //   bits, k_a = rne(2^n s_a / s_y), half up
-// - mean: `y = clamp(rne(F(F(sum * m) + F(z - F(n z_x m)))))`, m = F(F(s_x / s_y) / n)
+// - mean: `y = clamp(rne(F(F(sum * m) + F(z - F(n z_x m)))))`, m = F(F(s_x / s_y) / n);
+//   sum: the same with m = F(s_x / s_y)
 // - requantize, leaky_relu: `y = clamp(((x - z_x) * rne(256 s_x / s_y) + 128 >> 8) + z)`
 // - quantize: `y = clamp(rne(F(x * F(1 / s))) + z)`; dequantize: F((q - z) s)
 // - sigmoid, tanh, elu: as the built-in tables, but `y = clamp(rne(F(F(r * F(1 / s)) + z)))`;
@@ -20,7 +21,7 @@
 // - resize_bilinear: weights of 11 bits in each direction, one rounding half up of 22 bits
 // # Ties
 // Half to even before the zero point is added, in what is float32; half up in what is integer.
-// In mean the zero point is inside the rounding, and is not a whole number there; in tables
+// In mean and sum the zero point is inside the rounding, and is not a whole number there; in tables
 // and in the bounds of fused activations, `rne(F(F(r / s) + z))`, it is inside, too.
 // # Operands
 // Scales combine in float32: a product, then a division. Quantizing multiplies by the float32
@@ -108,11 +109,20 @@ func.func @matmul(%accumulator: i32) -> i32 {
   %result = arith.select %symmetric, @contraction, %builtin : i32
 }
 
-// src/operators/reduce-nd.c: the zero points become one float32 that needn't be whole.
 func.func @mean(%accumulator: i32) -> i32 {
   %ratio = arith.divf %input_scale, %output_scale : f32
   %n = arith.sitofp %count : i32 to f32
   %scale = arith.divf %ratio, %n : f32
+  %result = func.call @reduced(%accumulator, %scale) : (i32, f32) -> i32
+}
+
+func.func @sum(%accumulator: i32) -> i32 {
+  %scale = arith.divf %input_scale, %output_scale : f32
+  %result = func.call @reduced(%accumulator, %scale) : (i32, f32) -> i32
+}
+
+// src/operators/reduce-nd.c: the zero points become one float32 that needn't be whole.
+func.func private @reduced(%accumulator: i32, %scale: f32) -> i32 {
   %zeros = arith.muli %count, %input_zero_point : i32
   %zeros_f = arith.sitofp %zeros : i32 to f32
   %zeros_scaled = arith.mulf %zeros_f, %scale : f32

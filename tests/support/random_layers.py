@@ -201,6 +201,15 @@ def _mean(keep_dims: bool) -> Callable[[int, str], bytes]:
     return make
 
 
+def _sum(seed: int, dtype: str) -> bytes:
+    layer = _Layer(seed, dtype)
+    count, scale = layer.pick(1, 9), layer.scale()
+    x = layer.input((99, count), scale)
+    axes = layer.tensor("axes", (1,), "int32", data=[1])
+    y = layer.output((99,), scale * 2.0 ** layer.pick(-1, 4))
+    return layer.finish("SUM", [x, axes], y, keep_dims=False)
+
+
 def _average_pool(seed: int, dtype: str) -> bytes:
     layer = _Layer(seed, dtype)
     depth, kernel = layer.pick(1, 37), layer.pick(1, 4)
@@ -322,6 +331,7 @@ LAYERS: dict[str, Callable[[int, str], bytes]] = {
     "mul": _binary("MUL"),
     "mean": _mean(keep_dims=False),
     "mean_keep_dims": _mean(keep_dims=True),
+    "sum": _sum,
     "average_pool": _average_pool,
     "quantize": _quantize,
     "dequantize": _dequantize,
