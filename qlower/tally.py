@@ -57,18 +57,20 @@ def count(what: str, number: int = 1) -> None:
 
 
 @contextmanager
-def timed_layer(op: Operation) -> Generator[None]:
-    """The time of the block is spent on the layer of an operation."""
+def timed_layer(*ops: Operation) -> Generator[None]:
+    """The time of the block is spent on the layers of operations, equally."""
     tally = _TALLY.get()
     if tally is None:
         yield
         return
-    layer = layer_title(op) or op.name
     start = perf_counter()
     try:
         yield
     finally:
-        tally.seconds[layer] = tally.seconds.get(layer, 0.0) + perf_counter() - start
+        share = (perf_counter() - start) / len(ops)
+        for op in ops:
+            layer = layer_title(op) or op.name
+            tally.seconds[layer] = tally.seconds.get(layer, 0.0) + share
 
 
 class Rewrites:

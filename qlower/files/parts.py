@@ -24,15 +24,12 @@ class Parts(Protocol):
 
 @dataclass
 class PartsInMemory:
-    """Parts of one compilation; how often one was found is counted."""
+    """Parts of one compilation."""
 
     made: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
-    found: int = 0
 
     def find(self, digest: bytes) -> bytes | None:
-        made = self.made.get(digest)
-        self.found += made is not None
-        return made
+        return self.made.get(digest)
 
     def keep(self, digest: bytes, made: bytes) -> None:
         self.made[digest] = made
@@ -72,15 +69,27 @@ def kept_at_least_in(parts: Parts) -> Generator[None]:
         yield
 
 
-def find_or_make(content: Sequence[bytes], make: Callable[[], bytes]) -> bytes:
+def find_or_make(content: Iterable[bytes], make: Callable[[], bytes]) -> bytes:
     """What `make` gives, or gave before: `content` must decide that, with the text of
     the compiler. Nothing is found or kept outside of `kept_in`."""
+    (made,) = find_or_make_all([content], lambda _: [make()])
+    return made
+
+
+def find_or_make_all(
+    contents: Sequence[Iterable[bytes]], make: Callable[[list[int]], list[bytes]]
+) -> list[bytes]:
+    """`find_or_make` for each of the contents; `make` is given the positions of those
+    that are new, to make all of them together."""
     parts = _PARTS.get()
     if parts is None:
-        return make()
-    digest = digest_of(content)
-    made = parts.find(digest)
-    if made is None:
-        made = make()
-        parts.keep(digest, made)
-    return made
+        return make(list(range(len(contents))))
+    digests = [digest_of(content) for content in contents]
+    found = {digest: parts.find(digest) for digest in dict.fromkeys(digests)}
+    new = [digest for digest, made in found.items() if made is None]
+    if new:
+        made_now = make([digests.index(digest) for digest in new])
+        for digest, made in zip(new, made_now, strict=True):
+            parts.keep(digest, made)
+            found[digest] = made
+    return [made for digest in digests if (made := found[digest]) is not None]

@@ -299,9 +299,11 @@ def test_another_layer_is_compiled_alone(folder: Path, monkeypatch: pytest.Monke
         made.append(text)
         return original_code(text, target)
 
-    def search(staircase: Staircase, fused: bool, mended: bool) -> Found:
-        searches.append(staircase)
-        return original_search(staircase, fused, mended)
+    def search(
+        staircases: Sequence[Staircase], fused: bool, mended: bool
+    ) -> list[Found]:
+        searches.extend(staircases)
+        return original_search(staircases, fused, mended)
 
     original_code = module.machine_code
     original_search = prove_epilogues.cheapest_lines

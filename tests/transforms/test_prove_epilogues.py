@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from support.native import machine_levels
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
 
 from qlower.codegen.program.module import compile_module
 from qlower.dialects.kernel import NestOp
@@ -356,6 +357,38 @@ def test_what_is_no_line_stays(name: str):
     assert names(after) == names(before)
 
 
+def test_layers_together_are_proved_as_each_alone():
+    """Of equal operations with other constants: lines, also of other limits; one of few
+    steps; and what is no line."""
+    few = random_layer(4, TWICE)
+    few = replace(few, multipliers=[m // 8 for m in few.multipliers])
+    jumps = "%z = arith.constant 5 : i32\n" + REFUSED["jumps"] + STORE
+    layers = [
+        *(random_layer(seed, TWICE, depth=4 << seed) for seed in range(4)),
+        few,
+        random_layer(5, ONCE),
+        random_layer(6, jumps),
+        random_layer(7, jumps.replace("constant 40", "constant 0")),
+    ]
+    alone: list[str] = []
+    forms: list[str | None] = []
+    together = ModuleOp([])
+    for number, layer in enumerate(layers):
+        own, other = layer.module(), layer.module()
+        forms += [proof.form for proof in prove_epilogues(own, Machine())]
+        alone += map(str, own.ops)
+        for function in other.ops:
+            function.detach()
+            together.body.block.add_op(function)
+            assert isinstance(function, FuncOp)
+            function.sym_name = StringAttr(f"layer{number}")
+    proofs = prove_epilogues(together, Machine())
+    assert [proof.form for proof in proofs] == forms
+    assert None in forms
+    for number, (text, function) in enumerate(zip(alone, together.ops, strict=True)):
+        assert str(function) == text.replace("@main", f"@layer{number}")
+
+
 def test_poison_stays():
     """An error of the contract's is not a result to prove."""
     text = TWICE.replace("%c31 =", "%c70 = arith.constant 70 : i64\n%c31 =")
@@ -378,7 +411,8 @@ def test_a_line_that_is_wrong_at_one_accumulator():
     steps, other = find_steps(eighth, low, high), find_steps(wrong, low, high)
     assert steps is not None
     assert other is not None
-    lines = fit_lines(Form(fused=True, odd=False, shift=0, least=-63, most=62), steps)
+    form = Form(fused=True, odd=False, shift=0, least=-63, most=62)
+    (lines,) = fit_lines(form, [steps])
     assert lines is not None
     np.testing.assert_array_equal(lines(channel, every), eighth(channel, every))
     none = find_exceptions(eighth, lines, steps, most=0)

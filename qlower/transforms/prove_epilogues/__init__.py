@@ -12,19 +12,21 @@ and on both sides of each step. So for each nest
 1. the accumulators that its weights and biases can give are bounded, channel by channel
    (channels.py);
 2. the epilogue's operations are proved to be non-decreasing there (monotone.py);
-3. the steps of each channel are found (steps.py), and a line for them (lines.py);
+3. the steps of each channel are found (steps.py), and a line for them (lines.py), for
+   all nests with such operations at once (together.py);
 4. the line's operations are run in the interpreter on both sides of all steps.
 
 Where a line misses a step by a few accumulators, these are exceptions, which are mended
-by comparisons. A nest that needs more of them than pays (costs.py) stays as it is.
+by comparisons. A nest that needs more of them than pays (cheapest.py) stays as it is.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -38,19 +40,25 @@ from qlower.model.entry import defined_functions
 from qlower.model.layers import layer_name
 from qlower.tally import Rewrites, count, timed_layer
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
-from qlower.transforms.prove_epilogues.costs import EXCEPTION, cost
-from qlower.transforms.prove_epilogues.exceptions import Exceptions, find_exceptions
-from qlower.transforms.prove_epilogues.lines import Form, Lines, fit_lines
+from qlower.transforms.prove_epilogues.cheapest import cheapest_lines
 from qlower.transforms.prove_epilogues.positions import fold_positions
-from qlower.transforms.prove_epilogues.proved_before import Proved, prove_once
+from qlower.transforms.prove_epilogues.proved_before import (
+    Found,
+    Proved,
+    prove_once,
+)
 from qlower.transforms.prove_epilogues.rewrite import (
     replace_by_line,
     replace_by_substitutes,
 )
 from qlower.transforms.prove_epilogues.signed_zeros import fold_additions_of_zero
-from qlower.transforms.prove_epilogues.staircase import Staircase, find_staircase
-from qlower.transforms.prove_epilogues.steps import Steps, find_steps
+from qlower.transforms.prove_epilogues.staircase import (
+    Place,
+    Staircase,
+    find_staircase,
+)
 from qlower.transforms.prove_epilogues.substitutes import Substitute, find_substitute
+from qlower.transforms.prove_epilogues.together import in_groups
 
 
 @dataclass(frozen=True)
@@ -123,15 +131,21 @@ def prove_epilogues(
 ) -> list[Proof]:
     """Rewrites the epilogues of all nests that can be proved to give the same bits."""
     rewrites = Rewrites("epilogues proved", limit)
-    proofs: list[Proof] = []
+    nests: list[tuple[NestOp, list[Proof]]] = []
     for function in defined_functions(module):
         for nest in tuple(function.body.block.ops):
             if isinstance(nest, NestOp):
                 with timed_layer(nest):
-                    nest, found = _prove_bytes(nest, machine, rewrites)
-                    proofs += found
-                    if nest.reduction_bounds:
-                        proofs += prove_epilogue(nest, machine, rewrites)
+                    nests.append(_prove_bytes(nest, machine, rewrites))
+    reductions = [nest for nest, _ in nests if nest.reduction_bounds]
+    proved = prove_once(_prove, reductions, machine.fused, machine.mended)
+    lines = dict(zip(reductions, proved, strict=True))
+    proofs: list[Proof] = []
+    for nest, found in nests:
+        proofs += found
+        if (known := lines.get(nest)) is not None:
+            with timed_layer(nest):
+                proofs.append(_replace(nest, *known, rewrites))
     count("exceptions mended", sum(proof.exceptions for proof in proofs))
     count("epilogues as written", sum(proof.form is None for proof in proofs))
     return proofs
@@ -165,59 +179,48 @@ def _prove_bytes(
     return replace_by_substitutes(nest, choose), proofs
 
 
-def prove_epilogue(nest: NestOp, machine: Machine, rewrites: Rewrites) -> list[Proof]:
-    """Rewrites a nest's requantization if that is proved; none if it has no steps."""
-    try:
-        proved = prove_once(_prove, nest, machine.fused, machine.mended)
-    except InterpretationError:
-        return []  # some accumulator has no result: its error stays as it is
-    if proved is None:
-        return []
-    place, found = proved
+def _replace(nest: NestOp, place: Place, found: Found, rewrites: Rewrites) -> Proof:
+    """Rewrites a nest's requantization if lines are found for it."""
     channels = math.prod(place.shape)
     if found is None or not rewrites.allow(nest):
-        return [Proof(layer_name(nest), channels)]
+        return Proof(layer_name(nest), channels)
     lines, exceptions = found
     replace_by_line(nest, place, lines, exceptions)
-    return [Proof(layer_name(nest), channels, str(lines.form), len(exceptions))]
+    return Proof(layer_name(nest), channels, str(lines.form), len(exceptions))
 
 
-def _prove(nest: NestOp, fused: bool, mended: bool) -> Proved | None:
-    """The epilogue's staircase, and lines if they are cheaper."""
-    staircase = find_staircase(nest)
-    if staircase is None:
-        return None
-    return staircase, cheapest_lines(staircase, fused, mended)
+def _prove(nests: Sequence[NestOp], fused: bool, mended: bool) -> list[Proved | None]:
+    """The staircases of epilogues, and lines for those where they are cheaper.
+
+    None where an epilogue has no steps, or some accumulator no result: its error stays
+    as it is.
+    """
+    proved: list[Proved | None] = [None] * len(nests)
+    owners: list[int] = []
+    staircases: list[Staircase] = []
+    for owner, nest in enumerate(nests):
+        with timed_layer(nest), suppress(InterpretationError):
+            staircase = find_staircase(nest)
+            if staircase is not None:
+                owners.append(owner)
+                staircases.append(staircase)
+    for group in in_groups(staircases):
+        with timed_layer(*(nests[owners[position]] for position in group)):
+            together = [staircases[position] for position in group]
+            found = _prove_together(together, fused, mended)
+        for position, lines in zip(group, found, strict=True):
+            proved[owners[position]] = lines
+    return proved
 
 
-def cheapest_lines(
-    staircase: Staircase, fused: bool, mended: bool
-) -> tuple[Lines, Exceptions] | None:
-    """Lines that are proved, cheaper than the epilogue as it is."""
-    steps = find_steps(staircase, staircase.low, staircase.high)
-    if steps is None:
-        return None
-    least, most = int(steps.bottom.min()), int(steps.top.max())
-    if not steps.places.size or least < -(1 << 31) or most >= 1 << 31:
-        return None  # there is no step, or a line's int32 can't hold the values
-    limit = cost(staircase.ops, rounds_fast=not mended)
-    best: tuple[Lines, Exceptions] | None = None
-    for odd, shift in ((False, 0), (True, _middle(staircase, steps))):
-        form = Form(fused, odd, shift, least, most)
-        slots = (limit - 1 - form.cost) // EXCEPTION
-        if slots < 0:
-            continue  # it wouldn't pay
-        lines = fit_lines(form, steps)
-        if lines is None:
-            continue
-        exceptions = find_exceptions(staircase, lines, steps, slots if mended else 0)
-        if exceptions is not None:
-            best = lines, exceptions
-            limit = form.cost + EXCEPTION * exceptions.slots
-    return best
-
-
-def _middle(staircase: Staircase, steps: Steps) -> int:
-    """What most channels give for the accumulator 0: their zero point."""
-    nearest = np.clip(0, steps.low, steps.high)
-    return int(np.median(staircase(np.arange(len(nearest)), nearest)))
+def _prove_together(
+    staircases: Sequence[Staircase], fused: bool, mended: bool
+) -> Sequence[Proved | None]:
+    """Lines for a group; if there is an error, for each of the group alone."""
+    try:
+        lines = cheapest_lines(staircases, fused, mended)
+    except InterpretationError:
+        if len(staircases) == 1:
+            return [None]
+        return [_prove_together([one], fused, mended)[0] for one in staircases]
+    return list(zip(staircases, lines, strict=True))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +110,7 @@ class Form:
 
     @property
     def cost(self) -> int:
-        return cost(_example(self)[1])
+        return _cost(self)
 
     def values(self, scale: Singles, offset: Singles, x: Integers) -> Integers:
         """What the operations give at x; all shapes broadcast."""
@@ -119,6 +119,11 @@ class Form:
         values: Values = dict(zip(block.args, lanes, strict=True))
         run_scalars(ops, values)
         return values[ops[-1].results[0]].astype(np.int64)
+
+
+@lru_cache(maxsize=64)
+def _cost(form: Form) -> int:
+    return cost(_example(form)[1])
 
 
 @lru_cache(maxsize=64)
@@ -152,26 +157,41 @@ class Lines:
         return replace(self, form=replace(self.form, least=-(1 << 31), most=_MOST_I32))
 
 
-def fit_lines(form: Form, steps: SeenSteps) -> Lines | None:
-    """Lines that are wrong at few of the points around the steps; None if at many.
+def fit_lines(form: Form, steps: Sequence[SeenSteps]) -> list[Lines | None]:
+    """For each of some steps, which have as many columns, lines that are wrong at few
+    of the points around the steps; None if at many.
 
     None of their operations wraps or saturates: the lines are non-decreasing.
     """
-    found: list[Lines] = []
-    for part in steps.parts(_TOGETHER):
-        lines = _fit(form, part)
-        if lines is None:
-            return None
-        found.append(lines)
-    scale, offset, wrong = (
-        np.concatenate(columns)
-        for columns in zip(*((f.scale, f.offset, f.wrong) for f in found), strict=True)
-    )
-    return Lines(form, scale, offset, wrong)
+    counts = [len(some.low) for some in steps]
+    owners = np.repeat(np.arange(len(steps)), counts)
+    found: list[_Fit] = []
+    for part in SeenSteps.joined(steps).parts(_TOGETHER):
+        fit = _fit(form, part, owners[len(found) * _TOGETHER :][: len(part.low)])
+        found.append(fit)
+        if not np.any(fit.fits):
+            break
+    fits, scale, offset, wrong = map(np.concatenate, zip(*found, strict=True))
+    last = np.cumsum(counts)
+    return [
+        Lines(form, scale[own], offset[own], wrong[own])
+        if own.stop <= len(fits) and np.all(fits[own])
+        else None
+        for own in map(slice, last - counts, last)
+    ]
 
 
-def _fit(form: Form, steps: SeenSteps) -> Lines | None:
-    """`fit_lines` for few channels."""
+class _Fit(NamedTuple):
+    """Lines, and which of them will do, each of [channel]."""
+
+    fits: NDArray[np.bool_]
+    scale: Singles
+    offset: Singles
+    wrong: Integers
+
+
+def _fit(form: Form, steps: SeenSteps, owners: Integers) -> _Fit:
+    """`fit_lines` for few channels, whose line is none if one of their owner's is."""
     x, value = steps.points
     crossings = _crossings(form, steps)
     best = crossings.best_scale(*_scale_bounds(steps))
@@ -183,9 +203,8 @@ def _fit(form: Form, steps: SeenSteps) -> Lines | None:
         ]
     )
     mistakes = np.count_nonzero(is_wrong, axis=1)
-    if mistakes.max() > _HOPELESS:
-        return None
-    rows = np.flatnonzero(mistakes)
+    fits = ~np.isin(owners, owners[mistakes > _HOPELESS])
+    rows = np.flatnonzero(fits & (mistakes > 0))
     if len(rows):
         pair = scale[rows], offset[rows]
         columns = _near_points(form, *pair, x[rows], is_wrong[rows])
@@ -199,9 +218,8 @@ def _fit(form: Form, steps: SeenSteps) -> Lines | None:
         for old, new in zip((scale, offset, mistakes), (*pair, left), strict=True):
             old[rows[better]] = new[better]
     reach = np.maximum(np.abs(steps.low), np.abs(steps.high))
-    if np.any(scale < 0) or np.any(scale * reach + np.abs(offset) >= _LIMIT):
-        return None
-    return Lines(form, scale, offset, mistakes)
+    fits &= (scale >= 0) & (scale * reach + np.abs(offset) < _LIMIT)
+    return _Fit(fits, scale, offset, mistakes)
 
 
 def _differs(

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qlower.codegen.nests.content import nest_content
 from qlower.dialects.kernel import NestOp
-from qlower.files.parts import find_or_make
+from qlower.files.parts import find_or_make, find_or_make_all
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
 from qlower.transforms.prove_epilogues.exceptions import Exceptions
 from qlower.transforms.prove_epilogues.lines import Form, Lines
@@ -26,20 +26,29 @@ Proved: TypeAlias = tuple[Place, Found]
 
 
 def prove_once(
-    prove: Callable[[NestOp, bool, bool], Proved | None],
-    nest: NestOp,
+    prove: Callable[[Sequence[NestOp], bool, bool], list[Proved | None]],
+    nests: Sequence[NestOp],
     fused: bool,
     mended: bool,
-) -> Proved | None:
-    """What `prove` gives for a nest and the flags, which decide that alone."""
-    content = [b"lines", bytes([fused, mended]), *nest_content(nest)]
+) -> list[Proved | None]:
+    """What `prove` gives for each of the nests; it and the flags decide that alone."""
 
-    def make() -> bytes:
-        proved = prove(nest, fused, mended)
-        return b"" if proved is None else _encoded(nest, *proved)
+    def content(nest: NestOp) -> Iterator[bytes]:
+        yield from (b"lines", bytes([fused, mended]))
+        yield from nest_content(nest)
 
-    made = find_or_make(content, make)
-    return _decoded(nest, made) if made else None
+    def make(positions: list[int]) -> list[bytes]:
+        new = [nests[position] for position in positions]
+        return [
+            b"" if proved is None else _encoded(nest, *proved)
+            for nest, proved in zip(new, prove(new, fused, mended), strict=True)
+        ]
+
+    made = find_or_make_all(list(map(content, nests)), make)
+    return [
+        _decoded(nest, text) if text else None
+        for nest, text in zip(nests, made, strict=True)
+    ]
 
 
 def prove_plane_once(

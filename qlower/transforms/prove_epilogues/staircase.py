@@ -45,8 +45,9 @@ class Place:
 class Staircase(Place):
     """A non-decreasing function of the accumulator, with few levels.
 
-    `ops` compute it from `accumulator` and the lanes of `constants`, which are flat:
-    one a channel. `low` and `high` bound the accumulator.
+    `ops` compute it from `accumulator` and the lanes of `constants`, in the order in
+    which they read them; these are flat: one a channel. `low` and `high` bound the
+    accumulator.
     """
 
     ops: Sequence[Operation]
@@ -120,7 +121,8 @@ def find_staircase(nest: NestOp) -> Staircase | None:
     if not results:
         return None
     ops = _needed(chain, results[-1])
-    return Staircase(results[-1], shape, ops, accumulator, constants, low, high)
+    read = {v: constants[v] for op in ops for v in op.operands if v in constants}
+    return Staircase(results[-1], shape, ops, accumulator, read, low, high)
 
 
 def _seen_not_to_decrease(

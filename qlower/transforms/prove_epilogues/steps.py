@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -58,19 +58,49 @@ class SeenSteps(Steps):
 
     points: tuple[Integers, Integers]
 
+    def of(self, some: slice) -> SeenSteps:
+        """The steps of some of the channels."""
+        x, value = self.points
+        return SeenSteps(
+            self.low[some],
+            self.high[some],
+            self.bottom[some],
+            self.top[some],
+            self.places[some],
+            (x[some], value[some]),
+        )
+
     def parts(self, count: int) -> Iterator[SeenSteps]:
         """The steps of so many channels at a time."""
-        x, value = self.points
-        for first in range(0, len(x), count):
-            some = slice(first, first + count)
-            yield SeenSteps(
-                self.low[some],
-                self.high[some],
-                self.bottom[some],
-                self.top[some],
-                self.places[some],
-                (x[some], value[some]),
+        for first in range(0, len(self.low), count):
+            yield self.of(slice(first, first + count))
+
+    def trimmed(self) -> SeenSteps:
+        """The same with no more columns than these channels have steps."""
+        before, after = self.places.shape[1], int((self.top - self.bottom).max())
+        if before == after:
+            return self
+        kept = np.r_[: 2 + after, 2 + before : 2 + before + after]
+        x, value = (points[:, kept] for points in self.points)
+        return replace(self, places=x[:, 2 : 2 + after], points=(x, value))
+
+    @staticmethod
+    def joined(steps: Sequence[SeenSteps]) -> SeenSteps:
+        """All channels of some that have as many columns."""
+        if len(steps) == 1:
+            return steps[0]
+        x, value = (
+            np.concatenate([some.points[own] for some in steps]) for own in (0, 1)
+        )
+        low, high, bottom, top = (
+            np.concatenate(ends)
+            for ends in zip(
+                *((some.low, some.high, some.bottom, some.top) for some in steps),
+                strict=True,
             )
+        )
+        width = steps[0].places.shape[1]
+        return SeenSteps(low, high, bottom, top, x[:, 2 : 2 + width], (x, value))
 
 
 def find_steps(function: Function, low: Integers, high: Integers) -> SeenSteps | None:

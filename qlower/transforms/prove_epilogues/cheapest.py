@@ -1,0 +1,88 @@
+"""The cheapest lines that are proved to give what an epilogue gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qlower.transforms.prove_epilogues.costs import EXCEPTION, cost
+from qlower.transforms.prove_epilogues.exceptions import Exceptions, find_exceptions
+from qlower.transforms.prove_epilogues.lines import Form, Lines, fit_lines
+from qlower.transforms.prove_epilogues.staircase import Staircase
+from qlower.transforms.prove_epilogues.steps import SeenSteps
+from qlower.transforms.prove_epilogues.together import steps_of_each
+
+
+@dataclass
+class _Search:
+    """What is cheaper than `limit`, the operations as they are, or `best`."""
+
+    staircase: Staircase
+    steps: SeenSteps
+    limit: int
+    best: tuple[Lines, Exceptions] | None = None
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The least and the greatest value."""
+        return int(self.steps.bottom.min()), int(self.steps.top.max())
+
+    @property
+    def has_line(self) -> bool:
+        """Whether there is a step, and a line's int32 can hold the values."""
+        least, most = self.ends
+        return bool(self.steps.places.size) and -(1 << 31) <= least <= most < 1 << 31
+
+    def form(self, *, fused: bool, odd: bool) -> Form:
+        return Form(fused, odd, self._middle() if odd else 0, *self.ends)
+
+    def slots(self, form: Form) -> int:
+        """How many exceptions of a channel pay; below 0 if none would."""
+        return (self.limit - 1 - form.cost) // EXCEPTION
+
+    def try_lines(self, lines: Lines, slots: int) -> None:
+        """Keep lines with no more exceptions than that."""
+        exceptions = find_exceptions(self.staircase, lines, self.steps, slots)
+        if exceptions is not None:
+            self.best = lines, exceptions
+            self.limit = lines.form.cost + EXCEPTION * exceptions.slots
+
+    def _middle(self) -> int:
+        """What most channels give for the accumulator 0: their zero point."""
+        nearest = np.clip(0, self.steps.low, self.steps.high)
+        return int(np.median(self.staircase(np.arange(len(nearest)), nearest)))
+
+
+def cheapest_lines(
+    staircases: Sequence[Staircase], fused: bool, mended: bool
+) -> list[tuple[Lines, Exceptions] | None]:
+    """Lines for each of a group that are proved, cheaper than the epilogue as it is."""
+    limit = cost(staircases[0].ops, rounds_fast=not mended)
+    searches = [
+        None if steps is None else _Search(staircase, steps, limit)
+        for staircase, steps in zip(staircases, steps_of_each(staircases), strict=True)
+    ]
+    searched = [search for search in searches if search and search.has_line]
+    for odd in (False, True):
+        for form, group in _of_equal_form(searched, fused=fused, odd=odd):
+            lines_of_each = fit_lines(form, [search.steps for search in group])
+            for search, lines in zip(group, lines_of_each, strict=True):
+                if lines is not None:
+                    search.try_lines(lines, search.slots(form) if mended else 0)
+    return [search and search.best for search in searches]
+
+
+def _of_equal_form(
+    searches: Sequence[_Search], *, fused: bool, odd: bool
+) -> Iterator[tuple[Form, list[_Search]]]:
+    """Yields forms that may pay, and for whom: steps with as many columns."""
+    groups: dict[tuple[Form, int], list[_Search]] = {}
+    for search in searches:
+        form = search.form(fused=fused, odd=odd)
+        if search.slots(form) >= 0:
+            width = search.steps.places.shape[1]
+            groups.setdefault((form, width), []).append(search)
+    for (form, _), group in groups.items():
+        yield form, group
