@@ -32,6 +32,10 @@ class HalvesStep(WordWeights):
 
     cost = StepCost(shared=1.0, latency=10.0, late=0.25, tile=30.0, part=4.0)
 
+    def registers(self, rows: int, summed: int, loads: int) -> int:
+        # a pixel's sums, halves and address, and the address of each channel's weights
+        return rows * (summed + self.depth // 2 + 1) + summed - 2
+
     def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
         if self.extends:
             return self.split(f, f.load(I32, address, 4), size, signed=True)
