@@ -40,6 +40,8 @@ class Window:
     every_x: int | None = None
     every_w: int | None = None
     """What all activations and weights are; None: they are drawn."""
+    nibbles: bool = False
+    """Weights have 4 bits."""
 
     @property
     def spatial(self) -> tuple[int, int]:
@@ -92,6 +94,8 @@ def build(case: Window, seed: int) -> tuple[str, Array, Array]:
 
     # the definition: loops (y, x, group, o | kh, kw, c)
     weight = numbers(rng, (case.groups, per_group, kh, kw, depth))
+    if case.nibbles:
+        weight = weight >> 4 if not case.unsigned_w else weight & 15
     if case.every_w is not None:
         weight[:] = case.every_w
     wide_x = (x.view(f"u{x.itemsize}") if case.unsigned_x else x).astype(np.int64)

@@ -12,11 +12,17 @@ from qlower.codegen.skeletons.products.choose import vector_step
 from qlower.codegen.skeletons.products.halves import halves_step
 from qlower.codegen.skeletons.products.matrix import matrix_step
 from qlower.codegen.skeletons.products.packing import Factors, Weights
-from qlower.codegen.skeletons.products.step import Step
+from qlower.codegen.skeletons.products.step import WORD_BYTES, Step
 from qlower.codegen.targets.resolve import Target
 from qlower.dialects.kernel import TileAttr
 
 _MAXIMUM_CHANNELS_IN_FLIGHT = 8
+
+_LEAST_NIBBLES = 2048
+"""Weights that save three times the code that they ask for, about 350 bytes."""
+
+_LEAST_CHANNELS = 8
+"""Channels to which the sums of activations that they share add a tenth at most."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +83,21 @@ def choose_step(
         factors = weights.factors(matrix)
         if not factors.has_row_factor:
             return matrix, factors
-    halves = halves_step(target, scalar, signed=signed)
+    nibbles = _saves_by_nibbles(contraction, length) and weights.are_nibbles
+    halves = halves_step(target, scalar, signed=signed, nibbles=nibbles)
     dot = halves or vector_step(target, scalar, signed=signed)
     factors = weights.factors(dot)
     return dot.holding(factors.weights), factors
+
+
+def _saves_by_nibbles(contraction: Contraction, length: int) -> bool:
+    """Whether weights of 4 bits should take no more, if they do: that asks for more
+    code, and for sums of the activations of each run of so many."""
+    weights = contraction.weight.operand.data
+    assert weights is not None
+    channels = contraction.nest.bounds[contraction.lane]
+    is_large = len(weights) >= _LEAST_NIBBLES
+    return is_large and channels >= _LEAST_CHANNELS and length > WORD_BYTES
 
 
 @dataclass(frozen=True)

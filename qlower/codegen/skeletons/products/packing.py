@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -121,6 +122,15 @@ class Weights:
             self._packed[layout] = constant_factors(self._contraction, layout)
         return self._packed[layout]
 
+    @cached_property
+    def are_nibbles(self) -> bool:
+        """Whether 4 bits hold each, as it is stored."""
+        weight = self._contraction.weight
+        assert weight.operand.data is not None
+        stored = lanes_of(weight.operand.scalar, weight.operand.data)
+        least = -8 if weight.signed else 0
+        return bool(least <= stored.min() and stored.max() < least + 16)
+
 
 def constant_factors(contraction: Contraction, dot: WeightLayout) -> Factors:
     """The contraction's weights, and what follows from them at compile time."""
@@ -147,8 +157,9 @@ def constant_factors(contraction: Contraction, dot: WeightLayout) -> Factors:
     low, high = dot.weight_range
     row = np.zeros((groups, channels), np.int64)
     if centred.min() < low or centred.max() > high:
-        # back to the stored numbers, as s8: w' = w - 128 or w, so w1 = w' - (w - w0)
-        shift = 0 if weight.signed else 128
+        # back to the stored numbers, from `low` on: w1 = w' - (w - w0)
+        least = -(1 << dot.weight_bits - 1) if weight.signed else 0
+        shift = least - low
         moved_by = stored.reshape(centred.shape) - shift - centred
         row = moved_by[:, :, 0, 0].astype(np.int64)
         centred = centred + moved_by

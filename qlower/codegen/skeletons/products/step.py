@@ -67,6 +67,9 @@ class WeightLayout:
     weight_range: ClassVar[tuple[int, int]] = (-128, 127)
     """The least and the greatest number that a packed weight can be."""
 
+    weight_bits: ClassVar[int] = 8
+    """Bits of a weight as the model stores it."""
+
     def activation_bias(self, signed: bool) -> int:
         """What the multiplied activation exceeds the stored one by."""
         return 0
