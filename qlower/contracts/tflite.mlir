@@ -1092,14 +1092,14 @@ func.func @softmax_output(%term: i32, %sum: i32) -> i32 {
   %result = func.call @offset_and_clamp(%probability, %output_min) : (i32, i32) -> i32
 }
 
-// internal/reference/integer_ops/log_softmax.h, int8: differences in Q5.26 less the logarithm of
-// the sum, in steps of 1/16 below 127.
+// internal/reference/integer_ops/log_softmax.h: differences in Q5.26 less the logarithm of the
+// sum, in steps of 1/16 below the largest code. uint8 is the same.
 func.func @log_softmax_output(%difference: i32, %sum: i32) -> i32 {
   %step = arith.constant 0.0625 : f32
   %right_scale = arith.cmpf oeq, %output_scale, %step : f32
   cf.assert %right_scale, "log_softmax: the output scale must be 1/16, LiteRT refuses others"
-  %right_zero_point = arith.cmpi eq, %output_zero_point, 127 : i32
-  cf.assert %right_zero_point, "log_softmax: the output zero point must be 127, LiteRT refuses others"
+  %right_zero_point = arith.cmpi eq, %output_zero_point, %output_max : i32
+  cf.assert %right_zero_point, "log_softmax: the output zero point must be the largest code, LiteRT refuses others"
   %fixed_point, %in_range = func.call @softmax_difference(%difference, 1.0) : (i32, f32) -> (i32, i1)
   %log_wide = arith.extsi @log_of_sum : i32 to i64
   %below = arith.subi %fixed_point, %log_wide : i64

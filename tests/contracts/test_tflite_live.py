@@ -93,7 +93,7 @@ def run(kernels: str, model: bytes, inputs: Sequence[Array]) -> tuple[Array, ...
     return run_litert(model, inputs, kernels=kernels)
 
 
-LOGARITHMS = frozenset({"log_softmax", "log_softmax_wide"})
+LOGARITHMS = frozenset({"log_softmax", "log_softmax_uint8", "log_softmax_wide"})
 
 NOT_COMPARED = {
     "opt": OTHER_SUMS | LOGARITHMS | WITHOUT_OPTIMIZED_KERNEL,

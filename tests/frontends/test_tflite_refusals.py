@@ -331,7 +331,7 @@ def test_results_of_another_type(operator: str, operands: list[ArrayLike]) -> No
     [
         ("REDUCE_PROD", ["uint8 4x4", [1]], "LiteRT has no REDUCE_PROD of UINT8"),
         ("SQRT", ["uint8 4"], "LiteRT has no SQRT of UINT8"),
-        ("FLOOR_MOD", ["int64 4", "int64 4"], "type INT64 is not supported by FLOOR"),
+        ("FLOOR_DIV", ["int64 4", "int64 4"], "type INT64 is not supported by FLOOR"),
         ("RIGHT_SHIFT", ["int8 4", "uint8 4"], "type UINT8 is not supported together"),
         ("ARG_MAX", ["int64 4", [0]], "type INT64 is not supported by ARG_MAX here"),
         ("GATHER_ND", ["int8 4x4", "int32 2x3"], "expected rows of 1 to 2"),
@@ -605,6 +605,57 @@ def test_convolutions(data: bytes, message: str) -> None:
         (
             layout("PAD", 0, 0, -1, 0, input_shape=(2, 3), output_shape=(2, 2)),
             "padding -1 is out of range [0, 65536]",
+        ),
+        (
+            model("BITCAST", ["int32 4"], "int8 4x4")(),
+            "type INT8 for bits of INT32; expected a type of as many bits",
+        ),
+        (
+            model(
+                "BUCKETIZE",
+                ["float32 4"],
+                "int32 4",
+                options={"boundaries": np.array([1, 0], np.float32)},
+            )(),
+            "boundaries that do not ascend",
+        ),
+        (
+            model("DILATE", ["int32 4", [0], np.array([1], np.int32)], "int32 4")(),
+            "dilation 0 is out of range [1, 1073741824]",
+        ),
+        (
+            model(
+                "FAKE_QUANT",
+                ["float32 4"],
+                "float32 4",
+                options={"min": 1.0, "max": 1.0, "num_bits": 8},
+            )(),
+            "a range from 1.0 to 1.0; expected min below max",
+        ),
+        (
+            model("PRELU", ["int16 4 0.1 0", "int16 4 0.1 0"], "int16 4 0.1 0")(),
+            "PRELU of INT16 is not supported",
+        ),
+        *(
+            (
+                model(
+                    "SPARSE_TO_DENSE",
+                    [indices, [2, 3], values, np.array(default, np.float32)],
+                    "float32 2x3",
+                )(),
+                message,
+            )
+            for indices, values, default, message in (
+                ([[0, 3]], "float32 1", 7, "index 3 is out of range [0, 2]"),
+                (
+                    [[0, 1]],
+                    "float32 2",
+                    7,
+                    "shape [2] for 1 places; expected [] or [1]",
+                ),
+                ([0, 1], "float32 2", 7, "indices of shape [2] for [2, 3]"),
+                ([[0, 1]], "float32 1", [7, 8], "shape [2], expected one value"),
+            )
         ),
     ],
 )

@@ -260,6 +260,9 @@ FUNCTIONS: dict[str, Callable[[], bytes]] = {
         "DIV", ["uint8 16x4", np.array([1, 130, 132, 255], np.uint8)], "uint8 16x4"
     ),
     "log_softmax": model("LOG_SOFTMAX", ["int8 64x12 0.1 3"], "int8 64x12 0.0625 127"),
+    "log_softmax_uint8": model(
+        "LOG_SOFTMAX", ["uint8 64x12 0.1 99"], "uint8 64x12 0.0625 255"
+    ),
     "log_softmax_wide": model(
         "LOG_SOFTMAX", ["int8 8x300 0.01 3"], "int8 8x300 0.0625 127"
     ),
@@ -364,6 +367,11 @@ PLAIN: dict[str, Callable[[], bytes]] = {
     ),
     "floor_mod_int64": model("FLOOR_MOD", ["int64 64", "int64 64"], "int64 64"),
     "pow_int32": model("POW", ["int32 64", np.array([5], np.int32)], "int32 64"),
+    "pow_int32_each": model(
+        "POW",
+        ["int32 64x12", np.array([0, 1, 2, 3, 4, 5, 7, 8, 11, 31, 32, 65], np.int32)],
+        "int32 64x12",
+    ),
     "range_float": range_float,
     **{
         f"bucketize_{dtype}": model(

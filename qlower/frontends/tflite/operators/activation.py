@@ -92,10 +92,10 @@ def import_log_softmax(op: OperatorContext) -> None:
     if is_plain(op):
         import_real_log_softmax(op)
         return
-    if op.input(0).type != "INT8":
+    if op.input(0).type not in ("INT8", "UINT8"):
         raise op.error(
             f"{op.input(0)}: LOG_SOFTMAX of {op.input(0).type} is not supported;"
-            " expected INT8"
+            " expected INT8 or UINT8"
         )
     type = op.quantized_result_type(op.shape(0))
     op.finish(qnn.LogSoftmaxOp(op.quantized(0), type))

@@ -21,7 +21,7 @@ from ..importer import Importer
 from ..logarithm import logarithm, power
 from ..nests import finish_map, read
 from ..scalars import Scalars
-from .integers import cut_divide
+from .integers import cut_divide, integer_power
 from .plain import (
     NUMBERS,
     REAL,
@@ -125,6 +125,11 @@ def import_prelu(op: OperatorContext) -> None:
     if is_plain(op):
         map_two(op, _prelu, ("FLOAT32",))
         return
+    if op.input(0).type == "INT16":
+        raise op.error(
+            f"{op.input(0)}: PRELU of INT16 is not supported, of which LiteRT takes the"
+            " bytes for elements; expected INT8 or UINT8"
+        )
     type = op.quantized_result_type(op.broadcast_shape(0, 1))
     op.finish(qnn.PReluOp(op.quantized(0), op.quantized(1), type))
 
@@ -137,24 +142,11 @@ def _prelu(steps: Scalars, x: SSAValue, alpha: SSAValue) -> SSAValue:
 def import_power(op: OperatorContext) -> None:
     """powf; by one whole exponent from 1 on, products (optimized_ops.h, BroadcastPow4D
     and IntegerExponentPow, which are the reference's, too)."""
-    whole = _whole_exponent(op)
-    if op.input(0).type == "INT32":
-        _import_integer_power(op, whole)
-    elif whole is None:
-        map_two(op, power, REAL)
-    else:
-        map_two(op, lambda steps, x, _: _product(steps, x, whole), REAL)
-
-
-def _import_integer_power(op: OperatorContext, whole: int | None) -> None:
-    """Products that wrap around. LiteRT converts other powers from a double, where C++
-    leaves those beyond int32 open."""
+    whole, types = _whole_exponent(op), ("FLOAT32", "INT32")
     if whole is None:
-        raise op.error(
-            f"{op.input(1)}: powers of INT32 by several exponents, or by one below 1,"
-            " are not supported; expected one exponent from 1 on"
-        )
-    map_two(op, lambda steps, x, _: _product(steps, x, whole), ("INT32",))
+        map_two(op, power if op.is_float(0) else integer_power, types)
+    else:
+        map_two(op, lambda steps, x, _: _product(steps, x, whole), types)
 
 
 def _whole_exponent(op: OperatorContext) -> int | None:

@@ -1,6 +1,8 @@
-"""Quotients, shifts and bits of integers, which the kernels take as they are stored.
+"""Quotients, powers, shifts and bits of integers, which the kernels take as they are
+stored.
 
-LiteRT stops with an error for a divisor of 0, which counts as 1 here.
+LiteRT stops with an error for a divisor of 0, which counts as 1 here, and a negative
+exponent, which counts as 0.
 """
 
 from __future__ import annotations
@@ -72,6 +74,30 @@ def _is_cut_up(steps: Scalars, rest: SSAValue, divisor: SSAValue) -> SSAValue:
     )
     some = steps.compare("ne", rest, steps.constant(0, i64))
     return steps.logical("and", steps.step(arith.XOrIOp(left, right)), some)
+
+
+def integer_power(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
+    """Powers of i32, converted from a double by x86: the least number where they don't
+    fit."""
+    limit, zero = steps.constant(1 << 31, i64), steps.constant(0, i32)
+    exponent = steps.step(arith.MaxSIOp(y, zero))
+    result, base = steps.constant(1, i64), steps.absolute(steps.cast(x, i64))
+
+    def bounded(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        return steps.step(arith.MinSIOp(steps.multiply(lhs, rhs), limit))
+
+    def has(bit: int) -> SSAValue:
+        masked = steps.logical("and", exponent, steps.constant(1 << bit, i32))
+        return steps.compare("ne", masked, zero)
+
+    for bit in range(5):
+        result = steps.select(has(bit), bounded(result, base), result)
+        base = bounded(base, base)
+    is_large = steps.compare("ge", exponent, steps.constant(32, i32))
+    result = steps.select(is_large, base, result)  # of 0, 1 and what doesn't fit
+    is_negative = steps.logical("and", steps.compare("lt", x, zero), has(0))
+    signed = steps.select(is_negative, steps.negate(result), result)
+    return steps.cast(signed, i32)
 
 
 def exclusive_or(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:

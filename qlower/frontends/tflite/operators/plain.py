@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.arith import IndexCastOp
-from xdsl.dialects.builtin import Float32Type, IntegerType, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
@@ -131,16 +131,14 @@ def import_cast(op: OperatorContext) -> None:
 
 def import_bitcast(op: OperatorContext) -> None:
     """The bits of stored elements, as those of another type that has as many."""
-    steps = scalars(op, op.shape(0))
-    type = stored_type(op.result_type(op.shape(0)))
-    value = read(op, steps.nest, 0)
-    source = value.type
-    assert isinstance(source, IntegerType | Float32Type)
+    source, type = stored_type(op.input_type(0)), stored_type(op.result_type())
     if source.bitwidth != type.bitwidth:
         raise op.error(
             f"{op.output()}: type {op.output().type} for bits of {op.input(0).type};"
             " expected a type of as many bits"
         )
+    steps = scalars(op, op.shape(0))
+    value = read(op, steps.nest, 0)
     if source != type:
         value = steps.step(arith.BitcastOp(value, type))
     finish_map(op, steps.nest, value)

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 from xdsl.dialects.builtin import i1, i32
+from xdsl.ir import SSAValue
 
 from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
@@ -34,7 +35,7 @@ def import_dilate(op: OperatorContext) -> None:
     nest = start(op, result)
     steps = Scalars(nest)
     is_element = steps.constant(1, i1)
-    places = []
+    places: list[SSAValue] = []
     for dim, dilation in enumerate(dilations):
         positions = np.arange(result[dim])
         place = nest.constant(positions // dilation, i32, (dim,))
