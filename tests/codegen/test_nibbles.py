@@ -82,11 +82,13 @@ def test_sums(case: Window):
         replace(DENSE, channels=1024, outputs=7),
         Window(9, 9, 1, 99, (9, 4), nibbles=True),
         Window(3, 3, 45, 45, nibbles=True),
+        replace(DENSE, words=True),
     ],
     ids=str,
 )
 def test_bytes_stay(case: Window):
-    """Of greater weights, of few, and where few channels or activations share a sum."""
+    """Of greater weights, of few, where few channels or activations share a sum, and
+    beside activations of 16 bits."""
     text, _, _ = build(case, seed=1)
     assert not has_nibbles(text)
 

@@ -83,9 +83,11 @@ def choose_step(
         factors = weights.factors(matrix)
         if not factors.has_row_factor:
             return matrix, factors
-    nibbles = _saves_by_nibbles(contraction, length) and weights.are_nibbles
-    halves = halves_step(target, scalar, signed=signed, nibbles=nibbles)
-    dot = halves or vector_step(target, scalar, signed=signed)
+    if target.halves is None:
+        dot = vector_step(target, scalar, signed=signed)
+    else:
+        nibbles = _saves_by_nibbles(contraction, length) and weights.are_nibbles
+        dot = halves_step(target, scalar, signed=signed, nibbles=nibbles)
     factors = weights.factors(dot)
     return dot.holding(factors.weights), factors
 

@@ -166,11 +166,10 @@ def _by_words(size: int) -> list[int]:
 
 def halves_step(
     target: Target, scalar: str, *, signed: bool, nibbles: bool
-) -> HalvesStep | None:
-    """What multiplies activations of that type and signedness, if there is such a
-    thing; `nibbles` says that all weights have 4 bits."""
-    if target.halves is None:
-        return None
+) -> HalvesStep:
+    """What multiplies activations of that type and signedness on a target that has
+    such instructions; `nibbles` says that all weights have 4 bits."""
+    assert target.halves is not None
     if scalar == "i16":
         step = StoredHalves
     else:
