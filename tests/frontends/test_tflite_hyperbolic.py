@@ -1,4 +1,4 @@
-"""tanhf, beside LiteRT's reference kernel and the C library that it calls."""
+"""tanhf and expm1f, beside LiteRT's kernels and the C library that they call."""
 
 from __future__ import annotations
 
@@ -23,18 +23,21 @@ LIBRARY, VERSION = platform.libc_ver()
 )
 @pytest.mark.skipif(
     LIBRARY != "glibc" or [int(n) for n in VERSION.split(".")] > [2, 40],
-    reason="LiteRT calls the system's C library, whose tanhf is another",
+    reason="LiteRT calls the system's C library, whose functions are others",
 )
-def test_bits(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("operator", "kernels"), [("TANH", "ref"), ("ELU", "opt")])
+def test_bits(operator: str, kernels: str, tmp_path: Path) -> None:
     """Any bits, numbers of the usual sizes, and the ends of the function's parts."""
     builder = TFLiteBuilder()
     x, y = (builder.tensor(name, (4 * COUNT,), "float32") for name in "xy")
-    builder.operator("TANH", [x], [y])
-    path = tmp_path / "tanh.tflite"
+    builder.operator(operator, [x], [y])
+    path = tmp_path / "function.tflite"
     path.write_bytes(builder.build([x], [y]))
     random = np.random.default_rng(0)
     bits = random.integers(0, 1 << 32, COUNT, dtype=np.uint32).view(np.float32)
-    ends = np.array([0.0, 0.173286795, 0.519860387, 1.0, 7.97, 19.7, 22.0, np.inf])
+    ends = np.array(
+        [0.0, 0.173286795, 0.519860387, 1.0397207, 18.714973, 19.7, 22.0, np.inf]
+    )
     near = np.repeat(np.append(ends, -ends), COUNT // ends.size // 2)
     near = near + random.integers(-20, 20, near.size) * np.spacing(near.astype("f4"))
     given = np.concatenate(
@@ -45,7 +48,7 @@ def test_bits(tmp_path: Path) -> None:
             np.where(np.isnan(near), np.inf, near),
         ]
     ).astype(np.float32)
-    (expected,) = run_litert(path.read_bytes(), [given])
+    (expected,) = run_litert(path.read_bytes(), [given], kernels=kernels)
     model = qlower.load(path)
     for found in (qlower.jit(model)(given), qlower.interpret(model, given, at="qnn")):
         assert isinstance(found, np.ndarray)

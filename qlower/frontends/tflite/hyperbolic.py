@@ -1,6 +1,7 @@
-"""tanhf of the GNU C library (up to 2.40), which LiteRT calls, step by step in float32.
+"""tanhf and expm1f of the GNU C library (up to 2.40), which LiteRT calls, step by step in
+float32.
 
-With t = expm1(-2|x|) it is -t / (t + 2) below 1, with t = expm1(2|x|) from there on
+tanh comes of expm1, which ELU has alone. With t = expm1(-2|x|) it is -t / (t + 2) below 1, with t = expm1(2|x|) from there on
 1 - 2 / (t + 2). expm1 takes multiples of ln(2) off its argument, and has a rational
 function for the rest.
 """
@@ -37,6 +38,9 @@ NEXT = float.fromhex("0x1.0a2b24p+0")
 TINY, LARGE = float.fromhex("0x1p-55"), 22.0
 """Below, tanh(x) is x (1 + x); from there on it is 1."""
 
+LOWEST = -19.0
+"""e^x - 1 is -1 from here down, where it is not much more."""
+
 EXPONENT = 23
 """Where a float32's exponent begins."""
 
@@ -62,8 +66,19 @@ def hyperbolic_tangent(steps: Scalars, x: SSAValue) -> SSAValue:
     return steps.select(steps.compare("eq", x, x), result, x)
 
 
+def exponential_linear_unit(steps: Scalars, x: SSAValue) -> SSAValue:
+    """expm1f(x) below 0, else x, which -0 and NaN are (activations.cc, EluEval)."""
+    if steps.of_bytes:
+        return steps.elu(x)
+    zero, lowest = (steps.constant(value, f32) for value in (0.0, LOWEST))
+    is_negative = steps.compare("lt", x, zero)
+    bounded = steps.select(steps.compare("lt", x, lowest), lowest, x)
+    below = steps.select(is_negative, bounded, zero)
+    return steps.select(is_negative, _expm1(steps, below, is_negative), x)
+
+
 def _expm1(steps: Scalars, x: SSAValue, is_negative: SSAValue) -> SSAValue:
-    """e^x - 1, of x in (-2, 0] where it is negative, else in [2, 44)."""
+    """e^x - 1, of x in [-19, 0] where it is negative, else in [2, 44)."""
     add, subtract, multiply = steps.add, steps.subtract, steps.multiply
 
     def real(value: float) -> SSAValue:

@@ -13,7 +13,7 @@ from qlower.dialects import qnn
 from qlower.dialects.qnn import QnnOp
 
 from ..context import OperatorContext
-from ..hyperbolic import hyperbolic_tangent
+from ..hyperbolic import exponential_linear_unit, hyperbolic_tangent
 from ..importer import Importer
 from ..scalars import Scalars
 from ..types import LEAST_SCALE, Element
@@ -173,7 +173,10 @@ IMPORTERS = {
         (1, 1),
     ),
     "ELU": Importer(
-        _activation(lambda op, x, type: qnn.EluOp(x, type), lambda op: Scalars.elu),
+        _activation(
+            lambda op, x, type: qnn.EluOp(x, type),
+            lambda op: exponential_linear_unit,
+        ),
         (1, 1),
     ),
     "LEAKY_RELU": Importer(
