@@ -20,7 +20,7 @@ EXAMPLE = """  qlower import model.tflite -o model.mlir
   qlower import model.tflite --generic -o netron.mlir
   qlower import --check zoo/ other.tflite
 
-With --check, exits with 0 where all models can be imported, with 1 where one can't."""
+With --check, exits with 0 where all can be imported and compiled, else with 1."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -39,7 +39,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="tell of each model whether it can be imported, and all that keeps it",
+        help="tell of each model whether it can be imported and compiled, and all that "
+        "keeps it",
     )
     parser.add_argument(
         "-o",
@@ -80,8 +81,12 @@ def run(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     from qlower.frontends.check import check_model, model_files
     from qlower.report.check_table import check_table
+    from qlower.report.machine_code import check_machine_code
 
     given = import_options(options)
-    checked = [check_model(path, given) for path in model_files(options.models)]
+    checked = [
+        check_machine_code(check_model(path, given))
+        for path in model_files(options.models)
+    ]
     print_table(check_table(checked), options)
-    return ExitCode.FOUND if any(model.problems for model in checked) else 0
+    return ExitCode.FOUND if any(model.reasons for model in checked) else 0

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from qlower.diagnostics import QlowerError, file_location
+from qlower.diagnostics import QlowerError
+from qlower.model import Model
 
 from .import_options import ImportOptions
 from .load import load
@@ -15,38 +16,53 @@ from .model_files import SUFFIXES, check_model_path
 
 @dataclass(frozen=True)
 class Checked:
-    """A model's file, and everything that keeps it from being read."""
+    """A model's file, everything that keeps it from being read, and what has no machine
+    code."""
 
     path: Path
     problems: tuple[QlowerError, ...]
+    without_code: tuple[QlowerError, ...] = ()
+    model: Model | None = None
+    """What was read, where nothing keeps it from that."""
 
     @property
-    def places(self) -> tuple[int | None, ...]:
-        """The line of each problem: in a binary file, the operator's number."""
-        locations = [file_location(problem.location) for problem in self.problems]
-        return tuple(place and place.line.data for place in locations)
+    def reasons(self) -> tuple[QlowerError, ...]:
+        """Why the model can't be read, or can't be compiled."""
+        return self.problems or self.without_code
 
 
 def check_model(path: Path, options: ImportOptions) -> Checked:
     """Read a model to tell what keeps it from being read; all of it, in its order."""
     try:
         file = check_model_path(path)
-        if file.suffix == ".tflite":
-            from qlower.frontends.tflite import check_tflite
-
-            return Checked(file, tuple(check_tflite(file, options)))
-        if file.suffix == ".onnx":
-            from qlower.frontends.onnx import check_onnx
-
-            return Checked(file, tuple(check_onnx(file, options)))
-        if file.suffix == ".pt2":
-            from qlower.frontends.pt2 import check_pt2
-
-            return Checked(file, tuple(check_pt2(file, options)))
-        load(file, shapes=options.shapes, outputs=options.outputs, qdq=options.qdq)
+        try:
+            model = load(
+                file, shapes=options.shapes, outputs=options.outputs, qdq=options.qdq
+            )
+        except QlowerError:
+            if not (problems := _find_problems(file, options)):
+                raise
+            return Checked(file, tuple(problems))
     except QlowerError as error:
         return Checked(path, (error,))
-    return Checked(file, ())
+    return Checked(file, (), model=model)
+
+
+def _find_problems(file: Path, options: ImportOptions) -> list[QlowerError]:
+    """All of them, of the formats that go on after the first."""
+    if file.suffix == ".tflite":
+        from qlower.frontends.tflite import check_tflite
+
+        return check_tflite(file, options)
+    if file.suffix == ".onnx":
+        from qlower.frontends.onnx import check_onnx
+
+        return check_onnx(file, options)
+    if file.suffix == ".pt2":
+        from qlower.frontends.pt2 import check_pt2
+
+        return check_pt2(file, options)
+    return []
 
 
 def model_files(paths: Iterable[str]) -> Iterator[Path]:

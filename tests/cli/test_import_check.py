@@ -40,7 +40,8 @@ def test_all_reasons_at_once(folder: Path, capsys: Capture) -> None:
         ("zoo/bad.tflite", 4),
         ("zoo/inner/good.mlir", None),
     ]
-    assert [line["imports"] for line in lines] == [False, False, False, True]
+    for key in ("imports", "compiles"):
+        assert [line[key] for line in lines] == [False, False, False, True]
     custom, wide, lstm, good = (line["reason"] for line in lines)
     assert "CUSTOM 'MyOperator': this operator is not supported" in custom
     assert "tensor 3 'wide': type FLOAT64 is not supported" in wide
@@ -56,6 +57,24 @@ def test_people_read_a_table(folder: Path, capsys: Capture) -> None:
     assert out.count("bad.tflite") == 1
     assert main(["import", "--check", "zoo/inner"]) == 0
     assert main(["import", "--check", str(folder), "--outputs", "y"]) == 1
+
+
+def test_what_has_no_machine_code(folder: Path, capsys: Capture) -> None:
+    """It can be read, so that interpreters run it."""
+    builder = TFLiteBuilder()
+    x, y = (builder.tensor(name, (1, 4), "float32") for name in "xy")
+    builder.operator("SIN", [x], [y])
+    path = folder / "sine.tflite"
+    path.write_bytes(builder.build([x], [y]))
+    assert main(["import", "--check", str(path), "--json"]) == 1
+    (line,) = json.loads(capsys.readouterr().out)
+    assert (line["imports"], line["compiles"], line["line"]) == (True, False, 0)
+    expected = "layer 'y': no native code for operation math.sin inside a loop nest"
+    assert line["reason"] == expected
+    assert main(["import", "--check", str(path), "zoo/inner"]) == 1
+    out = capsys.readouterr().out
+    assert "2 of 2 models can be imported" in out
+    assert "1 of these can't be compiled" in out
 
 
 def test_what_is_no_model(tmp_path: Path, capsys: Capture) -> None:

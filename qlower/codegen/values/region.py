@@ -85,6 +85,18 @@ def indexed_loops(region: Region) -> set[int]:
     return {_loop_of(op) for op in region.walk() if op.name == "kernel.index"}
 
 
+def without_code(region: Region) -> list[QlowerError]:
+    """An error for each operation of a region that has no native code."""
+    *operations, _ = region.block.ops
+    return [_without_code(op) for op in operations if op.name not in BUILDERS]
+
+
+def _without_code(op: Operation) -> QlowerError:
+    return QlowerError(
+        f"no native code for operation {op.name} inside a loop nest", op.location
+    )
+
+
 def _loop_of(op: Operation) -> int:
     dim = op.properties["dim"]
     assert isinstance(dim, IntegerAttr)
@@ -122,10 +134,7 @@ class _Emitter:
     def emit(self, op: Operation) -> None:
         builder = BUILDERS.get(op.name)
         if builder is None:
-            raise QlowerError(
-                f"no native code for operation {op.name} inside a loop nest",
-                op.location,
-            )
+            raise _without_code(op)
         operands = [
             self.values[operand]
             for operand in op.operands

@@ -1,9 +1,8 @@
-"""tanhf and expm1f of the GNU C library (up to 2.40), which LiteRT calls, step by step in
-float32.
+"""tanhf and expm1f of the GNU C library (up to 2.40), which LiteRT calls, in float32.
 
-tanh comes of expm1, which ELU has alone. With t = expm1(-2|x|) it is -t / (t + 2) below 1, with t = expm1(2|x|) from there on
-1 - 2 / (t + 2). expm1 takes multiples of ln(2) off its argument, and has a rational
-function for the rest.
+ELU is expm1 below 0. With t = expm1(-2|x|) tanh is -t / (t + 2) below 1, with
+t = expm1(2|x|) from there on 1 - 2 / (t + 2). expm1 takes multiples of ln(2) off its
+argument, and has a rational function for the rest.
 """
 
 from __future__ import annotations
