@@ -58,11 +58,13 @@ class ImportOptions:
         if self.qdq != INTEGER:
             raise QlowerError(f"--qdq {self.qdq} is for ONNX files, not for {kind}")
 
-    def check_inputs(self, known: Iterable[str]) -> None:
-        """Refuse a shape of an input that the model doesn't have."""
+    def check_inputs(self, known: Iterable[str], others: Iterable[str] = ()) -> None:
+        """Refuse a shape of an input that the model doesn't have, under these names or
+        others."""
         names = list(known)
+        legal = {*names, *others}
         for name in self.shapes:
-            if name not in names:
+            if name not in legal:
                 raise QlowerError(
                     f"the model has no input {name!r}",
                     help=f"its inputs are {', '.join(map(repr, names))}",

@@ -178,3 +178,20 @@ def test_a_slice_of_no_elements_is_joined(tmp_path: Path) -> None:
     given = np.arange(4, dtype=np.int8).reshape(1, 4)
     found = qlower.interpret(qlower.load(path), given, at="qnn")
     np.testing.assert_array_equal(found, given)
+
+
+def test_inputs_have_the_names_of_signatures(tmp_path: Path) -> None:
+    """Converters call their tensors otherwise; those names hold as well, and first."""
+    builder = TFLiteBuilder()
+    x, y = (
+        builder.tensor(name, (1, 4), scale=0.1, signature=(-1, 4))
+        for name in ("serving_default_x:0", "y")
+    )
+    builder.operator("RELU", [x], [y])
+    data = builder.build([x], [y], arguments={"x": x, "y": y, "lost": 9})
+    for name in ("x", "serving_default_x:0"):
+        model = load(tmp_path, data, {name: (3, 4)})
+        assert model.inputs[0].shape == model.outputs[0].shape == (3, 4)
+    for name in ("y", "lost", "z"):
+        with pytest.raises(QlowerError, match=f"the model has no input {name!r}"):
+            load(tmp_path, data, {name: (3, 4)})

@@ -248,10 +248,12 @@ class TFLiteBuilder:
         inputs: Sequence[int],
         outputs: Sequence[int],
         others: Sequence[_Graph] = (),
+        arguments: Mapping[str, int] | None = None,
     ) -> bytes:
-        """The file, with tensor indices as the model's inputs and outputs."""
+        """The file, with tensor indices as the model's inputs and outputs; with
+        `arguments` a signature has these names for inputs."""
         graphs = [self.graph(inputs, outputs), *others]
-        return _Writer().model(graphs, self._buffers)
+        return _Writer().model(graphs, self._buffers, arguments or {})
 
     def graph(self, inputs: Sequence[int], outputs: Sequence[int]) -> _Graph:
         """What was collected, as a subgraph with these inputs and outputs."""
@@ -274,9 +276,23 @@ class _Writer(TableWriter):
     def __init__(self) -> None:
         super().__init__(import_module("tflite"))
 
-    def model(self, graphs: Sequence[_Graph], buffers: Sequence[_Buffer]) -> bytes:
+    def model(
+        self,
+        graphs: Sequence[_Graph],
+        buffers: Sequence[_Buffer],
+        arguments: Mapping[str, int],
+    ) -> bytes:
         operators = [operator for graph in graphs for operator in graph.operators]
         names = list(dict.fromkeys(operator.name for operator in operators))
+        signature = self.table(
+            "SignatureDef",
+            inputs=self.vector(
+                [
+                    self.table("TensorMap", name=self.text(name), tensor_index=index)
+                    for name, index in arguments.items()
+                ]
+            ),
+        )
         root = self.table(
             "Model",
             version=3,
@@ -284,6 +300,7 @@ class _Writer(TableWriter):
             subgraphs=self.vector([self.graph(graph, names) for graph in graphs]),
             description=self.text("test model"),
             buffers=self.vector([self.buffer(buffer) for buffer in buffers]),
+            signature_defs=self.vector([signature] if arguments else []),
         )
         return self.file(root, b"TFL3")
 

@@ -95,8 +95,13 @@ class _GraphImporter(TensorTable):
         self.depth = 0
         self.left_out = set(range(1, len(model.others) + 1))
         inputs = {names[i]: i for i in self.model.inputs if i in names}
-        options.check_inputs(inputs)
-        self.shapes |= {inputs[name]: shape for name, shape in options.shapes.items()}
+        given = inputs | {
+            name: index
+            for name, index in model.arguments.items()
+            if index in inputs.values() and name not in inputs
+        }
+        options.check_inputs(inputs, given)
+        self.shapes |= {given[name]: shape for name, shape in options.shapes.items()}
 
     def build(self) -> ModuleOp:
         model = self.model

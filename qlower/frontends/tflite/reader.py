@@ -71,6 +71,9 @@ SMALLEST_BUDGET = 4096
 SPARSE_VECTORS = {1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"}
 """The tables of a sparse dimension's numbers, by the schema's `SparseIndexVector`."""
 
+NEWER_TYPES = {19: "INT2", 20: "UINT4"}
+"""Types of the schema that the package may be too old to know."""
+
 ACCESSOR_ERRORS = (struct.error, TypeError, ValueError, OverflowError)
 """Out-of-range unpacking, numbers and views: all that the accessors raise."""
 
@@ -89,7 +92,7 @@ class _Reader:
         self.filename = filename
         self.package = package
         self.budget = max(SHARING_ALLOWANCE * len(data), SMALLEST_BUDGET)
-        self.type_names = enum_names(package.TensorType)
+        self.type_names = NEWER_TYPES | enum_names(package.TensorType)
         self.options_names = enum_names(package.BuiltinOptions)
         self.operator_names = enum_names(package.BuiltinOperator)
 
@@ -201,7 +204,22 @@ class _Reader:
             inputs=first.inputs,
             outputs=first.outputs,
             others=tuple(others),
+            arguments=self.arguments(model),
         )
+
+    def arguments(self, model: ModelTable) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for what, signature in self.tables(
+            "signature", model.SignatureDefsLength, model.SignatureDefs
+        ):
+            if self.get(what, signature.SubgraphIndex) != 0:
+                continue
+            for label, argument in self.tables(
+                f"input of {what}", signature.InputsLength, signature.Inputs
+            ):
+                name = self.text(label, argument.Name)
+                found.setdefault(name, self.get(label, argument.TensorIndex))
+        return found
 
     def subgraph(
         self, number: int, subgraph: SubGraphTable, opcodes: list[str]

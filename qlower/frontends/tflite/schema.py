@@ -241,3 +241,5 @@ class Model(Subgraph):
     size: int
     buffers: tuple[Buffer, ...]
     others: tuple[Subgraph, ...] = ()
+    arguments: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Inputs by the names that signatures of the first subgraph have for them."""
