@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .tflite_builder import Option, TFLiteBuilder
 
+NOTHING = np.zeros(0, np.int32)
+
 USUAL = {"int8": (0.05, 3), "uint8": (0.05, 131)}
 
 
@@ -422,6 +424,13 @@ PLAIN: dict[str, Callable[[], bytes]] = {
         )
         for name in ("REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD", "SUM")
     },
+    "reduce_prod_of_no_axes": model(
+        "REDUCE_PROD",
+        ["int32 4x8", NOTHING],
+        "int32 4x8",
+        options={"keep_dims": True},
+    ),
+    "reshape_to_scalar": model("RESHAPE", ["float32 1", NOTHING], "float32 -"),
     "gather_nd": model(
         "GATHER_ND", ["int8 5x3x4", [[[4, 0], [0, 2]], [[1, 1], [4, 0]]]], "int8 2x2x4"
     ),

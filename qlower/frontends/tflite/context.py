@@ -201,9 +201,11 @@ class OperatorContext(Site):
         return self.graph.constant(self.input(number), self) is not None
 
     def constant(self, number: int) -> bytes:
-        """The bytes of an operand that must be a constant."""
+        """The bytes of an operand that must be a constant, or of no elements."""
         tensor = self.input(number)
         data = self.graph.constant(tensor, self)
+        if data is None and _is_empty(tensor):
+            return b""
         if data is None:
             raise self.error(f"{tensor}: operand {number} must be a constant")
         return data
@@ -245,7 +247,7 @@ class OperatorContext(Site):
     def _as_array(
         self, tensor: Tensor, data: bytes, dtype: np.dtype[np.generic]
     ) -> Array:
-        shape = checked_shape(tensor, self)
+        shape = tensor.shape if _is_empty(tensor) else checked_shape(tensor, self)
         expected = math.prod(shape) * dtype.itemsize
         if len(data) != expected:
             raise self.error(
@@ -397,3 +399,8 @@ class OperatorContext(Site):
                 " expected one scale"
             )
         return element
+
+
+def _is_empty(tensor: Tensor) -> bool:
+    """Whether a tensor has no elements, whatever the model is given."""
+    return 0 in tensor.shape and min(tensor.shape + tensor.signature) >= 0
