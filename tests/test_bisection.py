@@ -28,7 +28,7 @@ from qlower.model.build import constant, make_module, quantized
 from qlower.model.layers import layer_title, name_layers
 from qlower.transforms import fuse_layers, prove_epilogues
 from qlower.transforms.prove_epilogues.exceptions import Exceptions
-from qlower.transforms.prove_epilogues.lines import Lines
+from qlower.transforms.prove_epilogues.forms import Lines
 from qlower.transforms.prove_epilogues.staircase import Staircase
 
 TARGET = resolve_target(cpu="x86-64-v3")

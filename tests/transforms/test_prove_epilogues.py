@@ -25,7 +25,8 @@ from qlower.transforms.prove_epilogues.channels import (
     parallel_constants,
 )
 from qlower.transforms.prove_epilogues.exceptions import find_exceptions
-from qlower.transforms.prove_epilogues.lines import Form, fit_lines
+from qlower.transforms.prove_epilogues.forms import Form
+from qlower.transforms.prove_epilogues.lines import fit_lines
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
 from qlower.transforms.prove_epilogues.steps import Integers, find_steps
 
@@ -357,7 +358,8 @@ def test_what_is_no_line_stays(name: str):
     assert names(after) == names(before)
 
 
-def test_layers_together_are_proved_as_each_alone():
+@pytest.mark.parametrize("machine", [Machine(), Machine(False), Machine(mended=False)])
+def test_layers_together_are_proved_as_each_alone(machine: Machine):
     """Of equal operations with other constants: lines, also of other limits; one of few
     steps; and what is no line."""
     few = random_layer(4, TWICE)
@@ -375,14 +377,14 @@ def test_layers_together_are_proved_as_each_alone():
     together = ModuleOp([])
     for number, layer in enumerate(layers):
         own, other = layer.module(), layer.module()
-        forms += [proof.form for proof in prove_epilogues(own, Machine())]
+        forms += [proof.form for proof in prove_epilogues(own, machine)]
         alone += map(str, own.ops)
         for function in other.ops:
             function.detach()
             together.body.block.add_op(function)
             assert isinstance(function, FuncOp)
             function.sym_name = StringAttr(f"layer{number}")
-    proofs = prove_epilogues(together, Machine())
+    proofs = prove_epilogues(together, machine)
     assert [proof.form for proof in proofs] == forms
     assert None in forms
     for number, (text, function) in enumerate(zip(alone, together.ops, strict=True)):
@@ -412,7 +414,7 @@ def test_a_line_that_is_wrong_at_one_accumulator():
     assert steps is not None
     assert other is not None
     form = Form(fused=True, odd=False, shift=0, least=-63, most=62)
-    (lines,) = fit_lines(form, [steps])
+    (lines,) = fit_lines([form], [steps])
     assert lines is not None
     np.testing.assert_array_equal(lines(channel, every), eighth(channel, every))
     none = find_exceptions(eighth, lines, steps, most=0)

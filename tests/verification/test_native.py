@@ -15,9 +15,10 @@ from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.codegen.targets.resolve import host_target, levels_of, resolve_target
 from qlower.transforms import prove_epilogues
+from qlower.transforms.prove_epilogues import cheapest
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
 from qlower.transforms.prove_epilogues.exceptions import Exceptions
-from qlower.transforms.prove_epilogues.lines import Lines
+from qlower.transforms.prove_epilogues.forms import Lines
 from qlower.transforms.prove_epilogues.steps import Function, SeenSteps
 from qlower.transforms.prove_epilogues.substitutes import Substitute, look_up
 from qlower.verification.native.verdict import Native
@@ -76,8 +77,8 @@ def test_a_wrong_step_of_one_channel(monkeypatch: pytest.MonkeyPatch) -> None:
         x[3], difference[3] = place, 1
         return Exceptions(x, difference)
 
-    find = prove_epilogues.find_exceptions
-    monkeypatch.setattr(prove_epilogues, "find_exceptions", believe)
+    find = cheapest.find_exceptions
+    monkeypatch.setattr(cheapest, "find_exceptions", believe)
     found = native(DIGITS, HOST, contract="tflite", only=["conv1"])
     (row,) = found.layers
     assert row.verdict == "differs"

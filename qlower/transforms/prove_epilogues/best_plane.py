@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qlower.transforms.prove_epilogues.lines import Doubles
+from qlower.transforms.prove_epilogues.forms import Doubles
 from qlower.transforms.prove_epilogues.steps import Integers
 
 _BOX = 2.0**24

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from qlower.transforms.prove_epilogues.costs import EXCEPTION, cost
 from qlower.transforms.prove_epilogues.exceptions import Exceptions, find_exceptions
-from qlower.transforms.prove_epilogues.lines import Form, Lines, fit_lines
+from qlower.transforms.prove_epilogues.forms import Form, Kind, Lines
+from qlower.transforms.prove_epilogues.lines import fit_lines
 from qlower.transforms.prove_epilogues.staircase import Staircase
 from qlower.transforms.prove_epilogues.steps import SeenSteps
 from qlower.transforms.prove_epilogues.together import steps_of_each
@@ -66,23 +67,25 @@ def cheapest_lines(
     ]
     searched = [search for search in searches if search and search.has_line]
     for odd in (False, True):
-        for form, group in _of_equal_form(searched, fused=fused, odd=odd):
-            lines_of_each = fit_lines(form, [search.steps for search in group])
-            for search, lines in zip(group, lines_of_each, strict=True):
+        for group in _of_equal_kind(searched, fused=fused, odd=odd):
+            own = [search for search, _ in group]
+            forms = [form for _, form in group]
+            found = fit_lines(forms, [search.steps for search in own])
+            for search, lines in zip(own, found, strict=True):
                 if lines is not None:
-                    search.try_lines(lines, search.slots(form) if mended else 0)
+                    search.try_lines(lines, search.slots(lines.form) if mended else 0)
     return [search and search.best for search in searches]
 
 
-def _of_equal_form(
+def _of_equal_kind(
     searches: Sequence[_Search], *, fused: bool, odd: bool
-) -> Iterator[tuple[Form, list[_Search]]]:
-    """Yields forms that may pay, and for whom: steps with as many columns."""
-    groups: dict[tuple[Form, int], list[_Search]] = {}
+) -> Iterable[list[tuple[_Search, Form]]]:
+    """Searches with a form that may pay: of one kind, and steps with as many columns
+    each."""
+    groups: dict[tuple[Kind, int], list[tuple[_Search, Form]]] = {}
     for search in searches:
         form = search.form(fused=fused, odd=odd)
         if search.slots(form) >= 0:
             width = search.steps.places.shape[1]
-            groups.setdefault((form, width), []).append(search)
-    for (form, _), group in groups.items():
-        yield form, group
+            groups.setdefault((form.kind, width), []).append((search, form))
+    return groups.values()

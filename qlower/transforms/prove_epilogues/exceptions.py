@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qlower.transforms.prove_epilogues.lines import Lines
+from qlower.transforms.prove_epilogues.forms import Lines
 from qlower.transforms.prove_epilogues.steps import Function, Integers, SeenSteps
 
 

@@ -12,24 +12,20 @@ the neighbours of that pair are tried.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import f32, i32
-from xdsl.ir import Block, Operation, SSAValue
 
-from qlower.dialects.fixed import ConvertOp, RoundingMode
-from qlower.transforms.operations import Operations
-from qlower.transforms.prove_epilogues.costs import cost
-from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
+from qlower.transforms.prove_epilogues.forms import (
+    Doubles,
+    Form,
+    Kind,
+    Lines,
+    Singles,
+)
 from qlower.transforms.prove_epilogues.steps import Integers, SeenSteps, Steps
-
-Singles: TypeAlias = NDArray[np.float32]
-Doubles: TypeAlias = NDArray[np.float64]
 
 _HOPELESS = 12
 """Points of a channel where a line is wrong, beyond which no neighbour is tried."""
@@ -46,8 +42,6 @@ _TOGETHER = 512
 _LIMIT = 2.0**30
 """The bound of the real number that is rounded to an i32, and then shifted a little."""
 
-_MOST_I32 = (1 << 31) - 1
-
 _PARTS = np.array([[0.5], [0.25], [0.75], [0.0], [1.0]])
 """Where in the gap of the best scale an offset is tried."""
 
@@ -55,119 +49,21 @@ _ROUNDS = 40
 """The most rounds of looking for the best scale; about seven are needed."""
 
 
-@dataclass(frozen=True)
-class Form:
-    """round(scale * x + offset) + shift, limited to least ... most.
-
-    Product and sum are rounded once if `fused`. If `odd` the offset's magnitude has the
-    sign of x, so that it is non-decreasing too.
-    """
-
-    fused: bool
-    odd: bool
-    shift: int
-    least: int
-    most: int
-
-    def __str__(self) -> str:
-        name = "fma" if self.fused else "mul, add"
-        return f"odd {name}" if self.odd else name
-
-    def operations(
-        self,
-        accumulator: SSAValue,
-        scale: SSAValue,
-        offset: SSAValue,
-        exceptions: Sequence[SSAValue] = (),
-    ) -> list[Operation]:
-        """The line's value at the i32 accumulator, as scalar operations.
-
-        `exceptions`: accumulators and what is added there before the value is limited,
-        in turn.
-        """
-        code = Operations()
-        add, number = code.add, code.integer
-
-        single = add(arith.SIToFPOp(accumulator, f32))
-        if self.odd:
-            offset = add(math.CopySignOp(offset, single))
-        if self.fused:
-            real = add(math.FmaOp(single, scale, offset))
-        else:
-            product = add(arith.MulfOp(single, scale))
-            real = add(arith.AddfOp(product, offset))
-        result = add(ConvertOp(real, i32, RoundingMode.HALF_EVEN))
-        if self.shift:
-            result = add(arith.AddiOp(result, number(self.shift)))
-        zero = number(0) if exceptions else result
-        for point, difference in zip(exceptions[::2], exceptions[1::2], strict=True):
-            hit = add(arith.CmpiOp(accumulator, point, "eq"))
-            step = add(arith.SelectOp(hit, difference, zero))
-            result = add(arith.AddiOp(result, step))
-        result = add(arith.MaxSIOp(result, number(self.least)))
-        add(arith.MinSIOp(result, number(self.most)))
-        return code.ops
-
-    @property
-    def cost(self) -> int:
-        return _cost(self)
-
-    def values(self, scale: Singles, offset: Singles, x: Integers) -> Integers:
-        """What the operations give at x; all shapes broadcast."""
-        block, ops = _example(self)
-        lanes = (x.astype(np.int32), scale, offset)
-        values: Values = dict(zip(block.args, lanes, strict=True))
-        run_scalars(ops, values)
-        return values[ops[-1].results[0]].astype(np.int64)
-
-
-@lru_cache(maxsize=64)
-def _cost(form: Form) -> int:
-    return cost(_example(form)[1])
-
-
-@lru_cache(maxsize=64)
-def _example(form: Form) -> tuple[Block, Sequence[Operation]]:
-    """A form's operations in a block with accumulator, scale and offset."""
-    block = Block(arg_types=(i32, f32, f32))
-    accumulator, scale, offset = block.args
-    ops = form.operations(accumulator, scale, offset)
-    block.add_ops(ops)
-    return block, ops
-
-
-@dataclass(frozen=True)
-class Lines:
-    """A line for each channel, all of one form.
-
-    It differs from the steps at `wrong` of the points that decide.
-    """
-
-    form: Form
-    scale: Singles
-    offset: Singles
-    wrong: Integers
-
-    def __call__(self, channels: Integers, x: Integers) -> Integers:
-        return self.form.values(self.scale[channels], self.offset[channels], x)
-
-    @property
-    def unlimited(self) -> Lines:
-        """These lines, not limited to the least and the greatest value."""
-        return replace(self, form=replace(self.form, least=-(1 << 31), most=_MOST_I32))
-
-
-def fit_lines(form: Form, steps: Sequence[SeenSteps]) -> list[Lines | None]:
-    """For each of some steps, which have as many columns, lines that are wrong at few
-    of the points around the steps; None if at many.
+def fit_lines(forms: Sequence[Form], steps: Sequence[SeenSteps]) -> list[Lines | None]:
+    """For each of some steps, with as many columns and a form of the same kind, lines
+    that are wrong at few of the points around the steps; None if at many.
 
     None of their operations wraps or saturates: the lines are non-decreasing.
     """
     counts = [len(some.low) for some in steps]
     owners = np.repeat(np.arange(len(steps)), counts)
+    integers = np.array([form.integers for form in forms], np.int32)[owners]
+    shift = np.array([form.shift for form in forms])[owners]
     found: list[_Fit] = []
     for part in SeenSteps.joined(steps).parts(_TOGETHER):
-        fit = _fit(form, part, owners[len(found) * _TOGETHER :][: len(part.low)])
+        some = slice(len(found) * _TOGETHER, len(found) * _TOGETHER + len(part.low))
+        kinds = _Forms(forms[0].kind, integers[some], shift[some])
+        fit = _fit(kinds, part, owners[some])
         found.append(fit)
         if not np.any(fit.fits):
             break
@@ -177,7 +73,7 @@ def fit_lines(form: Form, steps: Sequence[SeenSteps]) -> list[Lines | None]:
         Lines(form, scale[own], offset[own], wrong[own])
         if own.stop <= len(fits) and np.all(fits[own])
         else None
-        for own in map(slice, last - counts, last)
+        for form, own in zip(forms, map(slice, last - counts, last), strict=True)
     ]
 
 
@@ -190,15 +86,36 @@ class _Fit(NamedTuple):
     wrong: Integers
 
 
-def _fit(form: Form, steps: SeenSteps, owners: Integers) -> _Fit:
+@dataclass(frozen=True)
+class _Forms:
+    """Forms of one kind: integers [channel, any] and the shift [channel]."""
+
+    kind: Kind
+    integers: NDArray[np.int32]
+    shift: Integers
+
+    def of(self, rows: Integers) -> _Forms:
+        """Those of some channels."""
+        return _Forms(self.kind, self.integers[rows], self.shift[rows])
+
+    def differs(
+        self, scale: Singles, offset: Singles, x: Integers, value: Integers
+    ) -> NDArray[np.bool_]:
+        """Where lines, one or more for each row of points, don't give the values."""
+        lanes = [column[:, np.newaxis] for column in self.integers.T]
+        single = scale[..., np.newaxis], offset[..., np.newaxis]
+        return self.kind.values(*single, x, lanes) != value
+
+
+def _fit(forms: _Forms, steps: SeenSteps, owners: Integers) -> _Fit:
     """`fit_lines` for few channels, whose line is none if one of their owner's is."""
     x, value = steps.points
-    crossings = _crossings(form, steps)
+    crossings = _crossings(forms, steps)
     best = crossings.best_scale(*_scale_bounds(steps))
     scale, offset = (pair.copy() for pair in crossings.singles(best, 0, 0.5))
     is_wrong = np.concatenate(
         [
-            _differs(form, scale[some], offset[some], x[some], value[some])
+            forms.of(some).differs(scale[some], offset[some], x[some], value[some])
             for some in np.array_split(np.arange(len(x)), len(x) // _BLOCK + 1)
         ]
     )
@@ -207,13 +124,14 @@ def _fit(form: Form, steps: SeenSteps, owners: Integers) -> _Fit:
     rows = np.flatnonzero(fits & (mistakes > 0))
     if len(rows):
         pair = scale[rows], offset[rows]
-        columns = _near_points(form, *pair, x[rows], is_wrong[rows])
+        columns = _near_points(forms.kind, *pair, x[rows], is_wrong[rows])
+        forms = forms.of(rows)
         x, value = x[rows], value[rows]
         near = (np.take_along_axis(points, columns, 1) for points in (x, value))
         pair = _neighbours(
-            form, crossings.of(rows), best[rows], pair, mistakes[rows], *near
+            forms, crossings.of(rows), best[rows], pair, mistakes[rows], *near
         )
-        left = np.count_nonzero(_differs(form, *pair, x, value), axis=1)
+        left = np.count_nonzero(forms.differs(*pair, x, value), axis=1)
         better = left < mistakes[rows]
         for old, new in zip((scale, offset, mistakes), (*pair, left), strict=True):
             old[rows[better]] = new[better]
@@ -222,16 +140,8 @@ def _fit(form: Form, steps: SeenSteps, owners: Integers) -> _Fit:
     return _Fit(fits, scale, offset, mistakes)
 
 
-def _differs(
-    form: Form, scale: Singles, offset: Singles, x: Integers, value: Integers
-) -> NDArray[np.bool_]:
-    """Where lines, one or more for each row of points, don't give the values there."""
-    got = form.values(scale[..., np.newaxis], offset[..., np.newaxis], x)
-    return got != value
-
-
 def _near_points(
-    form: Form,
+    kind: Kind,
     scale: Singles,
     offset: Singles,
     x: Integers,
@@ -240,7 +150,7 @@ def _near_points(
     """Which points of each row decide between lines that are nearly the same: those
     where this one is wrong, and then where it comes closest to rounding otherwise."""
     start = offset[:, np.newaxis].astype(np.float64)
-    if form.odd:
+    if kind.odd:
         start = np.copysign(start, x)
     real = scale[:, np.newaxis] * x + start
     distance = np.abs(real - np.floor(real) - 0.5)
@@ -250,7 +160,7 @@ def _near_points(
 
 
 def _neighbours(
-    form: Form,
+    forms: _Forms,
     crossings: _Crossings,
     best: Doubles,
     pair: tuple[Singles, Singles],
@@ -267,7 +177,7 @@ def _neighbours(
         if not len(rows):
             break
         scales, offsets = crossings.of(rows).singles(best[rows], scale_step, _PARTS)
-        differs = _differs(form, scales, offsets, x[rows], value[rows])
+        differs = forms.of(rows).differs(scales, offsets, x[rows], value[rows])
         tried = np.count_nonzero(differs, axis=-1)
         choice = tried.argmin(axis=0), np.arange(len(rows))
         better = tried[choice] < least[rows]
@@ -340,10 +250,11 @@ class _Crossings:
         return np.broadcast_to(single, offset.shape), offset
 
 
-def _crossings(form: Form, steps: Steps) -> _Crossings:
-    t = steps.levels - 0.5 - form.shift
+def _crossings(forms: _Forms, steps: Steps) -> _Crossings:
+    shift = forms.shift[:, np.newaxis]
+    t = steps.levels - 0.5 - shift
     q = steps.places - 1.0
-    if form.odd:  # the image of a step says the same
+    if forms.kind.odd:  # the image of a step says the same
         negative = steps.places <= 0
         t, q = np.where(negative, -t, t), np.where(negative, -steps.places, q)
     if not t.shape[1]:
@@ -351,7 +262,7 @@ def _crossings(form: Form, steps: Steps) -> _Crossings:
     # a column that is none repeats the first; a channel without steps is a constant
     constant = (steps.bottom == steps.top)[:, np.newaxis]
     t = np.where(steps.valid, t, t[:, :1])
-    t = np.where(constant, steps.bottom[:, np.newaxis] - form.shift, t)
+    t = np.where(constant, steps.bottom[:, np.newaxis] - shift, t)
     q = np.where(steps.valid, q, q[:, :1])
     return _Crossings(t, np.where(constant, 0, q))
 

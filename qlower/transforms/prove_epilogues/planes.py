@@ -30,7 +30,7 @@ from qlower.transforms.prove_epilogues.byte_functions import (
     numbers_of,
 )
 from qlower.transforms.prove_epilogues.costs import cost
-from qlower.transforms.prove_epilogues.lines import Doubles, Singles
+from qlower.transforms.prove_epilogues.forms import Doubles, Singles
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
 from qlower.transforms.prove_epilogues.steps import Integers
 

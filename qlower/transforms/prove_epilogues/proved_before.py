@@ -15,7 +15,7 @@ from qlower.dialects.kernel import NestOp
 from qlower.files.parts import find_or_make, find_or_make_all
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
 from qlower.transforms.prove_epilogues.exceptions import Exceptions
-from qlower.transforms.prove_epilogues.lines import Form, Lines
+from qlower.transforms.prove_epilogues.forms import Form, Lines
 from qlower.transforms.prove_epilogues.planes import Plane, prove_plane
 from qlower.transforms.prove_epilogues.staircase import Place
 

@@ -29,7 +29,7 @@ from qlower.transforms.prove_epilogues.byte_functions import (
     byte_functions,
 )
 from qlower.transforms.prove_epilogues.exceptions import Exceptions
-from qlower.transforms.prove_epilogues.lines import Form, Lines
+from qlower.transforms.prove_epilogues.forms import Form, Lines
 from qlower.transforms.prove_epilogues.staircase import Place
 from qlower.transforms.prove_epilogues.substitutes import Substitute
 

@@ -1,0 +1,163 @@
+"""The operations of a rounded line, and lines for many channels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import Block, Operation, SSAValue
+
+from qlower.dialects.fixed import ConvertOp, RoundingMode
+from qlower.interp import Array
+from qlower.transforms.operations import Operations
+from qlower.transforms.prove_epilogues.costs import cost
+from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
+from qlower.transforms.prove_epilogues.steps import Integers
+
+Singles: TypeAlias = NDArray[np.float32]
+Doubles: TypeAlias = NDArray[np.float64]
+
+_MOST_I32 = (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class Form:
+    """round(scale * x + offset) + shift, limited to least ... most.
+
+    Product and sum are rounded once if `fused`. If `odd` the offset's magnitude has the
+    sign of x, so that it is non-decreasing too.
+    """
+
+    fused: bool
+    odd: bool
+    shift: int
+    least: int
+    most: int
+
+    def __str__(self) -> str:
+        name = "fma" if self.fused else "mul, add"
+        return f"odd {name}" if self.odd else name
+
+    def operations(
+        self,
+        accumulator: SSAValue,
+        scale: SSAValue,
+        offset: SSAValue,
+        exceptions: Sequence[SSAValue] = (),
+    ) -> list[Operation]:
+        """The line's value at the i32 accumulator, as scalar operations.
+
+        `exceptions`: accumulators and what is added there before the value is limited,
+        in turn.
+        """
+        code = Operations()
+        integers = map(code.integer, self.integers)
+        given = accumulator, scale, offset
+        self.kind.write(code, given, integers, exceptions)
+        return code.ops
+
+    @property
+    def kind(self) -> Kind:
+        return Kind(self.fused, self.odd, bool(self.shift))
+
+    @property
+    def integers(self) -> list[int]:
+        """What the kind asks for."""
+        return [*([self.shift] if self.shift else []), self.least, self.most]
+
+    @property
+    def cost(self) -> int:
+        return cost(_example(self.kind)[1])
+
+    def values(self, scale: Singles, offset: Singles, x: Integers) -> Integers:
+        """What the operations give at x; all shapes broadcast."""
+        integers = [np.array(number, np.int32) for number in self.integers]
+        return self.kind.values(scale, offset, x, integers)
+
+
+class Kind(NamedTuple):
+    """What forms have in common that differ by integers only."""
+
+    fused: bool
+    odd: bool
+    shifted: bool
+
+    def write(
+        self,
+        code: Operations,
+        given: Sequence[SSAValue],
+        integers: Iterator[SSAValue],
+        exceptions: Sequence[SSAValue] = (),
+    ) -> None:
+        """Appends the operations on accumulator, scale and offset.
+
+        `integers`: what is added if shifted, the least and the most.
+        """
+        accumulator, scale, offset = given
+        add = code.add
+
+        single = add(arith.SIToFPOp(accumulator, f32))
+        if self.odd:
+            offset = add(math.CopySignOp(offset, single))
+        if self.fused:
+            real = add(math.FmaOp(single, scale, offset))
+        else:
+            product = add(arith.MulfOp(single, scale))
+            real = add(arith.AddfOp(product, offset))
+        result = add(ConvertOp(real, i32, RoundingMode.HALF_EVEN))
+        if self.shifted:
+            result = add(arith.AddiOp(result, next(integers)))
+        zero = code.integer(0) if exceptions else result
+        for point, difference in zip(exceptions[::2], exceptions[1::2], strict=True):
+            hit = add(arith.CmpiOp(accumulator, point, "eq"))
+            step = add(arith.SelectOp(hit, difference, zero))
+            result = add(arith.AddiOp(result, step))
+        result = add(arith.MaxSIOp(result, next(integers)))
+        add(arith.MinSIOp(result, next(integers)))
+
+    def values(
+        self, scale: Singles, offset: Singles, x: Integers, integers: Sequence[Array]
+    ) -> Integers:
+        """What the operations give at x; all shapes broadcast."""
+        block, ops = _example(self)
+        lanes = (x.astype(np.int32), scale, offset, *integers)
+        values: Values = dict(zip(block.args, lanes, strict=True))
+        run_scalars(ops, values)
+        return values[ops[-1].results[0]].astype(np.int64)
+
+
+@lru_cache(maxsize=64)
+def _example(kind: Kind) -> tuple[Block, Sequence[Operation]]:
+    """A kind's operations in a block with accumulator, scale, offset and integers."""
+    block = Block(arg_types=(i32, f32, f32, *[i32] * (2 + kind.shifted)))
+    code = Operations()
+    kind.write(code, block.args[:3], iter(block.args[3:]))
+    block.add_ops(code.ops)
+    return block, code.ops
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A line for each channel, all of one form.
+
+    It differs from the steps at `wrong` of the points that decide.
+    """
+
+    form: Form
+    scale: Singles
+    offset: Singles
+    wrong: Integers
+
+    def __call__(self, channels: Integers, x: Integers) -> Integers:
+        return self.form.values(self.scale[channels], self.offset[channels], x)
+
+    @property
+    def unlimited(self) -> Lines:
+        """These lines, not limited to the least and the greatest value."""
+        return replace(self, form=replace(self.form, least=-(1 << 31), most=_MOST_I32))
