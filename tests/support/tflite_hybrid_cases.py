@@ -43,8 +43,11 @@ def layer(
     return build
 
 
-def transpose_conv(*, per_axis: bool, padding: int = 0) -> bytes:
-    """TRANSPOSE_CONV of two images by 4 filters of 3 x 2 weights."""
+def transpose_conv(
+    *, per_axis: bool, padding: int = 0, is_widened: bool = False
+) -> bytes:
+    """TRANSPOSE_CONV of two images by 4 filters of 3 x 2 weights, which DEQUANTIZE may
+    widen."""
     random = np.random.default_rng(5)
     builder = TFLiteBuilder()
     result = (2, 6, 5, 4) if padding == 0 else (2, 7, 6, 4)
@@ -55,12 +58,30 @@ def transpose_conv(*, per_axis: bool, padding: int = 0) -> bytes:
         scale=random.uniform(0.01, 0.1, 4 if per_axis else 1).tolist(),
         data=random.integers(-127, 128, (4, 3, 2, 3)),
     )
+    if is_widened:
+        codes, w = w, builder.tensor("wide", (4, 3, 2, 3), "float32")
+        builder.operator("DEQUANTIZE", [codes], [w])
     x = builder.tensor("x", (2, 3, 5, 3), "float32")
     bias = random.normal(0, 1, 4).astype(np.float32)
     b = builder.tensor("b", (4,), "float32", data=bias)
     y = builder.tensor("y", result, "float32")
     options: dict[str, Option] = {"padding": padding, "stride_h": 2, "stride_w": 1}
     builder.operator("TRANSPOSE_CONV", [shape, w, x, b], [y], options)
+    return builder.build([x], [y])
+
+
+def batch_matmul(
+    operand: Sequence[int], weights: Sequence[int], options: dict[str, Option]
+) -> bytes:
+    """BATCH_MATMUL of rows of 14 by a matrix of 5 columns."""
+    random = np.random.default_rng(5)
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", operand, "float32")
+    codes = random.integers(-127, 128, weights)
+    w = builder.tensor("w", weights, scale=0.03, data=codes)
+    result = (*([1] if len(operand) == 2 and len(weights) == 3 else []), *operand)
+    y = builder.tensor("y", (*result[:-2], 3, 5), "float32")
+    builder.operator("BATCH_MATMUL", [x, w], [y], options)
     return builder.build([x], [y])
 
 
@@ -99,6 +120,7 @@ HYBRID: dict[str, Callable[[], bytes]] = {
     "transpose_conv_hybrid_per_tensor": lambda: transpose_conv(
         per_axis=False, padding=1
     ),
+    "transpose_conv_widened": lambda: transpose_conv(per_axis=False, is_widened=True),
     "fully_connected_hybrid": layer(
         "FULLY_CONNECTED", (3, 14), (5, 14), (3, 5), {"fused_activation_function": 1}
     ),
@@ -117,6 +139,13 @@ HYBRID: dict[str, Callable[[], bytes]] = {
         (2, 3, 5),
         {"asymmetric_quantize_inputs": True, "keep_num_dims": True},
         has_bias=False,
+    ),
+    "batch_matmul_hybrid": lambda: batch_matmul((2, 3, 14), (14, 5), {}),
+    "batch_matmul_hybrid_adjoint": lambda: batch_matmul(
+        (14, 3), (1, 5, 14), {"adj_x": True, "adj_y": True}
+    ),
+    "batch_matmul_hybrid_asymmetric": lambda: batch_matmul(
+        (2, 3, 14), (1, 14, 5), {"asymmetric_quantize_inputs": True}
     ),
 }
 """Layers by a name that says what is special about them."""

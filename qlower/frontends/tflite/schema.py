@@ -15,7 +15,7 @@ OPTION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "AddOptions": ("fused_activation_function", "pot_scale_int16"),
     "ArgMaxOptions": ("output_type",),
     "ArgMinOptions": ("output_type",),
-    "BatchMatMulOptions": ("adj_x", "adj_y"),
+    "BatchMatMulOptions": ("adj_x", "adj_y", "asymmetric_quantize_inputs"),
     "BucketizeOptions": ("boundaries",),
     "CallOnceOptions": ("init_subgraph_index",),
     "ConcatenationOptions": ("axis", "fused_activation_function"),

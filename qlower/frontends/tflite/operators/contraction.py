@@ -18,6 +18,7 @@ from .hybrid import (
     import_hybrid_conv2d,
     import_hybrid_depthwise,
     import_hybrid_fully_connected,
+    import_hybrid_matmul,
     is_hybrid,
 )
 from .real import (
@@ -122,8 +123,11 @@ def import_fully_connected(op: OperatorContext) -> None:
 
 def import_batch_matmul(op: OperatorContext) -> None:
     """Adjoint operands are transposed first."""
-    op.check_type(op.input(1), op.input(0).type)
     lhs = _transposed_if(op, op.flag("adj_x"), 0, "transpose_x")
+    if is_hybrid(op):
+        import_hybrid_matmul(op, lhs)
+        return
+    op.check_type(op.input(1), op.input(0).type)
     rhs = _transposed_if(op, op.flag("adj_y"), 1, "transpose_y")
     if op.is_float(0):
         import_real_matmul(op, lhs, rhs)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from qlower.dialects import qnn
 
 from ..context import OperatorContext
@@ -48,8 +50,24 @@ def import_dequantize(op: OperatorContext) -> None:
         raise op.error(
             f"{op.output()}: type {op.output().type} is not supported; expected FLOAT32"
         )
-    op.per_tensor(op.input(0))
+    element = op.per_tensor(op.input(0))
+    if _are_weights(op):
+        codes = op.stored_array(0).astype(np.int32) - element.zero_point
+        real = codes.astype(np.float32) * np.float32(element.scale)
+        op.graph.know(op.output(), real.tobytes(), real.shape, op)
+        return
     op.finish(qnn.DequantizeOp(op.value(0), op.result_type(op.shape(0))))
+
+
+def _are_weights(op: OperatorContext) -> bool:
+    """Whether a constant becomes the weights of a TRANSPOSE_CONV, which are laid out
+    anew when the model is read."""
+    users = op.graph.users.get(op.output().index, ())
+    return (
+        op.input(0).type in ("INT8", "UINT8")
+        and op.is_constant(0)
+        and any(user.name == "TRANSPOSE_CONV" for user in users)
+    )
 
 
 IMPORTERS = {

@@ -3,7 +3,8 @@
 LiteRT quantizes the operand when the layer runs, each row or image by its own range,
 and sums integers. The zero point is taken off the sums, exactly:
 `sum((x - z) w) = sum(x w) - z sum(w)`. Ranges of real values below 1e-36, whose scale
-has no reciprocal in float32, are not reproduced.
+has no reciprocal in float32, are not reproduced. Nor are sums of weights that wrap in
+LiteRT's eight lanes of 16 bits, as those of 2,065 times 127.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from qlower.dialects.fixed import ConvertOp, RoundingMode, SaturateOp
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
+from qlower.model.nests import dense
 
 from ..context import OperatorContext
-from ..nests import start
+from ..nests import finish, start
 from ..scalars import Scalars
+from ..types import MAX_RANK
 from ..weights import check_weights
 from ..window import read_window
 from .real import finish_layer, padded, reshaped
@@ -101,6 +104,42 @@ def import_hybrid_fully_connected(op: OperatorContext, shape: Sequence[int]) -> 
     )
     totals = _weights(op).sum(axis=1)
     _scale(op, op.emit(sums, "sums"), codes, totals, scales, shape)
+
+
+def import_hybrid_matmul(op: OperatorContext, lhs: SSAValue) -> None:
+    """Products with one constant matrix, which has one scale; the options say whether
+    the operand is symmetric (batch_matmul.cc, EvalHybrid)."""
+    check_weights(op, 1, 0, "INT8")
+    weight = op.per_tensor(op.input(1)).scale
+    op.check_range("number of dimensions", len(op.shape(1)), 2, MAX_RANK)
+    *batch, depth, units = op.shape(1)
+    op.check_range(f"{op.input(1)}: number of matrices", math.prod(batch), 1, 1)
+    weights = op.stored_array(1).reshape(depth, units)
+    if op.flag("adj_y"):
+        depth, units = units, depth
+    else:
+        weights = np.ascontiguousarray(weights.T)
+    *outer, last = shape_of(lhs)
+    op.check_range(f"columns of {op.input(0)}", last, depth, depth)
+    rows = math.prod(outer)
+    matrix = reshaped(op, lhs, (rows, depth))
+    symmetric = not op.flag("asymmetric_quantize_inputs")
+    codes = quantize_rows(op, matrix, matrix, symmetric=symmetric)
+    constant = qnn.ConstantOp(dense(weights, i8), TensorType(CODES, weights.shape))
+    stored = op.emit(constant, "weights")
+    product = qnn.LinearOp(codes.stored, stored, None, TensorType(i32, (rows, units)))
+    steps = Scalars(start(op, (rows, units)))
+    real, scale, factor = unscaled(
+        steps,
+        op.emit(product, "sums"),
+        codes,
+        weights.sum(axis=1, dtype=np.int32),
+        np.array([weight], np.float32),
+    )
+    real = steps.multiply(real, steps.multiply(scale, factor))
+    ones = (1,) * (len(batch) + 1 - len(outer))
+    shape = (*ones, *outer, units)
+    finish(op, reshaped(op, steps.nest.build([real])[0], shape))
 
 
 def _weight_scales(op: OperatorContext, axis: int) -> Array:
