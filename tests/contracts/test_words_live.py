@@ -67,6 +67,25 @@ def test_an_entry_that_the_last_bit_of_erfc_decides(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.skipif(
+    find_spec("ai_edge_litert") is None, reason="ai_edge_litert is not installed"
+)
+@pytest.mark.parametrize("operator", ["ADD", "SUB"])
+@pytest.mark.parametrize("scales", [(0.5, 0.5, 0.5), (0.5004, 0.25, 0.5)])
+def test_sums_that_may_be_shifted(
+    operator: str, scales: tuple[float, ...], tmp_path: Path
+) -> None:
+    """pot_scale_int16 is set, and changes no bit."""
+    path, random = tmp_path / "layer.tflite", np.random.default_rng(0)
+    lhs, rhs, result = (f"int16 999 {scale} 0" for scale in scales)
+    path.write_bytes(model(operator, [lhs, rhs], result)())
+    inputs = [random.integers(-(1 << 15), 1 << 15, 999, np.int16) for _ in range(2)]
+    compilation = Compilation(qlower.load(path), "tflite")
+    (found,), _ = compilation.interpreter("qnn").run(inputs, {})
+    (expected,) = run_litert(path.read_bytes(), inputs)
+    np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("contract", SYSTEMS)
 @pytest.mark.parametrize("turn", range(len(WORDS)), ids=list(WORDS))
 def test_bits(turn: int, contract: str, tmp_path: Path) -> None:

@@ -633,6 +633,10 @@ def test_convolutions(data: bytes, message: str) -> None:
             "a range from 1.0 to 1.0; expected min below max",
         ),
         (
+            model("ADD", ["int16 4 0.5 0", "int16 4 0.25 0"], "int16 4 0.5 0")(),
+            "INT16 with scales of different powers of 2 (pot_scale_int16)",
+        ),
+        (
             model("PRELU", ["int16 4 0.1 0", "int16 4 0.1 0"], "int16 4 0.1 0")(),
             "PRELU of INT16 is not supported",
         ),

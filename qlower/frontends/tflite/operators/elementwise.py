@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -12,6 +13,9 @@ from ..context import OperatorContext
 from ..importer import Importer
 from ..scalars import Scalars
 from .plain import NUMBERS, Binary, is_plain, map_two
+
+POWER_WITHIN = 1e-3
+"""How far from a whole number the logarithm of a power of 2 may be."""
 
 
 def _import_binary(
@@ -24,15 +28,31 @@ def _import_binary(
             map_two(op, compute, NUMBERS)
             return
         if op.input(0).type == "INT16" and op.options.get("pot_scale_int16"):
-            raise op.error(
-                "INT16 with scales of powers of 2 (pot_scale_int16) is not supported;"
-                " expected scales as the converter chooses them"
-            )
+            _check_scales(op)
         lhs, rhs = op.quantized(0), op.quantized(1)
         type = op.quantized_result_type(op.broadcast_shape(0, 1))
         op.finish(binary(lhs, rhs, type, activation=op.activation()))
 
     return build
+
+
+def _check_scales(op: OperatorContext) -> None:
+    """Refuse scales that are different powers of 2, or what LiteRT takes for some
+    (kernel_util.cc, CheckedLog2), which it shifts by. Others are rescaled, and so may
+    one scale be, whose shift is 0."""
+    tensors = (op.input(0), op.input(1), op.output())
+    logarithms = [math.log2(op.per_tensor(tensor).scale) for tensor in tensors]
+    powers = [round(logarithm) for logarithm in logarithms]
+    are_powers = all(
+        abs(logarithm - power) < POWER_WITHIN
+        for logarithm, power in zip(logarithms, powers, strict=True)
+    )
+    are_one = len({op.per_tensor(tensor).scale for tensor in tensors}) == 1
+    if are_powers and not are_one:
+        raise op.error(
+            "INT16 with scales of different powers of 2 (pot_scale_int16) is not"
+            " supported; expected one scale, or scales as the converter chooses them"
+        )
 
 
 def import_quantize(op: OperatorContext) -> None:
