@@ -60,11 +60,10 @@ def cheapest_lines(
     staircases: Sequence[Staircase], fused: bool, mended: bool
 ) -> list[tuple[Lines, Exceptions] | None]:
     """Lines for each of a group that are proved, cheaper than the epilogue as it is."""
-    limit = cost(staircases[0].ops, rounds_fast=not mended)
-    searches = [
-        None if steps is None else _Search(staircase, steps, limit)
-        for staircase, steps in zip(staircases, steps_of_each(staircases), strict=True)
-    ]
+    searches: list[_Search | None] = []
+    for own, steps in zip(staircases, steps_of_each(staircases), strict=True):
+        limit = cost(own.ops, rounds_fast=not mended)
+        searches.append(None if steps is None else _Search(own, steps, limit))
     searched = [search for search in searches if search and search.has_line]
     for odd in (False, True):
         for group in _of_equal_kind(searched, fused=fused, odd=odd):
