@@ -193,6 +193,7 @@ OTHER_SUMS = frozenset(
         "resize_bilinear_float_first_columns",
         "resize_bilinear_float_half",
         "softmax_float",
+        "tanh_of_bytes",
         "transpose_conv_float",
     }
 )
@@ -204,10 +205,14 @@ OTHER_SUMS_OF_XNNPACK = OTHER_SUMS | {
     "avg_pool2d_float",
     "batch_matmul_float",
     "batch_matmul_float_adjoint",
+    "batch_matmul_hybrid",
+    "batch_matmul_hybrid_adjoint",
+    "batch_matmul_hybrid_asymmetric",
     "conv2d_float_grouped",
     "conv2d_hybrid_grouped",
     "conv2d_hybrid_per_tensor",
     "exp_float",
+    "exp_of_bytes",
     "fully_connected_float",
     "fully_connected_half",
     "fully_connected_hybrid",
@@ -219,6 +224,8 @@ OTHER_SUMS_OF_XNNPACK = OTHER_SUMS | {
     "log_float",
     "mean_float",
     "sum_float",
+    "transpose_conv_hybrid",
+    "transpose_conv_hybrid_per_tensor",
 }
 """The same for XNNPACK, which takes more layers in float."""
 
