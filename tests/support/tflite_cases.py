@@ -195,6 +195,7 @@ OTHER_SUMS = frozenset(
         "softmax_float",
         "tanh_of_bytes",
         "transpose_conv_float",
+        "transpose_conv_widened",
     }
 )
 """Cases in float that LiteRT's optimized kernels and XNNPACK compute otherwise than its
