@@ -129,7 +129,7 @@ def test_states_that_are_given(tmp_path: Path) -> None:
 @needs_litert
 def test_many_calls_are_those_of_litert(tmp_path: Path) -> None:
     compared = 0
-    for seed in range(100, 400):
+    for seed in range(100, 450):
         compared += compare(tmp_path, drawn(seed), natively=seed % 10 == 0)
     assert compared > 100_000
 
