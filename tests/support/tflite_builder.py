@@ -284,15 +284,7 @@ class _Writer(TableWriter):
     ) -> bytes:
         operators = [operator for graph in graphs for operator in graph.operators]
         names = list(dict.fromkeys(operator.name for operator in operators))
-        signature = self.table(
-            "SignatureDef",
-            inputs=self.vector(
-                [
-                    self.table("TensorMap", name=self.text(name), tensor_index=index)
-                    for name, index in arguments.items()
-                ]
-            ),
-        )
+        signatures = [self.signature(arguments)] if arguments else []
         root = self.table(
             "Model",
             version=3,
@@ -300,9 +292,16 @@ class _Writer(TableWriter):
             subgraphs=self.vector([self.graph(graph, names) for graph in graphs]),
             description=self.text("test model"),
             buffers=self.vector([self.buffer(buffer) for buffer in buffers]),
-            signature_defs=self.vector([signature] if arguments else []),
+            signature_defs=self.vector(signatures),
         )
         return self.file(root, b"TFL3")
+
+    def signature(self, arguments: Mapping[str, int]) -> int:
+        maps = [
+            self.table("TensorMap", name=self.text(name), tensor_index=index)
+            for name, index in arguments.items()
+        ]
+        return self.table("SignatureDef", inputs=self.vector(maps))
 
     def graph(self, graph: _Graph, names: Sequence[str]) -> int:
         return self.table(
