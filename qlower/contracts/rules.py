@@ -224,7 +224,7 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     ),
     "mean": RuleSignature(_SUM.runtime, {**_SUM.constants, **_REDUCED}),
     # What a stored integer adds to a sum, as in avg_pool2d_addend.
-    "sum_addend": RuleSignature({"input": i32}, _INPUT, None),
+    "sum_addend": RuleSignature({"input": i32}, {**_INPUT, "double_round": i1}, None),
     # The mean's, without the division; of the accumulator or the sum of all addends.
     "sum": RuleSignature({**_SUM.runtime, "sum": i32}, {**_SUM.constants, **_REDUCED}),
     # A product so far, which begins as the first `input - zero point`, times one more

@@ -12,7 +12,8 @@
 // that, if k > 31.
 // - conv2d, depthwise_conv2d, linear, matmul: `y = clamp(R(acc, s_x s_w / s_y) + z)`
 // - add, sub: operands R'd to int32 with 20 more bits, added, R to the output
-// - mul: R of the product; mean: R of the sum, once, by s_x / (n s_y)
+// - mul: R of the product; mean: R of the sum, once, by s_x / (n s_y); sum: each input R'd to
+//   int32 with 20 more bits, added, R to the output
 // - avg_pool2d: R of the sum less n z by reciprocal_scale, always SINGLE_ROUND
 // - quantize: MUL by the float32 reciprocal, CAST half to even, ADD of the zero point, CAST
 // - sigmoid, tanh: TABLE of the function in float64, cut to float32
@@ -316,9 +317,21 @@ func.func @resize_bilinear(%top_left: i32) -> i32 {
   return %top_left : i32
 }
 
-// Each type is read as what it is.
-func.func @sum(%accumulator: i32) -> i32 {
-  %result = func.call @sum_of_codes(%accumulator) : (i32) -> i32
+// Each input is rescaled to steps of 2^-20, and REDUCE_SUM of int32 to the output.
+func.func @sum_addend(%input: i32) -> i32 {
+  %real = arith.mulf %input_scale, 1048576.0 : f64
+  %result = func.call @rescale(@centred_input, %real, -255, 255) : (i32, f64, i64, i64) -> i32
+}
+
+func.func @sum(%sum: i32) -> i32 {
+  %input_real = arith.mulf %input_scale, 1048576.0 : f64
+  %addend = func.call @rescale(255, %input_real, -255, 255) : (i32, f64, i64, i64) -> i32
+  %largest = arith.muli %count, %addend : i64
+  %smallest = arith.subi 0, %largest : i64
+  %output_steps = arith.mulf %output_scale, 1048576.0 : f64
+  %real = arith.divf 1.0, %output_steps : f64
+  %scaled = func.call @rescale(%sum, %real, %smallest, %largest) : (i32, f64, i64, i64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
 }
