@@ -24,7 +24,7 @@ func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
 // INTEGER: sxtb16 {{.*}}, ror #8
 // INTEGER: smlad
 // INTEGER-NOT: __aeabi
-// INTEGER: smlal
+// INTEGER: {{[su]mull|smlal}}
 // INTEGER-NOT: __aeabi
 // INTEGER: ssat {{r[0-9]+|lr}}, #8,
 
