@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     """Compare, and tell where they part."""
     from qlower.cli.inputs import given_arrays
     from qlower.explain.diff import diff
-    from qlower.explain.sides import UnknownSide
+    from qlower.explain.make_side import UnknownSide
     from qlower.frontends.load import as_model
 
     model = as_model(given_model(options))

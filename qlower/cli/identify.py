@@ -135,7 +135,7 @@ def _probe(options: argparse.Namespace) -> int:
 def _identified(
     model: Model, inputs: Iterable[Array], options: argparse.Namespace
 ) -> Identification:
-    from qlower.explain.sides import UnknownSide
+    from qlower.explain.make_side import UnknownSide
     from qlower.identification.identify import identify
 
     try:

@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _report(options: argparse.Namespace) -> Report:
     from qlower.cli.inputs import check_inputs, given_arrays
-    from qlower.explain.sides import UnknownSide
+    from qlower.explain.make_side import UnknownSide
     from qlower.frontends.load import as_model
     from qlower.viewer.make import make_report
 

@@ -11,16 +11,10 @@ from typing import TypeAlias
 from qlower.compilation import Compilation
 from qlower.explain.diff_result import ChainPair, Diff, LayerDifference, trace_rows
 from qlower.explain.difference import Difference
+from qlower.explain.make_side import SideLike, make_side
 from qlower.explain.pairing import Pair, pair_rows
 from qlower.explain.place import Place, parse_place
-from qlower.explain.sides import (
-    Computed,
-    Side,
-    SideLike,
-    Values,
-    make_side,
-    result_specs,
-)
+from qlower.explain.sides import Computed, Side, Values, result_specs
 from qlower.explain.steps import other_step
 from qlower.explain.trace import Trace, trace_of
 from qlower.float_environment import default_floats

@@ -11,11 +11,10 @@ from typing import TypeAlias
 
 from qlower.diagnostics import QlowerError
 from qlower.explain.dumps import match_dump
+from qlower.explain.sides import Values
 from qlower.extras import install_line
 from qlower.interp.values import Array
 from qlower.model import Model
-
-Values: TypeAlias = Mapping[str, Array]
 
 Run: TypeAlias = Callable[[Sequence[Array]], dict[str, Array]]
 """From a model's inputs, in order, to all tensors that the system has, by name."""

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from os import PathLike
-from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from qlower.codegen.targets.resolve import host_target, resolve_target
 from qlower.compilation import Compilation
-from qlower.contracts import contract_names, load_contract
+from qlower.contracts import load_contract
 from qlower.contracts.values import LoadContract, contract_of
-from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.explain.observe import LayerRun, run_layer
-from qlower.files.dumps import read_dump
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import signature_of
@@ -37,14 +33,6 @@ def result_specs(model: Model) -> dict[str, TensorSpec]:
     module, names = expose_layers(model.module)
     outputs = signature_of(module).outputs
     return {name: outputs[index] for name, index in names.items()}
-
-
-FEW_RUNS = 2
-"""So many inputs are interpreted sooner than the model is compiled."""
-
-
-class UnknownSide(QlowerError):
-    """Words that mean no side."""
 
 
 class Side(Protocol):
@@ -166,67 +154,3 @@ class Recorded:
     def values(self, number: int, inputs: Values) -> Values:
         """The recorded results, and the inputs."""
         return {**inputs, **self.runs[number]}
-
-
-SideLike: TypeAlias = Side | str | PathLike[str] | Mapping[str, Array]
-"""A side, how it is written on the command line, or layers' results by name."""
-
-
-def make_side(side: SideLike, model: Model, contract: str | None, runs: int) -> Side:
-    """The side that is meant.
-
-    `[CONTRACT:]EXECUTOR` or `CONTRACT`: a contract's name or an `.mlir` file, and
-    `interp`, `jit` or a CPU of this machine (`x86-64-v3`). Without a contract it is
-    `contract`, by default the model's own; without an executor it is the interpreter
-    for few runs and native code for more. Or a dump: a file or folder of layers'
-    results. Or a live system (`live.LIVE`): `litert`, `litert-ref`, `torch`, ...;
-    `live:onnxruntime` where a contract has the same name.
-    """
-    from qlower.explain.dumps import match_dump
-    from qlower.explain.live import LIVE, live_side
-
-    if isinstance(side, Mapping):
-        return match_dump("dump", [side], model, runs)
-    if not isinstance(side, str | PathLike):
-        return side
-    text = str(side)
-    name = text.removeprefix("live:")
-    if name in LIVE and (name != text or name not in contract_names()):
-        return live_side(text, name, model)
-    chosen, executor, cpu = _split(text)
-    if executor is None and not _is_contract(text) and Path(text).exists():
-        path = Path(text)
-        return match_dump(str(path), read_dump(path), model, runs)
-    if chosen is not None and not _is_contract(chosen):
-        raise UnknownSide(
-            f"{text!r} is neither a contract, an executor, a system nor a file",
-            help="contracts: qlower contracts; executors: interp, jit or a CPU such as "
-            f"x86-64-v3; systems: {', '.join(LIVE)}",
-        )
-    default: Executor = "interp" if runs <= FEW_RUNS else "jit"
-    return Computed(text, model, chosen or contract, executor or default, cpu)
-
-
-def _split(text: str) -> tuple[str | None, Executor | None, str | None]:
-    """Contract, executor and CPU of `[CONTRACT:]EXECUTOR` or `CONTRACT`."""
-    before, _, last = text.rpartition(":")
-    contract = before or None
-    if last == "interp":
-        return contract, "interp", None
-    if last == "jit":
-        return contract, "jit", None
-    if not _is_contract(last) and _is_cpu(last):
-        return contract, "jit", last
-    return text, None, None
-
-
-def _is_contract(name: str) -> bool:
-    return name in contract_names() or name.endswith(".mlir")
-
-
-def _is_cpu(name: str) -> bool:
-    try:
-        resolve_target(None, name)
-    except QlowerError:
-        return False
-    return True

@@ -8,7 +8,8 @@ from dataclasses import replace
 from qlower.contracts import contract_names, load_contract, parse_contract
 from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
-from qlower.explain.sides import SideLike, Values, make_side
+from qlower.explain.make_side import SideLike, make_side
+from qlower.explain.sides import Values
 from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath, as_model
 from qlower.identification.device import NAME, Device, device_text

@@ -14,7 +14,8 @@ from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.explain.diff import Progress, diff, no_progress
 from qlower.explain.diff_result import Diff
-from qlower.explain.sides import Computed, Side, SideLike, Values, make_side
+from qlower.explain.make_side import SideLike, make_side
+from qlower.explain.sides import Computed, Side, Values
 from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp.values import Array
