@@ -15,6 +15,7 @@ from qlower.contracts.accumulator_range import (
     tensor_shape,
 )
 from qlower.dialects import qnn
+from qlower.dialects.qnn.constraints import NARROW
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.model.layers import full_name, is_constant, layer_name, layers
@@ -211,14 +212,15 @@ def _layer(number: int, op: Operation, epilogue: Proof | None) -> LayerStatistic
 
 
 def tensor_bytes(type: Attribute) -> int:
-    """Bytes of a tensor's stored elements."""
+    """Bytes of a tensor's stored elements, of which two of 4 bits share one."""
     element = element_type(type)
     if isinstance(element, QuantizedType):
         width = element.storage_width
     else:
         assert isinstance(element, FixedBitwidthType)
         width = element.bitwidth
-    return math.prod(tensor_shape(type)) * ((width + 7) // 8)
+    held = width if width == NARROW else 8 * -(-width // 8)
+    return -(-math.prod(tensor_shape(type)) * held // 8)
 
 
 def describe(type: Attribute) -> str:

@@ -15,6 +15,7 @@ from support.tflite_cases import random_inputs
 
 import qlower
 from qlower.diagnostics import QlowerError
+from qlower.pipeline import lower_to_arith
 
 WINDOW: dict[str, Option] = {
     "padding": 0,
@@ -78,6 +79,9 @@ def test_bits(operator: str, dtype: str, tmp_path: Path) -> None:
     path = tmp_path / "layer.tflite"
     path.write_bytes(layer(operator, dtype))
     model = qlower.load(path)
+    for module in (model.module, lower_to_arith(model.module)):
+        constants = (op for op in module.walk() if op.name.endswith(".constant"))
+        assert sum("xi4>" in str(op) for op in constants) == 1
     function = qlower.jit(model)
     for seed in range(3):
         (x,) = random_inputs([(model.inputs[0].shape, dtype)], seed)

@@ -50,6 +50,22 @@ func.func @constant_range() {
 
 // -----
 
+func.func @constant_narrow_range() {
+  // CHECK: error: qnn.constant: stored value -8 is outside [-7, 7] of i4<-7:7>
+  %c = qnn.constant dense<[7, -8]> : tensor<2xi4> -> tensor<2x!quant.uniform<i4<-7:7>:f32, 0.5>>
+  return
+}
+
+// -----
+
+func.func @constant_narrow_type() {
+  // CHECK: error: qnn.constant: element type i8 of value is not the storage type i4 of result
+  %c = qnn.constant dense<7> : tensor<2xi8> -> tensor<2x!quant.uniform<i4:f32, 0.5>>
+  return
+}
+
+// -----
+
 func.func @constant_unsigned_range() {
   // CHECK: error: qnn.constant: stored value 128 is outside [0, 127] of u8<0:127>
   %c = qnn.constant dense<[127, -128]> : tensor<2xi8> -> tensor<2x!quant.uniform<u8<0:127>:f32, 0.5>>

@@ -70,9 +70,30 @@ func.func @wide_activation(%0: tensor<4x!quant.uniform<i32:f32, 0.5>>) {
 
 !a = !quant.uniform<i8:f32, 0.5>
 
-func.func @narrow_weight(%0: tensor<4x8x!a>, %1: tensor<2x8x!quant.uniform<i4:f32, 0.5>>) {
-  // CHECK: error: qnn.linear: operand 'weight' at position 1 does not verify: storage i4 is not supported yet: i8 or u8
-  %x = qnn.linear %0, %1 : (tensor<4x8x!a>, tensor<2x8x!quant.uniform<i4:f32, 0.5>>) -> tensor<4x2x!a>
+func.func @narrow_weight(%0: tensor<4x8x!a>, %1: tensor<2x8x!quant.uniform<u4:f32, 0.5>>) {
+  // CHECK: error: qnn.linear: operand 'weight' at position 1 does not verify: storage u4 is not supported yet: i4 or i8 or u8
+  %x = qnn.linear %0, %1 : (tensor<4x8x!a>, tensor<2x8x!quant.uniform<u4:f32, 0.5>>) -> tensor<4x2x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!n = !quant.uniform<i4:f32, 0.5:8>
+
+func.func @narrow_zero_point(%0: tensor<4x8x!a>, %1: tensor<2x8x!n>) {
+  // CHECK: error: qnn.linear: operand 'weight' at position 1 does not verify: zero point 8 is outside [-8, 7] of its storage type i4
+  %x = qnn.linear %0, %1 : (tensor<4x8x!a>, tensor<2x8x!n>) -> tensor<4x2x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @narrow_activation(%0: tensor<4x!quant.uniform<i4:f32, 0.5>>) {
+  // CHECK: error: qnn.relu: operand 'input' at position 0 does not verify: storage i4 is not supported yet: i8 or u8 or i16 or u16
+  %x = qnn.relu %0 : (tensor<4x!quant.uniform<i4:f32, 0.5>>) -> tensor<4x!a>
   return
 }
 

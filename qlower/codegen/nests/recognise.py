@@ -41,7 +41,7 @@ class Factor:
 
     @property
     def scalar(self) -> str:
-        """The type in memory: i8, or i16 for activations."""
+        """The type in memory: i8; activations may be i16, weights i4."""
         return self.operand.scalar
 
     def of(self, nest: Nest) -> Factor:
@@ -102,6 +102,9 @@ class DepthwiseProducts:
 
 Products: TypeAlias = Contraction | DepthwiseProducts
 
+_NIBBLE = "i4"
+_WEIGHTS = (_NIBBLE, "i8")
+
 PRODUCT_FAMILIES = (Contraction.family, DepthwiseProducts.family)
 """The families of nests that are sums of products with constant weights."""
 
@@ -143,7 +146,7 @@ def recognise(nest: Nest) -> Products | None:
         return None
     for with_roles in (_contraction, _depthwise):
         for activation, weight in (factors, factors[::-1]):
-            if weight.scalar != "i8":
+            if weight.scalar not in _WEIGHTS or activation.scalar == _NIBBLE:
                 continue
             found = with_roles(nest, activation, weight)
             if found is not None:
@@ -179,7 +182,7 @@ def _factors(nest: Nest) -> tuple[Factor, Factor] | None:
     first, second = (_factor(nest, value) for value in multiplied)
     if first is None or second is None:
         return None
-    scalars = {first.scalar, second.scalar}
+    scalars = {"i8" if f.scalar == _NIBBLE else f.scalar for f in (first, second)}
     if scalars == {"i8"}:
         return (first, second) if total == i32 else None
     is_plain = all(f.signed and f.offset == 0 for f in (first, second))
@@ -206,7 +209,7 @@ def _factor(nest: Nest, value: SSAValue) -> Factor | None:
         extended = _operands_of(value, name)
         if extended is not None:
             index = _input(nest, extended[0])
-            if index is not None and nest.inputs[index].scalar in ("i8", "i16"):
+            if index is not None and nest.inputs[index].scalar in (*_WEIGHTS, "i16"):
                 return Factor(index, nest.inputs[index], signed, offset)
     return None
 

@@ -39,6 +39,9 @@ from ..types import integer_range, is_tensor_type
 MAX_ELEMENTS = 2**31 - 1
 """The largest tensor: an element is reached by a signed 32-bit index."""
 
+NARROW = 4
+"""Bits of weights that two share a byte; they are signed."""
+
 QuantizedTensor: TypeAlias = TensorType[QuantizedType]
 
 Value: TypeAlias = SSAValue | Operation
@@ -117,9 +120,12 @@ def check_storage(
     if not isinstance(element, QuantizedType):
         raise VerifyException(f"element type {element} is not !quant.uniform")
     storage = element.data.storage
-    if storage.width not in widths:
-        legal = " or ".join(f"i{width} or u{width}" for width in widths)
-        raise VerifyException(f"storage {storage.name} is not supported yet: {legal}")
+    signs = {width: "i" if width == NARROW else "iu" for width in widths}
+    legal = [f"{sign}{width}" for width in widths for sign in signs[width]]
+    if storage.name not in legal:
+        raise VerifyException(
+            f"storage {storage.name} is not supported yet: {' or '.join(legal)}"
+        )
     if element.expressed_type not in expressed:
         raise VerifyException(
             f"expressed type {element.expressed_type} is not supported yet: "
@@ -181,18 +187,19 @@ class Stored(LeafConstraint[QuantizedTensor]):
 @dataclass(frozen=True)
 class Weight(LeafConstraint[QuantizedTensor]):
     """
-    A static tensor of 8-bit quantized values with one scale and zero point, or, where
-    it has `axis`, one for each index of that dimension. Without `axis`, any dimension.
+    A static tensor of quantized values with one scale and zero point, or, where it has
+    `axis`, one for each index of that dimension. Without `axis`, any dimension.
     """
 
     rank: int | None = None
     axis: int | None = None
     expressed: tuple[Attribute, ...] = (f32,)
+    widths: tuple[int, ...] = (NARROW, 8)
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         element = check_static_tensor(attr, self.rank)
         quantization = check_quantization(
-            element, allow_axis=True, expressed=self.expressed, widths=(8,)
+            element, allow_axis=True, expressed=self.expressed, widths=self.widths
         )
         axis = quantization.axis
         if axis is None:

@@ -1,4 +1,4 @@
-"""Weights of 4 bits, as the same numbers in 8: LiteRT's kernels unpack them, too."""
+"""Weights of 4 bits, each in a byte: LiteRT's kernels unpack them, too."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LAYERS = ("CONV_2D", "FULLY_CONNECTED")
 
 
 def unpack_weights(model: Model) -> Model:
-    """The model with the constant INT4 weights of layers as INT8; where LiteRT takes
-    none, or something else reads them, they stay."""
+    """The model with the constant INT4 weights of layers as narrow INT8; where LiteRT
+    takes none, or something else reads them, they stay."""
     tensors, buffers = list(model.tensors), list(model.buffers)
     unpacked: dict[tuple[int, bool], int] = {}
     for index in _weights(model):
@@ -32,7 +32,9 @@ def unpack_weights(model: Model) -> Model:
         if key not in unpacked:
             unpacked[key] = len(buffers)
             buffers.append(Buffer(_unpacked(buffer.data, is_odd), False))
-        tensors[index] = replace(tensor, type="INT8", buffer=unpacked[key])
+        tensors[index] = replace(
+            tensor, type="INT8", buffer=unpacked[key], is_narrow=True
+        )
     return replace(model, tensors=tuple(tensors), buffers=tuple(buffers))
 
 

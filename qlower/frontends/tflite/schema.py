@@ -177,7 +177,10 @@ class Sparsity:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """An entry of the tensor table; `type` is the schema's name, such as "INT8"."""
+    """An entry of the tensor table; `type` is the schema's name, such as "INT8".
+
+    Of an INT8 tensor that `is_narrow` the numbers have 4 bits, and lie in bytes.
+    """
 
     index: int
     name: str
@@ -189,6 +192,7 @@ class Tensor:
     quantization: Quantization | None
     is_variable: bool
     sparsity: Sparsity | None = None
+    is_narrow: bool = False
 
     def __str__(self) -> str:
         name = self.name

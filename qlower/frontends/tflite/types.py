@@ -3,6 +3,7 @@
 | TFLite | here |
 |---|---|
 | INT8, UINT8 with a scale | `tensor<... x !quant.uniform<i8:f32, ...>>`, `u8` |
+| INT4 with a scale, of weights | `tensor<... x !quant.uniform<i4:f32, ...>>` |
 | INT16 with a scale | `tensor<... x !quant.uniform<i16:f32, ...>>` |
 | INT32, INT64, BOOL, FLOAT32 | `tensor<... x i32>`, `i64`, `i1`, `f32` |
 
@@ -26,7 +27,9 @@ from xdsl.dialects.builtin import (
     i64,
 )
 
+from qlower.dialects.qnn.constraints import NARROW
 from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import integer_range
 
 from ..site import Site
 from .schema import Quantization, Tensor
@@ -142,6 +145,9 @@ def _quantized_type(
     for zero_point in dict.fromkeys(zero_points):
         site.check_range(f"{tensor}: zero point", zero_point, low, high)
     signed, width = tensor.type != "UINT8", 16 if tensor.type == "INT16" else 8
+    least, most = integer_range(NARROW)
+    if tensor.is_narrow and least <= min(zero_points) <= max(zero_points) <= most:
+        width = NARROW
     if len(scales) == 1:
         return QuantizedType.per_tensor(width, signed, scales[0], zero_points[0])
     axis = site.check_range(

@@ -30,7 +30,7 @@ def stored_dtype(type: Attribute) -> np.dtype[np.generic]:
     element = element_type(type)
     if isinstance(element, QuantizedType):
         kind = "i" if element.signed else "u"
-        return np.dtype(f"{kind}{element.storage_width // 8}")
+        return np.dtype(f"{kind}{-(-element.storage_width // 8)}")
     return dtype_of(type)
 
 

@@ -21,7 +21,7 @@ from xdsl.ir import BlockArgument
 
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.module import Module
-from qlower.codegen.llvm.values import I64, Value, constant
+from qlower.codegen.llvm.values import I64, Type, Value, constant
 from qlower.codegen.nests.nest import Nest, Operand, lanes_of
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.partial_sums import (
@@ -146,7 +146,7 @@ def constant_factors(contraction: Contraction, dot: WeightLayout) -> Factors:
     # twice the bits of a weight hold its differences too, in half the memory of int64
     stored = gather(weight.operand, order, shape, np.int32)
     if not weight.signed:
-        stored &= 0xFF
+        stored &= (1 << Type(weight.scalar).bits) - 1
     offset: Integers | int = 0
     if isinstance(weight.offset, Operand):
         offset = gather(weight.offset, order, shape, np.int32)

@@ -20,6 +20,7 @@ from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.fixed import ConvertOp, RoundingMode, SaturateOp
+from qlower.dialects.qnn.constraints import NARROW
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
@@ -35,6 +36,9 @@ from .real import finish_layer, padded, reshaped
 
 CODES = QuantizedType.per_tensor(8, True, 1.0, 0)
 """What stored integers of a scale of their own are read as."""
+
+NARROW_CODES = QuantizedType.per_tensor(NARROW, True, 1.0, 0)
+"""The same of weights of 4 bits."""
 
 
 def is_hybrid(op: OperatorContext, operand: int = 0) -> bool:
@@ -159,7 +163,8 @@ def _weights(op: OperatorContext) -> Array:
 
 
 def _stored_weights(op: OperatorContext) -> SSAValue:
-    return op.graph.value(op.input(1), TensorType(CODES, op.shape(1)), op)
+    codes = NARROW_CODES if op.input(1).is_narrow else CODES
+    return op.graph.value(op.input(1), TensorType(codes, op.shape(1)), op)
 
 
 def quantize_rows(
