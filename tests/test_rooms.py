@@ -14,7 +14,7 @@ FLOORS = (
     ("diagnostics",),
     (
         *("dialects", "extras", "float_environment", "garbage", "generated_code"),
-        *("lazy", "version"),
+        *("late_formats", "lazy", "version"),
     ),
     ("files",),
     ("contract_plugins",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -16,6 +17,7 @@ from qlower.cli.parser import COMMAND, ArgumentParser
 from qlower.diagnostics import LOGGER
 from qlower.garbage import search_rarely
 from qlower.generated_code import keep_generated_code
+from qlower.late_formats import parse_formats_late
 from qlower.observing import observed_by
 from qlower.version import __version__
 
@@ -56,8 +58,11 @@ ABOUT_ALL = ("completion", "help")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    # NumPy's threads are started when it is imported; what they cost we don't get back.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     search_rarely()
     keep_generated_code()
+    parse_formats_late()
     handler = _log_to_stderr()
 
     def run() -> int:
