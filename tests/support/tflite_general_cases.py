@@ -367,6 +367,9 @@ PLAIN: dict[str, Callable[[], bytes]] = {
         ["int8 64x4", np.array([-128, -7, 1, 5], np.int8)],
         "int8 64x4",
     ),
+    "floor_mod_float": model(
+        "FLOOR_MOD", ["float32 16x64", "float32 16x1"], "float32 16x64"
+    ),
     "floor_mod_int64": model("FLOOR_MOD", ["int64 64", "int64 64"], "int64 64"),
     "pow_int32": model("POW", ["int32 64", np.array([5], np.int32)], "int32 64"),
     "pow_int32_each": model(
@@ -678,6 +681,8 @@ REAL: dict[str, Callable[[], bytes]] = {
     "softmax_float": model(
         "SOFTMAX", ["float32 64x40"], "float32 64x40", options={"beta": 0.9}
     ),
+    "sin_float": model("SIN", ["float32 1024"], "float32 1024"),
+    "cos_float": model("COS", ["float32 1024"], "float32 1024"),
     "exp_float": model("EXP", ["float32 1024"], "float32 1024"),
     "logistic_float": model("LOGISTIC", ["float32 1024"], "float32 1024"),
     "log_float": model("LOG", ["float32 1024"], "float32 1024"),

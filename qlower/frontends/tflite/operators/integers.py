@@ -1,5 +1,5 @@
 """Quotients, powers, shifts and bits of integers, which the kernels take as they are
-stored.
+stored; quotients rounded down and their remainders of float32, too.
 
 LiteRT stops with an error for a divisor of 0, which counts as 1 here, and a negative
 exponent, which counts as 0.
@@ -14,6 +14,7 @@ from xdsl.utils.hints import isa
 
 from qlower.dialects.fixed import RoundingMode, ShiftRightOp
 
+from ..remainder import remainder
 from ..scalars import Scalars
 from .plain import binary
 
@@ -38,6 +39,9 @@ def floor_divide(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
 
 def floor_modulo(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
     """What a quotient rounded down leaves over, which has the divisor's sign."""
+    if isinstance(x.type, Float32Type):
+        rest = remainder(steps, x, y)
+        return steps.select(_is_cut_up(steps, rest, y), steps.add(rest, y), rest)
     rest = _long_rest(steps, x, y) if x.type == i64 else _divided(steps, x, y)[1]
     raised = steps.add(rest, steps.cast(y, i64))
     is_raised = _is_cut_up(steps, rest, y)
@@ -72,7 +76,7 @@ def _is_cut_up(steps: Scalars, rest: SSAValue, divisor: SSAValue) -> SSAValue:
         steps.compare("lt", value, steps.constant(0, value.type))
         for value in (rest, divisor)
     )
-    some = steps.compare("ne", rest, steps.constant(0, i64))
+    some = steps.compare("ne", rest, steps.constant(0, rest.type))
     return steps.logical("and", steps.step(arith.XOrIOp(left, right)), some)
 
 
@@ -116,7 +120,7 @@ def shift_right(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
 
 IMPORTERS = {
     "FLOOR_DIV": binary(floor_divide, ("FLOAT32", *SIGNED)),
-    "FLOOR_MOD": binary(floor_modulo, (*SIGNED, "INT64")),
+    "FLOOR_MOD": binary(floor_modulo, ("FLOAT32", *SIGNED, "INT64")),
     "BITWISE_XOR": binary(exclusive_or, BITS),
     "RIGHT_SHIFT": binary(shift_right, BITS),
 }

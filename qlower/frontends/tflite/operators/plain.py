@@ -15,6 +15,7 @@ from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type, shape_of
 
 from ..byte_functions import returns_to_bytes
@@ -22,6 +23,7 @@ from ..context import OperatorContext
 from ..importer import UNLIMITED, Importer
 from ..nests import finish, finish_map, read, start, take
 from ..scalars import Scalars
+from ..sines import cosine, sine
 from ..types import PLAIN_TYPES, stored_type
 
 Unary: TypeAlias = Callable[[Scalars, SSAValue], SSAValue]
@@ -64,10 +66,18 @@ def check_type(op: OperatorContext, legal: tuple[str, ...]) -> None:
 
 def scalars(op: OperatorContext, rank_of: tuple[int, ...], number: int = 0) -> Scalars:
     """A nest over a shape, for steps on elements of the type of an operand."""
-    of_bytes = isinstance(
-        op.value(number).owner, qnn.DequantizeOp
-    ) and returns_to_bytes(op, number)
+    source = op.value(number).owner
+    of_bytes = (
+        isinstance(source, qnn.DequantizeOp)
+        and _is_of_bytes(source)
+        and returns_to_bytes(op, number)
+    )
     return Scalars(start(op, rank_of), op.input(number).type == "UINT8", of_bytes)
+
+
+def _is_of_bytes(source: qnn.DequantizeOp) -> bool:
+    element = element_type(source.input.type)
+    return isinstance(element, QuantizedType) and element.storage_width == 8
 
 
 def unary(compute: Unary, legal: tuple[str, ...] = REAL) -> Importer:
@@ -330,8 +340,8 @@ IMPORTERS = {
     "FLOOR": unary(Scalars.floor),
     "CEIL": unary(Scalars.ceil),
     "ROUND": unary(Scalars.round_half_even),
-    "SIN": unary(Scalars.sin),
-    "COS": unary(Scalars.cos),
+    "SIN": unary(sine),
+    "COS": unary(cosine),
     "SIGN": unary(sign, NUMBERS),
     "LOGICAL_NOT": unary(Scalars.invert, BOOLEAN),
     "LOGICAL_AND": binary(lambda s, x, y: s.logical("and", x, y), BOOLEAN),
