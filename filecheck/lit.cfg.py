@@ -11,7 +11,8 @@ not it is activated:
                                   tests that need it say `REQUIRES: mlir-opt`
     %mlir_translate               upstream's mlir-translate, if it lies beside mlir-opt
 
-Our tools, and FileCheck, run in forks of lit's processes, which have imported them.
+Our tools, and FileCheck, run in the process that runs lit, which imports them once:
+`tests/test_filecheck.py` has them in those of pytest.
 """
 
 # pyright: reportUndefinedVariable=false
@@ -21,24 +22,24 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import lit.formats
+import lit.TestRunner
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 import filecheck.main
-from support.forked_tools import forking
+from support.tools_in_process import in_process
 from support.upstream import find_mlir_opt
 
 import qlower.cli
 import qlower.cli.opt
-from qlower.universe import QLOWER_UNIVERSE
 
 config.name = "qlower"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir"]
 config.excludes = ["Inputs"]
 config.test_source_root = Path(__file__).parent
-config.maxIndividualTestTime = 60
 
 scripts = Path(sys.executable).parent
 config.environment["PATH"] = f"{scripts}{os.pathsep}{config.environment['PATH']}"
@@ -46,16 +47,17 @@ for name in ("QLOWER_MODELS", "QLOWER_CACHE_DIR", "HOME"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
-subprocess.Popen = forking(
-    subprocess.Popen,
+run_tool = in_process(
     {
         str(scripts / "qlower"): qlower.cli.main,
         str(scripts / "qlower-opt"): qlower.cli.opt.main,
         str(scripts / "filecheck"): filecheck.main.main,
-    },
+    }
 )
-for make_pass in QLOWER_UNIVERSE.all_passes.values():
-    make_pass()  # imports it, once for all forks
+# That module's alone, not that of all that start processes here.
+lit.TestRunner.subprocess = SimpleNamespace(
+    Popen=run_tool, PIPE=subprocess.PIPE, STDOUT=subprocess.STDOUT
+)
 
 qlower_opt = f"'{scripts / 'qlower-opt'}'"
 filecheck = f"'{scripts / 'filecheck'}'"
