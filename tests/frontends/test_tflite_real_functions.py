@@ -85,19 +85,33 @@ def test_remainder(tmp_path: Path) -> None:
 )
 def test_between_words(operator: str, kernels: str, tmp_path: Path) -> None:
     """Of 16 bits that are dequantized for a while they are computed, not looked up."""
-    builder = TFLiteBuilder()
-    x, y = (builder.tensor(name, (1 << 16,), "int16", scale=1.3e-4) for name in "xy")
-    real, result = (builder.tensor(name, (1 << 16,), "float32") for name in "rs")
-    builder.operator("DEQUANTIZE", [x], [real])
-    builder.operator(operator, [real], [result])
-    builder.operator("QUANTIZE", [result], [y])
-    path = tmp_path / "function.tflite"
-    path.write_bytes(builder.build([x], [y]))
+    operators = ["DEQUANTIZE", operator, "QUANTIZE"]
+    types = ["int16", "float32", "float32", "int16"]
     given = np.arange(-(1 << 15), 1 << 15).astype(np.int16)
-    (expected,) = run_litert(path.read_bytes(), [given], kernels=kernels)
+    expected: Array = given
+    for n, name in enumerate(operators):
+        of_one = _chain([name], types[n : n + 2])
+        by = kernels if name == operator else "ref"
+        (expected,) = run_litert(of_one, [expected], kernels=by)
+    path = tmp_path / "function.tflite"
+    path.write_bytes(_chain(operators, types))
     model = qlower.load(path)
     for found in (qlower.jit(model)(given), qlower.interpret(model, given, at="qnn")):
         np.testing.assert_array_equal(found, expected)
+
+
+def _chain(operators: list[str], types: list[str]) -> bytes:
+    """Operators after each other, on all values of 16 bits."""
+    builder = TFLiteBuilder()
+    tensors = [
+        builder.tensor(
+            f"x{n}", (1 << 16,), type, scale=2**-13 if type == "int16" else None
+        )
+        for n, type in enumerate(types)
+    ]
+    for n, operator in enumerate(operators):
+        builder.operator(operator, tensors[n : n + 1], tensors[n + 1 : n + 2])
+    return builder.build(tensors[:1], tensors[-1:])
 
 
 def _check(operator: str, kernels: str, given: list[Array], tmp_path: Path) -> None:
