@@ -16,7 +16,6 @@ from contextlib import suppress
 from functools import cache, cached_property
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 LARGEST_FILE = 1 << 23
@@ -28,15 +27,16 @@ def keep_generated_code() -> None:
     """Have this process find the code of its dataclasses, and keep what is new when it
     ends; not where Python keeps no bytecode at all."""
     with suppress(NotImplementedError):
-        GeneratedCode(Path(f"{cache_from_source(__file__)}.generated")).use()
+        GeneratedCode(Path(f"{cache_from_source(__file__)}.dataclasses")).use()
 
 
 class GeneratedCode:
-    """Code by its text, kept in a file for one version of Python."""
+    """Code by its text, kept in a file for one version of Python: each piece as bytes,
+    of which few processes need all."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._used: dict[str, CodeType] = {}
+        self._used: dict[str, bytes] = {}
 
     def use(self) -> None:
         """Have `dataclasses` execute it: that calls `exec`, which is hidden by this."""
@@ -46,11 +46,12 @@ class GeneratedCode:
 
     def execute(self, text: str, names: dict[str, Any], found: dict[str, Any]) -> None:
         """As `exec`."""
-        code = self._known.get(text)
-        if code is None:
+        kept = self._known.get(text)
+        if kept is None:
             code = compile(text, "<string>", "exec", dont_inherit=True)
-        self._used[text] = code
-        exec(code, names, found)
+            kept = marshal.dumps(code)
+        self._used[text] = kept
+        exec(marshal.loads(kept), names, found)
 
     def write(self) -> None:
         """Add what is new to the file; failing to is no error."""
@@ -65,7 +66,7 @@ class GeneratedCode:
             whole.replace(self._file)
 
     @cached_property
-    def _known(self) -> dict[str, CodeType]:
+    def _known(self) -> dict[str, bytes]:
         with suppress(OSError, EOFError, ValueError, TypeError):
             content = self._file.read_bytes()
             if content.startswith(MAGIC_NUMBER):

@@ -34,7 +34,9 @@ INSIDE_NESTS = ("kernel.yield", "kernel.index")
 def interpreted() -> set[type[Operation]]:
     """The operations that an interpreter gives a meaning to."""
     interpreter = make_qnn_interpreter(ModuleOp([]))
-    return set(interpreter._impls._impl_dict)  # pyright: ignore[reportPrivateUsage]
+    for functions in interpreter.dialects.values():
+        interpreter.register_implementations(functions()())
+    return set(interpreter.implementations)
 
 
 @cache

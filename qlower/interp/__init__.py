@@ -18,7 +18,10 @@ from xdsl.interpreter import Interpreter
 from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
 
+from qlower.lazy import lazy_table
+
 from .engine import NumpyInterpreter
+from .func import FuncFunctions
 from .values import Array, InterpretationError, Poison, as_value
 
 __all__ = [
@@ -30,31 +33,28 @@ __all__ = [
 ]
 
 
+_DIALECTS = lazy_table(
+    {
+        "arith": "qlower.interp.arith:ArithFunctions",
+        "cf": "qlower.interp.cf:CfFunctions",
+        "fixed": "qlower.interp.fixed:FixedFunctions",
+        "kernel": "qlower.interp.kernel:KernelFunctions",
+        "linalg": "qlower.interp.linalg:LinalgFunctions",
+        "math": "qlower.interp.math:MathFunctions",
+        "tensor": "qlower.interp.tensor:TensorFunctions",
+    }
+)
+"""What implements the operations of each dialect."""
+
+
 def make_interpreter(
     module: ModuleOp, *, listeners: Sequence[Interpreter.Listener] = ()
 ) -> NumpyInterpreter:
     """An interpreter of `module` with the implementations of all our dialects."""
-    from .arith import ArithFunctions
-    from .cf import CfFunctions
-    from .fixed import FixedFunctions
-    from .func import FuncFunctions
-    from .kernel import KernelFunctions
-    from .linalg import LinalgFunctions
-    from .math import MathFunctions
-    from .tensor import TensorFunctions
-
-    interpreter = NumpyInterpreter(module, listeners=tuple(listeners))
-    for functions in (
-        ArithFunctions,
-        MathFunctions,
-        FixedFunctions,
-        FuncFunctions,
-        CfFunctions,
-        TensorFunctions,
-        LinalgFunctions,
-        KernelFunctions,
-    ):
-        interpreter.register_implementations(functions())
+    interpreter = NumpyInterpreter(
+        module, listeners=tuple(listeners), dialects=_DIALECTS
+    )
+    interpreter.register_implementations(FuncFunctions())
     return interpreter
 
 

@@ -35,10 +35,16 @@ class NumpyInterpreter(Interpreter):
     What an implementation raises as `Poison` leaves as an `InterpretationError` at the
     op's location. (The framework itself would print the whole module, with its
     weights, for every error.)
+
+    `dialects` gives what implements a dialect, which is registered with the first of
+    its operations that has no implementation.
     """
 
     implementations: dict[type[Operation], Implementation] = field(
         default_factory=dict[type[Operation], Implementation]
+    )
+    dialects: Mapping[str, Callable[[], type[InterpreterFunctions]]] = field(
+        default_factory=dict[str, Callable[[], type[InterpreterFunctions]]]
     )
 
     def register_implementations(
@@ -82,11 +88,7 @@ class NumpyInterpreter(Interpreter):
         return {function.sym_name.data: function for function in functions}
 
     def _run_op(self, op: Operation, inputs: PythonValues) -> OpImplResult:
-        implementation = self.implementations.get(type(op))
-        if implementation is None:
-            raise InterpretationError(
-                f"'{op.name}' has no implementation in the interpreter", op.location
-            )
+        implementation = self.implementations.get(type(op)) or self._find(op)
         for listener in self.listeners:
             listener.will_interpret_op(op, inputs)
         try:
@@ -96,6 +98,17 @@ class NumpyInterpreter(Interpreter):
         for listener in self.listeners:
             listener.did_interpret_op(op, result.values)
         return result
+
+    def _find(self, op: Operation) -> Implementation:
+        functions = self.dialects.get(op.dialect_name())
+        if functions is not None:
+            self.register_implementations(functions()(), override=True)
+        implementation = self.implementations.get(type(op))
+        if implementation is None:
+            raise InterpretationError(
+                f"'{op.name}' has no implementation in the interpreter", op.location
+            )
+        return implementation
 
 
 Functions = TypeVar("Functions", bound=InterpreterFunctions)

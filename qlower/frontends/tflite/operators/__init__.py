@@ -2,52 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
 
 from ..importer import Importer
-from . import (
-    activation,
-    contraction,
-    control,
-    elementwise,
-    functions,
-    gathering,
-    indexing,
-    integers,
-    joining,
-    layout,
-    plain,
-    pooling,
-    ranking,
-    real_norms,
-    recurrent,
-    slicing,
-    sparse,
-    spreading,
-    transpose_conv,
-    variables,
-)
 
-IMPORTERS: Mapping[str, Importer] = {
-    **activation.IMPORTERS,
-    **contraction.IMPORTERS,
-    **control.IMPORTERS,
-    **elementwise.IMPORTERS,
-    **functions.IMPORTERS,
-    **gathering.IMPORTERS,
-    **indexing.IMPORTERS,
-    **integers.IMPORTERS,
-    **joining.IMPORTERS,
-    **layout.IMPORTERS,
-    **plain.IMPORTERS,
-    **pooling.IMPORTERS,
-    **ranking.IMPORTERS,
-    **real_norms.IMPORTERS,
-    **recurrent.IMPORTERS,
-    **slicing.IMPORTERS,
-    **sparse.IMPORTERS,
-    **spreading.IMPORTERS,
-    **transpose_conv.IMPORTERS,
-    **variables.IMPORTERS,
-}
+FAMILIES = (
+    *("contraction", "layout", "pooling", "elementwise", "joining", "activation"),
+    *("slicing", "plain", "functions", "gathering", "transpose_conv", "recurrent"),
+    *("control", "indexing", "integers", "ranking", "real_norms", "sparse"),
+    *("spreading", "variables"),
+)
+"""The files with importers, the commonest first."""
+
+
+class _Importers(Mapping[str, Importer]):
+    """All importers. A file is read when an operator isn't in those before it."""
+
+    def __getitem__(self, name: str) -> Importer:
+        for family in FAMILIES:
+            if name in (known := _importers_of(family)):
+                return known[name]
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        for family in FAMILIES:
+            yield from _importers_of(family)
+
+    def __len__(self) -> int:
+        return sum(len(_importers_of(family)) for family in FAMILIES)
+
+
+@cache
+def _importers_of(family: str) -> Mapping[str, Importer]:
+    return import_module(f"{__name__}.{family}").IMPORTERS
+
+
+IMPORTERS = _Importers()
 """Importer by the operator's name in the TFLite schema."""
