@@ -112,7 +112,7 @@ def _run_steps(evaluation: Evaluation) -> list[RunStep]:
             if condition.all() or not condition.any():
                 return [operands[1 if condition.all() else 2]]
         steps.append(RunStep(op, tuple(operands)))
-        return [len(steps)]
+        return [len(steps)] * len(op.results)
 
     arguments: list[Value] = [
         -1 - place if name in runtime else evaluation.values[name]

@@ -24,6 +24,7 @@ from qlower.verification.verdict import Equality
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DIGITS = EXAMPLES / "digits" / "digits.mlir"
 ASKED = EXAMPLES / "fbgemm-overflow" / "asked.mlir"
+RUN_TESTS = Path(__file__).parents[1] / "run" / "qnn"
 FBGEMM = ("pytorch-fbgemm-avx2", "pytorch-qnnpack")
 RESNET = models_directory() / "ic_resnet8_int8" / "model.tflite"
 
@@ -88,6 +89,38 @@ def test_drawn_inputs_agree(a: str, b: str) -> None:
     check_agreement(found, DIGITS, 1)
     kinds = {row.verdict for row in found.layers if row.kind != "softmax"}
     assert kinds <= {"equal", "differs"}
+
+
+SMALL = {
+    "adaptive_avg_pool2d": ("exact", "pytorch-qnnpack"),
+    "add": ("exact", "tflite"),
+    "avg_pool2d": ("exact", "tflite"),
+    "compare": ("tflite", "tflm"),
+    "concat": ("exact", "tflite"),
+    "function": ("tflite", "tflm"),
+    "l2_normalize": ("tflite", "tflite-ruy"),
+    "matmul": ("exact", "tflite"),
+    "mean": ("exact", "tflite"),
+    "mul": ("exact", "tflite"),
+    "narrow_weights": ("tflite", "onnxruntime-avx2"),
+    "resize": ("exact", "tflite-ruy"),
+    "sub": ("exact", "tflite-single"),
+    "sum": ("tflite", "tflm"),
+}
+"""Modules of the tests that run, and contracts that have all rules of theirs."""
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_layers_of_all_kinds(name: str) -> None:
+    """A counterexample is one, and drawn inputs agree."""
+    path = RUN_TESTS / f"{name}.mlir"
+    found = equal(*SMALL[name], path, native=False)
+    check_agreement(found, path, 1)
+    examples = [row.counterexample for row in found.layers]
+    for row, example in zip(found.layers, examples, strict=True):
+        if row.verdict == "differs" and "no input found" not in row.how:
+            assert example is not None
+            assert example.results[0] != example.results[1]
 
 
 @pytest.mark.long

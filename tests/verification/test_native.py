@@ -26,6 +26,7 @@ from qlower.verification.native.verify import native
 from qlower.verification.pieces import Pieces
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+RUN_TESTS = Path(__file__).parents[1] / "run" / "qnn"
 DIGITS = EXAMPLES / "digits" / "digits.mlir"
 RESNET = models_directory() / "ic_resnet8_int8" / "model.tflite"
 MOBILENET = models_directory() / "mobilenet_v2_1.0_224_int8" / "model.tflite"
@@ -88,23 +89,28 @@ def test_a_wrong_step_of_one_channel(monkeypatch: pytest.MonkeyPatch) -> None:
     assert row.difference.native == row.difference.contract + 1
 
 
+def flip_pairs(first: int, second: int, patch: pytest.MonkeyPatch) -> None:
+    """Functions of two bytes are wrong for one pair."""
+
+    def wrong(function: ByteFunction, **machine: bool) -> Substitute | None:
+        if len(function.sources) != 2:
+            return None
+        bits = function.bits.copy()
+        bits[first * 256 + second] ^= 1
+        faulty = replace(function)
+        faulty.__dict__["bits"] = bits
+        return look_up(faulty)
+
+    patch.setattr(prove_epilogues, "find_substitute", wrong)
+
+
 @pytest.mark.skipif(not RESNET.exists(), reason=f"{RESNET} isn't there")
 @pytest.mark.parametrize("pair", [(7, 250), (128, 0)])
 def test_a_wrong_pair_of_bytes(
     pair: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sum of two tensors that is wrong for one pair, in the convolution before it."""
-
-    def wrong(function: ByteFunction, **machine: bool) -> Substitute | None:
-        if len(function.sources) != 2:
-            return None
-        bits = function.bits.copy()
-        bits[pair[0] * 256 + pair[1]] ^= 1
-        faulty = replace(function)
-        faulty.__dict__["bits"] = bits
-        return look_up(faulty)
-
-    monkeypatch.setattr(prove_epilogues, "find_substitute", wrong)
+    flip_pairs(*pair, monkeypatch)
     found = native(RESNET, HOST, only=["add"])
     (row,) = found.layers
     assert row.layer == "conv2d_2 + add"
@@ -112,6 +118,53 @@ def test_a_wrong_pair_of_bytes(
     assert "every pair" in row.how
     assert row.difference is not None
     assert row.difference.native == row.difference.contract ^ 1
+
+
+SMALL = {
+    "clamp": ("tflite", "every byte"),
+    "function": ("tflite", "every byte"),
+    "linear": ("tflite", "every sum"),
+    "matmul": ("tflite", "every sum"),
+    "mean": ("tflite", "every sum"),
+    "narrow_weights": ("onnxruntime-avx2", "every sum"),
+    "resize": ("tflite-ruy", "every byte"),
+    "sum": ("tflm", "every sum"),
+}
+"""Modules of the tests that run, a contract, and how their layers are decided."""
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_layers_of_all_kinds(name: str) -> None:
+    contract, how = SMALL[name]
+    found = native(RUN_TESTS / f"{name}.mlir", HOST, contract=contract)
+    assert {row.how for row in found.layers} == {how}
+    assert found.holds
+
+
+ADD = """
+!a = !quant.uniform<i8:f32, 0.5:-3>
+!b = !quant.uniform<i8:f32, 0.3:7>
+!x = tensor<256x256x!a>
+!z = tensor<256x256x!b>
+func.func @main(%x: !x, %z: !z) -> !z {
+  %y = qnn.add %x, %z : (!x, !z) -> !z
+  return %y : !z
+}
+"""
+
+
+@pytest.mark.parametrize("wrong", [None, (7, 250)])
+def test_a_sum_of_two_tensors(
+    wrong: tuple[int, int] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On every pair of bytes, of which one may be wrong."""
+    if wrong is not None:
+        flip_pairs(*wrong, monkeypatch)
+    path = tmp_path / "add.mlir"
+    path.write_text(ADD)
+    (row,) = native(path, HOST, contract="tflite").layers
+    assert row.numbers == 1 << 16
+    assert row.verdict == ("equal" if wrong is None else "differs")
 
 
 def test_pieces() -> None:
