@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,25 @@ def warn(message: str, location: LocationAttr | None = None) -> None:
     place = file_location(location)
     prefix = "" if place is None else f"{format_location(place)}: "
     LOGGER.warning("%swarning: %s", prefix, message)
+
+
+@contextmanager
+def without_repeats() -> Generator[None]:
+    """Tell each warning once."""
+    told = set[str]()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        if message in told:
+            return False
+        told.add(message)
+        return True
+
+    LOGGER.addFilter(is_new)
+    try:
+        yield
+    finally:
+        LOGGER.removeFilter(is_new)
 
 
 def file_location(location: Attribute | None) -> FileLineColLoc | None:

@@ -108,6 +108,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.outputs and options.against:
         raise QlowerError("--against and --outputs: peers run models as a whole")
+    if options.signature and options.against:
+        raise QlowerError("--against and --signature: peers run a file's first")
     chosen = Options(_peers(options.against), options.rounds)
     threads = _counts(options.threads)
     if options.rounds < 1:

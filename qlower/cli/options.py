@@ -76,6 +76,12 @@ def add_import_options(parser: argparse.ArgumentParser) -> None:
         "operators on integers wherever ONNX Runtime may have those (default), where "
         "its default session on x86-64 has, or nowhere",
     )
+    parser.add_argument(
+        "--signature",
+        metavar="NAME",
+        help="the signature of a TFLite file whose subgraph is read (default: that of "
+        "its first subgraph)",
+    )
 
 
 def _names(text: str) -> list[str]:
@@ -91,7 +97,11 @@ def model_of(path: str, options: argparse.Namespace) -> ModelOrPath:
     """A model's file; read already where `add_import_options` says anything of it, or
     where it is standard input."""
     if not (
-        path == "-" or options.shape or options.outputs or options.qdq != "integer"
+        path == "-"
+        or options.shape
+        or options.outputs
+        or options.qdq != "integer"
+        or options.signature is not None
     ):
         from qlower.frontends.model_files import check_model_path
 
@@ -101,12 +111,14 @@ def model_of(path: str, options: argparse.Namespace) -> ModelOrPath:
     if path == "-":
         given = import_options(options)
         given.check_no_qdq("text")
+        given.check_no_signature("text")
         return load_text(sys.stdin.buffer.read(), "<stdin>", given)
     return load(
         path,
         shapes=shapes(options.shape),
         outputs=options.outputs,
         qdq=options.qdq,
+        signature=options.signature,
     )
 
 
@@ -114,7 +126,9 @@ def import_options(options: argparse.Namespace) -> ImportOptions:
     """What `add_import_options` says."""
     from qlower.frontends.import_options import ImportOptions
 
-    return ImportOptions.of(shapes(options.shape), options.outputs, options.qdq)
+    return ImportOptions.of(
+        shapes(options.shape), options.outputs, options.qdq, options.signature
+    )
 
 
 def shapes(arguments: Sequence[str]) -> dict[str, tuple[int, ...]]:
@@ -125,7 +139,9 @@ def shapes(arguments: Sequence[str]) -> dict[str, tuple[int, ...]]:
         sizes = text.split("x")
         if not (name and separator and all(size.isdecimal() for size in sizes)):
             raise QlowerError(f"--shape {argument!r} is not NAME=SIZExSIZE...")
-        found[name] = tuple(map(int, sizes))
+        shape = tuple(map(int, sizes))
+        if found.setdefault(name, shape) != shape:
+            raise QlowerError(f"--shape is given twice for {name!r}")
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from qlower.diagnostics import QlowerError
+from qlower.diagnostics import QlowerError, without_repeats
 from qlower.model import Model
 
 from .import_options import ImportOptions
@@ -31,13 +31,21 @@ class Checked:
         return self.problems or self.without_code
 
 
+@without_repeats()
 def check_model(path: Path, options: ImportOptions) -> Checked:
-    """Read a model to tell what keeps it from being read; all of it, in its order."""
+    """Read a model to tell what keeps it from being read; all of it, in its order.
+
+    Where something does, it is read twice.
+    """
     try:
         file = check_model_path(path)
         try:
             model = load(
-                file, shapes=options.shapes, outputs=options.outputs, qdq=options.qdq
+                file,
+                shapes=options.shapes,
+                outputs=options.outputs,
+                qdq=options.qdq,
+                signature=options.signature,
             )
         except QlowerError:
             if not (problems := _find_problems(file, options)):

@@ -1,4 +1,4 @@
-"""What a user may say about a model when it is read, the same for every format."""
+"""What a user may say about a model when it is read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class ImportOptions:
     A front end takes every dimension that it is not told, and that the file leaves
     open, for 1. With `outputs`, only what these depend on is read: operations behind
     them may be unsupported. They are named as in the file, or by short names. `qdq` is
-    one of `QDQ_READINGS`, for the QDQ form of ONNX.
+    one of `QDQ_READINGS`, for the QDQ form of ONNX; `signature` the name of one of a
+    TFLite file's.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(
@@ -32,12 +33,14 @@ class ImportOptions:
     )
     outputs: tuple[str, ...] = ()
     qdq: str = INTEGER
+    signature: str | None = None
 
     @staticmethod
     def of(
         shapes: Mapping[str, Sequence[int]] | None,
         outputs: Sequence[str],
         qdq: str = INTEGER,
+        signature: str | None = None,
     ) -> ImportOptions:
         """The options of `load`; raises QlowerError for a size below 1, and for an
         unknown reading."""
@@ -51,12 +54,19 @@ class ImportOptions:
                 raise QlowerError(
                     f"shape {list(shape)} of input {name!r}: sizes are at least 1"
                 )
-        return ImportOptions(given, tuple(outputs), qdq)
+        return ImportOptions(given, tuple(outputs), qdq, signature)
 
     def check_no_qdq(self, kind: str) -> None:
         """Refuse a reading of groups for a kind of file that has none."""
         if self.qdq != INTEGER:
             raise QlowerError(f"--qdq {self.qdq} is for ONNX files, not for {kind}")
+
+    def check_no_signature(self, kind: str) -> None:
+        """Refuse a signature for a kind of file that has none."""
+        if self.signature is not None:
+            raise QlowerError(
+                f"--signature {self.signature} is for TFLite files, not for {kind}"
+            )
 
     def check_inputs(self, known: Iterable[str], others: Iterable[str] = ()) -> None:
         """Refuse a shape of an input that the model doesn't have, under these names or

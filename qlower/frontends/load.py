@@ -29,6 +29,7 @@ def load(
     shapes: Mapping[str, Sequence[int]] | None = None,
     outputs: Sequence[str] = (),
     qdq: str = INTEGER,
+    signature: str | None = None,
 ) -> Model:
     """Read a model from an `.mlir`, `.tflite`, `.onnx` or `.pt2` file, and by the tools
     of LLVM and of TOSA from `.mlirbc` and `.tosa` files.
@@ -38,15 +39,18 @@ def load(
     file or in tables, and what they don't depend on isn't read. `qdq` says what
     groups of dequantize, operator, quantize in an ONNX file become: operators on
     integers wherever ONNX Runtime may have those ("integer"), where its default session
-    on x86-64 has ("x86"), or nowhere ("as-written").
+    on x86-64 has ("x86"), or nowhere ("as-written"). `signature` names one of a TFLite
+    file's, whose subgraph is read in place of the first.
 
     Raises `QlowerError` for a file that can't be read, is malformed, or uses something
     that isn't supported; the error names the place.
     """
     file = check_model_path(path)
-    options = ImportOptions.of(shapes, outputs, qdq)
+    options = ImportOptions.of(shapes, outputs, qdq, signature)
     if file.suffix != ".onnx":
         options.check_no_qdq(f"{file.suffix} files")
+    if file.suffix != ".tflite":
+        options.check_no_signature(f"{file.suffix} files")
     if file.suffix == ".tflite":
         from qlower.frontends.tflite import import_tflite
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.tflite_builder import TFLiteBuilder
+from support.tflite_builder import Signature, TFLiteBuilder
 
 from qlower.cli import main
 
@@ -75,6 +75,19 @@ def test_what_has_no_machine_code(folder: Path, capsys: Capture) -> None:
     out = capsys.readouterr().out
     assert "2 of 2 models can be imported" in out
     assert "1 of these can't be compiled" in out
+
+
+def test_a_warning_is_told_once(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    builder = TFLiteBuilder()
+    x, y = (builder.tensor(name, (1, 4), "float32") for name in "xy")
+    builder.operator("RFFT2D", [x], [y])
+    graph = builder.subgraph().graph([], [])
+    signatures = [Signature(name, n, {}, {}) for n, name in enumerate("ab")]
+    path = folder / "refused.tflite"
+    path.write_bytes(builder.build([x], [y], [graph], signatures=signatures))
+    for count in (1, 2):
+        assert main(["import", "--check", str(path)]) == 1
+        assert caplog.text.count("the file has the signatures 'a', 'b'") == count
 
 
 def test_what_is_no_model(tmp_path: Path, capsys: Capture) -> None:

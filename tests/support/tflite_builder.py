@@ -157,6 +157,16 @@ class _Graph:
     outputs: Sequence[int]
 
 
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A subgraph's name, and the names of its inputs and outputs there."""
+
+    name: str
+    subgraph: int
+    inputs: Mapping[str, int]
+    outputs: Mapping[str, int]
+
+
 class TFLiteBuilder:
     """Collects tensors and operators; `build` writes the file."""
 
@@ -249,11 +259,14 @@ class TFLiteBuilder:
         outputs: Sequence[int],
         others: Sequence[_Graph] = (),
         arguments: Mapping[str, int] | None = None,
+        signatures: Sequence[Signature] = (),
     ) -> bytes:
         """The file, with tensor indices as the model's inputs and outputs; with
         `arguments` a signature has these names for inputs."""
         graphs = [self.graph(inputs, outputs), *others]
-        return _Writer().model(graphs, self._buffers, arguments or {})
+        if arguments:
+            signatures = [*signatures, Signature("", 0, arguments, {})]
+        return _Writer().model(graphs, self._buffers, signatures)
 
     def graph(self, inputs: Sequence[int], outputs: Sequence[int]) -> _Graph:
         """What was collected, as a subgraph with these inputs and outputs."""
@@ -280,11 +293,10 @@ class _Writer(TableWriter):
         self,
         graphs: Sequence[_Graph],
         buffers: Sequence[_Buffer],
-        arguments: Mapping[str, int],
+        signatures: Sequence[Signature],
     ) -> bytes:
         operators = [operator for graph in graphs for operator in graph.operators]
         names = list(dict.fromkeys(operator.name for operator in operators))
-        signatures = [self.signature(arguments)] if arguments else []
         root = self.table(
             "Model",
             version=3,
@@ -292,16 +304,25 @@ class _Writer(TableWriter):
             subgraphs=self.vector([self.graph(graph, names) for graph in graphs]),
             description=self.text("test model"),
             buffers=self.vector([self.buffer(buffer) for buffer in buffers]),
-            signature_defs=self.vector(signatures),
+            signature_defs=self.vector(list(map(self.signature, signatures))),
         )
         return self.file(root, b"TFL3")
 
-    def signature(self, arguments: Mapping[str, int]) -> int:
-        maps = [
-            self.table("TensorMap", name=self.text(name), tensor_index=index)
-            for name, index in arguments.items()
-        ]
-        return self.table("SignatureDef", inputs=self.vector(maps))
+    def signature(self, signature: Signature) -> int:
+        inputs, outputs = (
+            [
+                self.table("TensorMap", name=self.text(name), tensor_index=index)
+                for name, index in names.items()
+            ]
+            for names in (signature.inputs, signature.outputs)
+        )
+        return self.table(
+            "SignatureDef",
+            inputs=self.vector(inputs),
+            outputs=self.vector(outputs),
+            signature_key=self.text(signature.name),
+            subgraph_index=signature.subgraph,
+        )
 
     def graph(self, graph: _Graph, names: Sequence[str]) -> int:
         return self.table(

@@ -20,6 +20,7 @@ from .graph import build_module, find_problems
 from .nibbles import unpack_weights
 from .reader import read_model
 from .schema import Model
+from .signatures import of_signature
 
 __all__ = ["check_tflite", "import_tflite"]
 
@@ -32,19 +33,22 @@ def import_tflite(
 ) -> ModuleOp:
     """Read a quantized TFLite model into a module at the qnn level.
 
-    `name` is the file name of locations and messages; `options` fixes shapes and cuts
-    the model. Raises `QlowerError` when the
+    `name` is the file name of locations and messages; `options` chooses a signature,
+    fixes shapes and cuts the model. Raises `QlowerError` when the
     file can't be read, is damaged, or has something that is not supported; the message
     names operator, tensor, value and the legal range.
     """
-    model = _read(path_or_bytes, name)
-    return build_module(model, options or ImportOptions())
+    options = options or ImportOptions()
+    return build_module(_read(path_or_bytes, name, options), options)
 
 
 def check_tflite(path: Path, options: ImportOptions) -> list[QlowerError]:
     """Everything that keeps `import_tflite` from reading a file."""
-    return find_problems(_read(path, str(path)), options)
+    return find_problems(_read(path, str(path), options), options)
 
 
-def _read(path_or_bytes: str | Path | bytes, name: str) -> Model:
-    return unpack_weights(read_model(read_given(path_or_bytes), name))
+def _read(
+    path_or_bytes: str | Path | bytes, name: str, options: ImportOptions
+) -> Model:
+    model = read_model(read_given(path_or_bytes), name)
+    return unpack_weights(of_signature(model, options.signature))

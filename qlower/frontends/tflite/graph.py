@@ -93,7 +93,8 @@ class _GraphImporter(TensorTable):
         self.places: dict[tuple[int, int], int] = {}
         self.variables = Variables(written_variables(self.model, model.others))
         self.depth = 0
-        self.left_out = set(range(1, len(model.others) + 1))
+        named = {signature.subgraph for signature in model.signatures}
+        self.left_out = model.others.keys() - named
         inputs = {names[i]: i for i in self.model.inputs if i in names}
         given = inputs | {
             name: index
@@ -101,7 +102,13 @@ class _GraphImporter(TensorTable):
             if index in inputs.values() and name not in inputs
         }
         options.check_inputs(inputs, given)
-        self.shapes |= {given[name]: shape for name, shape in options.shapes.items()}
+        for name, shape in options.shapes.items():
+            if self.shapes.setdefault(given[name], shape) != shape:
+                other = list(self.shapes[given[name]])
+                raise QlowerError(
+                    f"input {name!r} has two names, by which it is given the shapes"
+                    f" {other} and {list(shape)}"
+                )
 
     def build(self) -> ModuleOp:
         model = self.model
@@ -292,9 +299,11 @@ class _GraphImporter(TensorTable):
 
     def subgraph(self, number: int, site: Site) -> Subgraph:
         others = self.model.others
-        site.check_range("subgraph", number, 1, len(others))
+        if number not in others:
+            numbers = ", ".join(map(str, sorted(others))) or "none"
+            raise site.error(f"subgraph {number} is not another one of: {numbers}")
         self.left_out.discard(number)
-        return others[number - 1]
+        return others[number]
 
     def inline(self, number: int, arguments: Sequence[int], site: Site) -> list[int]:
         """Operators of a subgraph become the function's, with tensors of their own."""

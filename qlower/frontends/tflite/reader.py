@@ -29,6 +29,7 @@ from .accessors import (
     OptionsTable,
     QuantizationTable,
     RawTable,
+    SignatureTable,
     SparseVectorTable,
     SparsityTable,
     SubGraphTable,
@@ -48,6 +49,7 @@ from .schema import (
     Operator,
     OptionValue,
     Quantization,
+    Signature,
     SparseLevel,
     Sparsity,
     Subgraph,
@@ -190,6 +192,18 @@ class _Reader:
             self.subgraph(number, subgraph, opcodes)
             for number, (_, subgraph) in enumerate(subgraphs)
         ]
+        signatures = tuple(
+            self.signature(what, signature)
+            for what, signature in self.tables(
+                "signature", model.SignatureDefsLength, model.SignatureDefs
+            )
+        )
+        arguments = {
+            name: index
+            for signature in reversed(signatures)
+            if signature.subgraph == 0
+            for name, index in signature.arguments.items()
+        }
         return Model(
             filename=self.filename,
             size=len(data),
@@ -203,23 +217,22 @@ class _Reader:
             ),
             inputs=first.inputs,
             outputs=first.outputs,
-            others=tuple(others),
-            arguments=self.arguments(model),
+            others=dict(enumerate(others, 1)),
+            arguments=arguments,
+            signatures=signatures,
         )
 
-    def arguments(self, model: ModelTable) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for what, signature in self.tables(
-            "signature", model.SignatureDefsLength, model.SignatureDefs
-        ):
-            if self.get(what, signature.SubgraphIndex) != 0:
-                continue
-            for label, argument in self.tables(
-                f"input of {what}", signature.InputsLength, signature.Inputs
-            ):
-                name = self.text(label, argument.Name)
-                found.setdefault(name, self.get(label, argument.TensorIndex))
-        return found
+    def signature(self, what: str, signature: SignatureTable) -> Signature:
+        return Signature(
+            self.text(what, signature.SignatureKey),
+            self.get(what, signature.SubgraphIndex),
+            {
+                self.text(label, argument.Name): self.get(label, argument.TensorIndex)
+                for label, argument in self.tables(
+                    f"input of {what}", signature.InputsLength, signature.Inputs
+                )
+            },
+        )
 
     def subgraph(
         self, number: int, subgraph: SubGraphTable, opcodes: list[str]

@@ -238,12 +238,23 @@ class Subgraph:
 
 
 @dataclass(frozen=True, slots=True)
+class Signature:
+    """A subgraph by a name, and its inputs by the names that they have there."""
+
+    name: str
+    subgraph: int
+    arguments: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Model(Subgraph):
-    """The first subgraph of a file of `size` bytes, and the others that it may run."""
+    """The subgraph of a file of `size` bytes that is read, the first but where a
+    signature says otherwise, and by their numbers the others that it may run."""
 
     filename: str
     size: int
     buffers: tuple[Buffer, ...]
-    others: tuple[Subgraph, ...] = ()
+    others: Mapping[int, Subgraph] = field(default_factory=dict[int, Subgraph])
     arguments: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Inputs by the names that signatures of the first subgraph have for them."""
+    """Inputs by the names that signatures of the subgraph have for them."""
+    signatures: tuple[Signature, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .schema import Model, Operator, Subgraph, Tensor
@@ -44,14 +44,14 @@ def accessed(subgraph: Subgraph, kind: str) -> frozenset[str]:
     )
 
 
-def written_variables(main: Subgraph, others: Sequence[Subgraph]) -> frozenset[str]:
+def written_variables(main: Subgraph, others: Mapping[int, Subgraph]) -> frozenset[str]:
     """The variables that calls write: not only what is run once, before the first."""
     once = {
         operator.options.get("init_subgraph_index")
         for operator in main.operators
         if operator.name == "CALL_ONCE"
     }
-    called = [other for number, other in enumerate(others, 1) if number not in once]
+    called = [other for number, other in others.items() if number not in once]
     return frozenset[str]().union(
         *(accessed(graph, "ASSIGN_VARIABLE") for graph in (main, *called))
     )

@@ -17,14 +17,14 @@ MOST_ITERATIONS = 1000
 
 def import_if(op: OperatorContext) -> None:
     branch = "then" if _truth(op, op.operator.inputs[0], "condition") else "else"
-    number = op.option(f"{branch}_subgraph_index", 1, LAST_SUBGRAPH)
+    number = op.option(f"{branch}_subgraph_index", 0, LAST_SUBGRAPH)
     _give(op, op.graph.inline(number, op.operator.inputs[1:], op))
 
 
 def import_while(op: OperatorContext) -> None:
     """Each iteration takes the tensors that the one before has left."""
-    condition = op.option("cond_subgraph_index", 1, LAST_SUBGRAPH)
-    body = op.option("body_subgraph_index", 1, LAST_SUBGRAPH)
+    condition = op.option("cond_subgraph_index", 0, LAST_SUBGRAPH)
+    body = op.option("body_subgraph_index", 0, LAST_SUBGRAPH)
     carried: Sequence[int] = op.operator.inputs
     for _ in range(MOST_ITERATIONS + 1):
         (goes_on, *rest) = op.graph.inline(condition, carried, op) or [-1]

@@ -20,7 +20,7 @@ LAST_SUBGRAPH = 1 << 16
 def import_call_once(op: OperatorContext) -> None:
     """The first values of variables: a subgraph that assigns constants to them, or
     float16 that it widens."""
-    number = op.option("init_subgraph_index", 1, LAST_SUBGRAPH)
+    number = op.option("init_subgraph_index", 0, LAST_SUBGRAPH)
     subgraph = op.graph.subgraph(number, op)
     handles = handles_of(subgraph)
     widened: dict[int, bytes] = {}
