@@ -295,6 +295,100 @@ def shapes() -> OnnxBuilder:
     return build
 
 
+def shape_arithmetic() -> OnnxBuilder:
+    """Of [2, 6, 4, 5], by every operator that is computed when a model is read:
+    [2 * 3, 2, 4 * 5]."""
+    build = OnnxBuilder()
+    build.input("x", ("N", 6, 4, 5), "u1")
+
+    def integers(*values: int) -> str:
+        return build.constant(np.array(values, np.int64))
+
+    shape = build.node("Shape", ["x"])
+    images = build.node("Slice", [shape, integers(0), integers(3), integers(0)])
+    first = build.node("Slice", [images, integers(0), integers(1)])
+    channels = build.node("Slice", [shape, integers(1), integers(2), integers(0)])
+    groups = build.node("Div", [channels, integers(2)])
+    single = build.node("Squeeze", [first, integers(0)])
+    single = build.node("Cast", [single], to=6)
+    single = build.node("Cast", [single], to=7)
+    rows = build.node("Mul", [build.node("Unsqueeze", [single, integers(0)]), groups])
+    image = build.node(
+        "Slice", [shape, integers(-1), integers(1), integers(0), integers(-1)]
+    )
+    pixels = build.node("ReduceProd", [image], keepdims=1)
+    whole = build.node("Concat", [rows, integers(2), pixels], axis=0)
+    one = build.numpy.from_array(np.ones(1, np.int64))
+    ones = build.node("ConstantOfShape", [integers(3)], value=one)
+    same = build.node("Equal", [whole, build.node("Sub", [whole, ones])])
+    whole = build.node("Where", [same, ones, whole])
+    size = build.node("Add", [build.node("Size", ["x"]), build.constant(np.array(0))])
+    size = build.node("Reshape", [size, integers(1)])
+    rest = build.node("Div", [size, build.node("Mul", [rows, pixels])])
+    flat = build.node("Reshape", ["x", whole])
+    build.node(
+        "Reshape", [flat, build.node("Concat", [rest, integers(-1)], axis=0)], "y"
+    )
+    build.output("y", "u1")
+    return build
+
+
+def padding() -> OnnxBuilder:
+    """Of stored values by one of them, and of real ones by 0."""
+    build = OnnxBuilder()
+    build.input("x", (1, 2, 3, 4), "u1")
+    pads = build.constant(np.array([0, 1, 0, 2, 0, 0, 1, 0], np.int64))
+    filler = build.constant(np.array(7, np.uint8))
+    real = build.dequantize(build.node("Pad", ["x", pads, filler]), 0.05, 100)
+    build.quantize(build.node("Pad", [real, pads]), 0.05, 100, "u1", "y")
+    build.output("y", "u1")
+    return build
+
+
+def greatest() -> OnnxBuilder:
+    build = OnnxBuilder()
+    build.input("x", (2, 5, 7), "u1")
+    real = build.dequantize("x", 0.05, 100)
+    build.node("ArgMax", [real], "y", axis=1, keepdims=0)
+    build.output("y", "i8")
+    return build
+
+
+def joined_pairs(scales: Sequence[float] = (0.07, 0.03)) -> OnnxBuilder:
+    """Dequantized values, of which others are made, too, that are quantized again."""
+    build = OnnxBuilder()
+    build.input("x", (1, 2, 3, 4), "u1")
+    build.input("z", (1, 3, 3, 4), "u1")
+    reals = [
+        build.dequantize(name, scale, 120)
+        for name, scale in zip(("x", "z"), scales, strict=True)
+    ]
+    value = build.node("Concat", reals, axis=1)
+    build.quantize(value, 0.05, 110, "u1", "y")
+    build.output("y", "u1")
+    return build
+
+
+def weights_as_floats(axis: int | None) -> OnnxBuilder:
+    """A convolution whose weights are quantized in the graph, and its input twice."""
+    build = OnnxBuilder()
+    real = build.input("x", (1, 3, 5, 4))
+    random = np.random.default_rng(1)
+    weights = build.constant(random.normal(size=(4, 3, 1, 1)).astype(np.float32))
+    scale: Array | float = 0.02
+    more: dict[str, int] = {}
+    if axis is not None:
+        scale, more = np.linspace(0.01, 0.03, 4, dtype=np.float32), {"axis": axis}
+    step = build.parameters(scale, 0, "i1")
+    stored = build.node("QuantizeLinear", [weights, *step], **more)
+    real_weights = build.node("DequantizeLinear", [stored, *step], **more)
+    x = build.pair(build.pair(real, 0.05, 120), 0.04, 110)
+    value = build.node("Conv", [x, real_weights])
+    build.quantize(value, 0.1, 128, "u1", "y")
+    build.output("y", "u1")
+    return build
+
+
 WINDOW = {"kernel_shape": [2, 2], "strides": [2, 2]}
 EVEN = {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 1]}
 
@@ -395,7 +489,26 @@ CASES: Mapping[str, Case] = {
     "relu_between": partial(pair, "Relu", (0.05, 0.03)),
     "max_pool_between": partial(pair, "MaxPool", (0.05, 0.03), **WINDOW),
     "transpose_between": partial(pair, "Transpose", (0.05, 0.03), perm=[0, 2, 1, 3]),
+    "resize_align_corners": partial(
+        resizing,
+        sizes=(1, 2, 1, 6),
+        coordinate_transformation_mode="align_corners",
+        nearest_mode="ceil",
+    ),
+    "resize_pytorch_half_pixel": partial(
+        resizing,
+        sizes=(1, 2, 1, 12),
+        coordinate_transformation_mode="pytorch_half_pixel",
+        nearest_mode="round_prefer_ceil",
+    ),
+    "pad": padding,
+    "arg_max": greatest,
+    "concat_between": joined_pairs,
+    "concat_of_one_scale": partial(joined_pairs, (0.07, 0.07)),
+    "float_weights": partial(weights_as_floats, None),
+    "float_weights_of_channels": partial(weights_as_floats, 0),
     "border": border,
     "layouts": layouts,
     "shapes": shapes,
+    "shape_arithmetic": shape_arithmetic,
 }
