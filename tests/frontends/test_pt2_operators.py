@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.pt2_builder import Pt2Builder
+from support.pt2_builder import Name, Pt2Builder
 from support.pt2_cases import REAL, Case, example, network
 
 import qlower
@@ -53,6 +54,52 @@ def test_operators_on_float32(name: str, tmp_path: Path) -> None:
     for one, other in zip(run(path, x), evaluate(REAL[name], x), strict=True):
         assert one.shape == other.shape
         assert (one == other).all()
+
+
+def attention(build: Pt2Builder, parameters: Iterator[Array]) -> Name:
+    """A norm, three linear layers, an attention of their results and a sum."""
+
+    def constant() -> Name:
+        return build.constant(next(parameters))
+
+    x = build.input("x", (2, 3, 5, 8))
+
+    def linear(value: Name, **bias: Name) -> Name:
+        weight = constant()
+        return build.call("aten.linear.default", input=value, weight=weight, **bias)
+
+    norm = build.call(
+        "aten.layer_norm.default",
+        input=x,
+        normalized_shape=[8],
+        weight=constant(),
+        bias=constant(),
+    )
+    bias = constant()
+    query, key, value = linear(norm, bias=bias), linear(norm), linear(norm)
+    found = build.call(
+        "aten.scaled_dot_product_attention.default", query=query, key=key, value=value
+    )
+    return build.call("aten.add.Tensor", self=found, other=x)
+
+
+def test_an_attention(tmp_path: Path) -> None:
+    """The order in which PyTorch adds isn't known: the last bits may differ."""
+    torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+    build = Pt2Builder()
+    random = np.random.default_rng(3)
+    shapes = [(8,), (8,), (8,), (8, 8), (8, 8), (8, 8)]
+    arrays = [random.normal(size=shape).astype(np.float32) for shape in shapes]
+    build.output(attention(build, iter(arrays)))
+    x = example(build)
+    (found,) = run(build.save(tmp_path / "model.pt2"), x)
+    real, *given = map(torch.from_numpy, [x, *arrays])
+    functional = torch.nn.functional
+    norm = functional.layer_norm(real, [8], *given[:2])
+    query = functional.linear(norm, given[3], given[2])
+    key, value = (functional.linear(norm, weight) for weight in given[4:])
+    wanted = functional.scaled_dot_product_attention(query, key, value) + real
+    np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["sigmoid", "silu"])
