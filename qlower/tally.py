@@ -10,7 +10,7 @@ Whoever applies passes collects it: `with tallied() as tally`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from time import perf_counter
 from xdsl.ir import Operation
 
 from qlower.diagnostics import LOGGER
-from qlower.model.layers import layer_title
+from qlower.model.layers import is_constant, is_layer, layer_title
 
 
 @dataclass(eq=False)
@@ -58,7 +58,8 @@ def count(what: str, number: int = 1) -> None:
 
 @contextmanager
 def timed_layer(*ops: Operation) -> Generator[None]:
-    """The time of the block is spent on the layers of operations, equally."""
+    """The time of the block is spent on the layers of operations, equally: that of a
+    constant on those that read it."""
     tally = _TALLY.get()
     if tally is None:
         yield
@@ -67,10 +68,20 @@ def timed_layer(*ops: Operation) -> Generator[None]:
     try:
         yield
     finally:
-        share = (perf_counter() - start) / len(ops)
-        for op in ops:
+        seconds = perf_counter() - start
+        readers = [reader for op in ops for reader in _readers(op)]
+        for op in readers:
             layer = layer_title(op) or op.name
-            tally.seconds[layer] = tally.seconds.get(layer, 0.0) + share
+            spent = tally.seconds.get(layer, 0.0)
+            tally.seconds[layer] = spent + seconds / len(readers)
+
+
+def _readers(op: Operation) -> Sequence[Operation]:
+    """The operation, if it is no constant, or the layers that a constant is for."""
+    if not is_constant(op):
+        return [op]
+    uses = (use for result in op.results for use in result.uses)
+    return [use.operation for use in uses if is_layer(use.operation)]
 
 
 class Rewrites:

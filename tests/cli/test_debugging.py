@@ -18,6 +18,7 @@ from qlower.cli import main
 from qlower.cli.opt import main as opt
 from qlower.codegen.targets.resolve import host_target
 from qlower.model.entry import main_function
+from qlower.model.layers import layer_name, layers
 from qlower.passes import VERIFY_EACH
 from qlower.pipeline import kernel_passes
 from qlower.transforms.lower_qnn import LowerQnnPass
@@ -52,6 +53,9 @@ def test_times_and_counts_of_passes(model: str, capsys: Capture):
     assert "define" in out
     for expected in ("prove-epilogues", "2 epilogues proved", "machine code", "scores"):
         assert expected in error
+    rows = error[error.index("\nlayer ") :].splitlines()[3:-2]
+    named = {name for line in rows for name in line.split("  ")[0].split(" + ")}
+    assert named == {layer_name(op) for op in layers(qlower.load(model).module)}
 
 
 def test_times_of_a_command_that_compiles_inside(model: str, capsys: Capture):
