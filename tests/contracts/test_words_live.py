@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from support.litert import run_litert
 from support.recordings import make_executors
+from support.tflite_builder import Option
 from support.tflite_general_cases import model
 from support.tflite_word_cases import WORDS
 from support.tflm import run_tflm
@@ -71,19 +72,28 @@ def test_an_entry_that_the_last_bit_of_erfc_decides(tmp_path: Path) -> None:
     find_spec("ai_edge_litert") is None, reason="ai_edge_litert is not installed"
 )
 @pytest.mark.parametrize("operator", ["ADD", "SUB"])
-@pytest.mark.parametrize("scales", [(0.5, 0.5, 0.5), (0.5004, 0.25, 0.5)])
+@pytest.mark.parametrize(
+    "scales",
+    [
+        *((0.5, 0.5, 0.5), (0.5004, 0.25, 0.5)),
+        *((0.5, 0.25, 0.5), (0.125, 0.5002, 0.5), (2**-29, 2**-14, 2**-14), (2, 1, 2)),
+    ],
+)
 def test_sums_that_may_be_shifted(
     operator: str, scales: tuple[float, ...], tmp_path: Path
 ) -> None:
-    """pot_scale_int16 is set, and changes no bit."""
+    """pot_scale_int16 is set: it changes no bit of the first two."""
     path, random = tmp_path / "layer.tflite", np.random.default_rng(0)
     lhs, rhs, result = (f"int16 999 {scale} 0" for scale in scales)
-    path.write_bytes(model(operator, [lhs, rhs], result)())
     inputs = [random.integers(-(1 << 15), 1 << 15, 999, np.int16) for _ in range(2)]
-    compilation = Compilation(qlower.load(path), "tflite")
-    (found,), _ = compilation.interpreter("qnn").run(inputs, {})
-    (expected,) = run_litert(path.read_bytes(), inputs)
-    np.testing.assert_array_equal(found, expected)
+    for activation in range(4):
+        options: dict[str, Option] = {"fused_activation_function": activation}
+        path.write_bytes(model(operator, [lhs, rhs], result, options=options)())
+        layer = qlower.load(path)
+        (expected,) = run_litert(path.read_bytes(), inputs)
+        found = qlower.interpret(layer, *inputs, at="qnn")
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(qlower.jit(layer)(*inputs), expected)
 
 
 @pytest.mark.parametrize("contract", SYSTEMS)

@@ -633,8 +633,16 @@ def test_convolutions(data: bytes, message: str) -> None:
             "a range from 1.0 to 1.0; expected min below max",
         ),
         (
-            model("ADD", ["int16 4 0.5 0", "int16 4 0.25 0"], "int16 4 0.5 0")(),
-            "INT16 with scales of different powers of 2 (pot_scale_int16)",
+            model("ADD", ["int16 4 0.5 0", "int16 4 0.25 0"], "int16 4 1 0")(),
+            "INT16 with pot_scale_int16 and scales of 2^-1, 2^-2, 2^0; expected",
+        ),
+        (
+            model("SUB", ["int16 4 0.5 0", "int16 4 0.25 0"], "int16 4 0.25 0")(),
+            "scales of 2^-1, 2^-2, 2^-2; expected the result's for one operand",
+        ),
+        (
+            model("ADD", ["int16 2x4 0.5 0", "int16 4 0.25 0"], "int16 2x4 0.5 0")(),
+            "INT16 with pot_scale_int16 and operands that broadcast",
         ),
         (
             model("PRELU", ["int16 4 0.1 0", "int16 4 0.1 0"], "int16 4 0.1 0")(),

@@ -6,16 +6,24 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i16, i32
 
 from qlower.dialects import qnn
+from qlower.dialects.fixed import RoundingMode, ShiftRightOp
+from qlower.interp.math import round_half_away
 
 from ..context import OperatorContext
 from ..importer import Importer
+from ..nests import finish_map, read
 from ..scalars import Scalars
-from .plain import NUMBERS, Binary, is_plain, map_two
+from .plain import ACTIVATION_BOUNDS, NUMBERS, Binary, is_plain, map_two, scalars
 
 POWER_WITHIN = 1e-3
 """How far from a whole number the logarithm of a power of 2 may be."""
+
+MOST_PLACES = 15
+"""Beyond, LiteRT's rounding shift of int16 is none."""
 
 
 def _import_binary(
@@ -28,7 +36,10 @@ def _import_binary(
             map_two(op, compute, NUMBERS)
             return
         if op.input(0).type == "INT16" and op.options.get("pot_scale_int16"):
-            _check_scales(op)
+            powers = _different_powers(op)
+            if powers is not None:
+                _import_shifted(op, compute, powers)
+                return
         lhs, rhs = op.quantized(0), op.quantized(1)
         type = op.quantized_result_type(op.broadcast_shape(0, 1))
         op.finish(binary(lhs, rhs, type, activation=op.activation()))
@@ -36,23 +47,65 @@ def _import_binary(
     return build
 
 
-def _check_scales(op: OperatorContext) -> None:
-    """Refuse scales that are different powers of 2, or what LiteRT takes for some
-    (kernel_util.cc, CheckedLog2), which it shifts by. Others are rescaled, and so may
-    one scale be, whose shift is 0."""
+def _different_powers(op: OperatorContext) -> list[int] | None:
+    """The logarithms of scales that are different powers of 2, or what LiteRT takes
+    for some (kernel_util.cc, CheckedLog2), which it shifts by. Others are rescaled, and
+    so may one scale be, whose shift is 0."""
     tensors = (op.input(0), op.input(1), op.output())
-    logarithms = [math.log2(op.per_tensor(tensor).scale) for tensor in tensors]
-    powers = [round(logarithm) for logarithm in logarithms]
+    scales = [op.per_tensor(tensor).scale for tensor in tensors]
+    powers = [round(math.log2(scale)) for scale in scales]
     are_powers = all(
-        abs(logarithm - power) < POWER_WITHIN
-        for logarithm, power in zip(logarithms, powers, strict=True)
+        abs(math.log2(scale) - power) < POWER_WITHIN
+        for scale, power in zip(scales, powers, strict=True)
     )
-    are_one = len({op.per_tensor(tensor).scale for tensor in tensors}) == 1
-    if are_powers and not are_one:
+    return powers if are_powers and len(set(scales)) > 1 else None
+
+
+def _import_shifted(op: OperatorContext, compute: Binary, powers: list[int]) -> None:
+    """One operand has the result's scale, the other is shifted to it, half away
+    (internal/reference/add.h, Add of int16; sub.h, Sub16)."""
+    shifts = [powers[2] - power for power in powers[:2]]
+    if 0 not in shifts or min(shifts) < 0 or max(shifts) > MOST_PLACES:
+        listed = ", ".join(f"2^{power}" for power in powers)
         raise op.error(
-            "INT16 with scales of different powers of 2 (pot_scale_int16) is not"
-            " supported; expected one scale, or scales as the converter chooses them"
+            f"INT16 with pot_scale_int16 and scales of {listed}; expected the result's"
+            f" for one operand, and up to 2^{MOST_PLACES} times less for the other"
         )
+    if op.operator.name == "ADD" and op.shape(0) != op.shape(1):
+        raise op.error(
+            "INT16 with pot_scale_int16 and operands that broadcast, which LiteRT reads"
+            " beyond their ends; expected equal shapes"
+        )
+    steps = scalars(op, op.broadcast_shape(0, 1))
+    x, y = (
+        steps.step(
+            ShiftRightOp(
+                steps.cast(read(op, steps.nest, number), i32),
+                steps.constant(places, i32),
+                RoundingMode.HALF_AWAY,
+            )
+        )
+        for number, places in enumerate(shifts)
+    )
+    total = compute(steps, x, y)
+    for bound, clamp in zip(_bounds(op), (arith.MaxSIOp, arith.MinSIOp), strict=True):
+        total = steps.step(clamp(total, steps.constant(bound, i32)))
+    finish_map(op, steps.nest, steps.cast(total, i16))
+
+
+def _bounds(op: OperatorContext) -> list[int]:
+    """What the activation leaves of the stored numbers (kernel_util.cc,
+    CalculateActivationRangeQuantized)."""
+    scale = np.float32(op.per_tensor(op.output()).scale)
+    limits = np.iinfo(np.int16)
+    return [
+        stored
+        if real is None
+        else int(np.clip(round_half_away(real / scale), limits.min, limits.max))
+        for real, stored in zip(
+            ACTIVATION_BOUNDS[op.activation()], (limits.min, limits.max), strict=True
+        )
+    ]
 
 
 def import_quantize(op: OperatorContext) -> None:
