@@ -73,10 +73,10 @@ def _check_widths(op: Operation) -> None:
 
 
 def has_words(op: Operation) -> bool:
-    """Whether any operand or result has elements of 16 bits with a scale."""
+    """Whether any operand or result has elements of 16 or 32 bits with a scale."""
     elements = (element_type(value.type) for value in (*op.operands, *op.results))
     return any(
-        isinstance(element, QuantizedType) and element.storage_width == 16
+        isinstance(element, QuantizedType) and element.storage_width >= 16
         for element in elements
     )
 

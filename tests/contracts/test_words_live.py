@@ -96,6 +96,33 @@ def test_sums_that_may_be_shifted(
     np.testing.assert_array_equal(qlower.jit(layer)(*inputs), expected)
 
 
+@pytest.mark.skipif(
+    find_spec("ai_edge_litert") is None, reason="ai_edge_litert is not installed"
+)
+@pytest.mark.parametrize(
+    ("given", "result"),
+    [
+        ("int32 999 0.001 0", "int8 999 0.1 -4"),
+        ("int32 999 0.001 5", "int16 999 0.25 0"),
+        ("int32 999 2 0", "int16 999 1e-6 0"),
+        ("int16 999 0.001 0", "int32 999 3e-7 7"),
+    ],
+)
+def test_quantize_between_words_and_longs(
+    given: str, result: str, tmp_path: Path
+) -> None:
+    """From and to 32 bits, whose range is left where a scale is large."""
+    path, random = tmp_path / "layer.tflite", np.random.default_rng(0)
+    path.write_bytes(model("QUANTIZE", [given], result)())
+    layer = qlower.load(path)
+    limits = np.iinfo(given.split()[0])
+    for least, most in ((limits.min, limits.max), (-3000, 3000)):
+        x = random.integers(least, most, 999, limits.dtype, endpoint=True)
+        (expected,) = run_litert(path.read_bytes(), [x])
+        for found in (qlower.interpret(layer, x, at="qnn"), qlower.jit(layer)(x)):
+            np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("contract", SYSTEMS)
 @pytest.mark.parametrize("turn", range(len(WORDS)), ids=list(WORDS))
 def test_bits(turn: int, contract: str, tmp_path: Path) -> None:

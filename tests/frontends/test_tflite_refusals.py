@@ -645,6 +645,14 @@ def test_convolutions(data: bytes, message: str) -> None:
             "INT16 with pot_scale_int16 and operands that broadcast",
         ),
         (
+            model("QUANTIZE", ["int8 4 0.5 0"], "int32 4 0.25 0")(),
+            "LiteRT has no QUANTIZE from INT8 to INT32; expected INT16 for one",
+        ),
+        (
+            model("QUANTIZE", ["int32 4"], "int8 4 0.25 0")(),
+            "tensor 0 'x0': INT32 without one scale; expected one",
+        ),
+        (
             model("PRELU", ["int16 4 0.1 0", "int16 4 0.1 0"], "int16 4 0.1 0")(),
             "PRELU of INT16 is not supported",
         ),

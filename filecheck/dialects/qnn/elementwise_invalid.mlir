@@ -23,6 +23,17 @@ func.func @broadcast_result(%0: tensor<2x3x!a>, %1: tensor<3x!a>) {
 !a = !quant.uniform<i8:f32, 0.5>
 !b = !quant.uniform<i8:f32, 0.25>
 
+func.func @requantize_unsigned_long(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.requantize: result 'result' at position 0 does not verify: storage u32 is not supported yet: i8 or u8 or i16 or u16 or i32
+  %x = qnn.requantize %0 : (tensor<4x!a>) -> tensor<4x!quant.uniform<u32:f32, 0.5>>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!b = !quant.uniform<i8:f32, 0.25>
+
 func.func @requantize_shape(%0: tensor<4x!a>) {
   // CHECK: error: qnn.requantize: shape [2, 2] of result does not match the expected [4]
   %x = qnn.requantize %0 : (tensor<4x!a>) -> tensor<2x2x!b>

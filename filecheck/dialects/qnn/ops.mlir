@@ -106,6 +106,8 @@ func.func @elementwise(%x: tensor<2x1x4x!a>, %y: tensor<3x1x!b>, %s: tensor<!a>,
   %2 = qnn.mul %s, %s {contract = "gemmlowp"} : (tensor<!a>, tensor<!a>) -> tensor<!b>
   // CHECK-NEXT: qnn.requantize %x :
   %3 = qnn.requantize %x : (tensor<2x1x4x!a>) -> tensor<2x1x4x!b>
+  // CHECK-NEXT: qnn.requantize %x : (tensor<2x1x4x!quant.uniform<i8:f32, {{.*}}>>) -> tensor<2x1x4x!quant.uniform<i32:f32, 5.000000e-01>>
+  %long = qnn.requantize %x : (tensor<2x1x4x!a>) -> tensor<2x1x4x!quant.uniform<i32:f32, 0.5>>
   // CHECK-NEXT: qnn.quantize %r :
   %4 = qnn.quantize %r : (tensor<4xf32>) -> tensor<4x!b>
   // CHECK-NEXT: qnn.dequantize %x :

@@ -120,7 +120,7 @@ def check_storage(
     if not isinstance(element, QuantizedType):
         raise VerifyException(f"element type {element} is not !quant.uniform")
     storage = element.data.storage
-    signs = {width: "i" if width == NARROW else "iu" for width in widths}
+    signs = {width: "iu" if width in (8, 16) else "i" for width in widths}
     legal = [f"{sign}{width}" for width in widths for sign in signs[width]]
     if storage.name not in legal:
         raise VerifyException(

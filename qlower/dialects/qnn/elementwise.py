@@ -204,7 +204,7 @@ class RequantizeOp(UnaryOp):
     """
     The same real values in another quantization:
     `input scale / result scale * (input - input zero point) + result zero point`,
-    rounded and saturated. Storage may change between i8 and u8.
+    rounded and saturated. Storage may be another, of 32 bits as well.
 
     ```mlir
     %y = qnn.requantize %x : (tensor<4x!in>) -> tensor<4x!out>
@@ -212,6 +212,9 @@ class RequantizeOp(UnaryOp):
     """
 
     name = "qnn.requantize"
+
+    input = operand_of(Quantized(widths=(8, 16, 32)))
+    result = result_def(Quantized(widths=(8, 16, 32)))
 
 
 @irdl_op_definition

@@ -41,6 +41,9 @@ MAX_ELEMENTS = 1 << 30
 
 STORAGE_RANGES = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
 
+STORAGE_WIDTHS = {"INT16": 16, "INT32": 32}
+"""Of types that don't have 8 bits."""
+
 LEAST_SCALE = 2.0**-126
 """The least that float32 has with all its bits."""
 
@@ -59,6 +62,16 @@ def tensor_type(tensor: Tensor, site: Site) -> TensorType[Element]:
     if tensor.sparsity is not None:
         raise site.error(f"{tensor}: sparse tensors are not supported; expected dense")
     return TensorType(_element_type(tensor, site), checked_shape(tensor, site))
+
+
+def quantized_type(tensor: Tensor, site: Site) -> TensorType[Element]:
+    """As `tensor_type`, but that of INT32 has the scale that kernels mostly drop."""
+    if tensor.type != "INT32":
+        return tensor_type(tensor, site)
+    if tensor.quantization is None or len(tensor.quantization.scales) != 1:
+        raise site.error(f"{tensor}: INT32 without one scale; expected one")
+    element = _quantized_type(tensor, tensor.quantization, site)
+    return TensorType(element, checked_shape(tensor, site))
 
 
 def constant_value(
@@ -124,7 +137,7 @@ def _quantized_type(
             f"{tensor}: custom or blockwise quantization is not supported;"
             " expected scales for the whole tensor or along one dimension"
         )
-    low, high = STORAGE_RANGES[tensor.type]
+    low, high = STORAGE_RANGES.get(tensor.type, integer_range(32))
     scales, zero_points = quantization.scales, quantization.zero_points
     if len(scales) > 1:
         # The converter's, for a channel of zeros in weights of int16 activations: its
@@ -144,7 +157,7 @@ def _quantized_type(
         low = high = 0  # no kernel takes another zero point
     for zero_point in dict.fromkeys(zero_points):
         site.check_range(f"{tensor}: zero point", zero_point, low, high)
-    signed, width = tensor.type != "UINT8", 16 if tensor.type == "INT16" else 8
+    signed, width = tensor.type != "UINT8", STORAGE_WIDTHS.get(tensor.type, 8)
     least, most = integer_range(NARROW)
     if tensor.is_narrow and least <= min(zero_points) <= max(zero_points) <= most:
         width = NARROW

@@ -15,12 +15,16 @@ from qlower.interp.math import round_half_away
 
 from ..context import OperatorContext
 from ..importer import Importer
-from ..nests import finish_map, read
+from ..nests import finish, finish_map, read
 from ..scalars import Scalars
+from ..types import quantized_type
 from .plain import ACTIVATION_BOUNDS, NUMBERS, Binary, is_plain, map_two, scalars
 
 POWER_WITHIN = 1e-3
 """How far from a whole number the logarithm of a power of 2 may be."""
+
+WITH_LONG = {("INT32", "INT8"), ("INT32", "INT16"), ("INT16", "INT32")}
+"""Types between which the kernel of QUANTIZE goes, of which one has 32 bits."""
 
 MOST_PLACES = 15
 """Beyond, LiteRT's rounding shift of int16 is none."""
@@ -110,12 +114,26 @@ def _bounds(op: OperatorContext) -> list[int]:
 
 def import_quantize(op: OperatorContext) -> None:
     """From float32 or, as a change of scale and zero point, from quantized."""
-    result_type = op.quantized_result_type(op.shape(0))
     if op.is_float(0):
+        result_type = op.quantized_result_type(op.shape(0))
         op.finish(qnn.QuantizeOp(op.value(0), result_type))
-    else:
+        return
+    if "INT32" not in (op.input(0).type, op.output().type):
         op.per_tensor(op.input(0))
+        result_type = op.quantized_result_type(op.shape(0))
         op.finish(qnn.RequantizeOp(op.value(0), result_type))
+        return
+    if (op.input(0).type, op.output().type) not in WITH_LONG:
+        raise op.error(
+            f"LiteRT has no QUANTIZE from {op.input(0).type} to {op.output().type};"
+            " expected INT16 for one of them, or INT8 for the result"
+        )
+    given = op.retyped(op.value(0), quantized_type(op.input(0), op))
+    op.result_type(op.shape(0))
+    result = op.emit(
+        qnn.RequantizeOp(given, quantized_type(op.output(), op)), "requantize"
+    )
+    finish(op, op.stored(result))
 
 
 def import_dequantize(op: OperatorContext) -> None:
