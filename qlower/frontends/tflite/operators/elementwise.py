@@ -105,7 +105,9 @@ def _bounds(op: OperatorContext) -> list[int]:
     return [
         stored
         if real is None
-        else int(np.clip(round_half_away(real / scale), limits.min, limits.max))
+        else int(
+            np.clip(round_half_away(np.array(real / scale)), limits.min, limits.max)
+        )
         for real, stored in zip(
             ACTIVATION_BOUNDS[op.activation()], (limits.min, limits.max), strict=True
         )

@@ -8,10 +8,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
+from qlower.dialects.types import element_type
 from qlower.model.nests import row_major_index
 
 from ..context import OperatorContext
@@ -216,9 +217,12 @@ def import_product(op: OperatorContext) -> None:
     _check_kernel(op, WORDS)
     axes, shape = reduced_shape(op)
     type = op.quantized_result_type(shape)
-    op.finish(
-        qnn.ProductOp(op.quantized(0), type, axes=axes, keep_dims=op.flag("keep_dims"))
-    )
+    value, keep_dims = op.quantized(0), op.flag("keep_dims")
+    if not axes:  # products of one number each, along a dimension of their own
+        axes, keep_dims = [len(shape)], False
+        column = TensorType(element_type(value.type), (*shape, 1))
+        value = op.emit(qnn.ReshapeOp(value, column), "reshape")
+    op.finish(qnn.ProductOp(value, type, axes=axes, keep_dims=keep_dims))
 
 
 def import_l2_normalization(op: OperatorContext) -> None:
