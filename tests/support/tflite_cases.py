@@ -246,9 +246,13 @@ WITHOUT_REFERENCE_KERNEL = frozenset({"ceil_float", "elu", "round_float"})
 """Cases that LiteRT only has in its optimized kernels ("opt")."""
 
 WITHOUT_OPTIMIZED_KERNEL = frozenset(
-    {"reduce_max_bool", "reduce_min_bool", "reduce_prod_bool", "sum_bool"}
+    {
+        *("reduce_max_bool", "reduce_min_bool", "reduce_prod_bool", "sum_bool"),
+        "reduce_prod_none",
+    }
 )
-"""Cases that LiteRT only has in its reference kernels ("ref")."""
+"""Cases that LiteRT only has in its reference kernels ("ref"). Of the last the others
+copy stored elements, whatever the scales."""
 
 
 def random_inputs(
