@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -68,20 +69,40 @@ def engine(request: pytest.FixtureRequest) -> Any:
     torch.backends.quantized.engine = before
 
 
-def converted(name: str) -> Any:
+def functions() -> Any:
+    """Functions that the engines have on quantized tensors."""
+    nn = torch.nn
+
+    class Functions(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.steps = nn.ModuleList([nn.LeakyReLU(0.2), nn.ELU(), nn.Sigmoid()])
+
+        def forward(self, x: Any) -> Any:
+            parts = [step(x) for step in self.steps]
+            parts += [torch.tanh(x), nn.functional.hardsigmoid(x)]
+            x = torch.cat([nn.functional.relu6(x), *parts], dim=1)
+            x = nn.functional.hardtanh(x * nn.functional.hardswish(x), -0.5, 0.75)
+            return nn.functional.adaptive_avg_pool2d(x, (5, 3)).mean([2, 3])
+
+    return Functions().eval()
+
+
+def converted(name: str, network: Any) -> Any:
     """The network, calibrated and quantized for an engine."""
     fx: Any = import_module("torch.ao.quantization.quantize_fx")
     mapping: Any = import_module("torch.ao.quantization").get_default_qconfig_mapping
-    prepared = fx.prepare_fx(network(), mapping(name), (example(),))
+    prepared = fx.prepare_fx(network, mapping(name), (example(),))
     with torch.no_grad():
         for seed in range(4):
             prepared(example(seed))
     return fx.convert_fx(prepared)
 
 
+@pytest.mark.parametrize("make", [network, functions])
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
-def test_modules_of_an_engine(engine: str) -> None:
-    module = converted(engine)
+def test_modules_of_an_engine(engine: str, make: Callable[[], Any]) -> None:
+    module = converted(engine, make())
     model = qlower.from_fx(module, example())
     assert module_contract(model.module) == f"pytorch-{engine}"
     assert engine in model.remarks[0]
