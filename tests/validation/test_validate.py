@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import models_directory
+from support.onnx_cases import weights_as_floats
 
 import qlower
 from qlower.cli import main
@@ -213,6 +214,77 @@ def test_pictures_of_which_none_fits(model: Path, images: Array, tmp_path: Path)
     assert main([*command, "--channels", "grey"]) == 0
 
 
+METRICS = """
+def distance(outputs, classes):
+    (expected,) = classes
+    return {"distance": abs(int(outputs[0].argmax()) - expected)}
+number = 3
+"""
+
+
+def test_a_metric_of_ones_own(model: Path, stored: Path, capsys: Capture):
+    """By the command, which tells more of each class."""
+    path = stored.with_name("metrics.py")
+    path.write_text(METRICS)
+    command = ["validate", str(model), "--data", str(stored), "--limit", "40"]
+    options = ["--metrics", f"{path}:distance", "--classes", "--format", "csv"]
+    assert main([*command, *options]) == 0
+    out = capsys.readouterr().out
+    with np.load(stored) as data:
+        scores = qlower.jit(qlower.load(model))(data["image"][:40]).reshape(40, -1)
+        distance = np.abs(scores.argmax(axis=1) - data["label"][:40]).mean()
+    assert f"{distance:.3g}" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--metrics", "nothing"], "is not FILE.py:NAME"),
+        (["--metrics", "no_file.py:distance"], "there is no such file"),
+        (["--metrics", "metrics.py:other"], "has no function 'other'"),
+        (["--class-names", "no_file.txt"], "cannot read no_file.txt"),
+        (["--plot", "figures.pdf"], "ends with neither .svg nor .png"),
+        (["--jobs", "0"], "--jobs 0: at least 1"),
+        (["--scheduler", "nowhere:nothing"], "no scheduler at nowhere:nothing"),
+    ],
+)
+def test_options_that_are_wrong(
+    options: list[str],
+    reason: str,
+    model: Path,
+    stored: Path,
+    tmp_path: Path,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.chdir(tmp_path)
+    Path("metrics.py").write_text(METRICS)
+    assert main(["validate", str(model), "--data", str(stored), *options]) == 1
+    assert reason in capsys.readouterr().err
+
+
+def test_cropped_pictures_of_named_classes(
+    model: Path, images: Array, labels: Array, tmp_path: Path, capsys: Capture
+):
+    pillow = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    order = np.array([0, 1, 2, 5, 4, 3, 6, 7, 8, 9])
+    names = [f"class {number}" for number in order]
+    for index in range(20):
+        folder = tmp_path / f"class {labels[index]}"
+        folder.mkdir(exist_ok=True)
+        pixels = (images[index].reshape(8, 8).astype(int) + 128).astype(np.uint8)
+        large = pillow.fromarray(np.pad(pixels, ((2, 2), (4, 4))))
+        large.convert("RGB").save(folder / f"{index:02}.png")
+    (tmp_path / "names.txt").write_text("\n".join(names))
+    command = ["validate", str(model), "--data", str(tmp_path), "--stored-pixels"]
+    sizes = ["--channels", "grey", "--resize", "12", "--crop", "8"]
+    words = [*command, *sizes, "--class-names", str(tmp_path / "names.txt")]
+    assert main([*words, "--format", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["contracts"]
+    scores = qlower.jit(qlower.load(model))(images[:20]).reshape(20, -1)
+    assert found["top1"] == np.mean(scores.argmax(axis=1) == order[labels[:20]]) > 0
+
+
 def test_a_label_out_of_range_is_counted(model: Path, images: Array):
     rows = [(images[0], 3), (images[1], 10), (images[2], None), (np.zeros(3), 1)]
     found = qlower.validate(model, rows)
@@ -238,6 +310,22 @@ def test_litert_is_a_reference(images: Array, tmp_path: Path):
     assert found.counts["tflite"].output.differing == 0
     assert found.counts["tflite"].agreeing == 15
     assert found.counts["tflite"].top1 == 13
+
+
+def test_onnx_runtime_is_a_reference(tmp_path: Path):
+    """Of a model that takes real pictures whose channels come first."""
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    build = weights_as_floats(0)
+    build.dequantize("y", 0.1, 128, output="real")
+    build.outputs.clear()
+    build.output("real")
+    path = build.save(tmp_path / "model.onnx")
+    random = np.random.default_rng(1)
+    x = random.normal(size=(12, 1, 3, 5, 4)).astype(np.float32)
+    found = qlower.validate(path, {"x": x}, against="onnxruntime")
+    assert found.rows == 12
+    assert found.counts["onnxruntime"].output.differing == 0
 
 
 def test_a_full_disk_costs_no_result(
