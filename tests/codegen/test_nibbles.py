@@ -1,4 +1,4 @@
-"""Weights of 4 bits on a Cortex-M4: two in a byte, and the bits that bytes give."""
+"""Weights of 4 bits: two in a byte where that pays, and the bits that bytes give."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.native import compile_text, generic_levels, guarded_runs, run_object
+from support.native import compile_text, guarded_runs, levels, run_object
 from support.tflite_builder import TFLiteBuilder
 from support.windows import Window, build
 
@@ -16,12 +16,13 @@ from qlower.codegen.nests.nest import analyse
 from qlower.codegen.nests.recognise import Contraction, recognise
 from qlower.codegen.skeletons.contraction.tiling import choose_step, plan_vectors
 from qlower.codegen.skeletons.products.halves import HalvesOfNibbles
+from qlower.codegen.skeletons.products.nibbles import Nibbles
 from qlower.codegen.skeletons.products.packing import Weights
 from qlower.dialects.kernel import NestOp
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.text.parsing import parse_module
 
-CORTEX_M4 = generic_levels()["cortex-m4"]
+CORTEX_M4 = levels()["cortex-m4"]
 
 DENSE = Window(1, 1, 70, 30, nibbles=True)
 
@@ -35,7 +36,17 @@ WINDOWS = [
     Window(5, 4, 13, 29, (3, 2), (2, 1), nibbles=True),
     Window(6, 6, 7, 33, (3, 3), dilation=(1, 2), nibbles=True),
     Window(3, 4, 90, 72, groups=3, nibbles=True, unsigned_x=True, zero_x=100),
+    Window(4, 4, 60, 40, nibbles=True, narrow=True, zero_x=7),
+    Window(4, 4, 60, 40, nibbles=True, narrow=True, unsigned_w=True, zero_w=8),
 ]
+
+PACKED = {
+    name: target
+    for name, target in levels().items()
+    if target.triple.startswith("aarch64")
+    or (target.triple.startswith("x86_64") and name not in ("x86-64", "host"))
+}
+"""Targets without halves that have products for such weights."""
 
 
 def recognised(text: str) -> Contraction:
@@ -91,6 +102,68 @@ def test_bytes_stay(case: Window):
     beside activations of 16 bits."""
     text, _, _ = build(case, seed=1)
     assert not has_nibbles(text)
+
+
+def step_of(level: str, case: Window) -> str:
+    """The name of the step that a level has for a window."""
+    contraction = recognised(build(case, seed=1)[0])
+    step, _ = choose_step(PACKED[level], contraction, Weights(contraction))
+    return type(step).__name__
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small layers have packed weights too."""
+
+    def pays(self: Nibbles, count: int, uses: int) -> bool:
+        return True
+
+    monkeypatch.setattr(Nibbles, "pays", pays)
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("level", PACKED)
+def test_sums_elsewhere(level: str):
+    """The same windows; a third of them where an emulator runs them."""
+    is_emulated = PACKED[level].triple.startswith("aarch64")
+    for case in WINDOWS[:: 3 if is_emulated else 1]:
+        text, x, want = build(case, seed=case.channels)
+        for (found,) in guarded_runs(compile_text(text, PACKED[level]), [x]):
+            np.testing.assert_array_equal(found.reshape(want.shape), want, str(case))
+
+
+@pytest.mark.parametrize(
+    ("level", "dense", "small", "image"),
+    [
+        ("x86-64-v2", "SummedNibbles", "Pairs", "SummedNibbles"),
+        ("x86-64-v3", "SummedNibbles", "Pairs", "SummedNibbles"),
+        ("x86-64-v4", "SummedNibbles", "Pairs", "SummedNibbles"),
+        ("avxvnni", "BroadcastNibbles", "BroadcastBytes", "BroadcastBytes"),
+        ("avx512vnni", "BroadcastNibbles", "BroadcastBytes", "BroadcastBytes"),
+        (
+            "aarch64 baseline",
+            "SelectedSingleNibbles",
+            "SelectedSingles",
+            "SelectedSingleNibbles",
+        ),
+        ("aarch64 dotprod", "SelectedBytes", "SelectedBytes", "SelectedBytes"),
+    ],
+)
+def test_what_pays(level: str, dense: str, small: str, image: str):
+    """By the number of weights, and of pixels that use each."""
+    if level not in PACKED:
+        pytest.skip(f"this machine doesn't run {level}")
+    case = replace(DENSE, channels=128, outputs=128)
+    assert step_of(level, case) == dense
+    assert step_of(level, replace(case, outputs=127)) == small
+    assert step_of(level, replace(case, height=3)) == image
+    assert step_of(level, replace(case, nibbles=False)) == small
+
+
+def test_far_memory():
+    """Beside SDOT weights must be more than near caches hold."""
+    case = replace(DENSE, channels=1024, outputs=1024)
+    assert step_of("aarch64 dotprod", case) == "SelectedNibbles"
 
 
 def layer(operator: str, bits: int, random: np.random.Generator) -> bytes:

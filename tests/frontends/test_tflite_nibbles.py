@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.litert import run_litert
+from support.native import levels, run_object
 from support.tflite_builder import Option, TFLiteBuilder
 from support.tflite_cases import random_inputs
 
 import qlower
+from qlower.codegen.skeletons.products.nibbles import Nibbles, SelectedNibbles
+from qlower.codegen.targets.resolve import resolve_target
 from qlower.diagnostics import QlowerError
-from qlower.pipeline import lower_to_arith
+from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 
 WINDOW: dict[str, Option] = {
     "padding": 0,
@@ -24,11 +28,16 @@ WINDOW: dict[str, Option] = {
     "dilation_h_factor": 1,
     "dilation_w_factor": 1,
 }
+Shapes: TypeAlias = Mapping[str, tuple[tuple[int, ...], ...]]
 BIAS = {"int8": "int32", "int16": "int64", "float32": "float32"}
 SHAPES = {
     "CONV_2D": ((1, 4, 5, 3), (5, 3, 3, 3), (1, 4, 5, 5)),
     "DEPTHWISE_CONV_2D": ((1, 4, 5, 3), (1, 3, 3, 3), (1, 4, 5, 3)),
     "FULLY_CONNECTED": ((2, 9), (5, 9), (2, 5)),
+}
+LARGE = {
+    "CONV_2D": ((1, 5, 5, 16), (24, 3, 3, 16), (1, 5, 5, 24)),
+    "FULLY_CONNECTED": ((1, 130), (64, 130), (1, 64)),
 }
 
 
@@ -38,9 +47,9 @@ def packed(weights: NDArray[np.int8]) -> bytes:
     return ((flat[::2] & 15) | (flat[1::2] << 4)).astype(np.int8).tobytes()
 
 
-def layer(operator: str, dtype: str) -> bytes:
+def layer(operator: str, dtype: str, shapes: Shapes = SHAPES) -> bytes:
     random = np.random.default_rng(3)
-    given, shape, result = SHAPES[operator]
+    given, shape, result = shapes[operator]
     axis = 3 if operator == "DEPTHWISE_CONV_2D" else 0
     weights = random.integers(-8, 8, shape).astype(np.int8)
     builder = TFLiteBuilder()
@@ -64,9 +73,12 @@ def layer(operator: str, dtype: str) -> bytes:
     return builder.build([x], [y])
 
 
-@pytest.mark.skipif(
+needs_litert = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
 )
+
+
+@needs_litert
 @pytest.mark.parametrize(
     ("operator", "dtype"),
     [
@@ -88,6 +100,37 @@ def test_bits(operator: str, dtype: str, tmp_path: Path) -> None:
         (expected,) = run_litert(path.read_bytes(), [x])
         for found in (function(x), qlower.interpret(model, x, at="qnn")):
             np.testing.assert_array_equal(found, expected)
+
+
+@needs_litert
+@pytest.mark.parametrize("operator", LARGE)
+def test_every_target(
+    operator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Layers whose weights lie two in a byte wherever there are products for that."""
+    monkeypatch.setattr(Nibbles, "least_count", 0)
+    monkeypatch.setattr(SelectedNibbles, "least_count", 0)
+    path = tmp_path / "layer.tflite"
+    path.write_bytes(layer(operator, "int8", LARGE))
+    model = qlower.load(path)
+    inputs = random_inputs([(model.inputs[0].shape, "int8")], 5)
+    (expected,) = run_litert(path.read_bytes(), inputs)
+    arith = lower_to_arith(model.module)
+    for level, target in levels().items():
+        code = generate_code(lower_to_kernel(arith, target), target)
+        (found,) = run_object(code, inputs)
+        np.testing.assert_array_equal(found, expected, level)
+
+
+def test_epilogue(tmp_path: Path) -> None:
+    """Requantization is proved on the sums that such weights give."""
+    path = tmp_path / "layer.tflite"
+    path.write_bytes(layer("FULLY_CONNECTED", "int8"))
+    arith = lower_to_arith(qlower.load(path).module)
+    kernel = lower_to_kernel(arith, resolve_target(cpu="x86-64-v3"))
+    names = {op.name for op in kernel.walk()}
+    assert "math.fma" in names
+    assert "fixed.multiply_high" not in names
 
 
 @pytest.mark.parametrize("dtype", ["int16", "float32"])

@@ -42,6 +42,8 @@ class Window:
     """What all activations and weights are; None: they are drawn."""
     nibbles: bool = False
     """Weights have 4 bits."""
+    narrow: bool = False
+    """Their type says so."""
 
     @property
     def spatial(self) -> tuple[int, int]:
@@ -129,7 +131,9 @@ def build(case: Window, seed: int) -> tuple[str, Array, Array]:
         result = f"{oh}x{ow}x{case.groups}x{per_group}"
     dims = ", ".join(f"d{i}" for i in range(len(loops) + len(reduction)))
     maps_text = ", ".join(f"affine_map<({dims}) -> ({m})>" for m in maps)
-    w_type = f"tensor<{'x'.join(map(str, shape))}xi8>"
+    ws = "i4" if case.narrow else "i8"
+    w_type = f"tensor<{'x'.join(map(str, shape))}x{ws}>"
+    w_values = dense(stored).replace("xi8>", f"x{ws}>")
     element, sums, y = ("i16", "i64", "i64") if case.words else ("i8", "i32", "i8")
     c_type = f"tensor<{'x'.join(map(str, channel_shape))}x{sums}>"
     z_type = f"tensor<{'x'.join(map(str, channel_shape))}xi32>"
@@ -163,20 +167,20 @@ def build(case: Window, seed: int) -> tuple[str, Array, Array]:
             product, widened = "%e", "%e = arith.extsi %p : i32 to i64"
     text = f"""
     func.func @main({argument}: {image_type}) -> {y_type} {{{padding}
-      %w = arith.constant {dense(stored)}
+      %w = arith.constant {w_values}
       %b = arith.constant {dense(bias.reshape(channel_shape))}
       %z = arith.constant {dense(zero_w.astype(np.int32).reshape(channel_shape))}
       %y = kernel.nest loop parallel {loops} reduction {reduction} maps [{maps_text}]
           ins(%x, %w, %b, %z : {x_type}, {w_type}, {c_type}, {z_type})
           init {{
-          ^bb0(%xs: {element}, %ws: i8, %bs: {sums}, %zc: i32):
+          ^bb0(%xs: {element}, %ws: {ws}, %bs: {sums}, %zc: i32):
             kernel.yield %bs : {sums}
           }} body {{
-          ^bb0(%xs: {element}, %ws: i8, %bs: {sums}, %zc: i32, %acc: {sums}):
+          ^bb0(%xs: {element}, %ws: {ws}, %bs: {sums}, %zc: i32, %acc: {sums}):
             %x1 = arith.{extend_x} %xs : {element} to {factor}
             %zx = arith.constant {case.zero_x} : {factor}
             %x2 = arith.subi %x1, %zx : {factor}
-            %w1 = arith.{"extui" if case.unsigned_w else "extsi"} %ws : i8 to {factor}
+            %w1 = arith.{"extui" if case.unsigned_w else "extsi"} %ws : {ws} to {factor}
             %zw = arith.constant {case.zero_w or 0} : {factor}
             %w2 = arith.subi %w1, {subtrahend} : {factor}
             %p = arith.muli %x2, %w2 : {factor}
@@ -184,7 +188,7 @@ def build(case: Window, seed: int) -> tuple[str, Array, Array]:
             %s = arith.addi %acc, {product} : {sums}
             kernel.yield %s : {sums}
           }} epilogue {{
-          ^bb0(%xs: {element}, %ws: i8, %bs: {sums}, %zc: i32, %acc: {sums}):
+          ^bb0(%xs: {element}, %ws: {ws}, %bs: {sums}, %zc: i32, %acc: {sums}):
             {finished}
           }} -> {y_type} in [#kernel.output<0>]
       return %y : {y_type}

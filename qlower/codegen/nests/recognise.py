@@ -102,8 +102,8 @@ class DepthwiseProducts:
 
 Products: TypeAlias = Contraction | DepthwiseProducts
 
-_NIBBLE = "i4"
-_WEIGHTS = (_NIBBLE, "i8")
+NIBBLE = "i4"
+_WEIGHTS = (NIBBLE, "i8")
 
 PRODUCT_FAMILIES = (Contraction.family, DepthwiseProducts.family)
 """The families of nests that are sums of products with constant weights."""
@@ -146,7 +146,7 @@ def recognise(nest: Nest) -> Products | None:
         return None
     for with_roles in (_contraction, _depthwise):
         for activation, weight in (factors, factors[::-1]):
-            if weight.scalar not in _WEIGHTS or activation.scalar == _NIBBLE:
+            if weight.scalar not in _WEIGHTS or activation.scalar == NIBBLE:
                 continue
             found = with_roles(nest, activation, weight)
             if found is not None:
@@ -182,7 +182,7 @@ def _factors(nest: Nest) -> tuple[Factor, Factor] | None:
     first, second = (_factor(nest, value) for value in multiplied)
     if first is None or second is None:
         return None
-    scalars = {"i8" if f.scalar == _NIBBLE else f.scalar for f in (first, second)}
+    scalars = {"i8" if f.scalar == NIBBLE else f.scalar for f in (first, second)}
     if scalars == {"i8"}:
         return (first, second) if total == i32 else None
     is_plain = all(f.signed and f.offset == 0 for f in (first, second))

@@ -29,12 +29,15 @@ class Dot:
     `selects_lane` the instruction takes four bytes (or one number) of a vector for all
     lanes, so that activations are loaded 16 bytes at a time. Weights that
     take more than `widens_beyond` bytes as s16 are kept as bytes, which a load widens.
+    `byte_pairs` sums two products of unsigned with signed bytes into each i16 lane,
+    which saturates: those with 4 bits don't.
     """
 
     kind: DotKind
     intrinsic: str = ""
     selects_lane: bool = False
     widens_beyond: int | None = None
+    byte_pairs: str | None = None
 
 
 @dataclass(frozen=True)

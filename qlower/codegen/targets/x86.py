@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from qlower.codegen.llvm.values import I32
 from qlower.codegen.targets.architecture import Architecture, cpu_table
 from qlower.codegen.targets.base import ByteTables, Dot, DotKind, Packs, Target
@@ -121,13 +123,24 @@ def _dot(present: frozenset[str], bits: int) -> Dot:
         bits == 256 and "avxvnni" in present
     ):
         return Dot(DotKind.UNSIGNED_BYTES, f"llvm.x86.avx512.vpdpbusd.{bits}")
-    return _pairs(bits)
+    pairs = _pairs(bits)
+    return (
+        replace(pairs, byte_pairs=_BYTE_PAIRS[bits]) if "sse4.1" in present else pairs
+    )
 
 
 def _pairs(bits: int) -> Dot:
     pairs = {128: "sse2.pmadd.wd", 256: "avx2.pmadd.wd", 512: "avx512.pmaddw.d.512"}
     intrinsic = f"llvm.x86.{pairs[bits]}"
     return Dot(DotKind.PAIRS, intrinsic, widens_beyond=_FIRST_LEVEL_BYTES)
+
+
+_BYTE_PAIRS = {
+    128: "llvm.x86.ssse3.pmadd.ub.sw.128",
+    256: "llvm.x86.avx2.pmadd.ub.sw",
+    512: "llvm.x86.avx512.pmaddubs.w.512",
+}
+"""By the bits of a vector."""
 
 
 X86 = Architecture(

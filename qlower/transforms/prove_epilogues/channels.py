@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i8, i32
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, i8, i32
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -23,6 +23,8 @@ from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
 from qlower.transforms.prove_epilogues.steps import Integers
 
 _EVERY_BYTE = np.arange(-128, 128, dtype=np.int8)
+
+_WEIGHTS = (i8, IntegerType(4))
 
 _FEW = 1 << 15
 """The bound of the magnitude of factors that are looked at: products fit an i32."""
@@ -117,7 +119,7 @@ def _products(nest: NestOp) -> tuple[Array, Array] | None:
     if (
         weights is None
         or body.args[activation].type != i8
-        or body.args[weight].type != i8
+        or body.args[weight].type not in _WEIGHTS
     ):
         return None
     x, w = (

@@ -11,6 +11,7 @@ from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.choose import vector_step
 from qlower.codegen.skeletons.products.halves import halves_step
 from qlower.codegen.skeletons.products.matrix import matrix_step
+from qlower.codegen.skeletons.products.nibbles import nibble_step
 from qlower.codegen.skeletons.products.packing import Factors, Weights
 from qlower.codegen.skeletons.products.step import WORD_BYTES, Step
 from qlower.codegen.targets.resolve import Target
@@ -85,21 +86,22 @@ def choose_step(
             return matrix, factors
     if target.halves is None:
         dot = vector_step(target, scalar, signed=signed)
+        narrow = nibble_step(dot)
+        if narrow is not None and narrow.pays(weights.count, weights.uses):
+            dot = narrow if _takes_nibbles(contraction, length, weights) else dot
     else:
-        nibbles = _saves_by_nibbles(contraction, length) and weights.are_nibbles
+        nibbles = weights.count >= _LEAST_NIBBLES
+        nibbles = nibbles and _takes_nibbles(contraction, length, weights)
         dot = halves_step(target, scalar, signed=signed, nibbles=nibbles)
     factors = weights.factors(dot)
     return dot.holding(factors.weights), factors
 
 
-def _saves_by_nibbles(contraction: Contraction, length: int) -> bool:
-    """Whether weights of 4 bits should take no more, if they do: that asks for more
-    code, and for sums of the activations of each run of so many."""
-    weights = contraction.weight.operand.data
-    assert weights is not None
+def _takes_nibbles(contraction: Contraction, length: int, weights: Weights) -> bool:
+    """Whether weights have 4 bits, and enough channels share the sums of activations of
+    each run of so many."""
     channels = contraction.nest.bounds[contraction.lane]
-    is_large = len(weights) >= _LEAST_NIBBLES
-    return is_large and channels >= _LEAST_CHANNELS and length > WORD_BYTES
+    return channels >= _LEAST_CHANNELS and length > WORD_BYTES and weights.are_nibbles
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.module import Module
 from qlower.codegen.llvm.values import I64, Type, Value, constant
 from qlower.codegen.nests.nest import Nest, Operand, lanes_of
-from qlower.codegen.nests.recognise import Contraction
+from qlower.codegen.nests.recognise import NIBBLE, Contraction
 from qlower.codegen.skeletons.products.partial_sums import (
     Parts,
     is_narrow,
@@ -122,12 +122,31 @@ class Weights:
             self._packed[layout] = constant_factors(self._contraction, layout)
         return self._packed[layout]
 
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._data)
+
+    @property
+    def uses(self) -> int:
+        """The pixels that each of them is multiplied for."""
+        bounds = self._contraction.nest.bounds
+        return prod(bounds[loop] for loop in self._contraction.pixels)
+
+    @property
+    def _data(self) -> bytes:
+        """A byte for each."""
+        data = self._contraction.weight.operand.data
+        assert data is not None
+        return data
+
     @cached_property
     def are_nibbles(self) -> bool:
         """Whether 4 bits hold each, as it is stored."""
         weight = self._contraction.weight
-        assert weight.operand.data is not None
-        stored = lanes_of(weight.operand.scalar, weight.operand.data)
+        if weight.scalar == NIBBLE:
+            return True
+        stored = lanes_of(weight.scalar, self._data)
         least = -8 if weight.signed else 0
         return bool(least <= stored.min() and stored.max() < least + 16)
 
