@@ -14,7 +14,7 @@ FLOORS = (
     ("diagnostics",),
     (
         *("dialects", "extras", "float_environment", "garbage", "generated_code"),
-        *("late_formats", "lazy", "version"),
+        *("lazy", "quick_imports", "version"),
     ),
     ("files",),
     ("contract_plugins",),

@@ -17,8 +17,8 @@ from qlower.cli.parser import COMMAND, ArgumentParser
 from qlower.diagnostics import LOGGER
 from qlower.garbage import search_rarely
 from qlower.generated_code import keep_generated_code
-from qlower.late_formats import parse_formats_late
 from qlower.observing import observed_by
+from qlower.quick_imports import import_quickly
 from qlower.version import __version__
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     search_rarely()
     keep_generated_code()
-    parse_formats_late()
+    import_quickly()
     handler = _log_to_stderr()
 
     def run() -> int:

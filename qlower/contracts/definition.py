@@ -9,10 +9,16 @@ from functools import cached_property
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from qlower.contracts.calls import value_name
+from qlower.contracts.calls import complete_calls, value_name
 from qlower.contracts.outline import Outline, functions_of
 from qlower.contracts.products import EXACT
-from qlower.contracts.reading import Functions, Rule, read_functions
+from qlower.contracts.reading import (
+    Functions,
+    Rule,
+    inherit,
+    read_functions,
+    read_rules,
+)
 from qlower.contracts.rules import OF_WORDS, is_of_words
 
 FEW_READINGS = 4
@@ -53,14 +59,19 @@ class Definition:
         assert isinstance(self.own, Outline)
         return (self.own, *(self.base.outlines if self.base is not None else ()))
 
-    def part(self, names: frozenset[str]) -> Functions:
+    def part(self, names: frozenset[str]) -> ModuleOp:
         """The functions of these names, from the outlines, not verified."""
+        module = self._written(names)
+        complete_calls(module)
+        return module
+
+    def _written(self, names: frozenset[str]) -> ModuleOp:
+        """The same where calls still leave out arguments."""
         assert isinstance(self.own, Outline)
-        own = self.own.parse(names)
-        if self.base is None:
-            return read_functions(own, verify=False)
-        base = self.base.part(names)
-        return read_functions(own, self.base.name, base, verify=False)
+        module = self.own.parse(names)
+        if self.base is not None:
+            inherit(module, self.base.name, self.base._written(names))
+        return module
 
     def read(self, rules: Iterable[str]) -> None:
         """Read rules together that will be asked for, which takes less."""
@@ -69,7 +80,7 @@ class Definition:
 
     def function(self, name: str) -> Rule:
         """A function, which may be a helper, of a contract that comes with qlower."""
-        module = self.part(functions_of(name, self.outlines)).module
+        module = self.part(functions_of(name, self.outlines))
         (function,) = (
             op
             for op in module.body.ops
@@ -115,7 +126,7 @@ class _Rules(Mapping[str, Rule]):
         outlines = self._definition.outlines
         names = frozenset[str]().union(*(functions_of(rule, outlines) for rule in new))
         if names:
-            known = self._definition.part(names).rules
+            known = read_rules(self._definition.part(names))
             self._found |= {rule: known.get(rule) for rule in new}
         else:
             self._found |= dict.fromkeys(new)

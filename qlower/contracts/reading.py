@@ -85,7 +85,7 @@ def read_functions(
     Raises `QlowerError` where they don't verify, or are no rules.
     """
     if base is not None:
-        _inherit(module, base_name, base.written)
+        inherit(module, base_name, base.written)
     if verify:
         check_functions(module)
     written = module.clone()
@@ -93,6 +93,11 @@ def read_functions(
     if verify:
         verify_module(module)
         check_calls(module)
+    return Functions(module, written, read_rules(module))
+
+
+def read_rules(module: ModuleOp) -> dict[str, Rule]:
+    """The rules that functions serve, whose calls are complete, by their names."""
     rules: dict[str, Rule] = {}
     for op in module.body.ops:
         assert isinstance(op, FuncOp)
@@ -100,10 +105,10 @@ def read_functions(
             if rule in rules:
                 raise QlowerError(f"rule {rule} is defined twice", op.location)
             rules[rule] = _check_rule(rule, op)
-    return Functions(module, written, rules)
+    return rules
 
 
-def _inherit(module: ModuleOp, name: str, base: ModuleOp) -> None:
+def inherit(module: ModuleOp, name: str, base: ModuleOp) -> None:
     """Copy the functions of the contract `name`; those that `module` redefines under a
     new name.
 

@@ -22,7 +22,7 @@ from qlower.contracts import (
 )
 from qlower.contracts.definition import Definition
 from qlower.contracts.outline import Outline, functions_of
-from qlower.contracts.reading import SERVED, Rule
+from qlower.contracts.reading import SERVED, Rule, read_rules
 from qlower.contracts.rules import AUXILIARY, RULES, is_of_words
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
@@ -476,7 +476,7 @@ def test_a_rule_read_alone_is_that_of_the_whole_contract(name: str):
 
 def read_alone(definition: Definition, rule: str) -> Mapping[str, Rule]:
     """What is read where only that rule is asked for."""
-    return definition.part(functions_of(rule, definition.outlines)).rules
+    return read_rules(definition.part(functions_of(rule, definition.outlines)))
 
 
 @pytest.mark.parametrize("name", ["_steps", *contract_names()])
