@@ -5,7 +5,7 @@ qnn --> arith --> kernels --> code
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -17,19 +17,26 @@ from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.targets.resolve import Target, host_target
 from qlower.diagnostics import QlowerError
 from qlower.files.journal import Journal, read_given
-from qlower.files.parts import PartsInMemory, kept_at_least_in
+from qlower.files.parts import (
+    PartsInMemory,
+    are_kept,
+    keep_last,
+    kept_at_least_in,
+    last_kept,
+)
 from qlower.float_environment import default_floats
 from qlower.frontends.model_files import check_model_path
 from qlower.model import Model
 from qlower.observing import present_observers
 from qlower.runtime.executable import Executable
 from qlower.runtime.executors import JitFunction, Level, ModelInterpreter, Variant
-from qlower.runtime.objects import cached
+from qlower.runtime.objects import cached, find_object
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
 
+    from qlower.codegen.program.compiled import Call
     from qlower.contracts.values import LoadContract
     from qlower.frontends.load import ModelOrPath
     from qlower.passes import Observer
@@ -246,7 +253,55 @@ class Compilation:
     def _make(self) -> CompiledObject:
         """The code alone: its IR has all weights once more."""
         with self._journal.kept():
-            return self._generate().without_text()
+            if self.tuned or self.passes or self.flavour != PLAIN or not are_kept():
+                return self._generate().without_text()
+            return self._make_what_changed()
+
+    def _make_what_changed(self) -> CompiledObject:
+        """The code, with what the cache has of a model whose constants were others."""
+        from qlower.model.outline import Outline
+        from qlower.runtime.changed import KeptCode
+        from qlower.tally import tallied
+        from qlower.transforms.check_defined import CHECKED_ALONE
+
+        outline, content = Outline.of(self.qnn), tuple(self._content())
+        contract = repr(self.contract).encode()
+        name = (b"changed", self.target.identity.encode(), contract, outline.digest)
+        kept = last_kept(name)
+        if kept is not None:
+            before = KeptCode.from_json(kept)
+            old = find_object(before.content, self.target, self.flavour, self._journal)
+            found = old and before.exchanged(self.qnn, outline, old, self._calls)
+            if found:
+                after, made = found
+                keep_last(name, replace(after, content=content).to_json())
+                return made
+        with tallied() as tally:
+            made = self._generate()
+        if tally.counts[CHECKED_ALONE] and not self._journal.warnings:
+            code = KeptCode.of(content, outline, self._lowered, made)
+            if code is not None:
+                keep_last(name, code.to_json())
+        return made.without_text()
+
+    @default_floats()
+    def _calls(self, part: ModuleOp) -> tuple[ModuleOp, Sequence[Call]] | None:
+        """A part of the module at the arith level, and how its kernels are called; None
+        if something about it isn't defined or can't be compiled."""
+        from qlower.codegen.program.module import calls_of
+        from qlower.pipeline import lower_to_arith, lower_to_kernel
+        from qlower.tally import tallied
+        from qlower.transforms.check_defined import CHECKED_ALONE
+
+        try:
+            with tallied() as tally:
+                lowered = lower_to_arith(part, self.contract, verify=False)
+                kernels = lower_to_kernel(lowered, self.target)
+        except QlowerError:
+            return None  # the whole says it better
+        if not tally.counts[CHECKED_ALONE]:
+            return None
+        return lowered, calls_of(kernels, self.target)
 
     def _content(self) -> Iterator[bytes]:
         """What decides the code, besides target, flavour and files that are read."""

@@ -40,13 +40,15 @@ _TALLY: ContextVar[Tally | None] = ContextVar("tally", default=None)
 
 @contextmanager
 def tallied() -> Generator[Tally]:
-    """What passes count while the block runs."""
-    tally = Tally()
+    """What passes count while the block runs, which a block around it counts too."""
+    tally, outer = Tally(), _TALLY.get()
     token = _TALLY.set(tally)
     try:
         yield tally
     finally:
         _TALLY.reset(token)
+        if outer is not None:
+            outer.counts.update(tally.counts)
 
 
 def count(what: str, number: int = 1) -> None:

@@ -62,6 +62,19 @@ def are_kept() -> bool:
     return _PARTS.get() is not None
 
 
+def last_kept(content: Iterable[bytes]) -> bytes | None:
+    """What was kept last under a name that `content` makes, by `keep_last`."""
+    parts = _PARTS.get()
+    return None if parts is None else parts.find(digest_of(content))
+
+
+def keep_last(content: Iterable[bytes], made: bytes) -> None:
+    """Keep what may be another each time; whoever finds it must tell what it is of."""
+    parts = _PARTS.get()
+    if parts is not None:
+        parts.keep(digest_of(content), made)
+
+
 @contextmanager
 def kept_at_least_in(parts: Parts) -> Generator[None]:
     """`kept_in`, but where a block around this one says where, it is there."""

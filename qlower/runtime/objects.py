@@ -8,7 +8,7 @@ it comes to has the same content, so an entry is good if all of its files still 
 
 What is made on the way, of one layer each, is kept besides as parts: an entry each, by
 the hash of all that it is made of. A model that is another in one layer finds those of
-all others.
+all others. One that is another in constants alone may not even need those (changed.py).
 """
 
 from __future__ import annotations
@@ -68,18 +68,31 @@ def cached(
     what is made: `content` is the `fingerprint` of the module that is compiled, or the
     hash of a model file, with a name of the contract. Warnings of `make` are repeated.
     """
-    folder = cache_folder()
-    if folder is None:
-        return make()
-    identity = (target.identity.encode(), repr(flavour).encode())
-    key = _key("model", (*identity, *content))
-    path = folder / f"{key}.qo"
-    found = _find(path, key, target, flavour, journal)
+    found = find_object(content, target, flavour, journal)
     if found is None:
         with cached_parts():
             found = make()
-        keep_entry(path, *_entry(key, content, found, journal))
+        key = _object_key(content, target, flavour)
+        if (folder := cache_folder()) is not None:
+            path = folder / f"{key}.qo"
+            keep_entry(path, *_entry(key, content, found, journal))
     return found
+
+
+def find_object(
+    content: Sequence[bytes], target: Target, flavour: Flavour, journal: Journal
+) -> CompiledObject | None:
+    """The object that `cached` has, or None."""
+    folder = cache_folder()
+    if folder is None:
+        return None
+    key = _object_key(content, target, flavour)
+    return _find(folder / f"{key}.qo", key, target, flavour, journal)
+
+
+def _object_key(content: Sequence[bytes], target: Target, flavour: Flavour) -> str:
+    identity = (target.identity.encode(), repr(flavour).encode())
+    return _key("model", (*identity, *content))
 
 
 @contextmanager

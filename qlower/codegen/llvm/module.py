@@ -38,6 +38,21 @@ def _characters(data: bytes) -> str:
     return text.replace('"', r"\22").replace("\0", r"\00")
 
 
+def data_name(position: int) -> str:
+    """The name of what is passed to units, by its position."""
+    return f"data_{position}"
+
+
+def data_groups(sizes: Sequence[int]) -> list[list[int]]:
+    """Which constants of these sizes are compiled together, by their positions."""
+    begins = accumulate(sizes, initial=0)
+    numbered = zip(begins, range(len(sizes)), strict=False)
+    return [
+        [position for _, position in group]
+        for _, group in groupby(numbered, lambda entry: entry[0] // _DATA_BYTES)
+    ]
+
+
 @dataclass
 class Module:
     """Globals, functions and declarations; `str` gives the IR.
@@ -158,7 +173,7 @@ class Module:
 
         They are counted: the text of what passes them doesn't tell what they are.
         """
-        name = self._passed.setdefault(data, f"data_{len(self._passed)}")
+        name = self._passed.setdefault(data, data_name(len(self._passed)))
         return symbol(name)
 
     def add_number(self, value: int) -> Value:
@@ -233,13 +248,23 @@ class Module:
             else:
                 lines += self._definitions(other, _IMPORTED)
             yield self._text([module], lines)
-        begins = accumulate(map(len, passed.values()), initial=0)
-        for _, part in groupby(
-            zip(begins, passed.items(), strict=False),
-            lambda begin_and_item: begin_and_item[0] // _DATA_BYTES,
-        ):
-            some = dict(item for _, item in part)
-            yield self._text([], self._definitions(some, _EXPORTED))
+        names = [*passed]
+        for group in data_groups([*map(len, passed.values())]):
+            yield self.data_text({names[n]: passed[names[n]] for n in group})
+
+    def data_text(self, data: Mapping[str, bytes]) -> str:
+        """The text of what is passed to units, by name, as `parse` reads it."""
+        return self._text([], self._definitions(data, _EXPORTED))
+
+    @property
+    def passed(self) -> Mapping[bytes, str]:
+        """What is passed to units, with its names, in order."""
+        return self._passed
+
+    @property
+    def has_constants(self) -> bool:
+        """Whether code of this module itself has read-only bytes."""
+        return bool(self._constants)
 
     def _text(self, modules: Sequence[Module], constants: Sequence[str]) -> str:
         """What modules define, with definitions of constants."""

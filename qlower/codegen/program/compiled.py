@@ -49,13 +49,35 @@ class Kernel:
 
 
 @dataclass(frozen=True)
+class Call:
+    """How the code of a kernel of these `layers` is called, where it is an object of
+    its own: `digest` is that of its function's text but for the name, `parameters` are
+    the constants and numbers that the function is given."""
+
+    layers: tuple[str, ...]
+    digest: str
+    parameters: tuple[bytes | int, ...]
+
+    @property
+    def data(self) -> tuple[bytes, ...]:
+        """The constants, in order."""
+        return tuple(one for one in self.parameters if isinstance(one, bytes))
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers, in order."""
+        return tuple(one for one in self.parameters if isinstance(one, int))
+
+
+@dataclass(frozen=True)
 class CompiledObject:
     """Native code of a model, and how to call it.
 
     `objects` are object files, which are linked: a single one, or one for each kernel,
     one that calls them and some of data, which the cache has of layers. `kernels` are
     the nests and copies in the order in which they run. `module` is what LLVM made the
-    objects of; there is none when they came from the cache.
+    objects of, and `calls` how it calls those; there are none when the objects came
+    from the cache.
     """
 
     objects: tuple[bytes, ...]
@@ -65,6 +87,7 @@ class CompiledObject:
     kernels: tuple[Kernel, ...] = ()
     flavour: Flavour = PLAIN
     module: Module | None = None
+    calls: tuple[Call, ...] = ()
 
     @property
     def llvm_text(self) -> str:
@@ -85,7 +108,7 @@ class CompiledObject:
 
     def without_text(self) -> CompiledObject:
         """The code alone, as the cache has it."""
-        return replace(self, module=None)
+        return replace(self, module=None, calls=())
 
     def assembly(self) -> str:
         """The code as assembly text (compiled again)."""

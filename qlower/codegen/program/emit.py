@@ -25,6 +25,7 @@ from qlower.codegen.nests.blocks import Blocks, starting_at
 from qlower.codegen.nests.content import nest_content
 from qlower.codegen.nests.nest import Nest, constant_bytes
 from qlower.codegen.program.clock import Clock
+from qlower.codegen.program.compiled import Call, Kernel
 from qlower.codegen.program.float_environment import enter_default
 from qlower.codegen.program.plan import NestCode, NestPlan, Plan
 from qlower.codegen.program.team import ARENA, INPUTS, OUTPUTS, Place, Team
@@ -112,6 +113,8 @@ class Program:
             self.leave = enter_default(self.main, plan.float_control)
         self.names: dict[str, str] = {}
         """The function that is called for a kernel's, by the name of that."""
+        self.calls: list[Call] = []
+        """The calls of functions that may be compiled by themselves, in order."""
         self.buffers: dict[SSAValue, _Buffer] = {}
         self.pointers: dict[SSAValue, Value] = {}
         for index, value in enumerate(function.body.block.args):
@@ -198,7 +201,7 @@ class Program:
         )
         if planned.blocks is None:
             self.whole(planned.whole, call)
-            self.call(call)
+            self.call(call, planned.kernel)
         else:
             for code in planned.of_blocks.values():
                 function = call.function(code.name, takes_start=True)
@@ -268,7 +271,7 @@ class Program:
             function = call.function(name)
             emit_copy(function, op, source, result)
             function.finish()
-            self.call(call)
+            self.call(call, planned.kernel)
         else:
             names: list[str] = []
             for block in planned.blocks.ranges():
@@ -279,12 +282,14 @@ class Program:
             self.share(planned.blocks, names, call)
         self.done()
 
-    def call(self, call: _Call) -> None:
-        """Call a function that is written, or one that is equal."""
+    def call(self, call: _Call, kernel: Kernel) -> None:
+        """Call a kernel's function that is written, or one that is equal."""
         name, passed = call.name, call.passed
         if call.is_separate:
+            parameters = tuple(call.unit.parameters or ())
+            self.calls.append(Call(kernel.layers, call.unit.digest, parameters))
             name = self.names[call.name] = self.module.shared_name(call.unit, name)
-            passed = [*passed, *map(self.given, call.unit.parameters or {})]
+            passed = [*passed, *map(self.given, parameters)]
             self.module.declare(name, VOID, [value.type for value in passed])
         self.main.call_function(name, passed)
 

@@ -14,7 +14,7 @@ code for several levels of an architecture; code for this process may have anoth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -29,7 +29,7 @@ from qlower.codegen.llvm.binding import (
     parse,
 )
 from qlower.codegen.llvm.module import Module
-from qlower.codegen.program.compiled import ENTRY, CompiledObject
+from qlower.codegen.program.compiled import ENTRY, Call, CompiledObject
 from qlower.codegen.program.emit import Program
 from qlower.codegen.program.entry_point import add_entry_point, add_reset_point
 from qlower.codegen.program.flavour import PLAIN, Flavour
@@ -61,7 +61,8 @@ def compile_plan(planned: Plan) -> CompiledObject:
     target, code = planned.target, _empty(planned.target)
     if are_kept() and target.triple == BINDING.get_process_triple():
         code.units = []
-    names = Program(code, planned, is_exported=True).names
+    program = Program(code, planned, is_exported=True)
+    names = program.names
     kernels = (replace(k, name=names.get(k.name, k.name)) for k in planned.kernels)
     described = CompiledObject(
         (),
@@ -71,12 +72,27 @@ def compile_plan(planned: Plan) -> CompiledObject:
         tuple(kernels),
         planned.flavour,
         code,
+        tuple(program.calls),
     )
-    del planned  # whose packed weights are in the code now: as many bytes as the model
+    # Their packed weights are in the code now: as many bytes as the model.
+    del planned, program
     if not are_kept():
         return replace(described, objects=(machine_code(code.dense_text(), target),))
     objects = (_kept_code(text, target) for text in code.separate_texts())
     return replace(described, objects=tuple(objects))
+
+
+def calls_of(module: ModuleOp, target: Target) -> list[Call]:
+    """How the code of a kernel-level module's kernels would be called, if each were an
+    object of its own."""
+    code = _empty(target)
+    code.units = []
+    return Program(code, plan(module, target), is_exported=True).calls
+
+
+def data_object(data: Mapping[str, bytes], target: Target) -> bytes:
+    """The object of constants that are passed to kernels, by name."""
+    return _kept_code(_empty(target).data_text(data), target)
 
 
 def compile_package(

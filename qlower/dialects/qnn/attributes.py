@@ -23,6 +23,9 @@ from ..types import is_tensor_type
 CONTRACT = "qnn.contract"
 """A module's contract: that of every operation which names none itself."""
 
+SOURCE = "qnn.source"
+"""The name of the file that a module was read from; nothing follows from it."""
+
 REMARKS = "qnn.remarks"
 """What the front end that made a module has to say about its bits: a list of texts."""
 

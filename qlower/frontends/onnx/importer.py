@@ -10,7 +10,7 @@ from pathlib import PurePath
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
 
 from qlower.diagnostics import QlowerError, printable_path
-from qlower.dialects.qnn.attributes import CONTRACT, REMARKS
+from qlower.dialects.qnn.attributes import CONTRACT, REMARKS, SOURCE
 from qlower.model.names import short_names
 
 from ..budget import Budget
@@ -129,7 +129,7 @@ class _GraphImporter:
         module = self.builder.module(names, outputs, self.site.location)
         source = printable_path(PurePath(model.filename).name)
         module.attributes[CONTRACT] = StringAttr(reading.contract)
-        module.attributes["qnn.source"] = StringAttr(source)
+        module.attributes[SOURCE] = StringAttr(source)
         module.attributes[REMARKS] = ArrayAttr(
             StringAttr(remark) for remark in reading.remarks()
         )

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Region
 
 from qlower.diagnostics import QlowerError, printable_path, warn
-from qlower.dialects.qnn.attributes import CONTRACT, REMARKS, STATE
+from qlower.dialects.qnn.attributes import CONTRACT, REMARKS, SOURCE, STATE
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 
@@ -155,7 +155,7 @@ class _GraphImporter(TensorTable):
             main.attributes[STATE] = states.initial
         attributes: dict[str, Attribute] = {
             CONTRACT: StringAttr("tflite"),
-            "qnn.source": StringAttr(printable_path(PurePath(model.filename).name)),
+            SOURCE: StringAttr(printable_path(PurePath(model.filename).name)),
         }
         if not _is_quantized(main):
             attributes[REMARKS] = ArrayAttr([StringAttr(NOTHING_QUANTIZED)])
