@@ -40,10 +40,9 @@ def drawn(seed: int) -> RealLstm:
         "asymmetric_quantize_inputs": one_in(2),
     }
     is_hybrid = one_in(2)
-    no_batch = options["time_major"] and not is_hybrid
     return RealLstm(
         seed=seed,
-        batch=1 if no_batch else int(random.integers(1, 4)),
+        batch=int(random.integers(1, 4)),
         steps=int(random.integers(1, 4)),
         inputs=int(random.choice([1, 2, 3, 4, 5, 7, 8, 13, 17, 33, 70])),
         units=int(random.integers(1, 20)),
@@ -100,6 +99,25 @@ def test_products_of_vectors_are_those_of_litert(inputs: int, tmp_path: Path) ->
 
 
 @needs_litert
+@pytest.mark.parametrize(
+    ("batch", "inputs", "units"),
+    [(2, 13, 3), (3, 40, 1), (4, 12, 4), (5, 13, 23), (9, 3, 15), (4, 7, 17)],
+)
+def test_products_of_matrices_are_those_of_litert(
+    batch: int, inputs: int, units: int, tmp_path: Path
+) -> None:
+    """All rows of a step at once."""
+    lstm = RealLstm(
+        seed=batch,
+        batch=batch,
+        inputs=inputs,
+        units=units,
+        options={"time_major": True},
+    )
+    compare(tmp_path, lstm, natively=batch == 5)
+
+
+@needs_litert
 def test_states_that_a_constant_begins(tmp_path: Path) -> None:
     compare(tmp_path, RealLstm(is_widened=True), natively=False)
 
@@ -138,8 +156,8 @@ def test_many_calls_are_those_of_litert(tmp_path: Path) -> None:
     ("lstm", "message"),
     [
         (
-            RealLstm(batch=2, options={"time_major": True}),
-            "an LSTM of float32 with time_major and a batch of 2 is not supported",
+            RealLstm(batch=2, inputs=681, options={"time_major": True}),
+            "681 columns of weights of float32 with 2 rows at once",
         ),
         (
             RealLstm(options={"fused_activation_function": 0}),

@@ -4,13 +4,14 @@ In float32 it is that of Eigen's product of a matrix and a vector
 (GeneralMatrixVector.h): four sums, each of every fourth column, as
 `(s0 + s2) + (s1 + s3)`, then the columns behind the last whole packet. Where the matrix
 has one row it is that of its product of vectors (InnerProduct.h): as many sums for each
-of four packets in turn, which are added from the last to the first.
+of four packets in turn, which are added from the last to the first. Several rows that
+are multiplied at once have that of its product of matrices
+(`matrix_matrix.py`), unless all are small.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, f32, i32
@@ -27,24 +28,25 @@ from ..eigen import PACKET
 from ..nests import start
 from ..scalars import Scalars
 from .hybrid import CODES, quantize_rows, unscaled
+from .matrix_matrix import Element, Product, is_of_matrices, matrix_product
 from .real import sum_products
 
 CHAINS = 4
 """Packets of sums in a product of vectors."""
 
-Element: TypeAlias = Callable[[Scalars], SSAValue]
-"""A product's element in a nest over [rows, outputs]."""
 
-Product: TypeAlias = Callable[[SSAValue], Element]
-"""Makes the sums of a matrix and each of the rows [rows, columns] of a tensor."""
-
-
-def real_product(op: OperatorContext, matrices: Sequence[Array]) -> Product:
-    """Of float32 matrices, whose outputs follow each other."""
+def real_product(
+    op: OperatorContext, matrices: Sequence[Array], together: int = 1
+) -> Product:
+    """Of float32 matrices, whose outputs follow each other, and rows of which so many
+    at once are multiplied."""
+    if is_of_matrices(matrices[0], together):
+        return matrix_product(op, matrices, together)
     weights = np.concatenate(matrices)
     outputs, columns = weights.shape
     packets = columns // PACKET
-    chains = min(CHAINS, packets) if len(matrices[0]) == 1 else min(1, packets)
+    is_inner = len(matrices[0]) == 1 and together == 1
+    chains = min(CHAINS, packets) if is_inner else min(1, packets)
 
     def sums(x: SSAValue, first: int) -> SSAValue:
         """Those of one chain [rows, packet, outputs]."""

@@ -65,8 +65,10 @@ def import_real_lstm(op: OperatorContext) -> None:
         batch, steps = steps, batch
     lstm = _read(op, batch)
     rows = len(lstm.gates) * lstm.units
-    of_input = lstm.product(lstm.numbers(INPUT_WEIGHTS), (lstm.units, inputs))
-    of_state = lstm.product(lstm.numbers(STATE_WEIGHTS), (lstm.units, lstm.outputs))
+    of_input, of_state = (
+        lstm.product(lstm.numbers(first), (lstm.units, columns))
+        for first, columns in ((INPUT_WEIGHTS, inputs), (STATE_WEIGHTS, lstm.outputs))
+    )
 
     x = reshaped(op, op.value(0), (batch * steps, inputs))
     element = of_input(x)
@@ -105,12 +107,6 @@ def _read(op: OperatorContext, batch: int) -> _Lstm:
             f" an LSTM of float32; expected one of {expected}"
         )
     is_hybrid = op.input(INPUT_WEIGHTS + 1).type == "INT8"
-    is_time_major = op.flag("time_major")
-    if is_time_major and batch > 1 and not is_hybrid:
-        raise op.error(
-            f"an LSTM of float32 with time_major and a batch of {batch} is not"
-            " supported; expected a batch of 1"
-        )
     units, _ = op.shape(INPUT_WEIGHTS + len(qnn.GATES) - 1, rank=2)
     _, outputs = op.shape(STATE_WEIGHTS + len(qnn.GATES) - 1, rank=2)
     if outputs != units and not op.has_input(PROJECTION):
@@ -123,7 +119,7 @@ def _read(op: OperatorContext, batch: int) -> _Lstm:
         outputs,
         gates,
         is_hybrid,
-        is_time_major,
+        op.flag("time_major"),
         ACTIVATIONS[number],
     )
 
@@ -150,9 +146,11 @@ class _Lstm:
         return [first + qnn.GATES.index(gate) for gate in self.gates]
 
     def product(self, numbers: Sequence[int], shape: tuple[int, ...]) -> Product:
+        """Of matrices and rows, all of a step at once where steps come first."""
         matrices = [self._weights(number, shape) for number in numbers]
         if not self.is_hybrid:
-            return real_product(self.op, matrices)
+            together = self.batch if self.is_time_major else 1
+            return real_product(self.op, matrices, together)
         scales = [self._scale(number) for number in numbers]
         symmetric = not self.op.flag("asymmetric_quantize_inputs")
         return hybrid_product(self.op, matrices, scales, symmetric=symmetric)
