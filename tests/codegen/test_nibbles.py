@@ -104,6 +104,37 @@ def test_bytes_stay(case: Window):
     assert not has_nibbles(text)
 
 
+WHOLE = Window(7, 6, 16, 16, (3, 3), groups=16, depthwise=True, nibbles=True)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        WHOLE,
+        replace(WHOLE, zero_x=-128, padding=(1, 1, 1, 1), border=-128),
+        replace(WHOLE, unsigned_x=True, zero_x=9, stride=(2, 1), kernel=(5, 2)),
+        replace(WHOLE, channels=5, outputs=5, groups=5, narrow=True, dilation=(1, 2)),
+        replace(WHOLE, every_w=-8, every_x=-128),
+        replace(WHOLE, words=True),
+    ],
+    ids=str,
+)
+def test_depthwise(case: Window):
+    """Four weights lie in 16 bits on a Cortex-M4."""
+    text, x, want = build(case, seed=2)
+    other, _, _ = build(_bytes(case), seed=2)
+    codes = [compile_text(part, CORTEX_M4) for part in (text, other)]
+    for (found,) in guarded_runs(codes[0], [x]):
+        np.testing.assert_array_equal(found.reshape(want.shape), want)
+    sizes = [sum(map(len, code.objects)) for code in codes]
+    assert sizes[0] < sizes[1]
+
+
+def _bytes(case: Window) -> Window:
+    """The same with weights that 4 bits don't hold."""
+    return replace(case, nibbles=False, narrow=False, every_w=None)
+
+
 def step_of(level: str, case: Window) -> str:
     """The name of the step that a level has for a window."""
     contraction = recognised(build(case, seed=1)[0])

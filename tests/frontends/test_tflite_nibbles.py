@@ -103,6 +103,31 @@ def test_bits(operator: str, dtype: str, tmp_path: Path) -> None:
 
 
 @needs_litert
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("scales", [[0.3], [0.1, 0.2, 0.3, 0.4, 0.7]], ids=len)
+def test_lookup(bits: int, scales: list[float], tmp_path: Path) -> None:
+    """Rows of a table as real numbers."""
+    most = 1 << bits - 1
+    table = np.random.default_rng(1).integers(-most, most, (5, 3, 7)).astype(np.int8)
+    builder = TFLiteBuilder()
+    data = packed(table) if bits == 4 else table.tobytes()
+    rows = builder.tensor("rows", (4,), "int32")
+    w = builder.tensor("w", table.shape, f"int{bits}", scale=scales, axis=0, data=data)
+    y = builder.tensor("y", (4, *table.shape[1:]), "float32")
+    builder.operator("EMBEDDING_LOOKUP", [rows, w], [y])
+    path = tmp_path / "lookup.tflite"
+    path.write_bytes(builder.build([rows], [y]))
+    model = qlower.load(path)
+    inputs = [np.array([4, 0, 2, 4], np.int32)]
+    (expected,) = run_litert(path.read_bytes(), inputs)
+    for found in (
+        qlower.jit(model)(*inputs),
+        qlower.interpret(model, *inputs, at="qnn"),
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+@needs_litert
 @pytest.mark.parametrize("operator", LARGE)
 def test_every_target(
     operator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

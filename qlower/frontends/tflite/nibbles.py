@@ -56,6 +56,11 @@ def _weights(model: Model) -> set[int]:
 def _takes_nibbles(operator: Operator, model: Model) -> bool:
     if operator.name in LAYERS:
         return True
+    if operator.name == "EMBEDDING_LOOKUP":
+        return any(
+            0 <= result < len(model.tensors) and model.tensors[result].type == "FLOAT32"
+            for result in operator.outputs
+        )
     # of INT16 LiteRT reads the packed bytes as if they were weights
     given = operator.inputs[0]
     return (

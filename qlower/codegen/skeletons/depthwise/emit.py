@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import i32
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.module import Module
 from qlower.codegen.llvm.values import I64, Type, Value, constant, zero
-from qlower.codegen.nests.nest import Operand
+from qlower.codegen.nests.nest import Operand, lanes_of
 from qlower.codegen.nests.point import (
     PointCode,
     Segment,
@@ -32,7 +32,7 @@ from qlower.codegen.nests.point import (
     split_lanes,
     walk,
 )
-from qlower.codegen.nests.recognise import MOST_TAPS, DepthwiseProducts
+from qlower.codegen.nests.recognise import MOST_TAPS, DepthwiseProducts, Factor
 from qlower.codegen.skeletons.depthwise.taps import (
     Tap,
     TapAddresses,
@@ -40,7 +40,7 @@ from qlower.codegen.skeletons.depthwise.taps import (
     tap_addresses,
     tap_offset,
 )
-from qlower.codegen.skeletons.products.choose import wide_step
+from qlower.codegen.skeletons.products.choose import narrow_step, wide_step
 from qlower.codegen.skeletons.products.packing import (
     constant_initial,
     gather,
@@ -94,6 +94,8 @@ def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
     channels = nest.bounds[products.lane]
     scalar, signed = products.activation.scalar, products.activation.signed
     dot = wide_step(target, channels, scalar, signed=signed)
+    if _are_nibbles(products.weight):
+        dot = narrow_step(target, dot)
     width = min(bound, _MAXIMUM_COLUMNS, target.vector_registers // 4)
     if dot.lanes > dot.vector_lanes:
         # what accumulators leave of the registers holds bytes and weights
@@ -118,6 +120,15 @@ def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
             best = cost, steps
     assert best is not None
     return WindowPlan(products, dot, best[1], column_loop, split(bound, width))
+
+
+def _are_nibbles(weight: Factor) -> bool:
+    """Whether 4 bits hold all weights, which have no offset."""
+    if not weight.signed or weight.offset != 0:
+        return False
+    assert weight.operand.data is not None
+    stored = lanes_of(weight.scalar, weight.operand.data)
+    return bool(stored.min() >= -8 and stored.max() < 8)
 
 
 @dataclass(frozen=True)
@@ -146,7 +157,7 @@ def pack_weights(
     shape = [nest.bounds[loop] for loop in order]
     stored = gather(weight.operand, order, shape)
     if not weight.signed:
-        stored = stored & 0xFF
+        stored &= (1 << Type(weight.scalar).bits) - 1
     offset: Integers | int = 0
     if isinstance(weight.offset, Operand):
         offset = gather(weight.offset, order, shape)

@@ -10,6 +10,7 @@ from qlower.codegen.skeletons.products.byte_products import (
 )
 from qlower.codegen.skeletons.products.step import VectorStep
 from qlower.codegen.skeletons.products.word_products import (
+    NarrowScalars,
     PairedWords,
     Pairs,
     Scalars,
@@ -37,6 +38,13 @@ def _single_class(dot: Dot, lanes: int) -> type[Singles]:
     if dot.selects_lane:
         return SelectedSingles
     return Singles if lanes > 1 else Scalars
+
+
+def narrow_step(target: Target, step: VectorStep) -> VectorStep:
+    """The step where flash holds the weights, if all of them have 4 bits."""
+    if target.halves is None or not isinstance(step, Scalars):
+        return step
+    return NarrowScalars(step.lanes, step.vector_lanes, step.dot, scalar=step.scalar)
 
 
 def wide_step(

@@ -28,6 +28,9 @@ from qlower.codegen.skeletons.products.step import (
 
 _EVEN_THEN_ODD = [0, 2, 1, 3]
 
+_PLACES = np.arange(0, 16, 4, dtype="<u2")
+"""Bits below each of four numbers of 4."""
+
 
 @dataclass(frozen=True)
 class WordWeights(Step):
@@ -292,6 +295,30 @@ class Scalars(Singles):
         self, f: Function, address: Value, size: int, signed: bool
     ) -> list[Value]:
         return self.load_each(f, address, size, signed)
+
+
+class NarrowScalars(Scalars):
+    """Products of single numbers with weights of 4 bits, four in 16: each is what two
+    shifts leave, which are one instruction."""
+
+    weight_range = (-8, 7)
+    weight_bits = 4
+
+    @property
+    def chunk_bytes(self) -> int:
+        return 2
+
+    def pack(self, weights: Integers) -> bytes:
+        numbers = weights.astype("<u2") & 15
+        return np.bitwise_or.reduce(numbers << _PLACES, axis=-1).tobytes()
+
+    def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
+        loaded = f.cast("zext", f.load(Type("i16"), address, 2), "i32")
+        found: list[Value] = []
+        for place in _PLACES[:size]:
+            upper = f.binary("shl", loaded, constant(loaded.type, 28 - int(place)))
+            found.append(f.binary("ashr", upper, constant(loaded.type, 28)))
+        return found
 
 
 class SelectedSingles(Singles):

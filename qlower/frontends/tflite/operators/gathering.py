@@ -9,18 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType, f32, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
-from qlower.model.nests import broadcast_indices, extract
+from qlower.model.nests import broadcast_indices, extract, widen
 
 from ..context import OperatorContext
 from ..importer import Importer
 from ..nests import finish, read, start, take
+from ..scalars import Scalars
 from ..types import MAX_ELEMENTS, MAX_RANK
+from ..weights import check_weights
 from .indexing import nearest
 
 MAX_REPEATS = 1 << 20
@@ -130,16 +134,28 @@ def import_gather(op: OperatorContext) -> None:
 
 
 def import_embedding_lookup(op: OperatorContext) -> None:
-    """Rows of a table; the indices come first."""
+    """Rows of a table; the indices come first. Of a table of int8 they may be float32:
+    the stored numbers times their scale (embedding_lookup.cc, EvalHybrid)."""
     (count,), source = op.shape(0, rank=1), op.shape(1)
     result = (count, *source[1:])
     op.result_type(result)
+    is_real = op.output().type == "FLOAT32" and op.input(1).type == "INT8"
     nest = start(op, result)
     loops = [nest.add(IndexOp(loop)).result for loop in range(len(result))]
     index = read(op, nest, 0, [0])
-    table = op.elements(1)
-    chosen = [nearest(nest, index, source[0]), *loops[1:]]
-    finish(op, nest.build([extract(nest, table, chosen)])[0])
+    table = op.stored(op.value(1)) if is_real else op.elements(1)
+    row = nearest(nest, index, source[0])
+    element = extract(nest, table, [row, *loops[1:]])
+    if is_real:
+        scales = check_weights(op, 1, 0, "INT8").scales
+        steps = Scalars(nest)
+        scale = steps.constant(scales[0], f32)
+        if len(scales) > 1:
+            of_rows = nest.emitter.constant(np.array(scales, np.float32), f32)
+            scale = extract(nest, of_rows, [row])
+        number = widen(nest, element, i32)
+        element = steps.multiply(steps.step(arith.SIToFPOp(number, f32)), scale)
+    finish(op, nest.build([element])[0])
 
 
 def import_depth_to_space(op: OperatorContext) -> None:
