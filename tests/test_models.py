@@ -96,8 +96,8 @@ def test_native_code(name: str, compilation: Compilation):
 
 def test_interpreter(name: str, compilation: Compilation):
     """Two inputs at the arith level (every one in the long run), the first at the
-    others."""
-    if name in WITH_A_SMALLER_ONE and not is_asked_for(LARGE_VARIABLE):
+    others. The layers of the largest model are interpreted below."""
+    if name in (*WITH_A_SMALLER_ONE, LARGEST[0]) and not is_asked_for(LARGE_VARIABLE):
         pytest.skip("a smaller model has the same operators")
     count = None if is_asked_for(LARGE_VARIABLE) else 2
     inputs, references = inputs_of(name), references_of(name)
