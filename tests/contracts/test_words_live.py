@@ -124,6 +124,33 @@ def test_quantize_between_words_and_longs(
             np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.skipif(
+    find_spec("ai_edge_litert") is None, reason="ai_edge_litert is not installed"
+)
+@pytest.mark.parametrize(
+    ("operator", "lhs", "rhs", "result"),
+    [
+        ("FULLY_CONNECTED", "3x40 0.001 0", "5x40 0.002 0", "3x5 0.7 0"),
+        ("MUL", "9x9 0.001 0", "9x9 0 0", "9x9 0.01 0"),
+    ],
+    ids=["computed weights", "a scale of 0"],
+)
+def test_two_computed_operands(
+    operator: str, lhs: str, rhs: str, result: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "layer.tflite"
+    lhs, rhs, result = (f"int16 {tensor}" for tensor in (lhs, rhs, result))
+    path.write_bytes(model(operator, [lhs, rhs], result)())
+    layer = qlower.load(path)
+    executors = make_executors(layer, "tflite", 0)
+    for seed in range(SEEDS):
+        inputs = [drawn(spec, seed + 7 * n) for n, spec in enumerate(layer.inputs)]
+        (expected,) = run_litert(path.read_bytes(), inputs)
+        for name, executor in executors.items():
+            (found,), _ = executor.run(inputs, {})
+            np.testing.assert_array_equal(found, expected, name)
+
+
 @pytest.mark.parametrize("contract", SYSTEMS)
 @pytest.mark.parametrize("turn", range(len(WORDS)), ids=list(WORDS))
 def test_bits(turn: int, contract: str, tmp_path: Path) -> None:

@@ -48,7 +48,8 @@ def networks(folder: Path, wanted: str = "") -> list[Path]:
 
     if not found():
         assert PYTHON is not None
-        command = [PYTHON, "-I", str(WORKER), str(folder), *([wanted] if wanted else [])]
+        parts = [wanted] if wanted else []
+        command = [PYTHON, "-I", str(WORKER), str(folder), *parts]
         subprocess.run(command, check=True, capture_output=True)
     return found()
 

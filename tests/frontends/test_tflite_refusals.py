@@ -473,10 +473,6 @@ def convolution(
             "fused activation function 99 is not supported",
         ),
         (
-            convolution(lambda b: b.tensor("w", (2, 1, 1, 2), scale=0.1)),
-            "tensor 1 'w': operand 1 must be a constant",
-        ),
-        (
             convolution(lambda b: b.tensor("w", (2, 2), scale=0.1, data=b"abcd")),
             "tensor 1 'w': rank 2, expected 4",
         ),

@@ -204,6 +204,12 @@ def transpose_conv(
 
 
 FUNCTIONS: dict[str, Callable[[], bytes]] = {
+    "fully_connected_computed": model(
+        "FULLY_CONNECTED", ["int8 3x14", "int8 5x14"], "int8 3x5 0.3 4"
+    ),
+    "batch_matmul_repeated": model(
+        "BATCH_MATMUL", ["int8 2x1x3x7", "int8 1x4x7x5"], "int8 2x4x3x5 0.3 4"
+    ),
     "abs": model("ABS", ["int8 256 0.05 3"], "int8 256 0.04 -100"),
     "abs_same": model("ABS", ["int8 256 0.05 3"], "int8 256 0.05 -128"),
     "exp": model("EXP", ["int8 256 0.03 20"], "int8 256 0.1 -128"),
@@ -581,6 +587,14 @@ REAL: dict[str, Callable[[], bytes]] = {
         options={"fused_activation_function": 3},
     ),
     "fully_connected_half": half_weights,
+    "fully_connected_float_infinite": model(
+        "FULLY_CONNECTED",
+        ["float32 3x14", np.full((5, 14), 3e37, np.float32)],
+        "float32 3x5",
+    ),
+    "mul_float_infinite": model(
+        "MUL", ["float32 9x3", np.full((9, 3), 1e38, np.float32)], "float32 9x3"
+    ),
     "avg_pool2d_float": model(
         "AVERAGE_POOL_2D",
         ["float32 2x5x6x3"],

@@ -139,9 +139,9 @@ def _quantized_type(
         )
     low, high = STORAGE_RANGES.get(tensor.type, integer_range(32))
     scales, zero_points = quantization.scales, quantization.zero_points
-    if len(scales) > 1:
-        # The converter's, for a channel of zeros in weights of int16 activations: its
-        # multiplier is 0, and so it is for a scale that is next to nothing.
+    if len(scales) > 1 or tensor.type == "INT16":
+        # The converter writes it for zeros of int16 activations: their multiplier is 0,
+        # and so it is for a scale that is next to nothing.
         scales = tuple(scale or LEAST_SCALE for scale in scales)
     for scale in dict.fromkeys(scales):
         if not (math.isfinite(scale) and scale > 0):

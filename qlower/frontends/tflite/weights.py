@@ -1,4 +1,4 @@
-"""The constant operands of convolutions and FULLY_CONNECTED."""
+"""Weights and biases of convolutions and FULLY_CONNECTED."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .types import PLAIN_TYPES
 def read_weights(
     op: OperatorContext, number: int, axis: int, *, symmetric: bool = True
 ) -> SSAValue:
-    """Constant weights, checked by `check_weights`."""
+    """Weights, checked by `check_weights`; a run may give them."""
     check_weights(op, number, axis, op.input(0).type, symmetric=symmetric)
     return op.value(number)
 
@@ -24,14 +24,13 @@ def read_weights(
 def check_weights(
     op: OperatorContext, number: int, axis: int, type: str, *, symmetric: bool = True
 ) -> QuantizedType:
-    """Refuse weights that aren't constant, of the input's type (INT8 for one of INT16),
-    and with one scale or one per index of `axis`.
+    """Refuse weights that aren't of the input's type (INT8 for one of INT16), or with
+    other scales than one or one per index of `axis`.
 
     INT8 kernels take zero points for 0; only those that are not `symmetric` subtract
     the zero point of weights with one scale.
     """
     tensor = op.input(number)
-    op.constant(number)
     element = op.input_type(number).element_type
     if not isinstance(element, QuantizedType):
         raise op.error(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
+from qlower.model.nests import broadcast_indices
 
 from ..context import OperatorContext
 from ..importer import Build, Importer
+from ..nests import start
 from ..weights import read_bias, read_weights
 from ..window import read_window
 from .hybrid import (
@@ -27,6 +30,8 @@ from .real import (
     import_real_fully_connected,
     import_real_matmul,
     is_real,
+    product_batch,
+    reshaped,
 )
 from .volumes import import_conv3d, import_conv3d_transpose
 
@@ -107,6 +112,9 @@ def import_fully_connected(op: OperatorContext) -> None:
         import_hybrid_fully_connected(op, result_shape)
         return
     value = op.quantized(0)
+    if op.input(1).type == "INT16" and not op.is_constant(1):
+        _import_words_product(op, value, elements // depth, result_shape)
+        return
     if not keeps and input_shape != matrix:
         type = TensorType(op.input_type(0).element_type, matrix)
         value = op.emit(qnn.ReshapeOp(value, type), "reshape")
@@ -121,6 +129,23 @@ def import_fully_connected(op: OperatorContext) -> None:
     )
 
 
+def _import_words_product(
+    op: OperatorContext, value: SSAValue, rows: int, shape: tuple[int, ...]
+) -> None:
+    """A product of two computed matrices of INT16, of which the second is transposed.
+
+    fully_connected.cc requantizes it as BATCH_MATMUL does, not as with INT8 weights.
+    """
+    if op.has_input(2) or op.activation() is not None:
+        raise op.error("a bias or activation is not supported with INT16 weights")
+    depth = op.shape(1)[1]
+    columns = _transposed_if(op, True, 1, "transposed")
+    type = op.quantized_result_type(shape)
+    matrix = TensorType(type.element_type, (rows, shape[-1]))
+    product = qnn.MatMulOp(reshaped(op, value, (rows, depth)), columns, matrix)
+    op.finish(qnn.ReshapeOp(op.emit(product, "matrix"), type))
+
+
 def import_batch_matmul(op: OperatorContext) -> None:
     """Adjoint operands are transposed first."""
     lhs = _transposed_if(op, op.flag("adj_x"), 0, "transpose_x")
@@ -132,8 +157,23 @@ def import_batch_matmul(op: OperatorContext) -> None:
     if op.is_float(0):
         import_real_matmul(op, lhs, rhs)
         return
+    outer = product_batch(op, lhs, rhs)
+    lhs, rhs = _repeated(op, 0, lhs, outer), _repeated(op, 1, rhs, outer)
     shape = (*shape_of(lhs)[:-1], shape_of(rhs)[-1])
     op.finish(qnn.MatMulOp(lhs, rhs, op.quantized_result_type(shape)))
+
+
+def _repeated(
+    op: OperatorContext, number: int, value: SSAValue, outer: Sequence[int]
+) -> SSAValue:
+    """The matrices of a batch that broadcasts, each as often as it is used."""
+    shape = (*outer, *shape_of(value)[-2:])
+    if shape_of(value) == shape:
+        return value
+    nest = start(op, shape)
+    indices = broadcast_indices(shape_of(value), shape)
+    (stored,) = nest.build([nest.input(op.stored(value), indices)])
+    return op.as_stored(stored, TensorType(op.per_tensor(op.input(number)), shape))
 
 
 def _transposed_if(

@@ -27,6 +27,7 @@ from .plain import (
     NUMBERS,
     REAL,
     Unary,
+    bounded,
     check_type,
     comparison,
     fold,
@@ -171,8 +172,8 @@ def _product(steps: Scalars, x: SSAValue, exponent: int) -> SSAValue:
     if exponent == 1:
         return x
     half = _product(steps, x, exponent // 2)
-    square = steps.multiply(half, half)
-    return steps.multiply(x, square) if exponent % 2 else square
+    square = bounded(steps, steps.multiply(half, half))
+    return bounded(steps, steps.multiply(x, square)) if exponent % 2 else square
 
 
 def _comparison(predicate: str) -> Callable[[OperatorContext], None]:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.arith import IndexCastOp
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
@@ -34,12 +34,16 @@ NUMBERS = ("FLOAT32", "INT32", "INT64")
 STORED = (*NUMBERS, "INT8", "UINT8", "INT16")
 BOOLEAN = ("BOOL",)
 
-ACTIVATION_BOUNDS: Mapping[str | None, tuple[float | None, float | None]] = {
-    None: (None, None),
-    "relu": (0.0, None),
+LOWEST, LARGEST = float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)
+
+ACTIVATION_BOUNDS: Mapping[str | None, tuple[float, float]] = {
+    None: (LOWEST, LARGEST),
+    "relu": (0.0, LARGEST),
     "relu6": (0.0, 6.0),
     "relu_n1_to_1": (-1.0, 1.0),
 }
+"""What a number is kept within (kernel_util.h, CalculateActivationRange): without a
+function, too, an infinity becomes the largest number."""
 
 
 def is_plain(op: OperatorContext) -> bool:
@@ -103,10 +107,25 @@ def map_two(op: OperatorContext, compute: Binary, legal: tuple[str, ...]) -> Non
     x, y = (read(op, steps.nest, number) for number in (0, 1))
     value = compute(steps, x, y)
     if "fused_activation_function" in op.options:
-        value = steps.clamp(value, *ACTIVATION_BOUNDS[op.activation()])
+        value = activated(op, steps, value)
     if value.type == x.type:
         op.check_type(op.output(), op.input(0).type)
     finish_map(op, steps.nest, value)
+
+
+def activated(op: OperatorContext, steps: Scalars, value: SSAValue) -> SSAValue:
+    """The fused activation of a number."""
+    return bounded(steps, value, *ACTIVATION_BOUNDS[op.activation()])
+
+
+def bounded(
+    steps: Scalars, value: SSAValue, low: float = LOWEST, high: float = LARGEST
+) -> SSAValue:
+    """A number within bounds, of which the outermost don't concern integers."""
+    if value.type == f32:
+        return steps.clamp(value, low, high)
+    within = (bound if LOWEST < bound < LARGEST else None for bound in (low, high))
+    return steps.clamp(value, *within)
 
 
 def binary(
@@ -195,12 +214,12 @@ def import_zeros_like(op: OperatorContext) -> None:
 
 
 def import_add_n(op: OperatorContext) -> None:
-    """One operand after the other."""
+    """One operand after the other, each sum of floats finite or NaN."""
     check_types(op, NUMBERS)
     steps = scalars(op, op.shape(0))
     total = read(op, steps.nest, 0)
     for number in range(1, len(op.operator.inputs)):
-        total = steps.add(total, read(op, steps.nest, number))
+        total = bounded(steps, steps.add(total, read(op, steps.nest, number)))
     finish_map(op, steps.nest, total)
 
 

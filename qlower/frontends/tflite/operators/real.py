@@ -29,10 +29,9 @@ from ..window import (
     Window,
     read_window,
 )
-from .plain import ACTIVATION_BOUNDS, check_type, reduced_shape
+from .plain import LOWEST, activated, check_type, reduced_shape
 
 REAL = ("FLOAT32",)
-LOWEST = float(np.finfo(np.float32).min)
 
 
 def is_real(op: OperatorContext) -> bool:
@@ -93,23 +92,27 @@ def import_real_fully_connected(op: OperatorContext, shape: Sequence[int]) -> No
 
 def import_real_matmul(op: OperatorContext, lhs: SSAValue, rhs: SSAValue) -> None:
     """Loops (batch..., row, column | depth)."""
-    *outer, rows, depth = shape_of(lhs)
-    *other, other_depth, columns = shape_of(rhs)
-    try:
-        batch = np.broadcast_shapes(tuple(outer), tuple(other))
-    except ValueError:
-        batch = None
-    if batch is None or depth != other_depth:
-        raise op.error(
-            f"no product of matrices {list(shape_of(lhs))} and {list(shape_of(rhs))}"
-        )
-    nest = start(op, (*batch, rows, columns, depth), reductions=1)
+    batch = product_batch(op, lhs, rhs)
+    rows, depth = shape_of(lhs)[-2:]
+    nest = start(op, (*batch, rows, shape_of(rhs)[-1], depth), reductions=1)
     *_, row, column, inner = range(len(nest.bounds))
     x, y = (
         nest.input(side, [*broadcast_indices(shape_of(side)[:-2], batch), *loops])
         for side, loops in ((lhs, (row, inner)), (rhs, (inner, column)))
     )
     finish(op, sum_products(nest, x, y))
+
+
+def product_batch(op: OperatorContext, lhs: SSAValue, rhs: SSAValue) -> tuple[int, ...]:
+    """The dimensions over which two operands have matrices, broadcast as numpy's."""
+    left, right = shape_of(lhs), shape_of(rhs)
+    try:
+        batch = np.broadcast_shapes(left[:-2], right[:-2])
+    except ValueError:
+        batch = None
+    if batch is None or left[-1] != right[-2]:
+        raise op.error(f"no product of matrices {list(left)} and {list(right)}")
+    return batch
 
 
 def import_real_pool(op: OperatorContext) -> None:
@@ -144,7 +147,7 @@ def import_real_pool(op: OperatorContext) -> None:
         value = steps.divide(value, counts)
     if is_root:
         value = steps.sqrt(value)
-    value = steps.clamp(value, *ACTIVATION_BOUNDS[op.activation()])
+    value = activated(op, steps, value)
     finish(op, nest.build([value])[0])
 
 
@@ -213,7 +216,7 @@ def finish_layer(
                 f" [{shape[-1]}]"
             )
         value = steps.add(value, nest.input(op.value(bias), [nest.parallel - 1]))
-    value = steps.clamp(value, *ACTIVATION_BOUNDS[op.activation()])
+    value = activated(op, steps, value)
     finish(op, reshaped(op, nest.build([value])[0], shape))
 
 

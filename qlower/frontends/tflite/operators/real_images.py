@@ -19,7 +19,7 @@ from ..context import OperatorContext
 from ..nests import finish, start, take
 from ..scalars import Scalars
 from .hybrid import centred_rows
-from .plain import ACTIVATION_BOUNDS
+from .plain import activated
 from .real import pad_image, sum_products
 
 
@@ -138,5 +138,5 @@ def convolve_blocks(
     value: SSAValue = steps.nest.input(sums, range(4))
     if bias is not None:
         value = steps.add(value, steps.nest.constant(bias, f32))
-    value = steps.clamp(value, *ACTIVATION_BOUNDS[op.activation()])
+    value = activated(op, steps, value)
     return steps.nest.build([value])[0]

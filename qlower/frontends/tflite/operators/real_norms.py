@@ -20,8 +20,8 @@ from ..logarithm import logarithm
 from ..nests import finish_map, start
 from ..scalars import Scalars
 from ..window import MAX_KERNEL
-from .plain import REAL, Unary, check_type
-from .real import LOWEST, sum_products
+from .plain import LOWEST, REAL, Unary, check_type
+from .real import sum_products
 
 LEAST_NORM = float(np.float32(1e-6))
 
