@@ -1,5 +1,5 @@
-"""tanhf, expm1f, sinf, cosf and fmodf, beside LiteRT's kernels and the C library that
-they call."""
+"""tanhf, expm1f, sinf, cosf, atan2f and fmodf, beside LiteRT's kernels and the C
+library that they call."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def test_bits(operator: str, kernels: str, tmp_path: Path) -> None:
     _check(operator, kernels, [given], tmp_path)
 
 
-def test_remainder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("operator", ["FLOOR_MOD", "ATAN2"])
+def test_functions_of_two(operator: str, tmp_path: Path) -> None:
     """Any bits, numbers of usual sizes, wholes, and all that is special, in pairs."""
     random = np.random.default_rng(0)
     bits = random.integers(0, 1 << 32, (2, COUNT), dtype=np.uint32).view(np.float32)
@@ -76,7 +77,7 @@ def test_remainder(tmp_path: Path) -> None:
         ],
         axis=1,
     ).astype(np.float32)
-    _check("FLOOR_MOD", "ref", list(given), tmp_path)
+    _check(operator, "ref", list(given), tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -701,6 +701,7 @@ REAL: dict[str, Callable[[], bytes]] = {
     "softmax_float": model(
         "SOFTMAX", ["float32 64x40"], "float32 64x40", options={"beta": 0.9}
     ),
+    "atan2_float": model("ATAN2", ["float32 1024", "float32 1024"], "float32 1024"),
     "sin_float": model("SIN", ["float32 1024"], "float32 1024"),
     "cos_float": model("COS", ["float32 1024"], "float32 1024"),
     "exp_float": model("EXP", ["float32 1024"], "float32 1024"),

@@ -125,9 +125,6 @@ class Scalars:
     def power(self, x: SSAValue, y: SSAValue) -> SSAValue:
         return self.step(math.PowFOp(x, y))
 
-    def arc_tangent(self, y: SSAValue, x: SSAValue) -> SSAValue:
-        return self.step(math.Atan2Op(y, x))
-
     def elu(self, x: SSAValue) -> SSAValue:
         zero = self.constant(0.0, x.type)
         negative = self.step(math.ExpM1Op(x))

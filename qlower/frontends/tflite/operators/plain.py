@@ -18,6 +18,7 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type, shape_of
 
+from ..arcs import arc_tangent
 from ..byte_functions import returns_to_bytes
 from ..context import OperatorContext
 from ..importer import UNLIMITED, Importer
@@ -365,7 +366,7 @@ IMPORTERS = {
     "LOGICAL_NOT": unary(Scalars.invert, BOOLEAN),
     "LOGICAL_AND": binary(lambda s, x, y: s.logical("and", x, y), BOOLEAN),
     "LOGICAL_OR": binary(lambda s, x, y: s.logical("or", x, y), BOOLEAN),
-    "ATAN2": binary(Scalars.arc_tangent, REAL),
+    "ATAN2": binary(arc_tangent, REAL),
     "CUMSUM": Importer(import_cumsum, (2, 2), "CumsumOptions"),
     "ADD_N": Importer(import_add_n, (1, UNLIMITED)),
     "MAXIMUM": binary(Scalars.larger, STORED),
