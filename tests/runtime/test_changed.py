@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -203,3 +204,52 @@ def test_another_scale_is_another_outline(cache: Cache):
     other = named(parse_module(text), None).module
     assert Outline.of(module).digest != Outline.of(other).digest
     assert cache.check(other) is None
+
+
+RELYING = """\
+#id = affine_map<(d0) -> (d0)>
+func.func @main(%x: tensor<64xi32>) -> tensor<64xi32> {
+  %one = arith.constant 1 : i32
+  %most = arith.constant 31 : i32
+  %empty = tensor.empty() : tensor<64xi32>
+  %amount = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<64xi32>) outs(%empty : tensor<64xi32>) {
+  ^bb0(%a: i32, %old: i32):
+    %r = arith.andi %a, %most : i32
+    linalg.yield %r : i32
+  } -> tensor<64xi32> loc("first")
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%amount : tensor<64xi32>) outs(%empty : tensor<64xi32>) {
+  ^bb0(%a: i32, %old: i32):
+    %r = SHIFT : i32
+    linalg.yield %r : i32
+  } -> tensor<64xi32> loc("second")
+  return %y : tensor<64xi32>
+}
+"""
+"""A layer whose result is defined for what another one gives, or for anything."""
+
+
+@pytest.mark.parametrize(
+    ("shift", "is_kept"),
+    [("arith.shli %one, %a", False), ("arith.addi %one, %a", True)],
+)
+def test_nothing_is_kept_of_layers_that_rely_on_others(
+    shift: str, is_kept: bool, cache: Cache
+):
+    kept: list[KeptCode | None] = []
+    text = RELYING.replace("SHIFT", shift)
+    of = KeptCode.of
+
+    def observed(
+        content: Sequence[bytes],
+        outline: Outline,
+        lowered: ModuleOp,
+        code: CompiledObject,
+    ) -> KeptCode | None:
+        kept.append(of(content, outline, lowered, code))
+        return kept[-1]
+
+    cache.patch.setattr(KeptCode, "of", observed)
+    cache.objects(parse_module(text))
+    assert bool(kept) is is_kept
