@@ -88,3 +88,48 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", GLOW[0], str(RESIDUAL)]) == ExitCode.USAGE
     assert main(["diff", "nobody", GLOW[0], *options]) == ExitCode.USAGE
     assert "'nobody' is neither a contract" in capsys.readouterr().err
+
+
+FUNCTIONS = """
+!x = !quant.uniform<u8:f32, 0.05:120>
+!y = !quant.uniform<u8:f32, 0.03:100>
+!s = !quant.uniform<u8:f32, 0.00390625>
+!t = !quant.uniform<u8:f32, 0.0078125:128>
+!image = tensor<1x4x5x3x!x>
+!other = tensor<1x4x5x3x!y>
+!logistic = tensor<1x4x5x3x!s>
+!hyperbolic = tensor<1x4x5x3x!t>
+!joined = tensor<1x4x5x6x!x>
+!pooled = tensor<1x2x2x6x!x>
+func.func @main(%x: !image) -> (!logistic, !hyperbolic, !other, !pooled, !pooled) {
+  %sigmoid = qnn.sigmoid %x : (!image) -> !logistic
+  %tanh = qnn.tanh %x : (!image) -> !hyperbolic
+  %elu = qnn.elu %x : (!image) -> !other
+  %leaky = qnn.leaky_relu %elu {alpha = 0.2} : (!other) -> !image
+  %swish = qnn.hard_swish %leaky : (!image) -> !image
+  %product = qnn.mul %x, %swish {activation = "relu"} : (!image, !image) -> !image
+  %bounded = qnn.relu6 %product : (!image) -> !image
+  %sum = qnn.add %leaky, %bounded {activation = "relu6"} : (!image, !image) -> !image
+  %difference = qnn.add %sum, %x {activation = "relu_n1_to_1"}
+    : (!image, !image) -> !other
+  %joined = qnn.concat %sum, %product {axis = 3} : (!image, !image) -> !joined
+  %pooled = qnn.avg_pool2d %joined {kernel = [2, 3], stride = [2, 2],
+    pad = [0, 0, 0, 0], count_include_pad = true} : (!joined) -> !pooled
+  %whole = qnn.adaptive_avg_pool2d %joined : (!joined) -> !pooled
+  return %sigmoid, %tanh, %difference, %pooled, %whole
+    : !logistic, !hyperbolic, !other, !pooled, !pooled
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ["fbgemm", "qnnpack"])
+def test_operators_of_pytorch_alone(engine: str, tmp_path: Path) -> None:
+    """Each layer by the engine itself and by its contract."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    if engine not in torch.backends.quantized.supported_engines:
+        pytest.skip(f"this PyTorch has no engine {engine}")
+    path = tmp_path / "functions.mlir"
+    path.write_text(FUNCTIONS)
+    found = qlower.diff(f"torch-{engine}", f"pytorch-{engine}", path, random=1)
+    assert found.is_equal, str(found)
+    assert sum(row.carried is not None for row in found.layers) == 12

@@ -3,7 +3,8 @@ then."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,74 @@ def test_a_batch_as_litert_has_it(batch: int, tmp_path: Path) -> None:
             assert np.array_equal(ours, theirs)
 
 
+def arithmetic() -> bytes:
+    """What is computed of a shape [batch, 4, 3], each result an output of the file."""
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1, 4, 3), scale=0.1, signature=(-1, 4, 3))
+    names = (f"t{number}" for number in count())
+    outputs: list[int] = []
+
+    def constant(*values: int) -> int:
+        data = list(values)
+        return builder.tensor(next(names), (len(values),), "int32", data=data)
+
+    def scalar(value: int) -> int:
+        return builder.tensor(next(names), (), "int32", data=[value])
+
+    def computed(
+        operator: str,
+        inputs: Sequence[int],
+        *shapes: Sequence[int],
+        dtype: str = "int32",
+        **options: int | Sequence[int],
+    ) -> int:
+        made = [builder.tensor(next(names), shape, dtype) for shape in shapes]
+        builder.operator(operator, inputs, made, options)
+        outputs.extend(made)
+        return made[0]
+
+    shape = computed("SHAPE", [x], (3,), out_type=2)
+    rank = computed("RANK", [x], ())
+    first = computed("UNPACK", [shape], (), (), (), axis=0, num=3)
+    computed("CONCATENATION", [shape, constant(7)], (4,), axis=0)
+    row = computed("RESHAPE", [shape, constant(1, 3)], (1, 3))
+    computed("SQUEEZE", [row], (3,), squeeze_dims=[0])
+    computed("EXPAND_DIMS", [first, constant(0)], (1,))
+    computed("SLICE", [shape, constant(1), constant(2)], (2,))
+    computed("TRANSPOSE", [row, constant(1, 0)], (3, 1))
+    computed("FILL", [shape, scalar(5)], (1, 4, 3))
+    computed("TILE", [row, constant(2, 1)], (2, 3))
+    wide = computed("BROADCAST_ARGS", [shape, constant(1, 3)], (3,))
+    computed("BROADCAST_TO", [constant(1, 2, 3), wide], (1, 4, 3))
+    computed("RANGE", [scalar(0), rank, scalar(1)], (3,))
+    computed("SUB", [shape, constant(5)], (3,), fused_activation_function=0)
+    negative = computed("NEG", [shape], (3,))
+    computed("ABS", [negative], (3,))
+    computed("SIGN", [negative], (3,))
+    computed("DIV", [negative, constant(3)], (3,), fused_activation_function=0)
+    computed("FLOOR_DIV", [negative, constant(3)], (3,))
+    computed("FLOOR_MOD", [negative, constant(3)], (3,))
+    computed("REDUCE_MAX", [row, constant(1)], (1, 1), keep_dims=True)
+    small = computed("LESS", [shape, constant(4)], (3,), dtype="bool")
+    other = computed("LOGICAL_NOT", [small], (3,), dtype="bool")
+    computed("LOGICAL_AND", [small, other], (3,), dtype="bool")
+    computed("SELECT_V2", [small, shape, negative], (3,))
+    types = {"in_data_type": 2, "out_data_type": 4}
+    computed("CAST", [shape], (3,), dtype="int64", **types)
+    return builder.build([x], outputs)
+
+
+def test_arithmetic_on_shapes_as_litert_has_it(tmp_path: Path) -> None:
+    pytest.importorskip("ai_edge_litert")
+    data = arithmetic()
+    model = load(tmp_path, data, {"x": (5, 4, 3)})
+    x = np.zeros((5, 4, 3), np.int8)
+    expected = run_litert(data, [x])
+    for ours, theirs in zip(qlower.interpret(model, x), expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+        assert ours.shape == theirs.shape
+
+
 def test_a_whole_network_takes_a_batch(tmp_path: Path) -> None:
     """No shape of the file but the input's is taken as it is."""
     pytest.importorskip("ai_edge_litert")
@@ -102,9 +171,9 @@ def test_dimensions_that_a_segment_product_merges(tmp_path: Path) -> None:
     shape = builder.tensor("shape", (3,), "int32")
     builder.operator("SHAPE", [x], [shape], {"out_type": 2})
     segments = builder.tensor("segments", (3,), "int32", data=[0, 1, 1])
-    count = builder.tensor("count", (), "int32", data=[2])
+    number = builder.tensor("number", (), "int32", data=[2])
     merged = builder.tensor("merged", (2,), "int32")
-    builder.operator("UNSORTED_SEGMENT_PROD", [shape, segments, count], [merged])
+    builder.operator("UNSORTED_SEGMENT_PROD", [shape, segments, number], [merged])
     y = builder.tensor("y", (1, 12), scale=0.1, signature=(-1, 12))
     builder.operator("RESHAPE", [x, merged], [y], {})
     model = load(tmp_path, builder.build([x], [y]), {"x": (5, 4, 3)})

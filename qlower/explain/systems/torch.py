@@ -108,7 +108,7 @@ def tensor_of(torch: Torch, stored: Array, type: Attribute) -> Torch:
 def evaluate(torch: Torch, op: Operation, xs: Sequence[Torch]) -> Torch:
     """The operation, and a bound that PyTorch doesn't fuse as one of its own.
 
-    The bound is of a contiguous tensor: with engine qnnpack PyTorch mixes up the places
+    Bounds are of a contiguous tensor: with engine qnnpack PyTorch mixes up the places
     of one whose channels are last in memory.
     """
     activation = op.activation if isinstance(op, ActivatedOp) else None
@@ -144,7 +144,8 @@ def _evaluate_unbounded(
         case qnn.MulOp():
             return getattr(quantized, f"mul{suffix}")(xs[0], xs[1], *to)
         case qnn.ConcatOp():
-            return quantized.cat(xs, op.axis, *to)
+            axis = op.axis if xs[0].dim() != 4 else (0, 2, 3, 1)[op.axis]
+            return quantized.cat(xs, axis, *to)
         case qnn.AvgPool2DOp():
             return functional.avg_pool2d(
                 xs[0],
@@ -173,9 +174,9 @@ def _evaluate_unbounded(
         case qnn.DequantizeOp():
             return xs[0].dequantize()
         case qnn.Relu6Op():
-            return quantized.relu6(xs[0], False)
+            return quantized.relu6(xs[0].contiguous(), False)
         case qnn.ClampOp():
-            return quantized.clamp(xs[0], op.min, op.max)
+            return quantized.clamp(xs[0].contiguous(), op.min, op.max)
         case qnn.ReluOp():
             return torch.relu(xs[0])
         case qnn.MaxPool2DOp():
