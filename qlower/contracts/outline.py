@@ -9,6 +9,7 @@ from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qlower.contracts.kept import KeptFunctions
 from qlower.contracts.shorthand import parse_contract_module
 
 _TOKEN = re.compile(
@@ -71,6 +72,10 @@ class Outline:
         file; with all for None. It isn't verified."""
         if names is None:
             return parse_contract_module(self.text, self.filename)
+        wanted = [piece.name for piece in self.pieces if piece.name in names]
+        kept = self.kept.module(wanted)
+        if kept is not None:
+            return kept
         left: list[str] = []
         position = 0
         for piece in self.pieces:
@@ -78,9 +83,15 @@ class Outline:
                 left.append(self.text[position : piece.start])
                 left.append(_blank(self.text[piece.start : piece.end]))
                 position = piece.end
-        return parse_contract_module(
-            "".join([*left, self.text[position:]]), self.filename
-        )
+        left.append(self.text[position:])
+        module = parse_contract_module("".join(left), self.filename)
+        self.kept.keep(module)
+        return module
+
+    @cached_property
+    def kept(self) -> KeptFunctions:
+        """What was parsed of it before, also by other processes."""
+        return KeptFunctions(self.text, self.filename)
 
 
 def functions_of(rule: str, outlines: Sequence[Outline]) -> frozenset[str]:
