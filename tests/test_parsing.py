@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from xdsl.ir import Operation
 
 from qlower.diagnostics import QlowerError
 from qlower.model.layers import layer_name
+from qlower.model.printing import ExactPrinter
 from qlower.text.parsing import parse_file, parse_module
 from qlower.text.verification import verify_module
 
@@ -145,6 +147,20 @@ def test_bad_long_lists(text: str, type: str, message: str):
     error = refused(body(f"%y = arith.constant dense<{text}> : {type}"))
     assert error.startswith("m.mlir:2:27: error: ")
     assert message in error.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("element", "first"), [("i4", "08"), ("i48", "F8FFFFFFFFFF0000")]
+)
+def test_spare_bits_of_bytes(element: str, first: str):
+    """They are zero in text, as upstream's are, and the sign's in what is parsed."""
+    numbers = [n % 15 - 8 for n in range(120)]
+    text = f"%c = arith.constant dense<{numbers}> : tensor<120x{element}>"
+    module, printed = parse_module(text, "test.mlir"), StringIO()
+    ExactPrinter(printed).print_op(module)
+    assert f'dense<"0x{first}' in printed.getvalue()
+    again = parse_module(printed.getvalue(), "test.mlir")
+    assert again.is_structurally_equivalent(module)
 
 
 def test_a_million_elements_are_quick():

@@ -14,6 +14,7 @@ from io import StringIO
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     AnyFloat,
+    BytesAttr,
     ComplexType,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
@@ -25,6 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.printer import Printer
+from xdsl.utils.hints import isa
 
 from qlower.dialects.quant import QuantizedType
 from qlower.model.layers import is_constant, layer_title
@@ -32,6 +34,9 @@ from qlower.text.floats import decimal_text, only_as_bytes
 
 LONGEST_CONSTANT = 16
 """Constants of up to this many elements are printed in full."""
+
+LONGEST_LIST = 100
+"""Elements of a constant that xDSL prints one by one; more are bytes."""
 
 LONGEST_STRING = 60
 """Characters of a string (the features of a machine) that are shown."""
@@ -53,10 +58,26 @@ class ExactPrinter(Printer):
     def print_attribute(self, attribute: Attribute) -> None:
         dense = only_as_bytes(attribute)
         if dense is None:
+            if isa(attribute, DenseIntOrFPElementsAttr):
+                attribute = _without_spare_bits(attribute)
             super().print_attribute(attribute)
         else:
             self.print_string(f'dense<"0x{dense.data.data.hex().upper()}"> : ')
             super().print_attribute(dense.type)
+
+
+def _without_spare_bits(dense: DenseIntOrFPElementsAttr) -> DenseIntOrFPElementsAttr:
+    """A constant that is printed as bytes, as upstream has them: what an i4 or i48
+    leaves of its bytes is zero. A parser extends the sign again."""
+    element = dense.get_element_type()
+    if not isinstance(element, IntegerType) or element.bitwidth in (1, 8, 16, 32, 64):
+        return dense
+    if len(dense) <= LONGEST_LIST or dense.is_splat():
+        return dense
+    meant = (1 << element.bitwidth) - 1
+    mask = meant.to_bytes(element.compile_time_size, "little") * len(dense)
+    kept = int.from_bytes(dense.data.data) & int.from_bytes(mask)
+    return DenseIntOrFPElementsAttr(dense.type, BytesAttr(kept.to_bytes(len(mask))))
 
 
 @dataclass(eq=False, repr=False)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import cast
 
 from xdsl.dialects.builtin import (
     AnyDenseElement,
@@ -213,9 +212,15 @@ def _sign_extended(dense: DenseIntOrFPElementsAttr) -> DenseIntOrFPElementsAttr:
     if not isinstance(element, IntegerType) or element.bitwidth in (1, 8, 16, 32, 64):
         return dense
     low, end = element.value_range()
-    values = [cast(int, value) for value in dense.iter_values()]
+    data = dense.data.data
+    # 2 us an element: those of a byte are looked up, once each kind
+    size = element.compile_time_size
+    kinds = bytes(set(data)) if size == 1 else data
+    values = element.unpack(kinds, len(kinds) // size)
     for value in values:
         if not low <= value < end:
             raise ValueError(f"element {value} is outside of the range of {element}")
-    signed = [element.get_normalized_value(value) for value in values]
-    return DenseIntOrFPElementsAttr(dense.type, BytesAttr(element.pack(signed)))
+    signed = element.pack([element.get_normalized_value(value) for value in values])
+    if size == 1:
+        signed = data.translate(bytes.maketrans(kinds, signed))
+    return DenseIntOrFPElementsAttr(dense.type, BytesAttr(signed))
