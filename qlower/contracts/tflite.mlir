@@ -1504,13 +1504,18 @@ func.func private @interpolated_entry(%value: f64, %halfway: f64, %next: f64) ->
   %result = func.call @clamp_code(%entry, -32768, 32767) : (i32, i32, i32) -> i32
 }
 
-// internal/common.h, LUTLookup: between entries 128 steps apart.
+// internal/common.h, LUTLookup: between entries 128 steps apart. The rise and the sum are
+// of 16 bits, and wrap.
 func.func private @interpolate(%low: i32, %high: i32, %place: i32) -> i32 {
   %fraction = arith.andi %place, 127 : i32
-  %rise = arith.subi %high, %low : i32
+  %difference = arith.subi %high, %low : i32
+  %narrow_rise = arith.trunci %difference : i32 to i16
+  %rise = arith.extsi %narrow_rise : i16 to i32
   %product = arith.muli %rise, %fraction : i32
   %more = fixed.shift_right %product, 7 {rounding = half_up} : i32
-  %result = arith.addi %low, %more : i32
+  %sum = arith.addi %low, %more : i32
+  %narrow = arith.trunci %sum : i32 to i16
+  %result = arith.extsi %narrow : i16 to i32
 }
 
 // e^x at x = 10 / 512 * index - 10

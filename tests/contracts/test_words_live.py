@@ -57,11 +57,18 @@ def drawn(spec: qlower.TensorSpec, seed: int) -> NDArray[np.generic]:
 @pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai_edge_litert is not installed"
 )
-def test_an_entry_that_the_last_bit_of_erfc_decides(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("operator", "scales"),
+    [
+        ("GELU", (0.00012612943828571588, 0.00011770967103075236)),
+        ("LOG", (2649.05322265625, 0.0005578541313298047)),
+    ],
+    ids=["an entry that the last bit of erfc decides", "a rise that wraps"],
+)
+def test_tables(operator: str, scales: tuple[float, float], tmp_path: Path) -> None:
     path = tmp_path / "layer.tflite"
-    scales = 0.00012612943828571588, 0.00011770967103075236
     operand, result = (f"int16 65536 {scale} 0" for scale in scales)
-    path.write_bytes(model("GELU", [operand], result)())
+    path.write_bytes(model(operator, [operand], result)())
     x = np.arange(-(1 << 15), 1 << 15).astype(np.int16)
     found = qlower.interpret(qlower.load(path), x, at="qnn")
     (expected,) = run_litert(path.read_bytes(), [x])

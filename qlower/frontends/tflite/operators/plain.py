@@ -37,14 +37,12 @@ BOOLEAN = ("BOOL",)
 
 LOWEST, LARGEST = float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)
 
-ACTIVATION_BOUNDS: Mapping[str | None, tuple[float, float]] = {
-    None: (LOWEST, LARGEST),
-    "relu": (0.0, LARGEST),
+ACTIVATION_BOUNDS: Mapping[str | None, tuple[float | None, float | None]] = {
+    None: (None, None),
+    "relu": (0.0, None),
     "relu6": (0.0, 6.0),
     "relu_n1_to_1": (-1.0, 1.0),
 }
-"""What a number is kept within (kernel_util.h, CalculateActivationRange): without a
-function, too, an infinity becomes the largest number."""
 
 
 def is_plain(op: OperatorContext) -> bool:
@@ -120,13 +118,17 @@ def activated(op: OperatorContext, steps: Scalars, value: SSAValue) -> SSAValue:
 
 
 def bounded(
-    steps: Scalars, value: SSAValue, low: float = LOWEST, high: float = LARGEST
+    steps: Scalars,
+    value: SSAValue,
+    low: float | None = None,
+    high: float | None = None,
 ) -> SSAValue:
-    """A number within bounds, of which the outermost don't concern integers."""
+    """A number within bounds; of float32, within those of finite ones at least
+    (kernel_util.h, CalculateActivationRange), so that no infinity is left."""
     if value.type == f32:
-        return steps.clamp(value, low, high)
-    within = (bound if LOWEST < bound < LARGEST else None for bound in (low, high))
-    return steps.clamp(value, *within)
+        low = LOWEST if low is None else low
+        high = LARGEST if high is None else high
+    return steps.clamp(value, low, high)
 
 
 def binary(
