@@ -7,6 +7,7 @@ Arrays have one axis for each parallel loop, of extent 1 where nothing depends o
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from xdsl.dialects import arith
@@ -72,21 +73,29 @@ def parallel_constants(nest: NestOp) -> dict[int, Array]:
     first = len(nest.parallel_bounds)
     found: dict[int, Array] = {}
     for index, map in enumerate(nest.input_maps):
+        if any(d >= first for d in map.used_dims()):
+            continue
         lanes = _constant_lanes(nest, index)
-        if lanes is not None and all(d < first for d in map.used_dims()):
+        if lanes is not None:
             found[index] = lanes.reshape(lanes.shape[:first])
     return found
 
 
-def accumulator_bounds(nest: NestOp) -> tuple[Array, Array] | None:
+def accumulator_bounds(
+    nest: NestOp, constants: Mapping[int, Array] | None = None
+) -> tuple[Array, Array] | None:
     """The least and the greatest accumulator of each channel, or None if unknown.
+
+    `constants` are the nest's `parallel_constants`, where they are known.
 
     Known for i32 sums of bytes, or of products of a byte with a constant, with a
     constant start, that can't wrap. A byte may have any of its values.
     """
     if nest.accumulator_types != (i32,):
         return None
-    start = _evaluate(nest, nest.init.block)
+    if constants is None:
+        constants = parallel_constants(nest)
+    start = _evaluate(nest.init.block, constants)
     terms = _products(nest) or _bytes(nest)
     if start is None or terms is None:
         return None
@@ -155,9 +164,8 @@ def _bytes(nest: NestOp) -> tuple[Integers, Integers] | None:
     return numbers.min().reshape(shape), numbers.max().reshape(shape)
 
 
-def _evaluate(nest: NestOp, block: Block) -> Integers | None:
+def _evaluate(block: Block, constants: Mapping[int, Array]) -> Integers | None:
     """What a region yields, if it is one integer that depends on constants only."""
-    constants = parallel_constants(nest)
     terminator = block.last_op
     assert terminator is not None
     if any(

@@ -77,12 +77,12 @@ def find_staircase(nest: NestOp) -> Staircase | None:
 
     Raises InterpretationError where some accumulator has no result.
     """
-    bounds = accumulator_bounds(nest)
+    lanes = parallel_constants(nest)
+    bounds = accumulator_bounds(nest, lanes)
     if bounds is None:
         return None
     block = nest.epilogue.block
     accumulator = block.args[-1]
-    lanes = parallel_constants(nest)
     shape = np.broadcast_shapes(*(a.shape for a in (*bounds, *lanes.values())))
 
     def flat(array: Array) -> Array:
