@@ -167,6 +167,36 @@ def test_a_sum_of_two_tensors(
     assert row.verdict == ("equal" if wrong is None else "differs")
 
 
+RESIDUAL = """
+!a = !quant.uniform<i8:f32, 0.5:-3>
+!b = !quant.uniform<i8:f32, 40.0:-3>
+!c = !quant.uniform<i8:f32, 30.0:5>
+!w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.3}>
+!x = tensor<1x256x64x7x!a>
+!y = tensor<1x256x64x2x!b>
+!z = tensor<1x256x64x2x!c>
+!weights = tensor<2x1x1x7x!w>
+func.func @main(%x: !x, %z: !z) -> !z {
+  %w = qnn.constant dense<"0x7FC0812A05F911EE33D208B06E01"> : tensor<2x1x1x7xi8>
+    -> !weights
+  %b = arith.constant dense<[300, -2000]> : tensor<2xi32>
+  %y = qnn.conv2d %x, %w, %b {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]}
+    : (!x, !weights, tensor<2xi32>) -> !y
+  %s = qnn.add %y, %z : (!y, !z) -> !z
+  return %s : !z
+}
+"""
+
+
+def test_a_convolution_and_a_sum(tmp_path: Path) -> None:
+    """Few of the other bytes tell the convolution's results apart."""
+    path = tmp_path / "residual.mlir"
+    path.write_text(RESIDUAL)
+    (row,) = native(path, HOST, contract="tflite").layers
+    assert row.verdict == "equal"
+    assert row.how.startswith("every pair of bytes, every sum with ")
+
+
 def test_pieces() -> None:
     channel, x = np.array([0, 0, 1, 0, 1]), np.array([-5, 3, -2, 3, 4])
     pieces = Pieces.of(channel, x, np.array([7, 8, 1, 9, 1]))
