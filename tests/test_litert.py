@@ -15,6 +15,7 @@ from support.tflite_cases import (
     WITHOUT_REFERENCE_KERNEL,
     random_inputs,
 )
+from support.tflite_general_cases import model
 
 import qlower
 from qlower.compilation import Compilation
@@ -34,14 +35,14 @@ has every operator in all of them."""
 def test_every_executor_gives_the_bits_of_litert(turn: int, case: str, tmp_path: Path):
     path = tmp_path / f"{case}.tflite"
     path.write_bytes(CASES[case]())
-    model = qlower.load(path)
+    loaded = qlower.load(path)
     executors = (
-        make_executors(model, "tflite", turn)
+        make_executors(loaded, "tflite", turn)
         if turn % PARTS == 0 or is_asked_for(LEVELS_VARIABLE)
-        else {"qnn": Compilation(model, "tflite").interpreter("qnn")}
+        else {"qnn": Compilation(loaded, "tflite").interpreter("qnn")}
     )
     kernels = "opt" if case in WITHOUT_REFERENCE_KERNEL else "ref"
-    types = [(spec.shape, spec.dtype) for spec in model.inputs]
+    types = [(spec.shape, spec.dtype) for spec in loaded.inputs]
     for seed in range(SEEDS):
         inputs = random_inputs(types, seed)
         expected = run_litert(path.read_bytes(), inputs, kernels=kernels)
@@ -51,3 +52,36 @@ def test_every_executor_gives_the_bits_of_litert(turn: int, case: str, tmp_path:
             for output, reference in zip(outputs, expected, strict=True):
                 assert output.dtype == reference.dtype, name
                 np.testing.assert_array_equal(output, reference, err_msg=name)
+
+
+GATHERS = {
+    "rows": (["int8 5x2", "int32 4"], "int8 4x2", {"axis": 0}),
+    "columns": (
+        ["int16 3x5x2 0.01 0", "int64 2x2"],
+        "int16 3x2x2x2 0.01 0",
+        {"axis": 1},
+    ),
+    "batches": (
+        ["uint8 2x5x3", "int32 2x4"],
+        "uint8 2x4x3",
+        {"axis": 1, "batch_dims": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", GATHERS)
+def test_gathering_by_inputs(case: str, tmp_path: Path):
+    """The indices are within a dimension of 5: LiteRT stops at others."""
+    operands, result, options = GATHERS[case]
+    path = tmp_path / f"{case}.tflite"
+    path.write_bytes(model("GATHER", operands, result, options=options)())
+    loaded = qlower.load(path)
+    source, indices = loaded.inputs
+    (array,) = random_inputs([(source.shape, source.dtype)], 0)
+    chosen = np.random.default_rng(1).integers(0, 5, indices.shape, indices.dtype)
+    (expected,) = run_litert(path.read_bytes(), [array, chosen])
+    for found in (
+        qlower.jit(loaded)(array, chosen),
+        qlower.interpret(loaded, array, chosen, at="qnn"),
+    ):
+        np.testing.assert_array_equal(found, expected)

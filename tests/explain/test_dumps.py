@@ -21,6 +21,7 @@ from qlower.cli.exit_codes import ExitCode
 from qlower.diagnostics import QlowerError
 from qlower.files.arrays import write_arrays
 from qlower.files.dumps import read_dump
+from qlower.files.tensor_proto import read_tensor_proto
 from qlower.model.signature import Array
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -270,3 +271,38 @@ def test_pytorch_runs_layers_by_its_engines() -> None:
     assert found.is_equal
     with pytest.raises(QlowerError, match="PyTorch refuses qnn"):
         qlower.diff("torch", CONTRACT, RESIDUAL, np.load(IMAGE).reshape(1, 8, 8, 1))
+
+
+@pytest.mark.parametrize("raw", [True, False])
+@pytest.mark.parametrize(
+    "dtype", ["f4", "f8", "u1", "i1", "i2", "u2", "i4", "i8", "bool"]
+)
+def test_tensors_as_onnx_writes_them(dtype: str, raw: bool) -> None:
+    """In the bytes of their elements, or in a field of their type."""
+    helper = pytest.importorskip("onnx.helper", reason="onnx is not installed")
+    draw = np.random.default_rng(0)
+    array = draw.integers(-3, 4, (2, 1, 3)).astype(dtype)
+    kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+    elements = array.tobytes() if raw else array.reshape(-1).tolist()
+    made = helper.make_tensor("layer", kind, array.shape, elements, raw=raw)
+    name, found = read_tensor_proto(made.SerializeToString())
+    assert name == "layer"
+    assert found.dtype == array.dtype
+    np.testing.assert_array_equal(found, array)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"\x6a\x00", "its elements are in another file"),
+        (b"\x10\x63", "elements of ONNX type 99 can't be read"),
+        (b"\x10\x03\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "is negative"),
+        (b"\x10\x03\x08\x02\x4a\x01\x05", "has 2 elements, it has 1"),
+        (b"\x4a\x09\x00", "a field of 9 bytes goes past the end"),
+        (b"\x10\x80", "a number goes past the end"),
+        (b"\x0b", "it is no TensorProto: wire type 3"),
+    ],
+)
+def test_damaged_tensors(data: bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        read_tensor_proto(data)

@@ -80,6 +80,60 @@ ARCHIVES = {
         replaced('"strides": [{"as_int": 27}', '"strides": [{"as_int": 28}'),
         "strides [28, 9, 3, 1] and offset 0 does not lie in 216 bytes",
     ),
+    "no data": (replaced('"p0"', '"q0"'), "damaged file: no data of tensor 'p0'"),
+    **{
+        what: (replaced(old, new, "model.json"), expected)
+        for what, old, new, expected in (
+            (
+                "argument twice",
+                '"name": "scale"',
+                '"name": "input"',
+                "damaged file: two arguments 'input'",
+            ),
+            (
+                "input twice",
+                '{"parameter": {"arg": {"name": "p1"}',
+                '{"parameter": {"arg": {"name": "p0"}',
+                "damaged file: two inputs 'p0'",
+            ),
+            (
+                "kind of input",
+                '{"parameter"',
+                '{"custom_obj"',
+                "an input of kind custom_obj is not supported",
+            ),
+            (
+                "input",
+                '{"user_input": {"arg": {"as_tensor"',
+                '{"user_input": {"arg": {"as_int"',
+                "an input that is no tensor (as_int)",
+            ),
+            (
+                "output",
+                '{"user_output": {"arg": {"as_tensor"',
+                '{"user_output": {"arg": {"as_int"',
+                "an output that is no tensor (as_int)",
+            ),
+            (
+                "kept value",
+                '"user_output"',
+                '"buffer_mutation"',
+                "the model changes what it keeps",
+            ),
+            (
+                "computed size",
+                '"name": "groups", "arg": {"as_int": 1}',
+                '"name": "groups", "arg": {"as_sym_int": {"as_name": "s0"}}',
+                "argument groups is missing or not an integer",
+            ),
+            (
+                "object",
+                '"name": "groups", "arg": {"as_int": 1}',
+                '"name": "groups", "arg": {"as_custom_obj": {}}',
+                "argument groups is missing or not an integer",
+            ),
+        )
+    },
     "size": (
         replaced('"sizes": [{"as_int": 8}', '"sizes": [{"as_int": 1000000000}'),
         "out of range",
