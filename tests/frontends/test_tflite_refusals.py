@@ -603,8 +603,12 @@ def test_convolutions(data: bytes, message: str) -> None:
             "padding -1 is out of range [0, 65536]",
         ),
         (
-            model("BITCAST", ["int32 4"], "int8 4x4")(),
-            "type INT8 for bits of INT32; expected a type of as many bits",
+            model("BITCAST", ["bool 4"], "int8 4")(),
+            "type INT8 for bits of BOOL; expected BOOL for both, or numbers",
+        ),
+        (
+            model("BITCAST", ["int8 4x2"], "int32 4")(),
+            "shape [4, 2], of whose last dimension INT32 takes 4 elements",
         ),
         (
             model(

@@ -422,6 +422,10 @@ PLAIN: dict[str, Callable[[], bytes]] = {
     ),
     "bitcast_real": model("BITCAST", ["float32 2x8"], "int32 2x8"),
     "bitcast_bytes": model("BITCAST", ["int8 2x8"], "uint8 2x8"),
+    "bitcast_parts": model("BITCAST", ["float32 2x5"], "uint8 2x5x4"),
+    "bitcast_long_parts": model("BITCAST", ["int64 7"], "float32 7x2"),
+    "bitcast_joined": model("BITCAST", ["int8 3x5x4"], "float32 3x5"),
+    "bitcast_joined_long": model("BITCAST", ["uint8 7x8"], "int64 7"),
     "bitwise_xor": model("BITWISE_XOR", ["uint8 16x8", "uint8 8"], "uint8 16x8"),
     "right_shift": model("RIGHT_SHIFT", ["int8 64x4", "int8 4"], "int8 64x4"),
     "right_shift_unsigned": model(

@@ -11,7 +11,7 @@ from ..importer import Importer
 FAMILIES = (
     *("contraction", "layout", "pooling", "elementwise", "joining", "activation"),
     *("slicing", "plain", "functions", "gathering", "transpose_conv", "recurrent"),
-    *("control", "indexing", "integers", "ranking", "real_norms", "sparse"),
+    *("bits", "control", "indexing", "integers", "ranking", "real_norms", "sparse"),
     *("spreading", "variables"),
 )
 """The files with importers, the commonest first."""

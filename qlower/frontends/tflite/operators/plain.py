@@ -161,21 +161,6 @@ def import_cast(op: OperatorContext) -> None:
     finish_map(op, steps.nest, steps.cast(value, type))
 
 
-def import_bitcast(op: OperatorContext) -> None:
-    """The bits of stored elements, as those of another type that has as many."""
-    source, type = stored_type(op.input_type(0)), stored_type(op.result_type())
-    if source.bitwidth != type.bitwidth:
-        raise op.error(
-            f"{op.output()}: type {op.output().type} for bits of {op.input(0).type};"
-            " expected a type of as many bits"
-        )
-    steps = scalars(op, op.shape(0))
-    value = read(op, steps.nest, 0)
-    if source != type:
-        value = steps.step(arith.BitcastOp(value, type))
-    finish_map(op, steps.nest, value)
-
-
 def import_select(op: OperatorContext) -> None:
     """What SELECT takes has one shape, or its condition is one or one for each row;
     in SELECT_V2 all broadcast."""
@@ -374,7 +359,6 @@ IMPORTERS = {
     "MAXIMUM": binary(Scalars.larger, STORED),
     "MINIMUM": binary(Scalars.smaller, STORED),
     "CAST": Importer(import_cast, (1, 1)),
-    "BITCAST": Importer(import_bitcast, (1, 1)),
     "SELECT": Importer(import_select, (3, 3)),
     "SELECT_V2": Importer(import_select, (3, 3)),
     "FILL": Importer(import_fill, (2, 2)),
