@@ -87,11 +87,15 @@ def choose_step(
     if target.halves is None:
         dot = vector_step(target, scalar, signed=signed)
         narrow = nibble_step(dot)
-        if narrow is not None and narrow.pays(weights.count, weights.uses):
-            dot = narrow if _takes_nibbles(contraction, length, weights) else dot
+        if (
+            narrow is not None
+            and narrow.pays(weights.count, weights.uses)
+            and _takes_nibbles(contraction, length, weights)
+        ):
+            dot = narrow
     else:
-        nibbles = weights.count >= _LEAST_NIBBLES
-        nibbles = nibbles and _takes_nibbles(contraction, length, weights)
+        saves = weights.count >= _LEAST_NIBBLES
+        nibbles = saves and _takes_nibbles(contraction, length, weights)
         dot = halves_step(target, scalar, signed=signed, nibbles=nibbles)
     factors = weights.factors(dot)
     return dot.holding(factors.weights), factors
