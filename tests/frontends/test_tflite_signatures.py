@@ -81,5 +81,9 @@ def test_refusals(path: Path, capsys: Capture) -> None:
     assert main(["import", str(text), "--signature", "encode"]) == 1
     err = capsys.readouterr().err
     assert "--signature encode is for TFLite files, not for .mlir files" in err
+    for command in (["bench"], ["validate", "--data", "x.npy"]):
+        given = ["--signature", "decode", "--against", "litert"]
+        assert main([*command, str(path), *given]) == 1
+        assert "and --signature: " in capsys.readouterr().err
     with pytest.raises(QlowerError, match="two names, by which it is given the shapes"):
         qlower.load(path, shapes={"x": (2,), "in:0": (3,)})
