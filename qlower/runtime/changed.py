@@ -161,9 +161,13 @@ class KeptCode:
         """What to keep of a module of the same outline, and its code: `old`, which this
         is of, with other data; None if that isn't enough."""
         changed = self._changed_layers(outline)
-        part = None if changed is None else _with_neighbours(module, changed)
+        if changed is None:
+            return None
+        if not changed:
+            return replace(self, constants=outline.digests), old
+        part = _with_neighbours(module, changed)
         lowered = None if part is None else lower(part)
-        if changed is None or lowered is None:
+        if lowered is None:
             return None
         level, calls = lowered
         tensors = self._changed_tensors(changed, level)
@@ -275,8 +279,8 @@ def layer_tensors(module: ModuleOp) -> dict[str, frozenset[str]]:
 def _with_neighbours(
     module: ModuleOp, changed: Mapping[str, Operation]
 ) -> ModuleOp | None:
-    """The changed layers and those around them as a model; None if that is most of it,
-    or nothing."""
+    """The changed layers and those around them as a model; None if that is most of
+    it."""
     near = set(changed.values())
     for _ in range(_NEIGHBOURS):
         for op in tuple(near):
@@ -284,7 +288,7 @@ def _with_neighbours(
             owners = [value.owner for value in op.operands]
             found = [one for one in (*users, *owners) if isinstance(one, Operation)]
             near |= set(filter(is_layer, found))
-    if not near or 2 * len(near) > len(list(layers(module))):
+    if 2 * len(near) > len(list(layers(module))):
         return None
     return extract_layers(module, {name for op in near for name in layer_names(op)})
 

@@ -9,12 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import models_directory
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    ModuleOp,
+    StringAttr,
+)
 from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.compilation import Compilation
+from qlower.dialects.qnn.attributes import SOURCE
 from qlower.frontends.load import load, named
 from qlower.model import Model
 from qlower.model.outline import Outline
@@ -195,6 +201,13 @@ def test_half_of_the_layers_are_compiled_with_the_others(cache: Cache):
     op = constants(module)[4]
     exchange(op, flipped(elements(op), all_of_it=False))
     assert cache.check(module) is False
+
+
+def test_where_a_model_is_from_decides_nothing(cache: Cache):
+    module = chain(2)
+    cache.objects(module)
+    module.attributes[SOURCE] = StringAttr("elsewhere")
+    assert cache.check(module)
 
 
 def test_another_scale_is_another_outline(cache: Cache):
