@@ -7,16 +7,20 @@ bionic have getauxval; it reads memory.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from qlower.codegen.llvm.function import Function
-from qlower.codegen.llvm.module import Module
 from qlower.codegen.llvm.values import I64, POINTER, constant
 from qlower.codegen.targets.processor import WORDS, Processor
+
+if TYPE_CHECKING:
+    from qlower.codegen.llvm.module import Module
 
 _AT_HWCAP, _AT_HWCAP2 = 16, 26
 
 
 def _add_reader(module: Module, features: Collection[str]) -> None:
+    from qlower.codegen.llvm.function import Function
+
     f = Function(module, WORDS, [POINTER], [""])
     for word, kind in enumerate((_AT_HWCAP, _AT_HWCAP2)):
         told = f.call("getauxval", I64, [constant(I64, kind)])

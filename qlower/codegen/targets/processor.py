@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from qlower.codegen.llvm.module import Module
+if TYPE_CHECKING:
+    from qlower.codegen.llvm.module import Module
 
 WORDS = "processor_words"
 """The function `void @processor_words(ptr)`, that `Processor.add_reader` defines."""
