@@ -261,6 +261,37 @@ def distances() -> Any:
     return tf.keras.Model(image, mean(x))
 
 
+def focus() -> Any:
+    """Pixels of four phases side by side, pools of several sizes, and Mish."""
+    image = tf.keras.Input((16, 16, 3))
+    phases = [image[:, row::2, column::2] for column in (0, 1) for row in (0, 1)]
+    x = layers.Conv2D(8, 3, padding="same", activation="swish")(
+        layers.Concatenate()(phases)
+    )
+    pools = [layers.MaxPool2D(size, 1, padding="same")(x) for size in (3, 5)]
+    x = layers.Conv2D(8, 1, activation="mish")(layers.Concatenate()([x, *pools]))
+    return tf.keras.Model(image, layers.Reshape((64, 4))(layers.Conv2D(4, 1)(x)))
+
+
+def spatial_transformer() -> Any:
+    """The nearest pixels of a grid that the network turns: a product of two computed
+    matrices, and elements by computed indices."""
+    image = tf.keras.Input((8, 8, 2), batch_size=1)
+    x = layers.Flatten()(layers.Conv2D(4, 3, 2, activation="relu")(image))
+    turn = layers.Dense(6, activation="tanh")(x)
+    places = np.stack([*np.meshgrid(*[np.linspace(-1, 1, 8)] * 2), np.ones((8, 8))], -1)
+    grid = places.reshape(64, 3).astype(np.float32)
+
+    def sample(given: Any) -> Any:
+        pixels, matrix = given
+        matrix = tf.reshape(matrix, [2, 3])
+        found = tf.matmul(grid, matrix, transpose_b=True)
+        index = tf.cast(tf.clip_by_value((found + 1.0) * 3.5, 0.0, 7.0), tf.int32)
+        return tf.reshape(tf.gather_nd(pixels[0], index), [1, 8, 8, 2])
+
+    return tf.keras.Model(image, _called(sample)([image, turn]))
+
+
 def generator() -> Any:
     """Transposed convolutions of so many weights that dynamic range quantizes them."""
     noise = tf.keras.Input((4, 4, 16))
@@ -281,12 +312,14 @@ NETWORKS: dict[str, Callable[[], Any]] = {
     "classifier": classifier,
     "detector": detector,
     "distances": distances,
+    "focus": focus,
     "generator": generator,
     "gru": lambda: recurrent(lambda: layers.GRU(6, unroll=True)),
     "lstm": lambda: recurrent(lambda: layers.LSTM(6, unroll=True)),
     "mixer": mixer,
     "segmentation": segmentation,
     "shuffle": shuffle,
+    "spatial_transformer": spatial_transformer,
     "style": style,
     "super_resolution": super_resolution,
     "temporal": temporal,
