@@ -174,3 +174,39 @@ def test_functions_of_two(kind: str):
 }}""",
         inputs,
     )
+
+
+MOVEMENT = """
+!q = !quant.uniform<i8:f32, 0.5:3>
+!joined = tensor<2x6x!q>
+!padded = tensor<5x6x!q>
+func.func @main(%x: tensor<2x3x!q>, %z: tensor<3x!q>)
+    -> (tensor<3x2x!q>, tensor<2x3x!q>, !joined, tensor<1x2x!q>, !padded) {
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3x!q>) -> tensor<3x2x!q>
+  %b = stablehlo.broadcast_in_dim %z, dims = [1] : (tensor<3x!q>) -> tensor<2x3x!q>
+  %c = stablehlo.concatenate %x, %b, dim = 1
+    : (tensor<2x3x!q>, tensor<2x3x!q>) -> !joined
+  %s = stablehlo.slice %x [1:2, 0:3:2] : (tensor<2x3x!q>) -> tensor<1x2x!q>
+  %f = stablehlo.constant() <{value = dense<-7> : tensor<i8>}> : () -> tensor<!q>
+  %p = stablehlo.pad %x, %f, low = [1, 0], high = [1, 1], interior = [1, 1]
+    : (tensor<2x3x!q>, tensor<!q>) -> !padded
+  return %t, %b, %c, %s, %p
+    : tensor<3x2x!q>, tensor<2x3x!q>, !joined, tensor<1x2x!q>, !padded
+}
+"""
+
+
+def test_movement(tmp_path: Path) -> None:
+    """As NumPy moves what is stored."""
+    path = tmp_path / "movement.mlir"
+    path.write_text(MOVEMENT)
+    model = qlower.load(path)
+    x, z = np.arange(-3, 3, dtype=np.int8).reshape(2, 3), np.array([9, 8, 7], np.int8)
+    padded = np.full((5, 6), -7, np.int8)
+    padded[1:4:2, 0:5:2] = x
+    repeated = np.stack([z, z])
+    joined = np.concatenate([x, repeated], axis=1)
+    wanted = [x.T, repeated, joined, x[1:, ::2], padded]
+    for found in (qlower.jit(model)(x, z), qlower.interpret(model, x, z)):
+        for array, expected in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(array, expected)
