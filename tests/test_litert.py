@@ -10,6 +10,7 @@ import pytest
 from support.lanes import LEVELS_VARIABLE, is_asked_for
 from support.litert import run_litert
 from support.recordings import make_executors
+from support.tflite_builder import Option
 from support.tflite_cases import (
     CASES,
     WITHOUT_REFERENCE_KERNEL,
@@ -54,7 +55,7 @@ def test_every_executor_gives_the_bits_of_litert(turn: int, case: str, tmp_path:
                 np.testing.assert_array_equal(output, reference, err_msg=name)
 
 
-GATHERS = {
+GATHERS: dict[str, tuple[list[str], str, dict[str, Option]]] = {
     "rows": (["int8 5x2", "int32 4"], "int8 4x2", {"axis": 0}),
     "columns": (
         ["int16 3x5x2 0.01 0", "int64 2x2"],
@@ -78,7 +79,8 @@ def test_gathering_by_inputs(case: str, tmp_path: Path):
     loaded = qlower.load(path)
     source, indices = loaded.inputs
     (array,) = random_inputs([(source.shape, source.dtype)], 0)
-    chosen = np.random.default_rng(1).integers(0, 5, indices.shape, indices.dtype)
+    chosen = np.random.default_rng(1).integers(0, 5, indices.shape)
+    chosen = chosen.astype(indices.dtype)
     (expected,) = run_litert(path.read_bytes(), [array, chosen])
     for found in (
         qlower.jit(loaded)(array, chosen),

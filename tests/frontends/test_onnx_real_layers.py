@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.onnx_builder import OnnxBuilder
+from support.onnx_builder import MICROSOFT, OnnxBuilder
 from support.onnx_models import make_session
 
 import qlower
@@ -104,6 +104,29 @@ def test_convolutions(tmp_path: Path) -> None:
     for image, filters, size, attributes in CONVOLUTIONS:
         x = build.value(2, *image)
         build.returned(build.convolution(x, filters, size, **attributes))
+    build.check(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("activation", "parameters"),
+    [("Clip", [-0.5, 0.75]), ("HardSigmoid", [0.2, 0.4]), ("Sigmoid", [])],
+)
+def test_fused_functions(
+    activation: str, parameters: list[float], tmp_path: Path
+) -> None:
+    """As a model has them that ONNX Runtime optimized and saved."""
+    build = Layers()
+    inputs = [build.value(1, 4, 9, 9), build.weights((8, 4, 3, 3))]
+    more: dict[str, Any] = {"activation_params": parameters} if parameters else {}
+    value = build.node(
+        "FusedConv",
+        inputs,
+        domain=MICROSOFT,
+        kernel_shape=[3, 3],
+        activation=activation,
+        **more,
+    )
+    build.returned(value)
     build.check(tmp_path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from qlower.identification.cases import FACTORS, LARGEST_PRODUCT_SUM, Cases, wei
 from qlower.identification.probe import (
     Format,
     Probe,
+    chosen,
     make_probe,
     probe,
     separating,
@@ -73,6 +75,46 @@ def test_files_are_the_same_model(format: Format, tmp_path: Path) -> None:
 )
 def test_wrong_command_lines(arguments: list[str]) -> None:
     assert main(["identify", *arguments]) == ExitCode.USAGE
+
+
+def test_the_command_writes_a_probe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = small_probe(signed=True)
+    monkeypatch.setattr("qlower.identification.probe.probe", lambda *_: made)
+    folder = tmp_path / "probe"
+    command = ["identify", "--probe", "mlir", "-o", str(folder)]
+    assert main(command) == 0
+    assert f"of {made.outputs} numbers altogether" in capsys.readouterr().out
+    model = qlower.load(folder / "probe.mlir")
+    with np.load(folder / "inputs.npz") as inputs:
+        assert set(inputs) == {spec.name for spec in model.inputs}
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["numbers"] == made.outputs
+
+
+FEW = ["exact", "tflite", "tflite-single", "tosa", "onnxruntime"]
+
+
+@pytest.mark.parametrize("name", ["add_ties", "linear_ties"])
+def test_chosen_points_tell_apart_what_all_points_do(name: str) -> None:
+    contracts = {name: load_contract(name) for name in FEW}
+    (case,) = (one for one in Cases(signed=True).all() if one.name == name)
+    groups: list[set[frozenset[str]]] = []
+    for layer in (case.layer(case.points), chosen(case, contracts)):
+        made = make_probe({name: layer})
+        replay = Replay(made.model, contracts)
+        (output,) = made.model.outputs
+        nothing = np.zeros(output.shape, output.numpy_dtype)
+        found = replay.run(0, {**made.inputs, output.name: nothing})
+        alike: dict[bytes, set[str]] = {}
+        for contract, values in zip(contracts, found, strict=True):
+            (array,) = values.values()
+            assert not isinstance(array, str)
+            alike.setdefault(array.tobytes(), set()).add(contract)
+        groups.append({frozenset(names) for names in alike.values()})
+    assert groups[0] == groups[1]
+    assert len(groups[0]) > 1
 
 
 @cache

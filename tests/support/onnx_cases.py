@@ -376,7 +376,7 @@ def weights_as_floats(axis: int | None) -> OnnxBuilder:
     random = np.random.default_rng(1)
     weights = build.constant(random.normal(size=(4, 3, 1, 1)).astype(np.float32))
     scale: Array | float = 0.02
-    more: dict[str, int] = {}
+    more: dict[str, Any] = {}
     if axis is not None:
         scale, more = np.linspace(0.01, 0.03, 4, dtype=np.float32), {"axis": axis}
     step = build.parameters(scale, 0, "i1")
