@@ -29,12 +29,13 @@ from qlower.runtime.changed import KeptCode, Lower
 from qlower.text.parsing import parse_module
 
 MODELS = [
-    "kws_dscnn_int8",
+    "micro_kws_m_int8",
     *(
         pytest.param(name, marks=pytest.mark.long)
         for name in (
             "ad01_fc_autoencoder_int8",
             "ic_resnet8_int8",
+            "kws_dscnn_int8",
             "mobilenet_v1_1.0_224_uint8",
             "mobilenet_v2_1.0_224_int8",
             "person_detect_int8",
