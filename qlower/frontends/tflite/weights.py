@@ -37,7 +37,12 @@ def check_weights(
             f"{tensor}: weights of type {tensor.type} are not supported; expected INT8"
             " or UINT8"
         )
-    op.check_type(tensor, "INT8" if type == "INT16" else type)
+    expected = "INT8" if type == "INT16" else type
+    if tensor.type != expected:
+        raise op.error(
+            f"{tensor}: weights of type {tensor.type} are not supported with an input"
+            f" of {type}; expected {expected}"
+        )
     if element.is_per_axis:
         if element.axis != axis:
             raise op.error(
