@@ -26,7 +26,7 @@ def returns_to_bytes(op: OperatorContext, number: int) -> bool:
     `number` and constants only."""
     reached = {op.input(number).index, *op.operator.outputs}
     outputs = frozenset(op.graph.model.outputs)
-    wanted, seen = list(op.operator.outputs), set[int]()
+    wanted, seen = list(op.operator.outputs), {op.operator.index}
     is_quantized = False
     while wanted:
         index = wanted.pop()
