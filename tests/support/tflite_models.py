@@ -270,6 +270,21 @@ def widened(operator: str) -> bytes:
     return model.finish(operator, [real], [y])
 
 
+def power_of_bytes() -> bytes:
+    """POW between bytes, neither of which is a constant."""
+    model = _Model()
+    reals: list[int] = []
+    for name in "xe":
+        operand = model.tensor(name, (256,), "int8", scale=0.01, zero_point=-128)
+        reals.append(model.tensor(f"real_{name}", (256,), "float32", scale=None))
+        model.operator("DEQUANTIZE", [operand], [reals[-1]], {})
+        model.inputs.append(operand)
+    power = model.tensor("power", (256,), "float32", scale=None)
+    model.operator("POW", reals, [power], {})
+    y = model.tensor("y", (256,), "int8", scale=0.04, zero_point=-128)
+    return model.finish("QUANTIZE", [power], [y])
+
+
 def border(operator: str, source: str, target: str) -> bytes:
     """QUANTIZE or DEQUANTIZE from one tensor type to another."""
     model = _Model()
