@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.targets.resolve import Target, host_target
-from qlower.diagnostics import QlowerError
+from qlower.diagnostics import LOGGER, QlowerError
 from qlower.files.journal import Journal, read_given
 from qlower.files.parts import (
     PartsInMemory,
@@ -264,7 +264,8 @@ class Compilation:
         from qlower.tally import tallied
         from qlower.transforms.check_defined import CHECKED_ALONE
 
-        outline, content = Outline.of(self.qnn), tuple(self._content())
+        content = tuple(self._content())  # before a file's is forgotten
+        outline = Outline.of(self.qnn)
         contract = repr(self.contract).encode()
         name = (b"changed", self.target.identity.encode(), contract, outline.digest)
         kept = last_kept(name)
@@ -274,6 +275,7 @@ class Compilation:
             found = old and before.exchanged(self.qnn, outline, old, self._calls)
             if found:
                 after, made = found
+                LOGGER.info("exchange data of code in the cache")
                 keep_last(name, replace(after, content=content).to_json())
                 return made
         with tallied() as tally:

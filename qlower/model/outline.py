@@ -47,7 +47,9 @@ class Outline:
 def elements_digest(dense: Attribute) -> str:
     """A hash of the bytes of a constant, and of their type."""
     assert isa(dense, DenseIntOrFPElementsAttr)
-    return sha256(_text(dense.type).encode() + b"\n" + dense.data.data).hexdigest()
+    digest = sha256(_text(dense.type).encode() + b"\n")
+    digest.update(dense.data.data)
+    return digest.hexdigest()
 
 
 def _lines(
