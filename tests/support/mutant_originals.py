@@ -160,6 +160,6 @@ def _rules(ops: Sequence[qnn.QnnOp], contract: Contract) -> str | None:
     length = sum(piece.end - piece.start for piece in pieces if piece.name in names)
     if length > LONGEST_CONTRACT or not all(rule in contract.rules for rule in needed):
         return None
-    module = definition.part(names).module.clone()
+    module = definition.part(names).clone()
     module.attributes.pop(BASE, None)
     return str(module)
