@@ -9,7 +9,7 @@ from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.module import Module
 from qlower.codegen.llvm.values import I32, I64, POINTER, Value, constant
 from qlower.codegen.program.compiled import ENTRY, CompiledObject
-from qlower.codegen.program.module import machine_code
+from qlower.codegen.program.machine_code import machine_code
 from qlower.codegen.targets.resolve import Target
 from qlower.model.signature import Signature
 from qlower.runtime.executable import Executable

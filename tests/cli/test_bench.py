@@ -23,7 +23,7 @@ from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.module import Module
 from qlower.codegen.llvm.values import I32, POINTER, constant
 from qlower.codegen.program.compiled import Kernel
-from qlower.codegen.program.module import assembly_text
+from qlower.codegen.program.machine_code import assembly_text
 from qlower.codegen.targets.resolve import host_target, resolve_target
 from qlower.model.random_inputs import random_input
 from qlower.runtime.reasons import reason

@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 from qlower.codegen.llvm.binding import BINDING
-from qlower.codegen.program.module import machine_code
+from qlower.codegen.program.machine_code import machine_code
 from qlower.codegen.targets.resolve import resolve_target
 
 ENVIRONMENTS = {

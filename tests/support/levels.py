@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from qlower.api import Compiled
-from qlower.codegen.program.module import machine_code
+from qlower.codegen.program.machine_code import machine_code
 from qlower.codegen.targets.processor import WORDS
 
 

@@ -112,6 +112,6 @@ class CompiledObject:
 
     def assembly(self) -> str:
         """The code as assembly text (compiled again)."""
-        from qlower.codegen.program.module import assembly_text
+        from qlower.codegen.program.machine_code import assembly_text
 
         return assembly_text(self.llvm_text, self.target)
