@@ -1,4 +1,7 @@
-"""What the importer of one operator works with: its operands, options and results."""
+"""What the importer of one operator works with: its operands, options and results.
+
+The file is long because a context is one class: a method for each thing to ask for.
+"""
 
 from __future__ import annotations
 

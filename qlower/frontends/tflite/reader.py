@@ -6,6 +6,8 @@ billion elements or tables that overlap a million times. So every accessor is ca
 through one `_Reader`, which turns what they raise into a `QlowerError` and charges
 everything that is read against a budget proportional to the size of the file: time and
 memory stay linear in it.
+
+The file is long because the reader is one class: a method for each table of the schema.
 """
 
 from __future__ import annotations
