@@ -66,7 +66,7 @@ class Definition:
         return module
 
     def _written(self, names: frozenset[str]) -> ModuleOp:
-        """The same where calls still leave out arguments."""
+        """The functions of these names, whose calls still leave out arguments."""
         assert isinstance(self.own, Outline)
         module = self.own.parse(names)
         if self.base is not None:

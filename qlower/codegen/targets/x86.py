@@ -140,7 +140,7 @@ _BYTE_PAIRS = {
     256: "llvm.x86.avx2.pmadd.ub.sw",
     512: "llvm.x86.avx512.pmaddubs.w.512",
 }
-"""By the bits of a vector."""
+"""The intrinsic by the bits of a vector."""
 
 
 X86 = Architecture(

@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from .scalars import Scalars
 
 BITS = 24
-"""Of a significand."""
+"""How many bits a significand has."""
 
 AT_ONCE = 63 - BITS
 """By how many places a significand may move in an i64."""

@@ -22,7 +22,7 @@ def of_signature(model: Model, name: str | None) -> Model:
         return model
     found = [signature for signature in model.signatures if signature.name == name]
     if not found:
-        names = ", ".join(repr(signature.name) for signature in model.signatures)
+        names = _names(model)
         raise QlowerError(
             f"{model.filename} has no signature {name!r}",
             help=f"its signatures are {names}" if names else "it has no signatures",
@@ -48,9 +48,12 @@ def _tell_of_others(model: Model) -> None:
     named = {signature.subgraph for signature in model.signatures}
     if len(named) < 2:
         return
-    names = ", ".join(repr(signature.name) for signature in model.signatures)
     warn(
-        f"the file has the signatures {names}: its first subgraph is read, --signature"
-        " NAME reads another",
+        f"the file has the signatures {_names(model)}: its first subgraph is read,"
+        " --signature NAME reads another",
         Site(model.filename, 0, "model").location,
     )
+
+
+def _names(model: Model) -> str:
+    return ", ".join(repr(signature.name) for signature in model.signatures)

@@ -25,7 +25,7 @@ SINE = tuple(
         ("-0x1.555545995a603p-3", "0x1.1107605230bc4p-7", "-0x1.994eb3774cf24p-13"),
     )
 )
-"""Of r^3, r^5 and r^7; that of r is 1."""
+"""The factors of r^3, r^5 and r^7; that of r is 1."""
 
 COSINE = tuple(
     map(
@@ -36,7 +36,7 @@ COSINE = tuple(
         ),
     )
 )
-"""Of r^2, r^4, r^6 and r^8; the first is 1."""
+"""The factors of r^2, r^4, r^6 and r^8; the first term is 1."""
 
 FAR = 120.0
 """From here on the quotient by pi/2 takes more of its bits than a float64 has."""
@@ -130,7 +130,7 @@ def _even(steps: Scalars, square: SSAValue) -> SSAValue:
 
 
 def _near(steps: Scalars, x: SSAValue, is_far: SSAValue) -> _Reduced:
-    """Of numbers below FAR."""
+    """r and n of numbers below FAR."""
     x = steps.select(is_far, steps.constant(0.0, f32), x)
     wide = steps.cast(x, f64)
     scaled = steps.multiply(wide, steps.constant(INVERSE, f64))
@@ -146,8 +146,8 @@ def _near(steps: Scalars, x: SSAValue, is_far: SSAValue) -> _Reduced:
 
 
 def _far(steps: Scalars, x: SSAValue) -> _Reduced:
-    """Of numbers from FAR on: 24 bits times 96 of 2/pi, without what gives whole
-    periods."""
+    """r and n of numbers from FAR on: 24 bits times 96 of 2/pi, without what gives
+    whole periods."""
     bits = steps.step(arith.BitcastOp(x, i32))
 
     def field(first: int, mask: int) -> SSAValue:

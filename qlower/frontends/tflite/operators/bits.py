@@ -17,8 +17,8 @@ from .plain import scalars
 
 
 def import_bitcast(op: OperatorContext) -> None:
-    """Of a wider type, parts along a dimension of their own, the lowest bits first; for
-    a wider one, those of the last dimension together."""
+    """Elements of a wider type are cut along a new dimension, the lowest bits first;
+    for a wider result those of the last dimension are joined."""
     source, type = stored_type(op.input_type(0)), stored_type(op.result_type())
     if source != type and i1 in (source, type):
         raise op.error(

@@ -38,7 +38,7 @@ CODES = QuantizedType.per_tensor(8, True, 1.0, 0)
 """What stored integers of a scale of their own are read as."""
 
 NARROW_CODES = QuantizedType.per_tensor(NARROW, True, 1.0, 0)
-"""The same of weights of 4 bits."""
+"""What stored weights of 4 bits with a scale of their own are read as."""
 
 
 def is_hybrid(op: OperatorContext, operand: int = 0) -> bool:

@@ -35,8 +35,8 @@ SMALL = 20
 (EIGEN_GEMM_TO_COEFFBASED_PRODUCT_THRESHOLD)."""
 
 MOST_COLUMNS = 680
-"""That go through a cache of 32 KiB at once; Eigen adds more in parts, by the machine's
-(computeProductBlockingSizes)."""
+"""The most columns that go through a cache of 32 KiB at once; Eigen adds more in parts,
+by the machine's (computeProductBlockingSizes)."""
 
 Element: TypeAlias = Callable[[Scalars], SSAValue]
 """A product's element in a nest over [rows, outputs]."""
