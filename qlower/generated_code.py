@@ -30,6 +30,15 @@ def keep_generated_code() -> None:
         GeneratedCode(Path(f"{cache_from_source(__file__)}.dataclasses")).use()
 
 
+def write_whole(file: Path, content: bytes) -> None:
+    """Write a file beside the bytecode at once, as another process may read it; failing
+    to is no error."""
+    whole = Path(f"{file}.{os.getpid()}")
+    with suppress(OSError):
+        whole.write_bytes(content)
+        whole.replace(file)
+
+
 class GeneratedCode:
     """Code by its text, kept in a file for one version of Python: each piece as bytes,
     of which few processes need all."""
@@ -60,10 +69,7 @@ class GeneratedCode:
         content = marshal.dumps(self._known | self._used)
         if len(content) > LARGEST_FILE:
             content = marshal.dumps(self._used)
-        whole = Path(f"{self._file}.{os.getpid()}")  # another process may read
-        with suppress(OSError):
-            whole.write_bytes(MAGIC_NUMBER + content)
-            whole.replace(self._file)
+        write_whole(self._file, MAGIC_NUMBER + content)
 
     @cached_property
     def _known(self) -> dict[str, bytes]:

@@ -274,6 +274,11 @@ def rounding_values(op: Operation) -> Values:
     return {"double_round": np.array(mode.data == "DOUBLE_ROUND")}
 
 
+def reduced_values(op: qnn.ReductionOp) -> Values:
+    """What is constant about the operand of a sum or mean, and how that rounds."""
+    return {**operand_values("input", op.input.type), **rounding_values(op)}
+
+
 def softmax_values(contract: Contract, op: qnn.SoftmaxOp | qnn.LogSoftmaxOp) -> Values:
     """All that is constant about a softmax: the size of a row among it."""
     return {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeGuard, cast
 
 from typing_extensions import TypeIs
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 AnyTensor: TypeAlias = TensorType[Attribute]
@@ -39,3 +39,10 @@ def integer_range(width: int, signed: bool = True) -> tuple[int, int]:
     if signed:
         return -(1 << (width - 1)), (1 << (width - 1)) - 1
     return 0, (1 << width) - 1
+
+
+def has_spare_bits(element: Attribute) -> TypeGuard[IntegerType]:
+    """Whether elements of a constant leave bits of their bytes, as i4 and i48 do."""
+    return isinstance(element, IntegerType) and (
+        element.bitwidth not in (1, 8, 16, 32, 64)
+    )

@@ -29,6 +29,7 @@ from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
 from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import has_spare_bits
 from qlower.model.layers import is_constant, layer_title
 from qlower.text.floats import decimal_text, only_as_bytes
 
@@ -70,7 +71,7 @@ def _without_spare_bits(dense: DenseIntOrFPElementsAttr) -> DenseIntOrFPElements
     """A constant that is printed as bytes, as upstream has them: what an i4 or i48
     leaves of its bytes is zero. A parser extends the sign again."""
     element = dense.get_element_type()
-    if not isinstance(element, IntegerType) or element.bitwidth in (1, 8, 16, 32, 64):
+    if not has_spare_bits(element):
         return dense
     if len(dense) <= LONGEST_LIST or dense.is_splat():
         return dense

@@ -68,14 +68,15 @@ def cached(
     what is made: `content` is the `fingerprint` of the module that is compiled, or the
     hash of a model file, with a name of the contract. Warnings of `make` are repeated.
     """
-    found = find_object(content, target, flavour, journal)
+    folder = cache_folder()
+    if folder is None:
+        return make()
+    path, key = _place(folder, content, target, flavour)
+    found = _find(path, key, target, flavour, journal)
     if found is None:
         with cached_parts():
             found = make()
-        key = _object_key(content, target, flavour)
-        if (folder := cache_folder()) is not None:
-            path = folder / f"{key}.qo"
-            keep_entry(path, *_entry(key, content, found, journal))
+        keep_entry(path, *_entry(key, content, found, journal))
     return found
 
 
@@ -86,13 +87,17 @@ def find_object(
     folder = cache_folder()
     if folder is None:
         return None
-    key = _object_key(content, target, flavour)
-    return _find(folder / f"{key}.qo", key, target, flavour, journal)
+    path, key = _place(folder, content, target, flavour)
+    return _find(path, key, target, flavour, journal)
 
 
-def _object_key(content: Sequence[bytes], target: Target, flavour: Flavour) -> str:
+def _place(
+    folder: Path, content: Sequence[bytes], target: Target, flavour: Flavour
+) -> tuple[Path, str]:
+    """The file of an object, and what its entry is named by."""
     identity = (target.identity.encode(), repr(flavour).encode())
-    return _key("model", (*identity, *content))
+    key = _key("model", (*identity, *content))
+    return folder / f"{key}.qo", key
 
 
 @contextmanager

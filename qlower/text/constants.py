@@ -29,6 +29,7 @@ from xdsl.utils.hints import isa
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from qlower.dialects.types import has_spare_bits
 from qlower.text.floats import float_from_bits
 
 LARGEST_CONSTANT = 1 << 30
@@ -209,7 +210,7 @@ def _sign_extended(dense: DenseIntOrFPElementsAttr) -> DenseIntOrFPElementsAttr:
     bits that belong to no number of the type.
     """
     element = dense.get_element_type()
-    if not isinstance(element, IntegerType) or element.bitwidth in (1, 8, 16, 32, 64):
+    if not has_spare_bits(element):
         return dense
     low, end = element.value_range()
     data = dense.data.data

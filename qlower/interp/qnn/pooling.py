@@ -14,7 +14,7 @@ from qlower.contracts.values import (
     mean_values,
     operand_values,
     output_values,
-    rounding_values,
+    reduced_values,
 )
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
@@ -88,7 +88,7 @@ class PoolingFunctions(RuleFunctions):
     def run_reduction(self, op: qnn.ReductionOp, args: PythonValues) -> PythonValues:
         contract = self.contract(op)
         addends = args[0].astype(np.int32)
-        input = {**operand_values("input", op.input.type), **rounding_values(op)}
+        input = reduced_values(op)
         total = "accumulator"
         if "sum" in contract.rule(op.kind).values:
             total, rule = "sum", contract.rule(f"{op.kind}_addend")

@@ -21,7 +21,7 @@ from qlower.contracts.values import (
     operand_values,
     output_values,
     position_values,
-    rounding_values,
+    reduced_values,
 )
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
@@ -175,7 +175,7 @@ def lower_mean(lowering: Lowering, op: qnn.ReductionOp) -> Sequence[SSAValue]:
     nest = Nest(lowering.emit, bounds, reductions=len(op.axes))
     indices = [order.index(axis) for axis in range(len(source))]
     addend = lowering.read(nest, op.input, indices)
-    input = {**operand_values("input", op.input.type), **rounding_values(op)}
+    input = reduced_values(op)
     sums_addends = "sum" in lowering.contract.rule(op.kind).values
     if sums_addends:
         rule = lowering.contract.rule(f"{op.kind}_addend")

@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import i32
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.module import Module
 from qlower.codegen.llvm.values import I64, Type, Value, constant, zero
-from qlower.codegen.nests.nest import Operand, lanes_of
 from qlower.codegen.nests.point import (
     PointCode,
     Segment,
@@ -32,7 +31,7 @@ from qlower.codegen.nests.point import (
     split_lanes,
     walk,
 )
-from qlower.codegen.nests.recognise import MOST_TAPS, DepthwiseProducts, Factor
+from qlower.codegen.nests.recognise import MOST_TAPS, DepthwiseProducts
 from qlower.codegen.skeletons.depthwise.taps import (
     Tap,
     TapAddresses,
@@ -42,8 +41,9 @@ from qlower.codegen.skeletons.depthwise.taps import (
 )
 from qlower.codegen.skeletons.products.choose import narrow_step, wide_step
 from qlower.codegen.skeletons.products.packing import (
+    are_nibbles,
     constant_initial,
-    gather,
+    gather_weights,
     padded_i32,
 )
 from qlower.codegen.skeletons.products.partial_sums import is_narrow
@@ -94,7 +94,8 @@ def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
     channels = nest.bounds[products.lane]
     scalar, signed = products.activation.scalar, products.activation.signed
     dot = wide_step(target, channels, scalar, signed=signed)
-    if _are_nibbles(products.weight):
+    weight = products.weight
+    if weight.signed and weight.offset == 0 and are_nibbles(weight):
         dot = narrow_step(target, dot)
     width = min(bound, _MAXIMUM_COLUMNS, target.vector_registers // 4)
     if dot.lanes > dot.vector_lanes:
@@ -122,15 +123,6 @@ def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
     return WindowPlan(products, dot, best[1], column_loop, split(bound, width))
 
 
-def _are_nibbles(weight: Factor) -> bool:
-    """Whether 4 bits hold all weights, which have no offset."""
-    if not weight.signed or weight.offset != 0:
-        return False
-    assert weight.operand.data is not None
-    stored = lanes_of(weight.scalar, weight.operand.data)
-    return bool(stored.min() >= -8 and stored.max() < 8)
-
-
 @dataclass(frozen=True)
 class Packed:
     """Weights in vectors of channels that start at `first_channels`.
@@ -155,14 +147,7 @@ def pack_weights(
     channels = nest.bounds[products.lane]
     order = (products.lane, *range(len(nest.parallel), len(nest.bounds)))
     shape = [nest.bounds[loop] for loop in order]
-    stored = gather(weight.operand, order, shape)
-    if not weight.signed:
-        stored &= (1 << Type(weight.scalar).bits) - 1
-    offset: Integers | int = 0
-    if isinstance(weight.offset, Operand):
-        offset = gather(weight.offset, order, shape)
-    else:
-        offset = weight.offset
+    stored, offset = gather_weights(weight, order, shape)
     centred = stored - offset
     chunks = np.zeros((max(channels, dot.lanes), len(steps), dot.depth), np.int64)
     for index, step in enumerate(steps):

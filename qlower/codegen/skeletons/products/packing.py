@@ -23,7 +23,7 @@ from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.module import Module
 from qlower.codegen.llvm.values import I64, Type, Value, constant
 from qlower.codegen.nests.nest import Nest, Operand, lanes_of
-from qlower.codegen.nests.recognise import NIBBLE, Contraction
+from qlower.codegen.nests.recognise import NIBBLE, Contraction, Factor
 from qlower.codegen.skeletons.products.partial_sums import (
     Parts,
     is_narrow,
@@ -143,12 +143,7 @@ class Weights:
     @cached_property
     def are_nibbles(self) -> bool:
         """Whether 4 bits hold each, as it is stored."""
-        weight = self._contraction.weight
-        if weight.scalar == NIBBLE:
-            return True
-        stored = lanes_of(weight.scalar, self._data)
-        least = -8 if weight.signed else 0
-        return bool(least <= stored.min() and stored.max() < least + 16)
+        return are_nibbles(self._contraction.weight)
 
 
 def constant_factors(contraction: Contraction, dot: WeightLayout) -> Factors:
@@ -163,14 +158,7 @@ def constant_factors(contraction: Contraction, dot: WeightLayout) -> Factors:
     length = shape[-1] if run else 1
 
     # twice the bits of a weight hold its differences too, in half the memory of int64
-    stored = gather(weight.operand, order, shape, np.int32)
-    if not weight.signed:
-        stored &= (1 << Type(weight.scalar).bits) - 1
-    offset: Integers | int = 0
-    if isinstance(weight.offset, Operand):
-        offset = gather(weight.offset, order, shape, np.int32)
-    else:
-        offset = weight.offset
+    stored, offset = gather_weights(weight, order, shape, np.int32)
     centred = (stored - offset).reshape(groups, channels, taps, length)
 
     low, high = dot.weight_range
@@ -229,6 +217,32 @@ def group_position(
         scaled = f.scale(position, contraction.nest.bounds[loop])
         position = f.add(scaled, indices[loop])
     return position
+
+
+def are_nibbles(weight: Factor) -> bool:
+    """Whether 4 bits hold each number of a constant factor, as it is stored."""
+    if weight.scalar == NIBBLE:
+        return True
+    assert weight.operand.data is not None
+    stored = lanes_of(weight.scalar, weight.operand.data)
+    least = -8 if weight.signed else 0
+    return bool(least <= stored.min() and stored.max() < least + 16)
+
+
+def gather_weights(
+    weight: Factor,
+    order: Sequence[int],
+    shape: Sequence[int],
+    type: type[np.signedinteger[Any]] = np.int64,
+) -> tuple[Integers, Integers | int]:
+    """A constant factor's stored numbers over the loops in `order`, and what is
+    subtracted of each."""
+    stored = gather(weight.operand, order, shape, type)
+    if not weight.signed:
+        stored &= (1 << Type(weight.scalar).bits) - 1
+    if isinstance(weight.offset, Operand):
+        return stored, gather(weight.offset, order, shape, type)
+    return stored, weight.offset
 
 
 def gather(
