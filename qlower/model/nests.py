@@ -7,11 +7,15 @@ float32: `linalg` operations may stand between `qnn` ones.
     x = nest.input(image, (0, 1))
     y = nest.input(row, broadcast_indices((8,), (4, 8)))
     (total,) = nest.build([nest.add(arith.AddfOp(x, y)).result])
+
+Operations that every nest has are made by xDSL's `create`, which takes their parts as
+they are: the constructors first ask what each is, for three times as long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -20,6 +24,7 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     AnyDenseElement,
     AnyFloat,
+    ArrayAttr,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     FloatAttr,
@@ -37,6 +42,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.utils.hints import isa
 
 from qlower.dialects.fixed import SaturateOp
+from qlower.dialects.integers import segment_sizes
 from qlower.dialects.types import tensor_type
 from qlower.interp.values import Array, dtype_of
 
@@ -53,14 +59,27 @@ def scalar_constant(value: np.generic | float, type: Attribute) -> arith.Constan
     """One number of an integer, index or float type."""
     number = value.item() if isinstance(value, np.generic) else value
     if isinstance(type, IndexType):
-        return arith.ConstantOp(IntegerAttr(int(number), type))
+        return constant(IntegerAttr(int(number), type))
     if isa(type, IntegerType):
-        # The text form of a signless integer is the signed one; an i1 is 0 or -1.
-        half = 1 << (type.bitwidth - 1)
-        wrapped = (int(number) + half) % (2 * half) - half
-        return arith.ConstantOp(IntegerAttr(wrapped, type))
+        return constant(_integer(int(number), type.bitwidth))
     assert isinstance(type, AnyFloat)
-    return arith.ConstantOp(FloatAttr(float(number), type))
+    return constant(FloatAttr(float(number), type))
+
+
+@lru_cache(maxsize=1 << 12)
+def _integer(number: int, width: int) -> IntegerAttr[IntegerType]:
+    """The text form of a signless integer is the signed one; an i1 is 0 or -1."""
+    half = 1 << (width - 1)
+    return IntegerAttr((number + half) % (2 * half) - half, IntegerType(width))
+
+
+def constant(
+    value: IntegerAttr | FloatAttr | DenseIntOrFPElementsAttr,
+) -> arith.ConstantOp:
+    """A constant of its attribute's type."""
+    return arith.ConstantOp.create(
+        result_types=[value.get_type()], properties={"value": value}
+    )
 
 
 def dense(values: Array, element: Attribute) -> DenseIntOrFPElementsAttr:
@@ -81,18 +100,21 @@ class Emitter:
 
     def add(self, op: OpT) -> OpT:
         """Append `op` and give it and everything inside it the source's location."""
-        for inner in op.walk():
-            inner.location = self.location
+        op.location = self.location
+        for region in op.regions:
+            for inner in region.walk():
+                inner.location = self.location
         self.append(op)
         return op
 
     def constant(self, values: Array, element_type: Attribute) -> SSAValue:
         """A dense constant of `element_type`, in row-major order."""
-        return self.add(arith.ConstantOp(dense(values, element_type))).result
+        return self.add(constant(dense(values, element_type))).result
 
     def empty(self, shape: Sequence[int], element_type: Attribute) -> SSAValue:
         """A tensor whose elements are unspecified."""
-        return self.add(tensor.EmptyOp((), TensorType(element_type, shape))).tensor
+        type = TensorType(element_type, shape)
+        return self.add(tensor.EmptyOp.create(result_types=[type])).results[0]
 
     def filled(
         self, shape: Sequence[int], element_type: Attribute, value: float
@@ -210,7 +232,10 @@ class Nest:
         add = arith.AddiOp if isa(value.type, IntegerType) else arith.AddfOp
 
         def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-            return [self.add(add(accumulators[0], value)).result]
+            operands = [accumulators[0], value]
+            return self.add(
+                add.create(operands=operands, result_types=[value.type])
+            ).results
 
         return combine
 
@@ -230,20 +255,28 @@ class Nest:
         inits: Sequence[SSAValue],
         output_maps: Sequence[Sequence[Index]],
     ) -> tuple[SSAValue, ...]:
-        self._block.add_op(YieldOp(*results))
+        self._block.add_op(YieldOp.create(operands=results))
         maps = [*self._maps, *(self._map(indices) for indices in output_maps)]
         reductions = len(self.bounds) - self.parallel
-        iterators = [IteratorTypeAttr.parallel()] * self.parallel
-        iterators += [IteratorTypeAttr.reduction()] * reductions
-        generic = GenericOp(
-            self._operands,
-            inits,
-            Region(self._block),
-            [AffineMapAttr(map) for map in maps],
-            iterators,
-            [init.type for init in inits],
+        generic = GenericOp.create(
+            operands=[*self._operands, *inits],
+            result_types=[init.type for init in inits],
+            properties={
+                "indexing_maps": ArrayAttr(AffineMapAttr(map) for map in maps),
+                "iterator_types": _iterator_types(self.parallel, reductions),
+                "operandSegmentSizes": segment_sizes(len(self._operands), len(inits)),
+            },
+            regions=[Region(self._block)],
         )
-        return tuple(self.emitter.add(generic).res)
+        return tuple(self.emitter.add(generic).results)
+
+
+@lru_cache(maxsize=1 << 8)
+def _iterator_types(parallel: int, reductions: int) -> ArrayAttr[IteratorTypeAttr]:
+    """So many parallel loops, then so many that reduce."""
+    iterators = [IteratorTypeAttr.parallel()] * parallel
+    iterators += [IteratorTypeAttr.reduction()] * reductions
+    return ArrayAttr(iterators)
 
 
 def broadcast_indices(shape: Sequence[int], result: Sequence[int]) -> list[Index]:
@@ -274,7 +307,7 @@ def widen(
     if value.type == type:
         return value
     extend = arith.ExtUIOp if unsigned else arith.ExtSIOp
-    return nest.add(extend(value, type)).result
+    return nest.add(extend.create(operands=[value], result_types=[type])).result
 
 
 def narrow(

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from xdsl.ir import Block
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
+from qlower.dialects.integers import values_of
 from qlower.dialects.kernel import CopyOp, NestOp
 
 
@@ -75,9 +76,9 @@ def _overlap(a: CopyOp, b: CopyOp) -> bool:
         return [
             (offset, offset + (size - 1) * stride)
             for offset, size, stride in zip(
-                copy.offsets.get_values(),
-                copy.sizes.get_values(),
-                copy.strides.get_values(),
+                values_of(copy.offsets),
+                values_of(copy.sizes),
+                values_of(copy.strides),
                 strict=True,
             )
         ]

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import i8, i16
 from xdsl.ir import SSAValue
 
 from qlower.codegen.nests.recognise import DepthwiseProducts
+from qlower.dialects.integers import values_of
 from qlower.dialects.kernel import CopyOp, NestOp, linear_form
 from qlower.dialects.types import tensor_type
 from qlower.transforms.form_kernels.factors import is_constant
@@ -46,7 +47,7 @@ def _reads_bordered(nest: NestOp, copy: CopyOp) -> bool:
     reduction = range(len(nest.parallel_bounds), loops)
     borders = zip(
         nest.input_maps[indices[0]].results,
-        copy.offsets.get_values(),
+        values_of(copy.offsets),
         _border(copy.result, copy.source),
         strict=True,
     )

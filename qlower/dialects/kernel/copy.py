@@ -29,6 +29,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..integers import integers, values_of
 from ..types import element_type
 from .memory import BoxAttr, UnstoredAttr, verified_shape, verify_buffers
 from .text import parse_integers, parse_tail, print_tail
@@ -94,11 +95,11 @@ class CopyOp(IRDLOperation):
             result_types=[result_type],
             properties={
                 "fill": None if isinstance(destination, SSAValue) else destination,
-                "source_offsets": DenseArrayBase.from_list(i64, source_offsets),
-                "source_strides": DenseArrayBase.from_list(i64, source_strides),
-                "sizes": DenseArrayBase.from_list(i64, sizes),
-                "offsets": DenseArrayBase.from_list(i64, offsets),
-                "strides": DenseArrayBase.from_list(i64, strides),
+                "source_offsets": integers(source_offsets),
+                "source_strides": integers(source_strides),
+                "sizes": integers(sizes),
+                "offsets": integers(offsets),
+                "strides": integers(strides),
             },
         )
 
@@ -112,9 +113,9 @@ class CopyOp(IRDLOperation):
         """Whether box and source are the same, and the box without gaps."""
         ones = (1,) * len(self.sizes)
         return (
-            self.sizes.get_values() == verified_shape(self.source)
-            and self.source_strides.get_values() == ones
-            and self.strides.get_values() == ones
+            values_of(self.sizes) == verified_shape(self.source)
+            and values_of(self.source_strides) == ones
+            and values_of(self.strides) == ones
         )
 
     @property
@@ -225,7 +226,7 @@ class CopyOp(IRDLOperation):
             ),
             ("result", verified_shape(self.result), self.offsets, self.strides),
         ):
-            self._verify_box(name, shape, offsets.get_values(), strides.get_values())
+            self._verify_box(name, shape, values_of(offsets), values_of(strides))
 
     def _verify_box(
         self,
@@ -234,7 +235,7 @@ class CopyOp(IRDLOperation):
         offsets: Sequence[int],
         strides: Sequence[int],
     ) -> None:
-        sizes = self.sizes.get_values()
+        sizes = values_of(self.sizes)
         if not len(shape) == len(offsets) == len(strides) == len(sizes):
             raise VerifyException(f"the box has not the {name}'s rank {len(shape)}")
         for axis, (extent, offset, stride, size) in enumerate(

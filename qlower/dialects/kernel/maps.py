@@ -84,6 +84,13 @@ def _range(
     expression: AffineExpr, index: int, bounds: Sequence[int]
 ) -> tuple[int, int]:
     """The least and the greatest value of an index over the whole nest."""
+    match expression:
+        case AffineDimExpr(position) if position < len(bounds):
+            return 0, bounds[position] - 1
+        case AffineConstantExpr(value):
+            return value, value
+        case _:
+            pass
     try:
         coefficients, constant = linear_form(expression, len(bounds))
     except ValueError as error:

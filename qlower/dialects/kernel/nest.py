@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import AbstractYieldOperation
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineMap,
 )
@@ -41,6 +41,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..integers import integers, segment_sizes, values_of
 from ..types import element_type
 from .copy import CopyOp
 from .maps import verify_maps
@@ -136,14 +137,17 @@ class NestOp(IRDLOperation):
         epilogue: Region,
         result_types: Sequence[Attribute],
     ):
-        super().__init__(
-            operands=[inputs, tables],
-            result_types=[result_types],
+        # The base class would first ask what each argument is, for most of the time.
+        Operation.__init__(
+            self,
+            operands=[*inputs, *tables],
+            result_types=result_types,
             properties={
                 "family": StringAttr(family),
-                "parallel": DenseArrayBase.from_list(i64, parallel),
-                "reduction": DenseArrayBase.from_list(i64, reduction),
+                "parallel": integers(parallel),
+                "reduction": integers(reduction),
                 "indexing_maps": ArrayAttr(AffineMapAttr(m) for m in maps),
+                "operandSegmentSizes": segment_sizes(len(inputs), len(tables)),
             },
             regions=[init, body, epilogue],
         )
@@ -182,19 +186,21 @@ class NestOp(IRDLOperation):
 
     @property
     def parallel_bounds(self) -> tuple[int, ...]:
-        return self.parallel.get_values()
+        return values_of(self.parallel)
 
     @property
     def reduction_bounds(self) -> tuple[int, ...]:
-        return self.reduction.get_values()
+        return values_of(self.reduction)
 
     @property
     def input_maps(self) -> tuple[AffineMap, ...]:
-        return tuple(m.data for m in self.indexing_maps)[: len(self.inputs)]
+        maps = self.indexing_maps.data
+        return tuple([map.data for map in maps[: len(self.inputs)]])
 
     @property
     def result_maps(self) -> tuple[AffineMap, ...]:
-        return tuple(m.data for m in self.indexing_maps)[len(self.inputs) :]
+        maps = self.indexing_maps.data
+        return tuple([map.data for map in maps[len(self.inputs) :]])
 
     @property
     def accumulator_types(self) -> tuple[Attribute, ...]:

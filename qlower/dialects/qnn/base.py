@@ -35,7 +35,8 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from .constraints import Keyword, Value, integers, keyword
+from ..integers import integers
+from .constraints import Keyword, Value, keyword
 
 
 class QnnOp(IRDLOperation, ABC):

@@ -33,6 +33,7 @@ from xdsl.irdl.constraints import VerificationContext
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from ..integers import values_of
 from ..quant import QuantizedType
 from ..types import integer_range, is_tensor_type
 
@@ -289,7 +290,7 @@ class Integers(LeafConstraint[DenseArrayBase[IntegerType]]):
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if not isa(attr, DenseArrayBase[IntegerType]) or attr.elt_type != i64:
             raise VerifyException(f"{self.name} {attr} is not a list of integers")
-        values = attr.get_values()
+        values = values_of(attr)
         if self.length is not None and len(values) != self.length:
             raise VerifyException(
                 f"{self.name} {list(values)} has {len(values)} entries, "
@@ -350,11 +351,6 @@ class Keyword(LeafConstraint[StringAttr]):
             raise VerifyException(
                 f"{self.name} {attr} is not one of {', '.join(self.values)}"
             )
-
-
-def integers(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
-    """The property of a list of integers."""
-    return DenseArrayBase.from_list(i64, values)
 
 
 def keyword(value: str | None) -> StringAttr | None:

@@ -32,6 +32,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ..integers import integers, values_of
 from ..quant import QuantizedType, quantized_element
 from ..types import element_type
 from .base import ActivatedOp, PairOp, check_shape
@@ -44,7 +45,6 @@ from .constraints import (
     QuantizedOrSums,
     Value,
     Weight,
-    integers,
     keyword,
     operand_of,
     optional_operand_of,
@@ -87,7 +87,7 @@ class ConvolutionOp(WindowOp, ABC):
     @property
     def dilation(self) -> tuple[int, ...]:
         """Distance between the taps of a window, (height, width)."""
-        return self.dilation_attr.get_values()
+        return values_of(self.dilation_attr)
 
 
 @irdl_op_definition

@@ -18,6 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ..integers import integers, values_of
 from ..quant import QuantizedType
 from ..types import integer_range
 from .base import MovingOp, QnnOp, check_axis, check_same_quantization, check_shape
@@ -26,7 +27,6 @@ from .constraints import (
     Integers,
     QuantizedOrPlain,
     Value,
-    integers,
     operand_of,
     operands_of,
 )
@@ -139,11 +139,11 @@ class PadOp(MovingOp):
 
     @property
     def low(self) -> tuple[int, ...]:
-        return self.low_attr.get_values()
+        return values_of(self.low_attr)
 
     @property
     def high(self) -> tuple[int, ...]:
-        return self.high_attr.get_values()
+        return values_of(self.high_attr)
 
     @property
     def value(self) -> int:
@@ -219,15 +219,15 @@ class SliceOp(MovingOp):
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        return self.offsets_attr.get_values()
+        return values_of(self.offsets_attr)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        return self.sizes_attr.get_values()
+        return values_of(self.sizes_attr)
 
     @property
     def strides(self) -> tuple[int, ...]:
-        return self.strides_attr.get_values()
+        return values_of(self.strides_attr)
 
     def verify_(self) -> None:
         check_same_quantization("result", self.result.type, self.input.type)

@@ -10,13 +10,13 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from ..integers import integers, values_of
 from .base import QnnOp, check_axis, check_same_quantization, check_shape
 from .constraints import (
     Boolean,
     Integers,
     Quantized,
     Value,
-    integers,
     keyword,
     operand_of,
 )
@@ -58,7 +58,7 @@ class PoolOp(WindowOp, ABC):
     @property
     def kernel(self) -> tuple[int, ...]:
         """Size of the window, (height, width)."""
-        return self.kernel_attr.get_values()
+        return values_of(self.kernel_attr)
 
     def verify_(self) -> None:
         input, result = self.input.type.get_shape(), self.result.type.get_shape()
@@ -218,7 +218,7 @@ class ReductionOp(QnnOp, ABC):
     @property
     def axes(self) -> tuple[int, ...]:
         """The dimensions that are summed over."""
-        return self.axes_attr.get_values()
+        return values_of(self.axes_attr)
 
     @property
     def keep_dims(self) -> bool:

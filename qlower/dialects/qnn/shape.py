@@ -13,12 +13,12 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ..integers import integers, values_of
 from .base import MovingOp, check_same_quantization, check_shape
 from .constraints import (
     Integers,
     QuantizedOrPlain,
     Value,
-    integers,
     operand_of,
 )
 
@@ -84,7 +84,7 @@ class TransposeOp(MovingOp):
 
     @property
     def perm(self) -> tuple[int, ...]:
-        return self.perm_attr.get_values()
+        return values_of(self.perm_attr)
 
     def verify_(self) -> None:
         check_same_quantization("result", self.result.type, self.input.type)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from xdsl.irdl import prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from ..integers import values_of
 from .base import ActivatedOp
 from .constraints import Integers
 
@@ -25,12 +26,12 @@ class WindowOp(ActivatedOp, ABC):
     @property
     def stride(self) -> tuple[int, ...]:
         """Steps down and right between windows, (height, width)."""
-        return self.stride_attr.get_values()
+        return values_of(self.stride_attr)
 
     @property
     def pad(self) -> tuple[int, ...]:
         """Padding (top, bottom, left, right)."""
-        return self.pad_attr.get_values()
+        return values_of(self.pad_attr)
 
 
 def check_window(

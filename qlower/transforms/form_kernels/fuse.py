@@ -263,7 +263,7 @@ def _extend(producer: NestOp, consumer: NestOp, loops: Sequence[AffineExpr]) -> 
     ]
     Rewriter.erase_op(end)
     results = inline(code, pair(code.args, scalars), block, loops)
-    block.add_op(YieldOp(*results))
+    block.add_op(YieldOp.create(operands=results))
     merged = producer.rebuilt(
         inputs=[*producer.inputs, *(consumer.inputs[i] for i in added)],
         tables=list(dict.fromkeys((*producer.tables, *consumer.tables))),

@@ -51,7 +51,7 @@ def build_region(
     block = Block(arg_types=[model.type for model in models])
     for argument, model in zip(block.args, models, strict=True):
         argument.name_hint = model.name_hint
-    block.add_op(YieldOp(*code(block)))
+    block.add_op(YieldOp.create(operands=code(block)))
     return Region(block)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import Block
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from qlower.dialects.kernel import NestOp, YieldOp
@@ -21,17 +21,16 @@ def simplify(nest: NestOp) -> NestOp:
     scalar constant.
     """
     keep = [i for i, result in enumerate(nest.res) if result.uses] or [0]
+    _, body, epilogue = nest.regions
     regions = [region for region in nest.regions if region.blocks]
+    blocks = [region.block for region in regions]
     reads = list(zip(nest.inputs, nest.input_maps, strict=True))
-    used = [
-        any(region.block.args[i].uses for region in regions)
-        for i in range(len(nest.inputs))
-    ]
+    used = [any(block.args[i].uses for block in blocks) for i in range(len(reads))]
     scalars = {
         i: value
-        for i, tensor in enumerate(nest.inputs)
+        for i, (tensor, _) in enumerate(reads)
         if used[i]
-        and not (nest.body.blocks and nest.body.block.args[i].uses)
+        and not (body.blocks and body.block.args[i].uses)
         and (value := uniform_value(tensor)) is not None
     }
     kept_reads = list(
@@ -40,16 +39,14 @@ def simplify(nest: NestOp) -> NestOp:
         )
     )
     kept = [reads.index(read) if read in kept_reads else None for read in reads]
-    for region in regions:
-        _replace_arguments(region.block, kept, scalars)
-        _leave_out(region.block, keep if region is nest.epilogue else None)
-    captured = {
-        operand for region in regions for op in region.walk() for operand in op.operands
-    }
-    tables = [table for table in nest.tables if table in captured]
+    for block in blocks:
+        _replace_arguments(block, kept, scalars)
+        _leave_out(block, keep if block.parent is epilogue else None)
+    before = nest.tables
+    tables = [table for table in before if _reads(regions, table)]
     if (len(kept_reads), len(tables), len(keep)) == (
         len(reads),
-        len(nest.tables),
+        len(before),
         len(nest.res),
     ):
         return nest
@@ -70,6 +67,16 @@ def simplify(nest: NestOp) -> NestOp:
         nest.res[i].replace_all_uses_with(result)
     Rewriter.erase_op(nest)
     return new
+
+
+def _reads(regions: Sequence[Region], table: SSAValue) -> bool:
+    """Whether an operation in the regions has a tensor from above as its operand."""
+    return any(
+        operand is table
+        for region in regions
+        for op in region.walk()
+        for operand in op.operands
+    )
 
 
 def _replace_arguments(

@@ -45,7 +45,7 @@ def inline_rule(
     """
     module = rule.function.parent_op()
     assert isinstance(module, ModuleOp)
-    inliner = _Inliner(_interpreter(module), nest)
+    inliner = _Inliner(module, nest)
     arguments: list[Value] = [
         runtime[name] if name in runtime else constants[name] for name in rule.values
     ]
@@ -63,9 +63,16 @@ def _interpreter(module: ModuleOp) -> Interpreter:
     return make_interpreter(module)
 
 
+@lru_cache(maxsize=1 << 14)
+def _constant(op: Operation, module: ModuleOp) -> tuple[Array, ...]:
+    """What an operation without operands gives, each time."""
+    return _interpreter(module).run_op(op)
+
+
 class _Inliner:
-    def __init__(self, interpreter: Interpreter, nest: Nest) -> None:
-        self._interpreter = interpreter
+    def __init__(self, module: ModuleOp, nest: Nest) -> None:
+        self._module = module
+        self._interpreter = _interpreter(module)
         self._nest = nest
 
     def materialize(self, value: Value, type: Attribute) -> SSAValue:
@@ -92,6 +99,8 @@ class _Inliner:
 
     def inline(self, op: Operation, operands: Sequence[Value]) -> Sequence[Value]:
         """What an op gives: evaluated now, or a copy of it in the nest."""
+        if not operands:
+            return _constant(op, self._module)
         known = [value for value in operands if not isinstance(value, SSAValue)]
         if len(known) == len(operands):
             return self._interpreter.run_op(op, tuple(known))
