@@ -45,7 +45,7 @@ def find_exceptions(
     while len(x):
         wrong = np.flatnonzero(value != lines(channel, x))
         channel, x, value = (column[wrong] for column in (channel, x, value))
-        difference = value - lines.unlimited(channel, x)
+        difference = np.subtract(value, lines.unlimited(channel, x), dtype=np.int64)
         new = [column.tolist() for column in (channel, x, difference)]
         for c, place, step in zip(*new, strict=True):
             found.setdefault(c, {})[place] = step

@@ -126,10 +126,10 @@ class Kind(NamedTuple):
     ) -> Integers:
         """What the operations give at x; all shapes broadcast."""
         block, ops = _example(self)
-        lanes = (x.astype(np.int32), scale, offset, *integers)
+        lanes = (x.astype(np.int32, copy=False), scale, offset, *integers)
         values: Values = dict(zip(block.args, lanes, strict=True))
         run_scalars(ops, values)
-        return values[ops[-1].results[0]].astype(np.int64)
+        return values[ops[-1].results[0]]
 
 
 @lru_cache(maxsize=64)

@@ -33,8 +33,8 @@ _HOPELESS = 12
 _NEAR = 32
 """Points of a channel at which neighbours are compared: more than may be wrong."""
 
-_BLOCK = 64
-"""Channels whose points are looked at together: caches hold them."""
+_BLOCK = 256
+"""Channels whose points are looked at together: so many that calls cost little."""
 
 _TOGETHER = 512
 """Channels whose lines are looked for together: if these have none, no others have."""
@@ -47,6 +47,9 @@ _PARTS = np.array([[0.5], [0.25], [0.75], [0.0], [1.0]])
 
 _ROUNDS = 40
 """The most rounds of looking for the best scale; about seven are needed."""
+
+_NEGLIGIBLE = 2.0**-40
+"""The change of a scale, in relation to it, that a float32 can't hold by far."""
 
 
 def fit_lines(forms: Sequence[Form], steps: Sequence[SeenSteps]) -> list[Lines | None]:
@@ -135,7 +138,7 @@ def _fit(forms: _Forms, steps: SeenSteps, owners: Integers) -> _Fit:
         better = left < mistakes[rows]
         for old, new in zip((scale, offset, mistakes), (*pair, left), strict=True):
             old[rows[better]] = new[better]
-    reach = np.maximum(np.abs(steps.low), np.abs(steps.high))
+    reach = np.maximum(-steps.low.astype(float), steps.high)
     fits &= (scale >= 0) & (scale * reach + np.abs(offset) < _LIMIT)
     return _Fit(fits, scale, offset, mistakes)
 
@@ -225,6 +228,7 @@ class _Crossings:
                 break
             a, b = left_slope[rows], right_slope[rows]
             rise = right_gap[rows] - b * right[rows] - left_gap[rows] + a * left[rows]
+            before = scale[rows]
             scale[rows] = meet = rise / (a - b)
             low, high, slope = some.at(meet)
             up, down = rows[slope > 0], rows[slope < 0]
@@ -235,6 +239,7 @@ class _Crossings:
             # at the maximum both lines touch at the same scale, but for rounding
             closer = (slope != 0) & (left[rows] < right[rows])
             closer &= (slope != a) & (slope != b)
+            closer &= np.abs(meet - before) > _NEGLIGIBLE * meet
             rows, some = rows[closer], some.of(np.flatnonzero(closer))
         return scale
 

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects.kernel import NestOp
 from qlower.interp import Array
+from qlower.interp.values import dtype_of
 from qlower.transforms.prove_epilogues.channels import (
     accumulator_bounds,
     parallel_constants,
@@ -22,7 +23,7 @@ from qlower.transforms.prove_epilogues.monotone import (
 )
 from qlower.transforms.prove_epilogues.steps import Integers
 
-_BLOCK = 1 << 14
+_BLOCK = 1 << 16
 """Accumulators that are looked at together: so many that calls cost next to nothing."""
 
 _FEW_ACCUMULATORS = 1 << 17
@@ -58,7 +59,8 @@ class Staircase(Place):
 
     def __call__(self, channels: Integers, x: Integers) -> Integers:
         """The results for some accumulators of some channels (see `Function`)."""
-        results = np.empty(x.shape, np.int64)
+        type = np.promote_types(dtype_of(self.value.type), np.int32)
+        results = np.empty(x.shape, type)
         rows = max(1, _BLOCK * len(x) // max(x.size, 1))
         for first in range(0, len(x), rows):
             block = slice(first, first + rows)
@@ -66,7 +68,7 @@ class Staircase(Place):
                 value: lanes[channels[block]] if lanes.ndim else lanes
                 for value, lanes in self.constants.items()
             }
-            values[self.accumulator] = x[block].astype(np.int32)
+            values[self.accumulator] = x[block].astype(np.int32, copy=False)
             run_scalars(self.ops, values)
             results[block] = values[self.value]
         return results
@@ -88,7 +90,8 @@ def find_staircase(nest: NestOp) -> Staircase | None:
     def flat(array: Array) -> Array:
         return np.broadcast_to(array, shape).reshape(-1)
 
-    low, high = (flat(bound) for bound in bounds)
+    type = dtype_of(accumulator.type)
+    low, high = (flat(bound).astype(type) for bound in bounds)
     constants: Values = {block.args[i]: flat(array) for i, array in lanes.items()}
     chain: list[Operation] = []
     dependent: set[SSAValue] = {accumulator}
@@ -104,10 +107,11 @@ def find_staircase(nest: NestOp) -> Staircase | None:
         value: lanes[:, np.newaxis] if lanes.ndim else lanes
         for value, lanes in constants.items()
     }
-    ends[accumulator] = np.stack([low, high], axis=1).astype(np.int32)
+    ends[accumulator] = np.stack([low, high], axis=1)
     run_scalars(chain, ends)
-    if len(low) == 1 and high[0] - low[0] < _FEW_ACCUMULATORS:
-        proved = _seen_not_to_decrease(chain, accumulator, low[0], high[0], constants)
+    first, last = int(low[0]), int(high[0])
+    if len(low) == 1 and last - first < _FEW_ACCUMULATORS:
+        proved = _seen_not_to_decrease(chain, accumulator, first, last, constants)
     else:
         proved = non_decreasing(chain, accumulator, ends)
     results = [
@@ -128,8 +132,8 @@ def find_staircase(nest: NestOp) -> Staircase | None:
 def _seen_not_to_decrease(
     ops: Sequence[Operation],
     accumulator: SSAValue,
-    low: np.int64,
-    high: np.int64,
+    low: int,
+    high: int,
     constants: Values,
 ) -> set[SSAValue]:
     """The integers that are non-decreasing, by looking at all accumulators."""

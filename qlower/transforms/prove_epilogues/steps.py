@@ -20,6 +20,9 @@ The channels are an array of x's length, and of its shape or of extents of 1.
 _ROUNDS = 12
 """Rounds of looking at neighbours, before a function counts as no staircase of ours."""
 
+_PARTS = 16
+"""Into how many parts an interval is divided where a step is searched for."""
+
 
 @dataclass(frozen=True)
 class Steps:
@@ -38,7 +41,7 @@ class Steps:
     @cached_property
     def levels(self) -> Integers:
         """The value that is reached at each place."""
-        count = np.arange(1, self.places.shape[1] + 1, dtype=np.int64)
+        count = np.arange(1, self.places.shape[1] + 1, dtype=self.bottom.dtype)
         return self.bottom[:, np.newaxis] + count
 
     @cached_property
@@ -113,15 +116,16 @@ def find_steps(function: Function, low: Integers, high: Integers) -> SeenSteps |
     bottom, top = function(channels, np.stack([low, high], axis=1)).T
     ends = np.stack([bottom + 1, top], axis=1)
     first, last = search_steps(function, low, high, ends).T
-    slope = (last - first) / np.maximum(top - bottom - 1, 1)
+    slope = np.maximum(last - first, 0) / np.maximum(top - bottom - 1, 1)
     width = int((top - bottom).max(initial=0))
-    x = np.empty((len(low), 2 + 2 * width), np.int64)
+    x = np.empty((len(low), 2 + 2 * width), low.dtype)
     x[:, 0], x[:, 1] = low, high
     places, before = x[:, 2 : 2 + width], x[:, 2 + width :]
-    guess = first[:, np.newaxis] + slope[:, np.newaxis] * np.arange(width)
-    np.clip(np.rint(guess), *_columns(low + 1, high), out=places, casting="unsafe")
+    guess = slope[:, np.newaxis] * np.arange(width)
+    guess += first[:, np.newaxis]
+    places[:] = np.minimum(np.rint(guess, out=guess), high[:, np.newaxis], out=guess)
     np.maximum(places - 1, low[:, np.newaxis], out=before)
-    points = x, function(channels, x)
+    points = x, np.ascontiguousarray(function(channels, x))
     steps = SeenSteps(low, high, bottom, top, places, points)
     return steps if _settle(function, steps) else None
 
@@ -134,17 +138,20 @@ def search_steps(
     `levels` and the result: [channel, level].
     """
     below, above = (
-        np.array(np.broadcast_to(end, levels.shape)) for end in _columns(low, high)
+        np.array(np.broadcast_to(end, levels.shape), np.int64)
+        for end in _columns(low, high)
     )
     channels = np.arange(len(low))[:, np.newaxis, np.newaxis]
-    parts = np.arange(1, 16)
+    parts = np.arange(1, _PARTS)
     while np.any(above - below > 1):
-        left, right = below[..., np.newaxis], above[..., np.newaxis]
-        x = left + (right - left) * parts // 16
+        widths: Integers = above - below
+        left = below[..., np.newaxis]
+        x = left + widths[..., np.newaxis] * parts // _PARTS
         reached = function(channels, x) >= levels[..., np.newaxis]
         reached &= x > left
-        above = np.where(reached, x, right).min(axis=-1)
-        below = np.where(reached, left, x).max(axis=-1)
+        part = _PARTS - 1 - np.count_nonzero(reached, axis=-1)
+        above = below + widths * (part + 1) // _PARTS
+        below = below + widths * part // _PARTS
     return above
 
 
@@ -155,23 +162,26 @@ def _columns(*ends: Integers) -> list[Integers]:
 def _settle(function: Function, steps: SeenSteps) -> bool:
     """Moves guessed places to the true ones, by steps of one; False if they are far."""
     width = steps.places.shape[1]
-    x, value = steps.points
-    levels = steps.levels
+    value, levels = steps.points[1], steps.levels
     is_off = (value[:, 2 : 2 + width] < levels) | (value[:, 2 + width :] >= levels)
-    channel, index = np.nonzero(is_off & steps.valid)
-    level = levels[channel, index]
+    found = np.flatnonzero(is_off & steps.valid)
+    channel, index = np.divmod(found, max(width, 1))
+    level = levels.reshape(-1)[found]
+    here = channel * value.shape[1] + 2 + index
+    x, value = (points.reshape(-1) for points in steps.points)
     for _ in range(_ROUNDS):
-        if not len(channel):
+        if not len(here):
             return True
-        here, before = (channel, 2 + index), (channel, 2 + width + index)
-        goes_back = value[before] >= level
+        before = here + width
+        at_place, below = value[here], value[before]
+        goes_back = below >= level
         place = x[here] + np.where(goes_back, -1, 1)
         seen = function(channel, place - goes_back)
         x[here], x[before] = place, place - 1
-        value[here], value[before] = (
-            np.where(goes_back, value[before], seen),
-            np.where(goes_back, seen, value[here]),
+        at_place, below = (
+            np.where(goes_back, *pair) for pair in ((below, seen), (seen, at_place))
         )
-        moving = (value[here] < level) | (value[before] >= level)
-        channel, index, level = channel[moving], index[moving], level[moving]
+        value[here], value[before] = at_place, below
+        moving = np.flatnonzero((at_place < level) | (below >= level))
+        channel, level, here = channel[moving], level[moving], here[moving]
     return False
