@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
 
 import pytest
 from support.lanes import LARGE_VARIABLE, LEVELS_VARIABLE
@@ -49,6 +50,27 @@ def pytest_collection_finish() -> None:
     modules and tests, as often as Python does by default, is a tenth of the time."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+
+
+def _with_room(test: Callable[..., object], **arguments: object) -> object:
+    """Call a test with a megabyte ready for the frames of what it calls.
+
+    Python takes 16 KiB at a time for frames, and returns them at once: a loop of calls
+    across such a border asks the system for memory with each, hundreds of thousands of
+    times in a test. But a frame that says that it needs 1 MiB gets 2 MiB.
+    """
+    return test(**arguments)
+
+
+_with_room.__code__ = _with_room.__code__.replace(co_stacksize=1 << 17)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(
+    pyfuncitem: pytest.Function,
+) -> Generator[None, object, object]:
+    pyfuncitem.obj = partial(_with_room, pyfuncitem.obj)
+    return (yield)
 
 
 @pytest.fixture(scope="session", autouse=True)
