@@ -51,9 +51,8 @@ def lower_to_arith(
     """
     passes = arith_passes(module, contract)
     if expand_fixed:
-        from xdsl.transforms.canonicalize import CanonicalizePass
-
         from qlower.transforms.expand_fixed import ExpandFixedPass
+        from qlower.transforms.tidying import CanonicalizePass
 
         passes += [ExpandFixedPass(), CanonicalizePass()]
     return apply_passes(module, passes, observers, verify=verify)
@@ -62,15 +61,10 @@ def lower_to_arith(
 def arith_passes(module: ModuleOp, contract: str | None) -> list[ModulePass]:
     """From the qnn to the arith level; only what is left to do, where a module is there
     already."""
-    from xdsl.transforms.canonicalize import CanonicalizePass
-    from xdsl.transforms.common_subexpression_elimination import (
-        CommonSubexpressionElimination,
-    )
-    from xdsl.transforms.dead_code_elimination import DeadCodeElimination
-
     from qlower.contracts import load_contract
     from qlower.model.layer_contracts import check_takes_contract
     from qlower.transforms.lower_qnn import LowerQnnPass
+    from qlower.transforms.tidying import CanonicalizePass, CsePass, DcePass
 
     if contract is not None:
         load_contract(contract)  # refuse an unknown one here, not at the first layer
@@ -89,8 +83,8 @@ def arith_passes(module: ModuleOp, contract: str | None) -> list[ModulePass]:
     return [
         *above,
         CanonicalizePass(),
-        CommonSubexpressionElimination(),
-        DeadCodeElimination(),
+        CsePass(),
+        DcePass(),
     ]
 
 
