@@ -52,7 +52,7 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-def _with_room(test: Callable[..., object], **arguments: object) -> object:
+def _with_room(test: Callable[..., object], /, **arguments: object) -> object:
     """Call a test with a megabyte ready for the frames of what it calls.
 
     Python takes 16 KiB at a time for frames, and returns them at once: a loop of calls
