@@ -125,14 +125,14 @@ def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
 
 @dataclass(frozen=True)
 class Packed:
-    """Weights in vectors of channels that start at `first_channels`.
+    """Weights in so many `vectors` of channels, the last of which ends with the channels.
 
     `weights`: [vector][step][part] chunks of the dot step; `correction`: i32
     [vector][lane], what the sum starts from. That has the initial accumulator in it if
     `starts_from_initial`.
     """
 
-    first_channels: tuple[int, ...]
+    vectors: int
     weights: Value
     correction: Value
     parts: int
@@ -162,10 +162,9 @@ def pack_weights(
     else:
         initial = None
 
-    first = list(range(0, max(channels - dot.lanes, 0) + 1, dot.lanes))
-    if channels > dot.lanes and channels % dot.lanes:
-        first.append(channels - dot.lanes)
-    lanes = np.array(first)[:, np.newaxis] + np.arange(dot.lanes)
+    first = np.arange(0, channels, dot.lanes)
+    np.minimum(first, max(channels - dot.lanes, 0), out=first)
+    lanes = first[:, np.newaxis] + np.arange(dot.lanes)
     low, high = dot.weight_range
     parts: list[Integers] = []
     while not parts or chunks.any():
@@ -173,7 +172,7 @@ def pack_weights(
         chunks = chunks - parts[-1]
     vectors = np.stack([part[lanes] for part in parts])
     return Packed(
-        tuple(first),
+        len(first),
         module.add_constant(dot.pack(vectors.transpose(1, 3, 0, 2, 4))),
         module.add_constant(padded_i32(correction[lanes], dot.lanes)),
         len(parts),
@@ -199,18 +198,15 @@ def emit_depthwise(f: Function, target: Target, plan: WindowPlan) -> None:
         def block(vector: Value, carried: list[Value]) -> list[Value]:
             now = list(indices)
             now[products.lane] = f.scale(vector, dot.lanes)
-            if vector.constant is not None:
-                first = packed.first_channels[vector.constant]
-                now[products.lane] = constant(I64, first)
+            if packed.vectors * dot.lanes > channels > dot.lanes:
+                last = constant(I64, channels - dot.lanes)
+                now[products.lane] = f.intrinsic("umin", now[products.lane], last)
             for segment, is_inner in columns:
                 tile = partial(code.emit, vector, segment.width, is_inner)
                 walk(f, plan.column_loop, segment, now, tile)
             return carried
 
-        regular = max(channels // dot.lanes, 1)
-        f.loop(regular, [], block)
-        for vector in range(regular, len(packed.first_channels)):
-            block(constant(I64, vector), [])
+        f.loop(packed.vectors, [], block)
 
     nested(f, nest.bounds, outer, [constant(I64, 0)] * len(nest.bounds), row)
 
