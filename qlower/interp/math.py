@@ -10,7 +10,6 @@ carries their results as constants.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from math import erf
 from typing import TypeAlias
 
@@ -141,6 +140,8 @@ def _fma_float64(a: float, b: float, c: float) -> float:
     """a * b + c by exact arithmetic: slow, but float64 is for a few numbers only."""
     if not np.isfinite([a, b, c]).all():
         return a * b + c
+    from fractions import Fraction
+
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     if exact == 0:
         return a * b + c  # The product is exact here, and the sum has IEEE's zero.

@@ -6,8 +6,7 @@ a table and an exponent, times a cubic polynomial of r.
 
 from __future__ import annotations
 
-from fractions import Fraction
-from math import isqrt
+from math import isqrt, ldexp
 from struct import pack, unpack
 
 import numpy as np
@@ -36,10 +35,10 @@ LOWEST, HIGHEST = -104.0, 89.0
 
 def _power(numerator: int) -> float:
     """2^(numerator / 32), rounded to nearest: five square roots, exact to 200 bits."""
-    value, bits = Fraction(2) ** numerator, 400
+    root = 1 << numerator + 200 * STEPS
     for _ in range(5):
-        value = Fraction(isqrt(int(value * 4**bits)), 2**bits)
-    return float(value)
+        root = isqrt(root)
+    return ldexp(root, -200)
 
 
 def table() -> Array:

@@ -125,7 +125,7 @@ def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
 
 @dataclass(frozen=True)
 class Packed:
-    """Weights in so many `vectors` of channels, the last of which ends with the channels.
+    """Weights in `vectors` of channels, the last of which ends with the channels.
 
     `weights`: [vector][step][part] chunks of the dot step; `correction`: i32
     [vector][lane], what the sum starts from. That has the initial accumulator in it if
