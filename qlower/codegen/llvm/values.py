@@ -58,7 +58,10 @@ class Value:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.type} {self.text}"
+        type = self.type
+        if type.lanes == 1:
+            return f"{type.scalar} {self.text}"
+        return f"<{type.lanes} x {type.scalar}> {self.text}"
 
     @property
     def constant(self) -> int | None:

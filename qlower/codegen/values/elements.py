@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
@@ -31,6 +33,7 @@ def scalar_type(type: Attribute) -> str:
             raise QlowerError(f"no native code for values of type {type}")
 
 
+@cache
 def storage_type(scalar: str) -> str:
     """The type that an element has in memory, whose spare bits repeat its sign.
 
@@ -41,6 +44,7 @@ def storage_type(scalar: str) -> str:
     return f"i{8 * integer_byte_size(Type(scalar).bits)}"
 
 
+@cache
 def storage_bytes(scalar: str) -> int:
     """Bytes of an element in memory."""
     return Type(storage_type(scalar)).bits // 8
