@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.dialects.tensor import CollapseShapeOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation
 from xdsl.ir.affine import (
     AffineConstantExpr,
     AffineDimExpr,
@@ -28,9 +28,10 @@ from qlower.model.layers import layer_name
 from qlower.tally import count
 from qlower.transforms.form_kernels.regions import (
     ZERO,
-    build_region,
     inline,
+    move,
     pair,
+    replace_uses,
     substitute,
     uses_index,
 )
@@ -104,6 +105,8 @@ def _replace(nest: NestOp, new: NestOp, location: LocationAttr) -> NestOp:
 
 
 def _same_layer(producer: Operation, consumer: Operation) -> bool:
+    if producer.location is consumer.location:
+        return True
     names = {layer_name(producer), layer_name(consumer)} - {None}
     return len(names) <= 1
 
@@ -152,30 +155,30 @@ def _move_into(producer: NestOp, consumer: NestOp, index: int) -> NestOp:
     own = len(producer.inputs)
     inputs = [*producer.inputs, *consumer.inputs]
     maps = [substitute(m, loops, count) for m in producer.input_maps]
-    identity = [AffineExpr.dimension(d) for d in range(count)]
-
-    def merge(region: Region) -> Region:
-        if not region.blocks:
-            return Region()
-        old = region.block
-
-        def code(into: Block) -> Sequence[SSAValue]:
-            values = pair(old.args, into.args[own:])
-            if old.args[index].uses:
-                source = producer.epilogue.block
-                scalars = pair(source.args, into.args[:own])
-                (values[old.args[index]],) = inline(source, scalars, into, loops)
-            return inline(old, values, into, identity)
-
-        return build_region([*producer.epilogue.block.args, *old.args], code)
-
+    source = producer.epilogue.block
+    init, body, epilogue = (consumer.detach_region(r) for r in tuple(consumer.regions))
+    for block in (
+        block for region in (init, body, epilogue) for block in region.blocks
+    ):
+        _insert_arguments(block, 0, source.args)
+        argument = block.args[own + index]
+        if argument.uses:
+            code = Block()
+            scalars = pair(source.args, block.args[:own])
+            (value,) = inline(source, scalars, code, loops)
+            first = block.first_op
+            assert first is not None
+            for op in code.ops:
+                op.detach()
+                block.insert_op_before(op, first)
+            replace_uses(argument, value)
     merged = consumer.rebuilt(
         inputs=inputs,
         tables=list(dict.fromkeys((*producer.tables, *consumer.tables))),
         maps=[*maps, *consumer.input_maps, *consumer.result_maps],
-        init=merge(consumer.init),
-        body=merge(consumer.body),
-        epilogue=merge(consumer.epilogue),
+        init=init,
+        body=body,
+        epilogue=epilogue,
     )
     location = (
         consumer.location
@@ -184,6 +187,14 @@ def _move_into(producer: NestOp, consumer: NestOp, index: int) -> NestOp:
     )
     # The moved input is now unused and goes when the nest is simplified.
     return _replace(consumer, merged, location)
+
+
+def _insert_arguments(
+    block: Block, position: int, models: Sequence[BlockArgument]
+) -> None:
+    """Gives a block arguments with the types and names of others."""
+    for number, model in enumerate(models, position):
+        block.insert_arg(model.type, number).name_hint = model.name_hint
 
 
 def loops_of_consumer(
@@ -197,12 +208,12 @@ def loops_of_consumer(
     if consumer.reduction_bounds or not producer.reduction_bounds:
         return None
     loops: dict[int, AffineExpr] = {}
+    reads = consumer.input_maps
     for result, written in zip(producer.res, producer.result_maps, strict=True):
         for use in result.uses:
-            if use.operation is not consumer or use.index >= len(consumer.inputs):
+            if use.operation is not consumer or use.index >= len(reads):
                 return None
-            read = consumer.input_maps[use.index]
-            if not _match_loops(producer, written, read, loops):
+            if not _match_loops(producer, written, reads[use.index], loops):
                 return None
     for loop, bound in enumerate(consumer.parallel_bounds):
         target = loops.setdefault(loop, ZERO)
@@ -242,17 +253,14 @@ def _trip_count(loop: AffineExpr, nest: NestOp) -> int:
 
 def _extend(producer: NestOp, consumer: NestOp, loops: Sequence[AffineExpr]) -> NestOp:
     """Appends the elementwise consumer to the epilogue of the reduction it reads, whose
-    only user it is: the reduction's code is taken as it is."""
+    only user it is: the code of both is moved."""
     count = len(producer.bounds)
     own = len(producer.inputs)
     added = [i for i, v in enumerate(consumer.inputs) if v.owner is not producer]
     init, body, epilogue = (producer.detach_region(r) for r in tuple(producer.regions))
-    for region in (init, body, epilogue):
-        for index, i in enumerate(added):
-            scalar = consumer.epilogue.block.args[i]
-            argument = region.block.insert_arg(scalar.type, own + index)
-            argument.name_hint = scalar.name_hint
     block, code = epilogue.block, consumer.epilogue.block
+    for region in (init, body, epilogue):
+        _insert_arguments(region.block, own, [code.args[i] for i in added])
     end = block.last_op
     assert isinstance(end, YieldOp)
     yielded = pair(producer.res, end.arguments)
@@ -262,7 +270,7 @@ def _extend(producer: NestOp, consumer: NestOp, loops: Sequence[AffineExpr]) -> 
         for i, value in enumerate(consumer.inputs)
     ]
     Rewriter.erase_op(end)
-    results = inline(code, pair(code.args, scalars), block, loops)
+    results = move(code, pair(code.args, scalars), block, loops)
     block.add_op(YieldOp.create(operands=results))
     merged = producer.rebuilt(
         inputs=[*producer.inputs, *(consumer.inputs[i] for i in added)],

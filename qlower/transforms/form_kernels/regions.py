@@ -82,6 +82,34 @@ def inline(
     return tuple(mapped.get(result, result) for result in results)
 
 
+def move(
+    source: Block,
+    values: Mapping[SSAValue, SSAValue],
+    into: Block,
+    loops: Sequence[AffineExpr],
+) -> tuple[SSAValue, ...]:
+    """Moves the code of a nest that goes, as `inline` clones it."""
+    terminator = source.last_op
+    assert isinstance(terminator, YieldOp)
+    for argument, value in values.items():
+        replace_uses(argument, value)
+    for op in tuple(source.ops)[:-1]:
+        op.detach()
+        if isinstance(op, IndexOp):
+            index = _index(op, loops)
+            replace_uses(op.result, index.results[0])
+            op.erase()
+            op = index
+        into.add_op(op)
+    return tuple(terminator.arguments)
+
+
+def replace_uses(old: SSAValue, new: SSAValue) -> None:
+    """Has a value used in the place of another, which keeps its name for itself."""
+    for use in tuple(old.uses):
+        use.operation.operands[use.index] = new
+
+
 def take(
     source: Block,
     values: Mapping[SSAValue, SSAValue],
