@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
@@ -74,16 +75,23 @@ class PlanMemoryPass(ModulePass):
 
 @dataclass(eq=False)
 class Storage:
-    """Memory of values that follow each other; live from op `first` to op `last`."""
+    """Memory of values that follow each other; live from op `first` to op `last`.
+
+    It is the caller's buffer for result number `output`, if there is one, or lies in
+    the arena.
+    """
 
     size: int
     first: int
     last: int
-    buffer: Buffer | None = None
+    output: int | None = None
+    offset: int = 0
 
-    def meets(self, other: Storage) -> bool:
-        """Whether both are live at some op."""
-        return self.first <= other.last and other.first <= self.last
+    @property
+    def buffer(self) -> Buffer:
+        return (
+            ArenaAttr(self.offset) if self.output is None else OutputAttr(self.output)
+        )
 
 
 def plan_memory(block: Block, alignment: int = ARENA_ALIGNMENT) -> int:
@@ -107,11 +115,10 @@ def plan_memory(block: Block, alignment: int = ARENA_ALIGNMENT) -> int:
             boxes, arena_bytes, storages = more, size, planned
     for op in block.ops:
         if _is_stored(op):
-            buffers = [
+            op.buffers = ArrayAttr(
                 BoxAttr() if result in boxes else storages[result].buffer
                 for result in op.results
-            ]
-            op.buffers = ArrayAttr(buffer for buffer in buffers if buffer is not None)
+            )
     return arena_bytes
 
 
@@ -134,14 +141,14 @@ def _plan(
     boxes: Mapping[SSAValue, SSAValue],
     alignment: int,
 ) -> tuple[int, dict[SSAValue, Storage]]:
-    """The bytes of the arena and the storages, with their buffers.
+    """The bytes of the arena and the storages, with their places.
 
     `boxes` are the results that lie in the tensor that a chain of copies writes, whose
     first result is given.
     """
     storages = _form_storages(uses, boxes)
     _place_outputs(outputs, storages)
-    unplaced = [s for s in dict.fromkeys(storages.values()) if s.buffer is None]
+    unplaced = [s for s in dict.fromkeys(storages.values()) if s.output is None]
     return _place_in_arena(unplaced, alignment), storages
 
 
@@ -285,8 +292,8 @@ def _place_outputs(
     """Puts storages that are returned into the caller's buffers, each into one."""
     for index, value in enumerate(outputs):
         storage = storages.get(value)
-        if storage is not None and storage.buffer is None:
-            storage.buffer = OutputAttr(index)
+        if storage is not None and storage.output is None:
+            storage.output = index
 
 
 def _place_in_arena(storages: list[Storage], alignment: int) -> int:
@@ -299,16 +306,17 @@ def _place_in_arena(storages: list[Storage], alignment: int) -> int:
         )
         return -(-size // unit) * unit
 
-    placed: list[tuple[int, int, Storage]] = []
-    for storage in sorted(storages, key=lambda s: (-s.size, s.first)):
-        taken = sorted(
-            [(start, stop) for start, stop, other in placed if storage.meets(other)]
-        )
+    ordered = sorted(storages, key=lambda s: (-s.size, s.first))
+    first = np.array([storage.first for storage in ordered])
+    last = np.array([storage.last for storage in ordered])
+    placed: list[tuple[int, int]] = []
+    for index, storage in enumerate(ordered):
+        both_live = (first[:index] <= last[index]) & (first[index] <= last[:index])
+        taken = sorted([placed[other] for other in np.flatnonzero(both_live).tolist()])
         size = aligned(storage.size)
-        offset = _tightest_gap(size, taken)
-        storage.buffer = ArenaAttr(offset)
-        placed.append((offset, offset + size, storage))
-    return max((stop for _, stop, _ in placed), default=0)
+        storage.offset = _tightest_gap(size, taken)
+        placed.append((storage.offset, storage.offset + size))
+    return max((stop for _, stop in placed), default=0)
 
 
 def _tightest_gap(size: int, taken: list[tuple[int, int]]) -> int:
