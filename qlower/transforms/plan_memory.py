@@ -312,7 +312,8 @@ def _place_in_arena(storages: list[Storage], alignment: int) -> int:
     placed: list[tuple[int, int]] = []
     for index, storage in enumerate(ordered):
         both_live = (first[:index] <= last[index]) & (first[index] <= last[:index])
-        taken = sorted([placed[other] for other in np.flatnonzero(both_live).tolist()])
+        others: list[int] = np.flatnonzero(both_live).tolist()
+        taken = sorted([placed[other] for other in others])
         size = aligned(storage.size)
         storage.offset = _tightest_gap(size, taken)
         placed.append((storage.offset, storage.offset + size))

@@ -90,7 +90,8 @@ class Skeletons:
             return None
         if plan_tiles(self.target, self.products, None) is not None:
             return TileRegistersAttr()
-        return self._tiles(self.products, self.weights)[0]
+        plan = plan_vectors(self.target, self.products, self.weights, None)
+        return TileAttr(plan.tiling.height, plan.tiling.width)
 
     def schedules(self) -> list[Schedule]:
         """All ways to cut a contraction, the best by estimate first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.ir import Attribute
 
@@ -49,10 +50,10 @@ def plan_vectors(
     schedule: Attribute | None,
 ) -> VectorPlan:
     """The tiles of the schedule, or those of the least estimate."""
-    rows, length = _rows_and_length(contraction)
     dot, factors = choose_step(target, contraction, weights)
     wanted = schedule if isinstance(schedule, TileAttr) else None
-    tiling = choose_tile(target, dot, rows, length, factors, wanted)
+    sizes = Sizes.of(contraction, factors)
+    tiling = choose_tile(target.vector_registers, dot, sizes, wanted)
     return VectorPlan(contraction, dot, factors, tiling)
 
 
@@ -60,9 +61,9 @@ def tile_candidates(
     target: Target, contraction: Contraction, weights: Weights
 ) -> list[Tiling]:
     """All tilings of the nest in vector registers, the best by estimate first."""
-    rows, length = _rows_and_length(contraction)
     dot, factors = choose_step(target, contraction, weights)
-    tilings = possible_tilings(target, dot, rows, length, factors)
+    sizes = Sizes.of(contraction, factors)
+    tilings = possible_tilings(target.vector_registers, dot, sizes)
     return sorted(tilings, key=lambda tiling: tiling.cycles)
 
 
@@ -109,6 +110,27 @@ def _takes_nibbles(contraction: Contraction, length: int, weights: Weights) -> b
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """All that decides how a contraction is cut for its step: `rows` pixels may be in a
+    tile, a run has `length` activations, all taps have so many `chunks`; whether rows
+    have a factor of their own."""
+
+    rows: int
+    length: int
+    vectors: int
+    chunks: int
+    has_row_factor: bool
+
+    @classmethod
+    def of(cls, contraction: Contraction, factors: Factors) -> Sizes:
+        """Those of a contraction with its packed weights."""
+        rows, length = _rows_and_length(contraction)
+        _, vectors, _, taps, chunks_of_run, _ = factors.weights.shape
+        chunks = taps * chunks_of_run
+        return cls(rows, length, vectors, chunks, factors.has_row_factor)
+
+
+@dataclass(frozen=True)
 class Tiling:
     """Pixels in `segments` of tiles of mostly `height`, times `width` vectors of
     channels; `cycles` is an estimate."""
@@ -119,69 +141,59 @@ class Tiling:
     cycles: float
 
 
+@lru_cache(maxsize=1 << 10)
 def choose_tile(
-    target: Target,
-    dot: Step,
-    rows: int,
-    length: int,
-    factors: Factors,
-    schedule: TileAttr | None = None,
+    registers: int, dot: Step, sizes: Sizes, schedule: TileAttr | None = None
 ) -> Tiling:
-    """The schedule's tiles, or those of the least estimate for a run of `length`."""
+    """The schedule's tiles, or those of the least estimate."""
     if schedule is None:
-        tilings = possible_tilings(target, dot, rows, length, factors)
+        tilings = possible_tilings(registers, dot, sizes)
     else:
-        height = min(schedule.rows.data, rows)
-        width = min(schedule.vectors.data, factors.vectors)
-        tilings = _tilings(dot, rows, length, factors, height, width)
+        height = min(schedule.rows.data, sizes.rows)
+        width = min(schedule.vectors.data, sizes.vectors)
+        tilings = _tilings(dot, sizes, height, width)
     return min(tilings, key=lambda tiling: tiling.cycles)
 
 
-def possible_tilings(
-    target: Target, dot: Step, rows: int, length: int, factors: Factors
-) -> list[Tiling]:
-    """All whose sums the registers hold.
+def possible_tilings(registers: int, dot: Step, sizes: Sizes) -> list[Tiling]:
+    """All whose sums the vector registers hold.
 
     Accumulators and a column's weights (one vector, two for matrices) must fit the
     registers, beside a broadcast activation with its temporaries, or what is loaded at
     once for all rows.
     """
-    spare = target.vector_registers - 4
-    loads = dot.activation_loads(min(length, dot.run_length))
+    spare = registers - 4
+    loads = dot.activation_loads(min(sizes.length, dot.run_length))
     found: list[Tiling] = []
-    for width in range(1, min(factors.vectors, _MAXIMUM_CHANNELS_IN_FLIGHT) + 1):
-        for height in range(1, rows + 1):
+    for width in range(1, min(sizes.vectors, _MAXIMUM_CHANNELS_IN_FLIGHT) + 1):
+        for height in range(1, sizes.rows + 1):
             held = _whole_groups(dot, height)
-            needed = dot.registers(held, _summed(factors, width), loads)
+            needed = dot.registers(held, _summed(sizes, width), loads)
             if needed > spare and height * width > 1:
                 break
-            found += _tilings(dot, rows, length, factors, height, width)
+            found += _tilings(dot, sizes, height, width)
     return found
 
 
-def _summed(factors: Factors, width: int) -> int:
+def _summed(sizes: Sizes, width: int) -> int:
     """Vectors that are summed in a column of `width`: a single one sums its activations
     itself, if need be, else there is a column for that."""
-    return width + int(factors.has_row_factor and width == factors.vectors)
+    return width + int(sizes.has_row_factor and width == sizes.vectors)
 
 
-def _tilings(
-    dot: Step, rows: int, length: int, factors: Factors, height: int, width: int
-) -> list[Tiling]:
-    """The two ways to cut `rows` into tiles of `height`."""
-    _, _, _, taps, chunks_of_run, _ = factors.weights.shape
-    chunks = taps * chunks_of_run
-    summed = _summed(factors, width)
-    columns = divmod(factors.vectors, width)
+def _tilings(dot: Step, sizes: Sizes, height: int, width: int) -> list[Tiling]:
+    """The two ways to cut the rows into tiles of `height`."""
+    summed = _summed(sizes, width)
+    columns = divmod(sizes.vectors, width)
     widths = [(summed, columns[0]), (columns[1], 1)]
-    if factors.has_row_factor and summed == width:
+    if sizes.has_row_factor and summed == width:
         widths.append((1, 1))
     found: list[Tiling] = []
-    for segments in (even_tiles(rows, height), whole_tiles(rows, height)):
+    for segments in (even_tiles(sizes.rows, height), whole_tiles(sizes.rows, height)):
         total = 0.0
         for w, count in widths:
             for segment in segments if w else ():
-                cycles = chunks * _cycles(dot, length, segment.width, w)
+                cycles = sizes.chunks * _cycles(dot, sizes.length, segment.width, w)
                 cycles += _epilogue_cycles(dot, segment.width, w)
                 total += count * segment.repeat * cycles
         found.append(Tiling(height, width, segments, total))

@@ -71,7 +71,7 @@ class Factors:
     def vectors(self) -> int:
         return self.weights.shape[1]
 
-    @property
+    @cached_property
     def has_row_factor(self) -> bool:
         return bool(self.row_factor.any())
 
