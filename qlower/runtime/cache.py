@@ -2,8 +2,9 @@
 
 An entry begins with a checksum, so that one which was cut short or damaged is a miss.
 It appears by an atomic rename, and one of another user's is never read. The folder
-keeps to a size: what was not used for longest goes first. A cache that can't be read or
-written, or whose disk is full, is no error: there is none then.
+keeps to a size, and what each process may add before it looks: what was not used for
+longest goes first. A cache that can't be read or written, or whose disk is full, is no
+error: there is none then.
 """
 
 from __future__ import annotations
@@ -37,6 +38,13 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 
 _ABANDONED_SECONDS = 3600
 """Age of a temporary file whose writer was killed."""
+
+_SHARE = 64
+"""A process looks at all entries when it first writes into the folder, and whenever it
+has written this part of the limit again: they are thousands."""
+
+_UNSEEN: dict[Path, int] = {}
+"""The bytes that this process wrote into a folder since it looked at all entries."""
 
 
 def cache_folder() -> Path | None:
@@ -128,7 +136,8 @@ def keep_before_others(path: Path, *body: bytes) -> None:
 
 def _write(path: Path, body: Sequence[bytes]) -> None:
     """Unless it is larger than all that may be kept."""
-    if sum(map(len, body)) > cache_limit():
+    size = sum(map(len, body))
+    if size > cache_limit():
         return
     digest = hashlib.sha256()
     for piece in body:
@@ -143,6 +152,8 @@ def _write(path: Path, body: Sequence[bytes]) -> None:
         with suppress(OSError):
             os.unlink(temporary)
         raise
+    if path.parent in _UNSEEN:
+        _UNSEEN[path.parent] += size
 
 
 def _entries() -> list[tuple[Path, os.stat_result]]:
@@ -161,8 +172,12 @@ def _entries() -> list[tuple[Path, os.stat_result]]:
 
 def _evict() -> None:
     """Remove the longest unused entries beyond the limit, and what killed writers
-    left."""
-    limit, entries = cache_limit(), _entries()
+    left; nothing while this process has written little since it last did."""
+    folder, limit = cache_folder(), cache_limit()
+    if folder is None or _UNSEEN.get(folder, limit) < limit // _SHARE:
+        return
+    _UNSEEN[folder] = 0
+    entries = _entries()
     size = sum(state.st_size for _, state in entries)
     for path, state in entries:
         age = time.time() - state.st_mtime

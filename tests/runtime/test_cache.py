@@ -421,6 +421,22 @@ def test_the_longest_unused_go_first(folder: Path, monkeypatch: pytest.MonkeyPat
         run()
 
 
+def test_a_process_looks_at_all_entries_rarely(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    looks: list[Path | None] = []
+
+    def observed() -> list[tuple[Path, os.stat_result]]:
+        looks.append(folder)
+        return []
+
+    monkeypatch.setattr(cache, "_entries", observed)
+    monkeypatch.setenv(LIMIT, "1")
+    for index in range(7):  # a third of a 64th of the limit each
+        keep_entry(folder / f"{index}.part", bytes((1 << 20) // 64 // 3 + 1))
+    assert len(looks) == 3
+
+
 WORKER = """
 import sys, numpy as np, qlower
 x = np.array([-128, -20, 30, 127], np.int8).reshape(1, 2, 2, 1)
