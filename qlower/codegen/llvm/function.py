@@ -201,19 +201,19 @@ class Function:
     def shuffle(self, a: Value, lanes: Sequence[int]) -> Value:
         if len(lanes) == 1:
             return self.extract(a, lanes[0])
-        if tuple(lanes) == tuple(range(a.type.lanes)):
+        whole = range(a.type.lanes)
+        if lanes == whole or tuple(lanes) == tuple(whole):
             return a
-        mask = vector_constant("i32", lanes)
-        return self._emit(
-            Type(a.type.scalar, len(lanes)),
-            f"shufflevector {a}, {a.type} poison, {mask}",
-        )
+        return self.shuffle_both(a, Value(a.type, "poison"), lanes)
+
+    def shuffle_both(self, a: Value, b: Value, lanes: Sequence[int]) -> Value:
+        """Lanes of a, and of b, which has as many and is counted on."""
+        type, mask = Type(a.type.scalar, len(lanes)), vector_constant("i32", lanes)
+        return self._emit(type, f"shufflevector {a}, {b}, {mask}")
 
     def concatenate(self, a: Value, b: Value) -> Value:
         """The lanes of a, then those of b, which has as many."""
-        count = 2 * a.type.lanes
-        mask = vector_constant("i32", range(count))
-        return self._emit(Type(a.type.scalar, count), f"shufflevector {a}, {b}, {mask}")
+        return self.shuffle_both(a, b, range(2 * a.type.lanes))
 
     def concatenate_all(self, parts: Sequence[Value]) -> Value:
         """The lanes of all parts, a power of two of them."""
@@ -225,10 +225,8 @@ class Function:
     def interleave(self, a: Value, b: Value) -> Value:
         """Lane after lane, one of a and one of b."""
         lanes = range(a.type.lanes)
-        mask = vector_constant("i32", [i for n in lanes for i in (n, n + len(lanes))])
-        return self._emit(
-            Type(a.type.scalar, 2 * len(lanes)), f"shufflevector {a}, {b}, {mask}"
-        )
+        order = [i for n in lanes for i in (n, n + len(lanes))]
+        return self.shuffle_both(a, b, order)
 
     def insert(self, a: Value, scalar: Value, lane: int) -> Value:
         """`a` with another scalar in one lane."""

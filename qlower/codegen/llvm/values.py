@@ -98,11 +98,13 @@ def _index(value: int) -> Value:
 
 def vector_constant(scalar: str, values: Sequence[int]) -> Value:
     """One integer a lane."""
-    return _vector_constant(scalar, tuple(values))
+    return _vector_constant(
+        scalar, values if isinstance(values, range) else tuple(values)
+    )
 
 
 @lru_cache(maxsize=1 << 10)
-def _vector_constant(scalar: str, values: tuple[int, ...]) -> Value:
+def _vector_constant(scalar: str, values: range | tuple[int, ...]) -> Value:
     if len(values) == 1:
         return constant(Type(scalar), values[0])
     elements = ", ".join(f"{scalar} {value}" for value in values)

@@ -109,10 +109,10 @@ class BroadcastBytes(ByteProducts):
         self, f: Function, taps: Sequence[Value], signed: bool
     ) -> list[Value]:
         a, b, c, d = (*taps, *[taps[-1]] * (WORD_BYTES - len(taps)))
-        joined = f.concatenate(f.concatenate(a, b), f.concatenate(c, d))
         n = self.lanes
         order = [tap * n + i for i in range(n) for tap in range(WORD_BYTES)]
-        return [self.flipped(f, f.shuffle(joined, order), signed)]
+        joined = f.shuffle_both(f.concatenate(a, b), f.concatenate(c, d), order)
+        return [self.flipped(f, joined, signed)]
 
 
 class SelectedBytes(BroadcastBytes):
