@@ -179,14 +179,8 @@ class Pairs(PairedProducts, SummingStep):
         self, f: Function, taps: Sequence[Value], signed: bool
     ) -> list[Value]:
         a, b, c, d = (*taps, *[taps[-1]] * (self.depth - len(taps)))
-        n = self.lanes
-        order = [tap * n + lane for lane in range(n) for tap in range(2)]
         return [
-            f.cast(
-                "sext" if signed else "zext",
-                f.shuffle(f.concatenate(*pair), order),
-                "i16",
-            )
+            f.cast("sext" if signed else "zext", f.interleave(*pair), "i16")
             for pair in ((a, b), (c, d))[: self.used(len(taps))]
         ]
 
