@@ -96,7 +96,8 @@ class Function:
         return f"%v{self._names}"
 
     def _emit(self, type: Type, instruction: str) -> Value:
-        name = self._name()
+        self._names += 1
+        name = f"%v{self._names}"
         self._lines.append(f"  {name} = {instruction}")
         return Value(type, name)
 
@@ -156,7 +157,8 @@ class Function:
 
     def call(self, name: str, result: Type, arguments: Sequence[Value]) -> Value:
         """A call of an intrinsic by its full name."""
-        self.module.declare(name, result, (a.type for a in arguments))
+        if name not in self.module.declarations:
+            self.module.declare(name, result, (a.type for a in arguments))
         return self._emit(result, f"call {result} @{name}({_join(arguments)})")
 
     def intrinsic(self, name: str, *arguments: Value) -> Value:
