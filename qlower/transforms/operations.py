@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, LocationAttr, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
+
+from qlower.model.nests import constant
 
 
 @dataclass
@@ -24,7 +25,7 @@ class Operations:
 
     def integer(self, value: int, type: IntegerType = i32) -> SSAValue:
         """Append a constant, whose signed number is `value`."""
-        return self.add(arith.ConstantOp(IntegerAttr(value, type)))
+        return self.add(constant(IntegerAttr(value, type)))
 
 
 def insert_at(

@@ -99,26 +99,28 @@ def accumulator_bounds(
     terms = _products(nest) or _bytes(nest)
     if start is None or terms is None:
         return None
-    first = len(nest.parallel_bounds)
-    repeated = math.prod(
-        bound
-        for bound, extent in zip(
-            nest.bounds[first:], terms[0].shape[first:], strict=True
-        )
-        if extent == 1
-    )
-    reduced = tuple(range(first, len(nest.bounds)))
-    low, high = (
-        start + repeated * end.sum(axis=reduced, dtype=np.int64) for end in terms
-    )
+    low, high = (start + end for end in terms)
     limit = 1 << 31
     if low.min() < -limit or high.max() >= limit:
         return None
     return low, high
 
 
-def _products(nest: NestOp) -> tuple[Array, Array] | None:
-    """The ends of what is added in a step, with an axis for every loop of the nest."""
+def _total(nest: NestOp, terms: Array) -> Integers:
+    """The sum of all steps' terms, which have an axis for every loop of the nest."""
+    first = len(nest.parallel_bounds)
+    extents = terms.shape[first:]
+    repeated = math.prod(
+        bound
+        for bound, extent in zip(nest.bounds[first:], extents, strict=True)
+        if extent == 1
+    )
+    reduced = tuple(range(first, len(nest.bounds)))
+    return repeated * terms.sum(axis=reduced, dtype=np.int64)
+
+
+def _products(nest: NestOp) -> tuple[Integers, Integers] | None:
+    """The ends of the sum of products of a byte with a constant."""
     factors = product_factors(nest)
     if factors is None:
         return None
@@ -137,13 +139,14 @@ def _products(nest: NestOp) -> tuple[Array, Array] | None:
     )
     if any(max(-int(f.min()), int(f.max())) >= _FEW for f in (x, w)):
         return None
-    w = w.astype(np.int32)  # there are many of them
-    at_least, at_most = w * np.int32(x.min()), w * np.int32(x.max())
-    return np.minimum(at_least, at_most), np.maximum(at_least, at_most)
+    above = _total(nest, np.maximum(w, 0))
+    below = _total(nest, w) - above
+    least, most = int(x.min()), int(x.max())
+    return least * above + most * below, most * above + least * below
 
 
 def _bytes(nest: NestOp) -> tuple[Integers, Integers] | None:
-    """The ends of what is added in a step, where it is computed from a single byte."""
+    """The ends of the sum of what is computed from a single byte in each step."""
     body = nest.body.block
     *sources, accumulator = (argument for argument in body.args if argument.uses)
     terminator = body.last_op
@@ -161,7 +164,10 @@ def _bytes(nest: NestOp) -> tuple[Integers, Integers] | None:
     if np.abs(numbers).max() >= _FEW:
         return None
     shape = [1] * len(nest.bounds)
-    return numbers.min().reshape(shape), numbers.max().reshape(shape)
+    low, high = (
+        _total(nest, end.reshape(shape)) for end in (numbers.min(), numbers.max())
+    )
+    return low, high
 
 
 def _evaluate(block: Block, constants: Mapping[int, Array]) -> Integers | None:

@@ -25,6 +25,8 @@ _MOST_POSITIONS = 1 << 22
 def fold_positions(nest: NestOp) -> None:
     """Replaces such comparisons in the epilogue by constants."""
     bounds, block = nest.parallel_bounds, nest.epilogue.block
+    if not any(isinstance(op, IndexOp) for op in block.ops):
+        return
     if math.prod(bounds) > _MOST_POSITIONS:
         return
     values: Values = {}

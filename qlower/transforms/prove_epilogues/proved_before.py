@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from io import BytesIO
 from typing import TypeAlias
 
 import numpy as np
@@ -100,37 +99,47 @@ def _content(
 
 
 def _encoded(nest: NestOp, place: Place, found: Found) -> bytes:
-    number = _results(nest).index(place.value)
-    arrays = [np.array([number, *place.shape], np.int64)]
-    if found is not None:
-        lines, exceptions = found
-        form = lines.form
-        arrays += [
-            np.array([form.fused, form.odd, form.shift, form.least, form.most]),
-            lines.scale,
-            lines.offset,
-            lines.wrong,
-            exceptions.x,
-            exceptions.difference,
-        ]
-    data = BytesIO()
-    for array in arrays:
-        np.save(data, array, allow_pickle=False)
-    return data.getvalue()
+    """A line of numbers, and then a row of them for each channel."""
+    numbers: list[object] = [_results(nest).index(place.value), place.shape]
+    if found is None:
+        return json.dumps(numbers).encode()
+    lines, exceptions = found
+    form = lines.form
+    numbers.append((form.fused, form.odd, form.shift, form.least, form.most))
+    rows = np.empty(len(lines.scale), _row(exceptions.slots))
+    rows["scale"], rows["offset"], rows["wrong"] = (
+        lines.scale,
+        lines.offset,
+        lines.wrong,
+    )
+    rows["x"], rows["difference"] = exceptions.x, exceptions.difference
+    text = json.dumps([*numbers, exceptions.slots]).encode()
+    return text + b"\n" + rows.tobytes()
 
 
 def _decoded(nest: NestOp, made: bytes) -> Proved:
-    data = BytesIO(made)
-    numbers: list[int] = np.load(data, allow_pickle=False).tolist()
-    place = Place(_results(nest)[numbers[0]], tuple(numbers[1:]))
-    if data.tell() == len(made):
+    text, _, data = made.partition(b"\n")
+    number: int
+    shape: list[int]
+    number, shape, *found = json.loads(text)
+    place = Place(_results(nest)[number], tuple(shape))
+    if not found:
         return place, None
-    form, scale, offset, wrong, x, difference = (
-        np.load(data, allow_pickle=False) for _ in range(6)
+    form, slots = found
+    rows = np.frombuffer(data, _row(slots))
+    lines = Lines(Form(*form), rows["scale"], rows["offset"], rows["wrong"])
+    return place, (lines, Exceptions(rows["x"], rows["difference"]))
+
+
+def _row(slots: int) -> np.dtype[np.void]:
+    """What is kept of a channel."""
+    single, long = np.dtype(np.float32), np.dtype(np.int64)
+    return np.dtype(
+        [
+            *(("scale", single), ("offset", single), ("wrong", long)),
+            *(("x", long, (slots,)), ("difference", long, (slots,))),
+        ]
     )
-    fused, odd, shift, least, most = form.tolist()
-    lines = Form(bool(fused), bool(odd), shift, least, most)
-    return place, (Lines(lines, scale, offset, wrong), Exceptions(x, difference))
 
 
 def _results(nest: NestOp) -> list[SSAValue]:

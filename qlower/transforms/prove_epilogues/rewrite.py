@@ -21,7 +21,7 @@ from qlower.dialects.fixed import SaturateOp
 from qlower.dialects.kernel import NestOp
 from qlower.dialects.types import tensor_type
 from qlower.interp import Array
-from qlower.model.nests import dense
+from qlower.model.nests import constant, dense
 from qlower.transforms.form_kernels.simplify import simplify
 from qlower.transforms.operations import insert_at
 from qlower.transforms.prove_epilogues.byte_functions import (
@@ -57,8 +57,8 @@ def replace_by_line(
     )
     own = len(nest.inputs)
     for region in (init, body, epilogue):
-        for index, constant in enumerate(constants):
-            type = tensor_type(constant.result).element_type
+        for index, tensor in enumerate(constants):
+            type = tensor_type(tensor.result).element_type
             region.block.insert_arg(type, own + index)
     added = epilogue.block.args[own : own + len(constants)]
     accumulator = epilogue.block.args[-1]
@@ -68,7 +68,7 @@ def replace_by_line(
     replace_value(value, ops[-1].results[0])
 
     maps = [*nest.input_maps, *[channel_map] * len(constants), *nest.result_maps]
-    results = [constant.result for constant in constants]
+    results = [tensor.result for tensor in constants]
     rebuild(nest, [*inputs, *results], nest.tables, maps, init, body, epilogue)
 
 
@@ -170,4 +170,4 @@ def _operations(
 
 def _constant(array: Array, extents: Sequence[int]) -> arith.ConstantOp:
     element = f32 if array.dtype == np.float32 else i32
-    return arith.ConstantOp(dense(array.reshape(extents), element))
+    return constant(dense(array.reshape(extents), element))
