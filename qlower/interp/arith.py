@@ -133,8 +133,9 @@ def run_signed(
 ) -> PythonValues:
     """A binary op on signed numbers, wrapped at the type's width."""
     value_type = op.results[0].type
-    lhs, rhs = (as_signed(arg, value_type) for arg in args)
-    result = wrap(function(lhs, rhs, integer_width(value_type)), value_type)
+    width = integer_width(value_type)
+    lhs, rhs = (as_signed(arg, value_type) for arg in args) if width == 1 else args
+    result = wrap(function(lhs, rhs, width), value_type)
     if isinstance(op, arith.SignlessIntegerBinaryOperationWithOverflow):
         for flag in op.overflow_flags.data:
             _require_no_overflow(flag, op, args, result)

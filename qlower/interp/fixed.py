@@ -130,8 +130,8 @@ class FixedFunctions(InterpreterFunctions):
 
     @implement(SaturateOp)
     def run_saturate(self, op: SaturateOp, args: PythonValues) -> PythonValues:
-        low, high = op.bounds
-        clamped = np.clip(as_signed(args[0], op.operand.type), low, high)
+        low, high = op.bounds  # the operand, which is wider, can hold them
+        clamped = np.minimum(np.maximum(args[0], low), high)
         return (wrap(clamped, op.result.type),)
 
     @implement(PairDotOp)

@@ -104,7 +104,7 @@ def fma(a: Array, b: Array, c: Array) -> Array:
     result = total.astype(np.float32)
     # A sum of zero is exact, and comes to no harm among the subnormal numbers.
     is_close = np.equal(np.bitwise_and(total.view(np.int64), _BELOW_FLOAT32), _HALF)
-    is_close |= np.less(np.abs(total), np.finfo(np.float32).tiny)
+    is_close |= np.less_equal(np.abs(result), _LEAST_NORMAL)
     if np.any(is_close):
         parts = (
             np.broadcast_to(part, total.shape)[is_close] for part in (product, wide)
@@ -113,6 +113,8 @@ def fma(a: Array, b: Array, c: Array) -> Array:
         result[is_close] = _add_to_odd(*parts).astype(np.float32)
     return result[()]
 
+
+_LEAST_NORMAL = np.finfo(np.float32).tiny
 
 _BELOW_FLOAT32 = (1 << 29) - 1
 """The bits of a float64 beyond the last one of a float32 that isn't subnormal."""

@@ -118,7 +118,7 @@ def wrap(value: Array, value_type: Attribute) -> Array:
     width = integer_width(value_type)
     if width == 1:
         return np.bitwise_and(value, 1).astype(np.bool_)
-    held = value.astype(dtype_of(value_type), copy=False)
+    held = value.astype(_INTEGER_DTYPES[width], copy=False)
     spare = 8 * held.dtype.itemsize - width
     if spare == 0:
         return held
@@ -131,7 +131,7 @@ def require(valid: Array, message: str, *values: Array) -> None:
 
     The message's `{}` are filled with the lanes of `values` at the first invalid place.
     """
-    if np.all(valid):
+    if valid.all():
         return
     valid, *lanes = np.broadcast_arrays(valid, *values)
     place = np.unravel_index(int(np.argmin(valid)), valid.shape)

@@ -12,7 +12,7 @@ from qlower.transforms.prove_epilogues.exceptions import Exceptions, find_except
 from qlower.transforms.prove_epilogues.forms import Form, Kind, Lines
 from qlower.transforms.prove_epilogues.lines import fit_lines
 from qlower.transforms.prove_epilogues.staircase import Staircase
-from qlower.transforms.prove_epilogues.steps import SeenSteps
+from qlower.transforms.prove_epilogues.steps import Integers, SeenSteps
 from qlower.transforms.prove_epilogues.together import steps_of_each
 
 
@@ -52,8 +52,11 @@ class _Search:
 
     def _middle(self) -> int:
         """What most channels give for the accumulator 0: their zero point."""
-        nearest = np.clip(0, self.steps.low, self.steps.high)
-        return int(np.median(self.staircase(np.arange(len(nearest)), nearest)))
+        steps = self.steps
+        nearest = np.clip(0, steps.low, steps.high)[:, np.newaxis]
+        reached = steps.valid & (steps.places <= nearest)
+        value: Integers = steps.bottom + np.count_nonzero(reached, axis=1)
+        return int(np.median(value))
 
 
 def cheapest_lines(
@@ -83,6 +86,8 @@ def _of_equal_kind(
     each."""
     groups: dict[tuple[Kind, int], list[tuple[_Search, Form]]] = {}
     for search in searches:
+        if search.slots(Form(fused, odd, 0, *search.ends)) < 0:
+            continue
         form = search.form(fused=fused, odd=odd)
         if search.slots(form) >= 0:
             width = search.steps.places.shape[1]

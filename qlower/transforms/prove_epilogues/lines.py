@@ -45,6 +45,9 @@ _TOGETHER = 512
 _LIMIT = 2.0**30
 """The bound of the real number that is rounded to an i32, and then shifted a little."""
 
+_SCALE_STEPS = (0, 1, -1, 2, -2, 3, -3)
+"""The scales in float32 that are tried: so many numbers from the best one."""
+
 _PARTS = np.array([[0.5], [0.25], [0.75], [0.0], [1.0]])
 """Where in the gap of the best scale an offset is tried."""
 
@@ -190,19 +193,16 @@ def _neighbours(
 ) -> tuple[Singles, Singles]:
     """Of a pair of scale and offset and its neighbours, the one with the least mistakes
     at x."""
-    scale, offset = (array.copy() for array in pair)
-    least = mistakes.copy()
-    for scale_step in (0, 1, -1, 2, -2, 3, -3):
-        rows = np.flatnonzero(least)
-        if not len(rows):
-            break
-        scales, offsets = crossings.of(rows).singles(best[rows], scale_step, _PARTS)
-        differs = forms.of(rows).differs(scales, offsets, x[rows], value[rows])
-        tried = np.count_nonzero(differs, axis=-1)
-        choice = tried.argmin(axis=0), np.arange(len(rows))
-        better = tried[choice] < least[rows]
-        for old, new in ((scale, scales), (offset, offsets), (least, tried)):
-            old[rows[better]] = new[choice][better]
+    near = (crossings.singles(best, step, _PARTS) for step in _SCALE_STEPS)
+    scales, offsets = map(np.concatenate, zip(*near, strict=True))
+    differs = forms.differs(scales, offsets, x, value)
+    tried = np.count_nonzero(differs, axis=-1)
+    choice = tried.argmin(axis=0), np.arange(len(best))
+    better = tried[choice] < mistakes
+    scale, offset = (
+        np.where(better, new[choice], old)
+        for new, old in zip((scales, offsets), pair, strict=True)
+    )
     return scale, offset
 
 
@@ -274,19 +274,21 @@ class _Crossings:
 
 def _crossings(forms: _Forms, steps: Steps) -> _Crossings:
     shift = forms.shift[:, np.newaxis]
-    t = steps.levels - 0.5 - shift
+    t = steps.levels - (shift + 0.5)
     q = steps.places - 1.0
     if forms.kind.odd:  # the image of a step says the same
         negative = steps.places <= 0
-        t, q = np.where(negative, -t, t), np.where(negative, -steps.places, q)
-    if not t.shape[1]:
-        t = q = np.zeros((len(t), 1))
+        np.negative(t, out=t, where=negative)
+        np.negative(steps.places, out=q, where=negative)
     # a column that is none repeats the first; a channel without steps is a constant
-    constant = (steps.bottom == steps.top)[:, np.newaxis]
-    t = np.where(steps.valid, t, t[:, :1])
-    t = np.where(constant, steps.bottom[:, np.newaxis] - shift, t)
-    q = np.where(steps.valid, q, q[:, :1])
-    return _Crossings(t, np.where(constant, 0, q))
+    if not steps.valid.all():
+        none = ~steps.valid
+        constant = steps.bottom == steps.top
+        for column in (t, q):
+            np.copyto(column, column[:, :1], where=none)
+        t[constant] = (steps.bottom[:, np.newaxis] - shift)[constant]
+        q[constant] = 0
+    return _Crossings(t, q)
 
 
 def _scale_bounds(steps: Steps) -> tuple[Doubles, Doubles]:
