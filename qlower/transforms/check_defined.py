@@ -8,7 +8,7 @@ not to happen, from the ranges of what is computed (ranges.py), or refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, tensor
@@ -71,30 +71,28 @@ def _check_nests(function: func.FuncOp, *, by_themselves: bool) -> None:
             found = nest_ranges(op, tensors)
             for region in op.regions:
                 for inner in region.walk():
-                    check_operation(inner, found)
+                    check = _CHECKS.get(type(inner))
+                    if check is not None:
+                        check(inner, found)
             if not by_themselves:
                 tensors |= {r: found[r] for r in op.res if r in found}
         elif (range := tensor_ranges(tensors, op)) is not None:
             tensors[op.results[0]] = range
 
 
-def check_operation(op: Operation, ranges: Mapping[SSAValue, Range]) -> None:
-    """Refuses a scalar operation that may have no result."""
-    match op:
-        case arith.ShLIOp() | arith.ShRSIOp() | arith.ShRUIOp() | fixed.ShiftRightOp():
-            width = width_of(op.operands[0].type)
-            assert width is not None
-            _require(op, "amount", op.operands[1], ranges, (0, width - 1))
-        case arith.DivSIOp() | arith.RemSIOp() | arith.DivUIOp() | arith.RemUIOp():
-            _check_division(op, ranges)
-        case tensor.ExtractOp():
-            shape = tensor_type(op.tensor).get_shape()
-            for axis, (index, extent) in enumerate(zip(op.indices, shape, strict=True)):
-                _require(op, f"index of axis {axis}", index, ranges, (0, extent - 1))
-        case _:
-            pass
-    if isinstance(op, arith.SignlessIntegerBinaryOperationWithOverflow):
+def _check_shift(op: Operation, ranges: Mapping[SSAValue, Range]) -> None:
+    width = width_of(op.operands[0].type)
+    assert width is not None
+    _require(op, "amount", op.operands[1], ranges, (0, width - 1))
+    if isinstance(op, arith.ShLIOp):
         _check_overflow(op, ranges)
+
+
+def _check_extract(op: Operation, ranges: Mapping[SSAValue, Range]) -> None:
+    table, *indices = op.operands
+    shape = tensor_type(table).get_shape()
+    for axis, (index, extent) in enumerate(zip(indices, shape, strict=True)):
+        _require(op, f"index of axis {axis}", index, ranges, (0, extent - 1))
 
 
 def _require(
@@ -133,10 +131,10 @@ def _check_division(op: Operation, ranges: Mapping[SSAValue, Range]) -> None:
         )
 
 
-def _check_overflow(
-    op: arith.SignlessIntegerBinaryOperationWithOverflow,
-    ranges: Mapping[SSAValue, Range],
-) -> None:
+def _check_overflow(op: Operation, ranges: Mapping[SSAValue, Range]) -> None:
+    assert isinstance(op, arith.SignlessIntegerBinaryOperationWithOverflow)
+    if not op.overflow_flags.data:
+        return
     whole = type_range(op.result.type)
     assert whole is not None
     operands = [ranges[operand] for operand in op.operands]
@@ -151,3 +149,17 @@ def _check_overflow(
                 op.location,
                 help="leave the flag away: the sum then wraps",
             )
+
+
+_CHECKS: Mapping[
+    type[Operation], Callable[[Operation, Mapping[SSAValue, Range]], None]
+] = {
+    **dict.fromkeys((arith.AddiOp, arith.SubiOp, arith.MuliOp), _check_overflow),
+    **dict.fromkeys((arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp), _check_shift),
+    fixed.ShiftRightOp: _check_shift,
+    **dict.fromkeys(
+        (arith.DivSIOp, arith.RemSIOp, arith.DivUIOp, arith.RemUIOp), _check_division
+    ),
+    tensor.ExtractOp: _check_extract,
+}
+"""What refuses a scalar operation if it may have no result."""

@@ -7,6 +7,7 @@ how values depend on each other: they may be wider than what can occur, never na
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from math import prod
 from typing import TypeAlias, cast
 
@@ -23,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from qlower.dialects import fixed
+from qlower.dialects.fixed import RoundingMode
 from qlower.dialects.kernel import CopyOp, IndexOp, NestOp, YieldOp
 from qlower.dialects.types import tensor_type
 from qlower.interp.fixed import shift_right
@@ -183,28 +185,33 @@ def _region(
         if range is not None:
             found[argument] = range
     for op in block.ops:
-        if isinstance(op, IndexOp):
-            found[op.result] = 0, nest.bounds[op.dim.value.data] - 1
-        elif isinstance(op, tensor.ExtractOp):
-            range = _of_tensor(op.tensor, tensors)
-            if range is not None:
-                found[op.result] = range
-        elif len(op.results) == 1 and (whole := type_range(op.results[0].type)):
-            found[op.results[0]] = _result(op, whole, found)
+        range = None
+        match op:
+            case arith.ConstantOp(value=IntegerAttr() as value):
+                range = _number(value)
+            case _ if type(op) in RULES:
+                range = _result(op, found)
+            case IndexOp():
+                range = 0, nest.bounds[op.dim.value.data] - 1
+            case tensor.ExtractOp():
+                range = _of_tensor(op.tensor, tensors)
+            case _ if len(op.results) == 1:
+                range = type_range(op.results[0].type)
+            case _:
+                pass
+        if range is not None:
+            found[op.results[0]] = range
     terminator = block.last_op
     assert isinstance(terminator, YieldOp)
     return [found.get(value) for value in terminator.arguments]
 
 
-def _result(op: Operation, whole: Range, found: Ranges) -> Range:
-    if isinstance(op, arith.ConstantOp):
-        value = op.value
-        return (isinstance(value, IntegerAttr) and _number(value)) or whole
-    rule = RULES.get(type(op))
+def _result(op: Operation, found: Ranges) -> Range | None:
+    whole = type_range(op.results[0].type)
     operands = [found.get(operand) for operand in op.operands]
-    if rule is None or None in operands:
+    if whole is None or None in operands:
         return whole
-    low, high = rule(op, *cast("list[Range]", operands))
+    low, high = RULES[type(op)](op, *cast("list[Range]", operands))
     return (low, high) if whole[0] <= low <= high <= whole[1] else whole
 
 
@@ -273,10 +280,15 @@ def _shift_right(op: Operation, a: Range, n: Range) -> Range:
         return _UNKNOWN
     if not isinstance(op, fixed.ShiftRightOp):
         return _corners(lambda x, y: x >> y)(op, a, n)
+    return _rounded_shift_right(a, n, op.rounding.data)
+
+
+@lru_cache(maxsize=1 << 12)
+def _rounded_shift_right(a: Range, n: Range, rounding: RoundingMode) -> Range:
     # A shift by all bits has no result.
     amounts = np.minimum(n, _MOST_BITS - 1)
     values = np.array(a, np.int64)[:, np.newaxis]
-    corners = shift_right(values, amounts, op.rounding.data)
+    corners = shift_right(values, amounts, rounding)
     return int(corners.min()), int(corners.max())
 
 
