@@ -12,12 +12,14 @@ from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.folder import Folder
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
-    GreedyRewritePatternApplier,
+    PatternRewriter,
     PatternRewriterListener,
     PatternRewriteWalker,
+    RewritePattern,
 )
 from xdsl.traits import (
     ConstantLike,
@@ -29,7 +31,6 @@ from xdsl.traits import (
     NoMemoryEffect,
     is_side_effect_free,
 )
-from xdsl.transforms.canonicalize import CanonicalizationRewritePattern
 from xdsl.transforms.dead_code_elimination import region_dce, would_be_trivially_dead
 
 
@@ -39,9 +40,7 @@ class CanonicalizePass(ModulePass):
     name = "canonicalize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        pattern = GreedyRewritePatternApplier(
-            [CanonicalizationRewritePattern()], ctx=ctx, folding_enabled=True
-        )
+        pattern = _Simplification(Folder(ctx))
         _FoldingWalker(pattern, post_walk_func=erase_dead).rewrite_module(op)
 
 
@@ -70,16 +69,42 @@ class _FoldingWalker(PatternRewriteWalker):
 
     def _populate_worklist(self, op: Operation | Region | Block) -> None:
         for inner in op.walk(reverse=True, region_first=True):
-            if _may_change(type(inner)):
+            if _folds(type(inner)) or _patterns(type(inner)):
                 self._worklist.push(inner)
 
 
+@dataclass(eq=False, repr=False)
+class _Simplification(RewritePattern):
+    """Erases an operation that is dead, else folds it, else applies its patterns."""
+
+    folder: Folder
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if _is_unused(op) and would_be_trivially_dead(op):
+            rewriter.erase(op)
+            return
+        folded = self.folder.try_fold(op) if _folds(type(op)) else None
+        if folded is not None:
+            values, constants = folded
+            rewriter.replace(op, constants, values)
+            return
+        for pattern in _patterns(type(op)):
+            pattern.match_and_rewrite(op, rewriter)
+            if rewriter.has_done_action:
+                return
+
+
 @cache
-def _may_change(kind: type[Operation]) -> bool:
-    folds = kind.has_trait(HasFolder, value_if_unregistered=False)
-    is_constant = kind.has_trait(ConstantLike, value_if_unregistered=True)
-    patterns = kind.get_traits_of_type(HasCanonicalizationPatternsTrait)
-    return (folds and not is_constant) or bool(patterns)
+def _folds(kind: type[Operation]) -> bool:
+    return kind.has_trait(
+        HasFolder, value_if_unregistered=False
+    ) and not kind.has_trait(ConstantLike)
+
+
+@cache
+def _patterns(kind: type[Operation]) -> tuple[RewritePattern, ...]:
+    traits = kind.get_traits_of_type(HasCanonicalizationPatternsTrait)
+    return tuple(pattern for trait in traits for pattern in trait.get_patterns(kind))
 
 
 def erase_dead(region: Region, listener: PatternRewriterListener | None = None) -> bool:
