@@ -182,15 +182,14 @@ class Nest:
 
 def analyse(op: NestOp) -> Nest:
     """The nest of `op`, not placed."""
+    trips, tensors = op.bounds, (*op.inputs, *op.results)
     operands = [
-        _operand(value, map, len(op.bounds))
-        for value, map in zip(
-            (*op.inputs, *op.res), (*op.input_maps, *op.result_maps), strict=True
-        )
+        _operand(value, map.data, len(trips))
+        for value, map in zip(tensors, op.indexing_maps, strict=True)
     ]
     groups = _merged_loops(op, operands)
-    inputs, parallel = len(op.inputs), len(op.parallel_bounds)
-    bounds = [math.prod(op.bounds[d] for d in group) for group in groups]
+    inputs, parallel = len(tensors) - len(op.results), len(op.parallel_bounds)
+    bounds = [math.prod(trips[d] for d in group) for group in groups]
     split = sum(group[0] < parallel for group in groups)
 
     def kept(strides: Sequence[int]) -> tuple[int, ...]:
@@ -211,7 +210,7 @@ def analyse(op: NestOp) -> Nest:
         tuple(bounds[split:]),
         tuple(merged[:inputs]),
         tuple(merged[inputs:]),
-        tuple(loop_of.get(d) for d in range(len(op.bounds))),
+        tuple(loop_of.get(d) for d in range(len(trips))),
     )
 
 

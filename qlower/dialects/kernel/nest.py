@@ -195,12 +195,12 @@ class NestOp(IRDLOperation):
     @property
     def input_maps(self) -> tuple[AffineMap, ...]:
         maps = self.indexing_maps.data
-        return tuple([map.data for map in maps[: len(self.inputs)]])
+        return tuple([map.data for map in maps[: len(maps) - len(self.results)]])
 
     @property
     def result_maps(self) -> tuple[AffineMap, ...]:
         maps = self.indexing_maps.data
-        return tuple([map.data for map in maps[len(self.inputs) :]])
+        return tuple([map.data for map in maps[len(maps) - len(self.results) :]])
 
     @property
     def accumulator_types(self) -> tuple[Attribute, ...]:
