@@ -139,7 +139,8 @@ class Compilation:
         see it made.
         """
         if self.observers:
-            return self.code
+            with kept_at_least_in(self.parts):  # as it is made without observers
+                return self.code
         if self.tuned or self.passes:
             # Measuring, or code of others, decides what comes of it: that is looked up.
             from qlower.model.fingerprint import fingerprint
