@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
@@ -54,7 +55,8 @@ def load(
     if file.suffix == ".tflite":
         from qlower.frontends.tflite import import_tflite
 
-        return named(import_tflite(file, name=str(file), options=options), file)
+        model = named(import_tflite(file, name=str(file), options=options), file)
+        return replace(model, signature_name=signature)
     if file.suffix == ".onnx":
         from qlower.frontends.onnx import import_onnx
 

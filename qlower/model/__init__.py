@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 class Model:
     """A quantized network: a verified module, usually at the qnn level.
 
-    `path` is the file it came from, if any.
+    `path` is the file it came from, if any, and `signature_name` the one of a TFLite
+    file's signatures by which it was asked for.
     """
 
     module: ModuleOp
     path: Path | None = None
+    signature_name: str | None = None
 
     @cached_property
     def signature(self) -> Signature:

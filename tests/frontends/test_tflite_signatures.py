@@ -87,3 +87,12 @@ def test_refusals(path: Path, capsys: Capture) -> None:
         assert "and --signature: " in capsys.readouterr().err
     with pytest.raises(QlowerError, match="two names, by which it is given the shapes"):
         qlower.load(path, shapes={"x": (2,), "in:0": (3,)})
+
+
+@pytest.mark.skipif(
+    find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
+)
+def test_another_system_would_run_the_first(path: Path, capsys: Capture) -> None:
+    arguments = ["litert-ref", "tflite", str(path), "--random", "--signature", "decode"]
+    assert main(["diff", *arguments]) == 1
+    assert "is read by its signature 'decode'" in capsys.readouterr().err
