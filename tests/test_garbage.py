@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
+import platform
 from collections.abc import Iterator
 
 import pytest
 
-from qlower.garbage import NEW_OBJECTS, rare_collections
+from qlower.garbage import NEW_OBJECTS, keep_freed_memory, rare_collections
 
 
 @pytest.fixture(autouse=True)
@@ -34,3 +35,7 @@ def test_who_looks_more_rarely_still_does(threshold: int):
     gc.set_threshold(threshold)
     with rare_collections():
         assert gc.get_threshold()[0] == threshold
+
+
+def test_freed_memory_is_kept_by_glibc():
+    assert keep_freed_memory() == (platform.libc_ver()[0] == "glibc")

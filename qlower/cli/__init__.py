@@ -15,7 +15,7 @@ from qlower.cli.exit_codes import ExitCode, ending, exit_codes
 from qlower.cli.options import make_observers
 from qlower.cli.parser import COMMAND, ArgumentParser
 from qlower.diagnostics import LOGGER
-from qlower.garbage import search_rarely
+from qlower.garbage import keep_freed_memory, search_rarely
 from qlower.generated_code import keep_generated_code
 from qlower.observing import observed_by
 from qlower.quick_imports import import_quickly
@@ -61,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # NumPy's threads are started when it is imported; what they cost we don't get back.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     search_rarely()
+    keep_freed_memory()
     keep_generated_code()
     import_quickly()
     handler = _log_to_stderr()
