@@ -81,6 +81,7 @@ def _inlined(function: FuncOp) -> tuple[Sequence[_Step], Sequence[int]]:
     return steps, inline(function, arguments)
 
 
+@lru_cache(maxsize=1 << 12)
 def _callee(op: CallOp) -> FuncOp:
     """The function that is called."""
     function = SymbolTable.lookup_symbol(op, op.callee)
