@@ -32,6 +32,8 @@ LoadContract: TypeAlias = Callable[[str], Contract]
 TOSA_ROUNDING = "tosa.rounding_mode"
 """The attribute of an operation that says how TOSA's RESCALE rounds in it."""
 
+_SINGLE_ROUND = StringAttr("SINGLE_ROUND")
+
 ACTIVATION_BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
     "relu": (0.0, None),
     "relu6": (0.0, 6.0),
@@ -265,7 +267,7 @@ def adaptive_avg_pool_values(op: qnn.AdaptiveAvgPool2DOp) -> Values:
 def rounding_values(op: Operation) -> Values:
     """Which rounding an operation that stands for a RESCALE of TOSA asks for; of an
     inexact one, which may be either, single."""
-    mode = op.attributes.get(TOSA_ROUNDING, StringAttr("SINGLE_ROUND"))
+    mode = op.attributes.get(TOSA_ROUNDING, _SINGLE_ROUND)
     modes = ("SINGLE_ROUND", "INEXACT_ROUND", "DOUBLE_ROUND")
     if not isinstance(mode, StringAttr) or mode.data not in modes:
         raise QlowerError(

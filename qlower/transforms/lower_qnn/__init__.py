@@ -18,7 +18,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from qlower.contracts import load_contract
+from qlower.contracts import Contract, load_contract
 from qlower.contracts.needs import check_needs, named_layers
 from qlower.contracts.values import contract_of
 from qlower.diagnostics import QlowerError, file_location, format_location
@@ -125,7 +125,12 @@ def _lower_function(function: func.FuncOp, default: str | None) -> None:
     """Replace a function's body and signature by their lowered forms."""
     load = cache(load_contract)
     check_needs(function.body.block.ops, default, load)
-    lowering = Lowering(function, lambda op: contract_of(op, default, load))
+
+    @cache
+    def contract(op: Operation) -> Contract:
+        return contract_of(op, default, load)
+
+    lowering = Lowering(function, contract)
     refused: list[tuple[Operation, QlowerError]] = []
 
     def lower(lowering: Lowering, op: Operation) -> Sequence[SSAValue]:
