@@ -73,7 +73,7 @@ class Form:
 
     @property
     def cost(self) -> int:
-        return cost(_example(self.kind)[1])
+        return _cost(self.kind)
 
     def values(self, scale: Singles, offset: Singles, x: Integers) -> Integers:
         """What the operations give at x; all shapes broadcast."""
@@ -140,6 +140,11 @@ def _example(kind: Kind) -> tuple[Block, Sequence[Operation]]:
     kind.write(code, block.args[:3], iter(block.args[3:]))
     block.add_ops(code.ops)
     return block, code.ops
+
+
+@lru_cache(maxsize=64)
+def _cost(kind: Kind) -> int:
+    return cost(_example(kind)[1])
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ _BLOCK = 256
 _FEW = 4
 """Channels of each of several that are looked at first: often these have no lines."""
 
-_TOGETHER = 512
+_TOGETHER = 1024
 """Channels whose lines are looked for together: if these have none, no others have."""
 
 _LIMIT = 2.0**30

@@ -240,7 +240,8 @@ def prove_plane(function: ByteFunction, *, fused: bool, limit: int) -> Plane | N
             continue
         coefficients, _ = best
         real = columns @ coefficients
-        near = np.flatnonzero(np.abs(real - np.floor(real) - 0.5) < _NEAR)
+        real -= np.floor(real) + 0.5
+        near = np.flatnonzero(np.abs(real, out=real) < _NEAR)
         near = near[:: len(near) // _MOST_NEAR + 1]
         for order in permutations(shape.order):
             plane = shape if order == shape.order else replace(shape, order=order)

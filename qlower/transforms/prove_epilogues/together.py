@@ -16,7 +16,7 @@ from qlower.interp import Array
 from qlower.transforms.prove_epilogues.staircase import Staircase
 from qlower.transforms.prove_epilogues.steps import SeenSteps, find_steps
 
-_CHANNELS = 512
+_CHANNELS = 1024
 """About how many channels are looked at together; more would take memory."""
 
 
