@@ -15,6 +15,7 @@ from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.native import machine_levels
 
 import qlower
+from qlower.codegen.program.compiled import CompiledObject
 from qlower.compilation import Compilation
 from qlower.contracts import contract_names
 from qlower.emulation.elf import read_object
@@ -27,6 +28,8 @@ FILES = {path.parent.name: path for path in sorted(MODELS.glob("*/model.tflite")
 TINY, SMALL, LARGE = 60_000, 150_000, 600_000
 """Bytes of a model that is run by every contract, of one that is run at every level,
 and of one that is left to the lane."""
+
+ALL_LEVELS = {**machine_levels(), **aarch64_levels()}
 
 EVERYTHING = is_asked_for(LARGE_VARIABLE)
 """Set in a lane of its own: all models at all levels, small ones by all contracts."""
@@ -49,6 +52,11 @@ def compilation(name: str) -> Compilation:
     return Compilation(FILES[name])
 
 
+@cache
+def code(name: str, level: str) -> CompiledObject:
+    return compilation(name).for_target(ALL_LEVELS[level]).code
+
+
 def inputs_of(path: Path, shape: tuple[int, ...]) -> list[Array]:
     """Two inputs of a model, the first of a large one; all of them in the lane."""
     size = path.stat().st_size
@@ -60,7 +68,7 @@ def inputs_of(path: Path, shape: tuple[int, ...]) -> list[Array]:
 @needs_models
 @pytest.mark.parametrize(("name", "level"), cases())
 def test_models_give_the_reference_bits(name: str, level: str):
-    compiled = compilation(name).for_target(aarch64_levels()[level]).code
+    compiled = code(name, level)
     run = EmulatedExecutable(compiled)
     with np.load(FILES[name].parent / "golden.npz") as arrays:
         keys = [key for key in arrays.files if re.fullmatch(r"ref(_\d+)?", key)]
@@ -72,16 +80,12 @@ def test_models_give_the_reference_bits(name: str, level: str):
             np.testing.assert_array_equal(output.reshape(reference.shape), reference)
 
 
-ALL_LEVELS = {**machine_levels(), **aarch64_levels()}
-
-
 @needs_models
 @pytest.mark.parametrize("level", ALL_LEVELS)
 def test_code_and_constants_are_hardly_larger_than_the_weights(level: str):
     """1.3 times ResNet8's weights and 64 KiB."""
     weights = 77_360
-    compiled = compilation("ic_resnet8_int8").for_target(ALL_LEVELS[level]).code
-    sections = read_object(compiled.object_bytes).sections
+    sections = read_object(code("ic_resnet8_int8", level).object_bytes).sections
     size = sum(len(part.data) for part in sections if part.is_allocated)
     assert weights < size < 1.3 * weights + 64 * 1024
 

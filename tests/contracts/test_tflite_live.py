@@ -56,7 +56,7 @@ SYSTEMS = [
     pytest.param("tflm", marks=needs_tflm),
 ]
 
-SEEDS = 8
+SEEDS = 6
 """One of so many runs in every executor, with scales that make ties or not in turn:
 each layer's by every other contract, unless all are asked for."""
 
