@@ -60,7 +60,7 @@ def scalar_constant(value: np.generic | float, type: Attribute) -> arith.Constan
     number = value.item() if isinstance(value, np.generic) else value
     if isinstance(type, IndexType):
         return constant(IntegerAttr(int(number), type))
-    if isa(type, IntegerType):
+    if isinstance(type, IntegerType):
         return constant(_integer(int(number), type.bitwidth))
     assert isinstance(type, AnyFloat)
     return constant(FloatAttr(float(number), type))
@@ -184,6 +184,8 @@ class Nest:
         What is the same everywhere becomes a constant of the body, the rest an input.
         """
         array = np.asarray(values, dtype_of(type))
+        if array.ndim == 0:
+            return self.add(scalar_constant(array.item(), type)).result
         if loops is None:
             loops = range(self.parallel - array.ndim, self.parallel)
         first = array.reshape(-1)[:1]
