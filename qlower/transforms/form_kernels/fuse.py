@@ -66,7 +66,7 @@ def fuse_one(nest: NestOp) -> NestOp | None:
                 return expanded
         if not isinstance(producer, NestOp):
             continue
-        if not (_is_constant(producer) or _same_layer(producer, nest)):
+        if not (_same_layer(producer, nest) or _is_constant(producer)):
             continue
         merged = merge_nests(producer, nest, index)
         if merged is not None:
@@ -120,7 +120,7 @@ def _merged_location(producer: NestOp, consumer: NestOp) -> LocationAttr:
 
 def _is_constant(nest: NestOp) -> bool:
     """Whether every element of the result is the same, and known."""
-    return not nest.inputs and not nest.tables and not uses_index(nest.epilogue.block)
+    return not nest.operands and not uses_index(nest.epilogue.block)
 
 
 def _can_move_into(producer: NestOp, consumer: NestOp, index: int) -> bool:
@@ -255,29 +255,29 @@ def _extend(producer: NestOp, consumer: NestOp, loops: Sequence[AffineExpr]) -> 
     """Appends the elementwise consumer to the epilogue of the reduction it reads, whose
     only user it is: the code of both is moved."""
     count = len(producer.bounds)
-    own = len(producer.inputs)
-    added = [i for i, v in enumerate(consumer.inputs) if v.owner is not producer]
+    own = producer.inputs
+    reads = list(zip(consumer.inputs, consumer.input_maps, strict=True))
+    added = [i for i, (value, _) in enumerate(reads) if value.owner is not producer]
     init, body, epilogue = (producer.detach_region(r) for r in tuple(producer.regions))
     block, code = epilogue.block, consumer.epilogue.block
     for region in (init, body, epilogue):
-        _insert_arguments(region.block, own, [code.args[i] for i in added])
+        _insert_arguments(region.block, len(own), [code.args[i] for i in added])
     end = block.last_op
     assert isinstance(end, YieldOp)
     yielded = pair(producer.res, end.arguments)
-    new = dict(zip(added, block.args[own:], strict=False))
+    new = dict(zip(added, block.args[len(own) :], strict=False))
     scalars = [
-        new[i] if i in new else yielded[value]
-        for i, value in enumerate(consumer.inputs)
+        new[i] if i in new else yielded[value] for i, (value, _) in enumerate(reads)
     ]
     Rewriter.erase_op(end)
     results = move(code, pair(code.args, scalars), block, loops)
     block.add_op(YieldOp.create(operands=results))
     merged = producer.rebuilt(
-        inputs=[*producer.inputs, *(consumer.inputs[i] for i in added)],
+        inputs=[*own, *(reads[i][0] for i in added)],
         tables=list(dict.fromkeys((*producer.tables, *consumer.tables))),
         maps=[
             *producer.input_maps,
-            *(substitute(consumer.input_maps[i], loops, count) for i in added),
+            *(substitute(reads[i][1], loops, count) for i in added),
             *(substitute(m, loops, count) for m in consumer.result_maps),
         ],
         init=init,
