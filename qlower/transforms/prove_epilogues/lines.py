@@ -54,6 +54,9 @@ _PARTS = np.array([[0.5], [0.25], [0.75], [0.0], [1.0]])
 _ROUNDS = 40
 """The most rounds of looking for the best scale; about seven are needed."""
 
+_LEFT_OUT = 0.75
+"""The part of the channels that is worth being looked at without the others."""
+
 _NEGLIGIBLE = 2.0**-40
 """The change of a scale, in relation to it, that a float32 can't hold by far."""
 
@@ -221,7 +224,8 @@ class _Crossings:
 
     def at(self, scale: Doubles) -> tuple[Doubles, Doubles, Doubles]:
         """The bounds of the offset, and the slope of the gap between them."""
-        upper = self.t - scale[:, np.newaxis] * self.q
+        upper = scale[:, np.newaxis] * self.q
+        np.subtract(self.t, upper, out=upper)
         rows = np.arange(len(scale))
         greatest, least = upper.argmax(axis=1), upper.argmin(axis=1)
         slope = 1 + self.q[rows, greatest] - self.q[rows, least]
@@ -257,7 +261,8 @@ class _Crossings:
             closer = (slope != 0) & (left[rows] < right[rows])
             closer &= (slope != a) & (slope != b)
             closer &= np.abs(meet - before) > _NEGLIGIBLE * meet
-            rows, some = rows[closer], some.of(np.flatnonzero(closer))
+            if np.count_nonzero(closer) < _LEFT_OUT * len(rows):
+                rows, some = rows[closer], some.of(np.flatnonzero(closer))
         return scale
 
     def singles(

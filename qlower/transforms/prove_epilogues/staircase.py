@@ -114,19 +114,20 @@ def find_staircase(nest: NestOp) -> Staircase | None:
         proved = _seen_not_to_decrease(chain, accumulator, first, last, constants)
     else:
         proved = non_decreasing(chain, accumulator, ends)
-    results = [
+    last_results = (
         result
-        for op in chain
-        for result in op.results
+        for op in reversed(chain)
+        for result in reversed(op.results)
         if result in proved
         and isinstance(result.type, IntegerType)
         and np.diff(ends[result].astype(np.int64), axis=-1).max() < _LEVELS
-    ]
-    if not results:
+    )
+    value = next(last_results, None)
+    if value is None:
         return None
-    ops = _needed(chain, results[-1])
+    ops = _needed(chain, value)
     read = {v: constants[v] for op in ops for v in op.operands if v in constants}
-    return Staircase(results[-1], shape, ops, accumulator, read, low, high)
+    return Staircase(value, shape, ops, accumulator, read, low, high)
 
 
 def _seen_not_to_decrease(
