@@ -253,10 +253,12 @@ class Compilation:
 
     def _make(self) -> CompiledObject:
         """The code alone: its IR has all weights once more."""
-        with self._journal.kept():
-            if self.tuned or self.passes or self.flavour != PLAIN or not are_kept():
-                return self._generate().without_text()
-            return self._make_what_changed()
+        is_plain = not self.tuned and not self.passes and self.flavour == PLAIN
+        can_exchange = is_plain and are_kept()
+        with self._journal.kept(), kept_at_least_in(self.parts):
+            if can_exchange:
+                return self._make_what_changed()
+            return self._generate().without_text()
 
     def _make_what_changed(self) -> CompiledObject:
         """The code, with what the cache has of a model whose constants were others."""

@@ -22,9 +22,14 @@ class Parts(Protocol):
         ...
 
 
+_SMALL_BYTES = 1 << 16
+"""Of the largest part that is kept in memory: weights are in what is larger, and those
+are hardly there twice."""
+
+
 @dataclass
 class PartsInMemory:
-    """Parts of one compilation."""
+    """Small parts of one compilation."""
 
     made: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
 
@@ -32,7 +37,8 @@ class PartsInMemory:
         return self.made.get(digest)
 
     def keep(self, digest: bytes, made: bytes) -> None:
-        self.made[digest] = made
+        if len(made) <= _SMALL_BYTES:
+            self.made[digest] = made
 
 
 def digest_of(content: Iterable[bytes]) -> bytes:
