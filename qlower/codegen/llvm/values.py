@@ -58,7 +58,7 @@ class Value:
     text: str
 
     def __str__(self) -> str:
-        type = self.type
+        type = self.type  # written out: a call for each operand is a part of the time
         if type.lanes == 1:
             return f"{type.scalar} {self.text}"
         return f"<{type.lanes} x {type.scalar}> {self.text}"
