@@ -55,16 +55,13 @@ class Live:
 def file_of(model: Model, suffix: str) -> Path:
     """The model's file, or the one beside it with another suffix.
 
-    Raises QlowerError where there is none, and for a TFLite file of which the model is
-    a named signature: other systems run the first.
+    Raises QlowerError where there is none, and for a TFLite file of which other systems
+    run another signature.
     """
     if model.path is None:
         raise QlowerError(f"a {suffix} file is needed, and the model has no file")
-    if suffix == ".tflite" and model.signature_name is not None:
-        raise QlowerError(
-            f"{model.path} is read by its signature {model.signature_name!r}, and "
-            "other systems run a file's first"
-        )
+    if suffix == ".tflite":
+        model.check_runs_elsewhere()
     path = model.path.with_suffix(suffix)
     if not path.exists():
         raise QlowerError(f"{path} is needed, which isn't there")

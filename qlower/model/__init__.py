@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from qlower.diagnostics import QlowerError
+
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
@@ -43,6 +45,15 @@ class Model:
     def outputs(self) -> tuple[TensorSpec, ...]:
         """What the model gives: name, shape, dtype, scale and zero point of each."""
         return self.signature.outputs
+
+    def check_runs_elsewhere(self) -> None:
+        """Raises QlowerError for a named signature of a TFLite file: other systems run
+        a file's first."""
+        if self.signature_name is not None:
+            raise QlowerError(
+                f"{self.path} is read by its signature {self.signature_name!r}, and "
+                "other systems run a file's first"
+            )
 
     def new_state(self) -> State:
         """What the model keeps between calls, as it is before the first."""

@@ -15,8 +15,8 @@ from qlower.contracts import contract_names
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.frontends.load import ModelOrPath
+from qlower.model import Model
 from qlower.model.fingerprint import fingerprint
-from qlower.model.signature import TensorSpec
 from qlower.validation.counts import Partial
 from qlower.validation.data import open_source
 from qlower.validation.labels import check_labels
@@ -90,7 +90,7 @@ def prepare(
         raise QlowerError(f"a contract is given twice: {', '.join(names)}")
     reference: str | Reference | None = None
     if against is not None:
-        reference = _reference(against, loaded.path, loaded.inputs)
+        reference = _reference(against, loaded)
     if isinstance(reference, str) and reference not in names:
         names.append(reference)
     if with_layers and not isinstance(reference, str):
@@ -260,9 +260,8 @@ def _result(job: Job, total: Partial) -> Validation:
     return Validation(total.rows, total.failed, tuple(total.failures), name, counts)
 
 
-def _reference(
-    against: str, path: Path | None, inputs: tuple[TensorSpec, ...]
-) -> str | Reference:
+def _reference(against: str, model: Model) -> str | Reference:
+    path = model.path
     if against in SYSTEMS:
         wanted = ".tflite" if against == "litert" else ".onnx"
         if path is None or path.suffix != wanted:
@@ -270,12 +269,13 @@ def _reference(
                 f"{against} runs {wanted} files, the model is "
                 f"{'none' if path is None else path}"
             )
-        return LiveReference(path, inputs)
+        model.check_runs_elsewhere()
+        return LiveReference(path, model.inputs)
     if against.endswith((".tflite", ".onnx")):
         file = Path(against)
         if not file.is_file():
             raise QlowerError(f"cannot read {file}: there is no such file")
-        return LiveReference(file, inputs)
+        return LiveReference(file, model.inputs)
     if not against.endswith(".mlir") and against not in contract_names():
         raise QlowerError(
             f"there is nothing called {against!r} to hold outputs against",

@@ -96,3 +96,10 @@ def test_another_system_would_run_the_first(path: Path, capsys: Capture) -> None
     arguments = ["litert-ref", "tflite", str(path), "--random", "--signature", "decode"]
     assert main(["diff", *arguments]) == 1
     assert "is read by its signature 'decode'" in capsys.readouterr().err
+
+
+def test_outputs_are_not_held_against_the_first(path: Path) -> None:
+    model = qlower.load(path, signature="decode")
+    data = np.zeros((1, 3), np.float32)
+    with pytest.raises(QlowerError, match="is read by its signature 'decode'"):
+        qlower.validate(model, data, against="litert")
