@@ -9,7 +9,6 @@ for each is to be had again page by page, which takes a twentieth.
 from __future__ import annotations
 
 import atexit
-import ctypes
 import gc
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -36,6 +35,8 @@ def keep_freed_memory() -> bool:
 
     The result says whether it is. Arrays of more than `_LARGE` bytes are handed back.
     """
+    import ctypes  # which help doesn't need
+
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):  # as a C library or a system has it

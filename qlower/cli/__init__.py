@@ -61,13 +61,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # NumPy's threads are started when it is imported; what they cost we don't get back.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     search_rarely()
-    keep_freed_memory()
     keep_generated_code()
     import_quickly()
     handler = _log_to_stderr()
 
     def run() -> int:
         options = make_parser(*given[:1]).parse_args(given)
+        keep_freed_memory()
         handler.be_verbose(options.verbose)
         with observed_by(make_observers(options)):
             code: int = options.run(options)
