@@ -23,8 +23,8 @@ class Parts(Protocol):
 
 
 _SMALL_BYTES = 1 << 16
-"""Of the largest part that is kept in memory: weights are in what is larger, and those
-are hardly there twice."""
+"""Bytes of the largest part that is kept in memory: weights are in what is larger, and
+those are hardly there twice."""
 
 
 @dataclass

@@ -96,8 +96,7 @@ class Function:
         return f"%v{self._names}"
 
     def _emit(self, type: Type, instruction: str) -> Value:
-        self._names += 1
-        name = f"%v{self._names}"
+        name = self._name()
         self._lines.append(f"  {name} = {instruction}")
         return Value(type, name)
 

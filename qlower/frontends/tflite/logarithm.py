@@ -35,7 +35,8 @@ RECIPROCALS = tuple(
         ),
     )
 )
-"""Of each part, by the four bits that follow the exponent in x / FIRST."""
+"""The reciprocals of the parts, by the four bits that follow the exponent in
+x / FIRST."""
 
 FIRST = 0x3F330000
 """The bits of where the first part begins, about 0.7."""
@@ -46,7 +47,7 @@ NATURAL = tuple(
         ("-0x1.00ea348b88334p-2", "0x1.5575b0be00b6ap-2", "-0x1.ffffef20a4123p-2"),
     )
 )
-"""Of log(1 + r), from r^4 down to r^2; that of r is 1."""
+"""The coefficients of log(1 + r), from r^4 down to r^2; that of r is 1."""
 
 BINARY = tuple(
     map(
@@ -58,7 +59,7 @@ BINARY = tuple(
         ),
     )
 )
-"""Of log2(1 + r), from r^5 down to r."""
+"""The coefficients of log2(1 + r), from r^5 down to r."""
 
 LN2 = float.fromhex("0x1.62e42fefa39efp-1")
 SMALLEST = 2.0**-126
@@ -67,7 +68,8 @@ SMALLEST = 2.0**-126
 SUBNORMAL_BITS = 23
 
 FARTHEST = 160.0
-"""Beyond this power of 2, and less, a result is infinite, or 0, in float32."""
+"""The power of 2 beyond which a result is infinite in float32; beyond its negative,
+0."""
 
 
 def logarithm(steps: Scalars, x: SSAValue) -> SSAValue:
@@ -163,7 +165,8 @@ def _reduced(steps: Scalars, x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]
 
 
 def _logarithms(base: int | None) -> list[float]:
-    """Of one over the reciprocals, rounded to nearest; to the base e, or 2."""
+    """The logarithms of one over the reciprocals, rounded to nearest; to the base e, or
+    2."""
     context = Context(prec=50)
     unit = context.ln(Decimal(base)) if base else Decimal(1)
     return [

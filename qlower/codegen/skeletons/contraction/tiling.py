@@ -123,7 +123,7 @@ class Sizes:
 
     @classmethod
     def of(cls, contraction: Contraction, factors: Factors) -> Sizes:
-        """Those of a contraction with its packed weights."""
+        """The sizes of a contraction with its packed weights."""
         rows, length = _rows_and_length(contraction)
         _, vectors, _, taps, chunks_of_run, _ = factors.weights.shape
         chunks = taps * chunks_of_run

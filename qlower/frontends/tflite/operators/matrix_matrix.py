@@ -54,8 +54,8 @@ def is_of_matrices(matrix: Array, together: int) -> bool:
 def matrix_product(
     op: OperatorContext, matrices: Sequence[Array], together: int
 ) -> Product:
-    """Of matrices [outputs, columns] of one shape, whose outputs follow each other, and
-    rows of which so many at once are multiplied."""
+    """The product of matrices [outputs, columns] of one shape, whose outputs follow
+    each other, and rows of which so many at once are multiplied."""
     weights = np.stack(matrices)
     count, outputs, columns = weights.shape
     if columns > MOST_COLUMNS:
