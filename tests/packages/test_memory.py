@@ -127,6 +127,12 @@ def test_what_moves_the_stack_in_another_way_is_unknown():
     assert stack_use(indirect, "x86_64", "f").bytes is None
 
 
+def test_what_is_stored_at_the_stack_pointer_moves_it_only_where_written_back():
+    code = "\t.type\tf,%function\nf:\n\tsub\tsp, #16\n\tstm.w\tsp, {r1, r2}\n"
+    assert stack_use(code, "thumbv7em", "f").bytes == 16
+    assert stack_use(code + "\tmov\tsp, r7\n", "thumbv7em", "f").bytes is None
+
+
 @pytest.mark.parametrize(
     ("triple", "least"),
     [

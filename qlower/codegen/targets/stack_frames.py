@@ -88,7 +88,7 @@ _SYNTAX = {
             r"\tsubw?(?:\.w)?\tsp, (?:sp, )?#(?P<bytes>\d+)$",
         ),
         restores=r"\t(addw?(\.w)?\tsp, (sp, )?#\d+|subw?(\.w)?\tsp, r\d, #\d+)$",
-        moves=r"\t[\w.]+\tsp, .*$",
+        moves=r"\t(?!stm|ldm)[\w.]+\tsp, .*$",
         calls=r"\tbl?(?:\.w)?\t(?!\.L)([\w.$]+)$",
         indirect=r"\tbl?x\tr",
     ),
