@@ -11,7 +11,6 @@ from support.native import compile_text
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.targets.resolve import host_target
 from qlower.diagnostics import QlowerError
-from qlower.files.parts import kept_in
 from qlower.runtime.executable import Executable
 
 
@@ -80,52 +79,3 @@ def test_wrong_inputs(compiled: CompiledObject, inputs: list[np.ndarray], messag
 def test_names_and_text(compiled: CompiledObject):
     assert "@_nest_0_layer_2_a_b(" in compiled.llvm_text
     assert "_nest_1_layer_1_a_b:" in compiled.assembly()
-
-
-class Forgetful:
-    """Finds no part, and keeps none."""
-
-    def find(self, digest: bytes) -> None:
-        pass
-
-    def keep(self, digest: bytes, made: bytes) -> None:
-        pass
-
-
-def test_nests_that_are_equal_up_to_constants_share_a_function():
-    """What they add are 2,000 bytes each, of which the last object has all, and a
-    number."""
-    size, data = 500, np.arange(500, dtype=np.int32)
-    identity, type = "affine_map<(d0) -> (d0)>", f"tensor<{size}xi32>"
-
-    def nest(source: str, added: str, number: int, buffer: str) -> str:
-        return f"""kernel.nest map parallel [{size}]
-        maps [{identity}, {identity}, {identity}]
-        ins({source}, {added} : {type}, {type}) epilogue {{
-        ^bb0(%a: i32, %b: i32):
-          %n = arith.constant {number} : i32
-          %p = arith.muli %a, %b : i32
-          %s = arith.addi %p, %n : i32
-          kernel.yield %s : i32
-        }} -> {type} in [{buffer}]"""
-
-    text = f"""
-    func.func @main(%x: {type} {{qnn.name = "x"}}) -> {type}
-        attributes {{kernel.arena_bytes = {8 * size} : i64}} {{
-      %c = arith.constant dense<{data.tolist()}> : {type}
-      %d = arith.constant dense<{(-data).tolist()}> : {type}
-      %u = {nest("%x", "%c", 5, "#kernel.arena<0>")}
-      %v = {nest("%u", "%d", -7, f"#kernel.arena<{4 * size}>")}
-      %w = {nest("%v", "%c", 9, "#kernel.output<0>")}
-      return %w : {type}
-    }}"""
-    with kept_in(Forgetful()):
-        compiled = compile_text(text, host_target())
-    assert [kernel.name for kernel in compiled.kernels] == ["_nest_0"] * 3
-    assert len(compiled.objects) == 3
-    for constant in (data, -data):
-        holding = [constant.tobytes() in one for one in compiled.objects]
-        assert holding == [False, False, True]
-    (got,) = Executable(compiled)([np.ones(size, np.int32)])
-    expected = ((data + 5) * -data - 7) * data + 9
-    np.testing.assert_array_equal(got, expected)

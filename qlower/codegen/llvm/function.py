@@ -9,11 +9,13 @@ The file is long because a builder is one class: a method for each kind of instr
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Hashable, Sequence
 
 from qlower.codegen.llvm.module import Module
 from qlower.codegen.llvm.pieces import Piece, is_local
 from qlower.codegen.llvm.values import (
+    FLOAT,
     I64,
     POINTER,
     Type,
@@ -90,6 +92,20 @@ class Function:
         if number.constant is None:
             self._splats.setdefault(number, {1: number})
         return number
+
+    def float_number(self, value: float) -> Value:
+        """A float in which kernels that share this function may differ: they are given
+        its bits."""
+        single = constant(FLOAT, value)
+        (bits,) = struct.unpack("<i", struct.pack("<f", value))
+        number = self.module.add_number(bits)
+        if number.constant is not None:
+            return single
+        result = Value(FLOAT, f"{number.text}.float")
+        if result not in self._splats:
+            self._first_lines.append(f"  {result.text} = bitcast {number} to {FLOAT}")
+            self._splats[result] = {1: result}
+        return result
 
     def _name(self) -> str:
         self._names += 1
@@ -263,6 +279,14 @@ class Function:
         if offset.constant == 0:
             return pointer
         return self._emit(POINTER, f"getelementptr inbounds i8, {pointer}, {offset}")
+
+    def skip(self, pointer: Value, count: int) -> Value:
+        """The address `count` bytes after `pointer`, in which kernels that share this
+        function may differ."""
+        number = self.number(count)
+        if number.constant is not None:
+            return self.at(pointer, constant(I64, count))
+        return self.at(pointer, self.cast("zext", number, "i64"))
 
     def field(self, struct: str, pointer: Value, *indices: int) -> Value:
         """The address of a field of a named struct, or of a field in that."""

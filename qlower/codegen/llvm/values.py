@@ -43,6 +43,7 @@ class Type:
 
 
 I1, I8, I16, I32, I64 = (Type(f"i{bits}") for bits in (1, 8, 16, 32, 64))
+FLOAT = Type("float")
 POINTER = Type("ptr")
 VOID = Type("void")
 

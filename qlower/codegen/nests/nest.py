@@ -32,7 +32,7 @@ from qlower.codegen.values.elements import (
     storage_bytes,
 )
 from qlower.codegen.values.region import indexed_loops
-from qlower.dialects.kernel import CopyOp, NestOp, linear_form
+from qlower.dialects.kernel import CopyOp, NestOp, element_byte_size, linear_form
 from qlower.dialects.types import tensor_type
 
 
@@ -301,21 +301,29 @@ def _dense_place(
     """The element at the indices of a dense tensor: the stride of each loop, and what
     comes before the first one.
 
-    A result that lies in a box of a greater tensor has its rows there.
+    A result that lies in a box of a greater tensor has its rows there; `first_byte`
+    tells where the box begins.
     """
-    extents, starts = tensor_type(value).get_shape(), [0] * len(indices)
     box = box_of(value)
-    if box is not None:
-        extents = tensor_type(box.result).get_shape()
-        starts = list(box.offsets.get_values())
+    extents = tensor_type(value if box is None else box.result).get_shape()
     strides, offset = [0] * loops, 0
-    for axis, ((coefficients, first), start) in enumerate(
-        zip(indices, starts, strict=True)
-    ):
+    for axis, (coefficients, first) in enumerate(indices):
         step = math.prod(extents[axis + 1 :])
         strides = [s + step * c for s, c in zip(strides, coefficients, strict=True)]
-        offset += step * (first + start)
+        offset += step * first
     return tuple(strides), offset
+
+
+def first_byte(result: SSAValue) -> int | None:
+    """Where a nest's result begins in the buffer of a greater tensor, in a box of which
+    it lies; None for one that has a buffer of its own."""
+    box = box_of(result)
+    if box is None:
+        return None
+    type, element = tensor_type(box.result), 0
+    for size, start in zip(type.get_shape(), box.offsets.get_values(), strict=True):
+        element = element * size + start
+    return element * element_byte_size(type.element_type)
 
 
 def _narrowed(operand: Operand) -> Operand:

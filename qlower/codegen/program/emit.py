@@ -23,7 +23,7 @@ from qlower.codegen.llvm.values import (
 )
 from qlower.codegen.nests.blocks import Blocks, starting_at
 from qlower.codegen.nests.content import nest_content
-from qlower.codegen.nests.nest import Nest, constant_bytes
+from qlower.codegen.nests.nest import Nest, constant_bytes, first_byte
 from qlower.codegen.program.clock import Clock
 from qlower.codegen.program.compiled import Call, Kernel
 from qlower.codegen.program.float_environment import enter_default
@@ -206,7 +206,8 @@ class Program:
             for code in planned.of_blocks.values():
                 function = call.function(code.name, takes_start=True)
                 start, loop = function.arguments[-1], planned.blocks.loop
-                nest = starting_at(function, self.placed(code.nest, call), loop, start)
+                placed = self.placed(code.nest, call, function)
+                nest = starting_at(function, placed, loop, start)
                 emit_nest(function, self.target, code.skeleton, nest)
                 function.finish()
             names = [planned.of_blocks[n].name for n in planned.blocks.bounds()]
@@ -219,9 +220,8 @@ class Program:
 
         def write() -> None:
             function = call.function(code.name)
-            emit_nest(
-                function, self.target, code.skeleton, self.placed(code.nest, call)
-            )
+            nest = self.placed(code.nest, call, function)
+            emit_nest(function, self.target, code.skeleton, nest)
             function.finish()
 
         def written() -> bytes:
@@ -240,14 +240,19 @@ class Program:
         ]
         call.unit.restore(find_or_make(content, written))
 
-    def placed(self, nest: Nest, call: _Call) -> Nest:
-        """A nest inside of its function."""
+    def placed(self, nest: Nest, call: _Call, function: Function) -> Nest:
+        """A nest inside of its function, where that begins."""
         inputs, tables = len(nest.op.inputs), nest.op.tables
         addresses = [
             pointer or _constant(call.unit, table)
             for pointer, table in zip(call.pointers[inputs:], tables, strict=False)
         ]
-        results = call.pointers[inputs + len(tables) :]
+        results: list[Value] = []
+        pointers = call.pointers[inputs + len(tables) :]
+        for pointer, result in zip(pointers, nest.op.res, strict=True):
+            assert pointer is not None
+            first = first_byte(result)
+            results.append(pointer if first is None else function.skip(pointer, first))
         return nest.placed(call.pointers[:inputs], addresses, results)
 
     def copy(self, op: CopyOp) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from qlower.codegen.llvm.function import Function
-from qlower.codegen.llvm.values import I1, I32, I64, Type, Value, constant, zero
+from qlower.codegen.llvm.values import FLOAT, I1, I32, I64, Type, Value, constant, zero
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values import byte_tables, fixed_point, rounding
 from qlower.codegen.values.bounds import constant_value, largest_magnitude
@@ -178,6 +178,8 @@ def _constant(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     match op.value:
         case IntegerAttr(value=value) if type == I32 and _is_zero_point(op):
             return e.f.number(value.data)
+        case FloatAttr(value=value) if type == FLOAT and _is_of_line(op):
+            return e.f.float_number(value.data)
         case IntegerAttr(value=value) | FloatAttr(value=value):
             return constant(type, value.data)
         case _:
@@ -190,6 +192,17 @@ def _is_zero_point(number: arith.ConstantOp) -> bool:
     return all(
         isinstance(use.operation, arith.AddiOp)
         and not any(_adds_constant(other) for other in _neighbours(use.operation))
+        for use in number.result.uses
+    )
+
+
+def _is_of_line(number: arith.ConstantOp) -> bool:
+    """Whether a number may be a slope or an offset of a requantization's line: it is
+    only used as that of integers, which LLVM can't simplify."""
+    return all(
+        isinstance(use.operation, math.FmaOp)
+        and use.index > 0
+        and isinstance(use.operation.operands[0].owner, arith.SIToFPOp)
         for use in number.result.uses
     )
 
