@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from support.native import compile_text
 from xdsl.ir import SSAValue
 
+import qlower
 from qlower.codegen.targets.resolve import host_target
 from qlower.compilation import Compilation
 from qlower.dialects import qnn
@@ -17,6 +20,8 @@ from qlower.runtime.executable import Executable
 
 SCALES = [(0.28, 40), (0.3, 5), (0.24, 7)]
 """How one operand of each sum of `joined_sums` is quantized."""
+
+CPUS = ["x86-64-v3", "x86-64-v4"]
 
 
 class Forgetful:
@@ -98,3 +103,14 @@ def test_slopes_and_places_are_given(joined_sums: Model, images: list[np.ndarray
     expected = compilation.interpreter()(*images)
     (found,) = Executable(code)(images)
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("cpus", [CPUS[:1], CPUS])
+def test_packages_have_them_once_a_level(joined_sums: Model, cpus: list[str]):
+    """The code is compiled as one: each level's function is called for all sums."""
+    package = qlower.compile(joined_sums, "x86_64-linux-gnu", cpus, contract="tflite")
+    text = package.text("llvm")
+    functions = re.findall(r"define internal void @(\w*_nest_\w+)\(", text)
+    calls = re.findall(r"call void @(\w*_nest_\w+)\(", text)
+    assert len(functions) == len(cpus)
+    assert sorted(calls) == sorted(len(SCALES) * functions)

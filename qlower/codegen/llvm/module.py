@@ -64,9 +64,9 @@ class Module:
     is that of constants and of memory on the stack.
 
     A `level` has functions of other attributes, whose number is `group`. Where there is
-    a list of `units`, those may be compiled by themselves. A unit with `parameters` has
-    one function, to which they are passed: large constants and numbers; `digest` is
-    that of its text but for its name.
+    a list of `units`, those may be compiled by themselves, unless they are `joined`. A
+    unit with `parameters` has one function, to which they are passed: large constants
+    and numbers; `digest` is that of its text but for its name.
     """
 
     triple: str
@@ -75,6 +75,7 @@ class Module:
     pointer_bits: int = 64
     alignment: int = 64
     units: list[Module] | None = None
+    joined: bool = False
     globals: list[str] = field(default_factory=list[str])
     functions: dict[str, str] = field(default_factory=dict[str, str])
     texts: list[str] = field(default_factory=list[str])
@@ -92,22 +93,31 @@ class Module:
         self._groups.append(f"attributes #{self.group} = {{ {self.attributes} }}")
 
     def level(self, attributes: str) -> Module:
-        """For functions of other attributes, that share our data; see `add_level`."""
+        """For functions of other attributes, that share our data, and of which equal
+        ones are there once; see `add_level`."""
         return replace(
             self,
             attributes=attributes,
+            units=list[Module](),
+            joined=True,
             functions=dict[str, str](),
             declarations=dict[str, str](),
+            _shared=dict[str, str](),
         )
 
     def add_level(self, level: Module) -> None:
-        """Take the functions of one."""
-        self.functions |= level.functions
-        self.declarations |= level.declarations
+        """Take the functions of one, and of its units."""
+        for module in level.modules:
+            self.functions |= module.functions
+            self.declarations |= module.declarations
+        for unit in level.units or ():
+            self.globals += unit.globals
+            self.texts += unit.texts
+            self._constants |= unit._constants
 
     def unit(self, *, has_parameters: bool = False) -> Module:
-        """For functions that may be compiled by themselves; this module where all code
-        is compiled together."""
+        """For functions that may be compiled by themselves, or with parameters be there
+        once; this module where all code is compiled together."""
         if self.units is None:
             return self
         unit = Module(
@@ -116,8 +126,10 @@ class Module:
             self.has_library,
             self.pointer_bits,
             self.alignment,
+            joined=self.joined,
             parameters={} if has_parameters else None,
         )
+        unit.group = self.group
         self.units.append(unit)
         return unit
 

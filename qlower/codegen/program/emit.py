@@ -41,7 +41,7 @@ from qlower.dialects.kernel import (
     byte_size,
 )
 from qlower.dialects.types import tensor_type
-from qlower.files.parts import find_or_make
+from qlower.files.parts import are_kept, find_or_make
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,14 @@ class _Call:
         """The function, to be filled; with `takes_start` for a block of iterations."""
         types = [*(POINTER for _ in self.passed), *([I64] if takes_start else [])]
         attributes = [*self.attributes, *([""] if takes_start else [])]
-        if takes_start and self.is_separate:
+        if takes_start and self.is_unit:
             self.module.declare(name, VOID, types)
-        return Function(self.unit, name, types, attributes, separate=self.is_separate)
+        is_separate = self.is_unit and not self.module.joined
+        return Function(self.unit, name, types, attributes, separate=is_separate)
 
     @property
-    def is_separate(self) -> bool:
-        """Whether the function may be compiled by itself."""
+    def is_unit(self) -> bool:
+        """Whether the function is a unit of the code, which may have parameters."""
         return self.unit is not self.module
 
 
@@ -228,14 +229,14 @@ class Program:
             write()
             return call.unit.saved()
 
-        if not call.is_separate:
+        if not call.is_unit or not are_kept():
             write()
             return
         arguments = [None if p is None else p.text for p in call.pointers]
         content = [
             b"nest",
             self.target.identity.encode(),
-            f"{code.name} {call.attributes} {arguments}".encode(),
+            f"{code.name} {call.attributes} {arguments} {call.unit.joined}".encode(),
             *nest_content(code.nest.op),
         ]
         call.unit.restore(find_or_make(content, written))
@@ -290,7 +291,7 @@ class Program:
     def call(self, call: _Call, kernel: Kernel) -> None:
         """Call a kernel's function that is written, or one that is equal."""
         name, passed = call.name, call.passed
-        if call.is_separate:
+        if call.is_unit:
             parameters = tuple(call.unit.parameters or ())
             self.calls.append(Call(kernel.layers, call.unit.digest, parameters))
             name = self.names[call.name] = self.module.shared_name(call.unit, name)

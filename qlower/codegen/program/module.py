@@ -135,7 +135,7 @@ def compile_package(
 def _needs(code: Module, target: Target) -> frozenset[str]:
     """What the processor must have: registers that have to be permitted, if used."""
     tiles = target.tiles
-    if tiles is None or tiles.configure in code.declarations:
+    if tiles is None or any(tiles.configure in m.declarations for m in code.modules):
         return target.needs
     return target.needs - tiles.features
 
