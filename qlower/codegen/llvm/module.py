@@ -22,6 +22,9 @@ LLVM makes better code where it knows the bytes."""
 _DATA_BYTES = 1 << 19
 """Bytes of constants that are compiled together: to begin takes as long as 100 kB."""
 
+_NAMELESS = "@("
+"""What is first in a function's text before its arguments, where it has no name."""
+
 _PRIVATE, _EXPORTED, _IMPORTED = "private unnamed_addr", "unnamed_addr", "external"
 """Whose a constant is, in LLVM's words."""
 
@@ -134,32 +137,50 @@ class Module:
         return unit
 
     def saved(self) -> bytes:
-        """All that was added to a unit, for `restore`."""
-        texts = self.globals, self.functions, self.texts, self.declarations
+        """The digest of a unit with parameters, and those, for `restore`."""
         passed = [*(self.parameters or ())]
         numbers = [one if isinstance(one, int) else None for one in passed]
-        data = [*self._constants, *(one for one in passed if isinstance(one, bytes))]
-        names = [*self._constants.values()]
-        sizes = [len(one) for one in data]
-        head = [*texts, self.digest, names, numbers, sizes]
+        data = [one for one in passed if isinstance(one, bytes)]
+        head = [self.digest, numbers, [len(one) for one in data]]
         return b"".join((json.dumps(head).encode(), b"\n", *data))
 
     def restore(self, saved: bytes) -> None:
-        """Have what a unit had that was saved."""
+        """Have the digest and the parameters of a unit that was saved."""
         head, _, joined = saved.partition(b"\n")
-        *texts, self.digest, names, numbers, sizes = json.loads(head)
-        self.globals, self.functions, self.texts, self.declarations = texts
-        ends = [*accumulate(sizes)]
-        data = [joined[e - n : e] for e, n in zip(ends, sizes, strict=True)]
-        self._constants = dict(zip(data, names, strict=False))
-        passed = iter(data[len(names) :])
-        if self.parameters is not None:
-            self.parameters.clear()
+        self.digest, numbers, sizes = json.loads(head)
+        ends = accumulate(sizes)
+        data = (joined[e - n : e] for e, n in zip(ends, sizes, strict=True))
+        assert self.parameters is not None
+        self.parameters.clear()
         for number in numbers:
             if number is None:
-                self._parameter(POINTER, next(passed))
+                self._parameter(POINTER, next(data))
             else:
                 self._parameter(I32, number)
+
+    def saved_code(self) -> bytes:
+        """The code of a unit with parameters, which follows from its digest, for
+        `restore_code`."""
+        (name, text), *_ = self.functions.items()
+        text = text.replace(f"@{name}(", _NAMELESS, 1)
+        names, data = [*self._constants.values()], [*self._constants]
+        others = self.globals, self.texts, self.declarations
+        head = [text, others, names, [len(one) for one in data]]
+        return b"".join((json.dumps(head).encode(), b"\n", *data))
+
+    def restore_code(self, saved: bytes, name: str) -> None:
+        """Have the code of a unit that was saved, under a name."""
+        head, _, joined = saved.partition(b"\n")
+        text, others, names, sizes = json.loads(head)
+        self.globals, self.texts, self.declarations = others
+        self.functions = {name: text.replace(_NAMELESS, f"@{name}(", 1)}
+        ends = accumulate(sizes)
+        data = (joined[e - n : e] for e, n in zip(ends, sizes, strict=True))
+        self._constants = dict(zip(data, names, strict=True))
+
+    def has_equal(self, unit: Module) -> bool:
+        """Whether `shared_name` gave the name of a function like the unit's."""
+        return unit.digest in self._shared
 
     def shared_name(self, unit: Module, name: str) -> str:
         """The name by which to call the function of the last unit: that of an equal one
@@ -240,8 +261,7 @@ class Module:
         return self._text(self.modules, self._definitions(constants, _PRIVATE, written))
 
     def separate_texts(self) -> Iterator[str]:
-        """The texts of the units, of what is left, and of what that passes to them, as
-        `parse` reads them.
+        """The texts of the units, and of what is left, as `parse` reads them.
 
         What is large and used in several is in memory once, as data of what is left.
         """
@@ -260,6 +280,10 @@ class Module:
             else:
                 lines += self._definitions(other, _IMPORTED)
             yield self._text([module], lines)
+
+    def data_texts(self) -> Iterator[str]:
+        """The texts of what is passed to units, in groups, as `parse` reads them."""
+        passed = {name: data for data, name in self._passed.items()}
         names = [*passed]
         for group in data_groups([*map(len, passed.values())]):
             yield self.data_text({names[n]: passed[names[n]] for n in group})

@@ -216,8 +216,8 @@ class Program:
         self.done()
 
     def whole(self, code: NestCode, call: _Call) -> None:
-        """The function of a nest that one thread runs; a unit is found if it was
-        written before, for the same arguments."""
+        """The function of a nest that one thread runs. What a unit is given is found if
+        it was written before, and its code if it isn't there already."""
 
         def write() -> None:
             function = call.function(code.name)
@@ -225,21 +225,29 @@ class Program:
             emit_nest(function, self.target, code.skeleton, nest)
             function.finish()
 
-        def written() -> bytes:
-            write()
-            return call.unit.saved()
-
         if not call.is_unit or not are_kept():
             write()
             return
+        unit, identity = call.unit, self.target.identity.encode()
+
+        def parameters() -> bytes:
+            write()
+            return unit.saved()
+
+        def text() -> bytes:
+            if not unit.functions:
+                write()
+            return unit.saved_code()
+
         arguments = [None if p is None else p.text for p in call.pointers]
-        content = [
-            b"nest",
-            self.target.identity.encode(),
-            f"{code.name} {call.attributes} {arguments} {call.unit.joined}".encode(),
-            *nest_content(code.nest.op),
-        ]
-        call.unit.restore(find_or_make(content, written))
+        called = f"{call.attributes} {arguments} {unit.joined}".encode()
+        content = [b"nest", identity, called, *nest_content(code.nest.op)]
+        unit.restore(find_or_make(content, parameters))
+        if self.module.has_equal(unit):
+            return
+        saved = find_or_make([b"code", identity, unit.digest.encode()], text)
+        if not unit.functions:
+            unit.restore_code(saved, code.name)
 
     def placed(self, nest: Nest, call: _Call, function: Function) -> Nest:
         """A nest inside of its function, where that begins."""

@@ -72,7 +72,9 @@ def compile_plan(planned: Plan) -> CompiledObject:
     del planned, program
     if not are_kept():
         return replace(described, objects=(machine_code(code.dense_text(), target),))
-    objects = (_kept_code(text, target) for text in code.separate_texts())
+    objects = [_kept_code(text, target) for text in code.separate_texts()]
+    # What is constant is as quickly made again, and there already with its kernel.
+    objects += (machine_code(text, target) for text in code.data_texts())
     return replace(described, objects=tuple(objects))
 
 
@@ -86,7 +88,7 @@ def calls_of(module: ModuleOp, target: Target) -> list[Call]:
 
 def data_object(data: Mapping[str, bytes], target: Target) -> bytes:
     """The object of constants that are passed to kernels, by name."""
-    return _kept_code(_empty(target).data_text(data), target)
+    return machine_code(_empty(target).data_text(data), target)
 
 
 def compile_package(
