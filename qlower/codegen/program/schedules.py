@@ -9,14 +9,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from qlower.codegen.nests.content import nest_content
 from qlower.codegen.nests.nest import analyse
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.choose import Skeletons
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.targets.set_target import target_of
-from qlower.dialects.kernel import NestOp, Schedule, TileAttr, TileRegistersAttr
-from qlower.files.parts import find_or_make
+from qlower.dialects.kernel import NestOp, Schedule
 from qlower.tally import Rewrites
 
 
@@ -43,7 +41,7 @@ def schedule_contractions(
     rewrites = Rewrites("contractions scheduled", limit)
     for op in module.walk():
         if isinstance(op, NestOp) and op.schedule is None:
-            schedule = _estimated_once(op, target)
+            schedule = estimated_schedule(op, target)
             if schedule is not None and rewrites.allow(op):
                 op.schedule = schedule
 
@@ -53,28 +51,6 @@ def estimated_schedule(op: NestOp, target: Target) -> Schedule | None:
     if op.family.data != Contraction.family:
         return None
     return Skeletons(target, analyse(op)).estimated_schedule()
-
-
-def _estimated_once(op: NestOp, target: Target) -> Schedule | None:
-    """The best by estimate, which was made before for a nest of the same content."""
-    if op.family.data != Contraction.family:
-        return None
-
-    def make() -> bytes:
-        match estimated_schedule(op, target):
-            case None:
-                return b""
-            case TileAttr(rows=rows, vectors=vectors):
-                return f"{rows.data} {vectors.data}".encode()
-            case TileRegistersAttr():
-                return b"registers"
-
-    content = [b"schedule", target.identity.encode(), *nest_content(op)]
-    made = find_or_make(content, make)
-    if made in (b"", b"registers"):
-        return TileRegistersAttr() if made else None
-    rows, vectors = map(int, made.split())
-    return TileAttr(rows, vectors)
 
 
 def possible_schedules(op: NestOp, target: Target) -> list[Schedule]:
