@@ -5,7 +5,7 @@ qnn --> arith --> kernels --> code
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from qlower.codegen.program.compiled import Call
     from qlower.contracts.values import LoadContract
     from qlower.frontends.load import ModelOrPath
+    from qlower.model.signature import Signature
     from qlower.passes import Observer
 
 
@@ -141,14 +142,28 @@ class Compilation:
         if self.observers:
             with kept_at_least_in(self.parts):  # as it is made without observers
                 return self.code
+        if self._kept is not None:
+            return self._kept
         if self.tuned or self.passes:
             # Measuring, or code of others, decides what comes of it: that is looked up.
             from qlower.model.fingerprint import fingerprint
 
-            content, journal = [b"kernels", fingerprint(self.kernels)], Journal()
+            content, journal = (b"kernels", fingerprint(self.kernels)), Journal()
         else:
-            content, journal = list(self._content()), self._journal
+            content, journal = self._content, self._journal
         return cached(content, self.target, self.flavour, journal, self._make)
+
+    @property
+    def signature(self) -> Signature:
+        """Inputs and outputs, which are known before there is code."""
+        return self.model.signature if self._kept is None else self._kept.signature
+
+    @cached_property
+    def _kept(self) -> CompiledObject | None:
+        """The machine code that the cache has of a source, a target and a flavour."""
+        if self.observers or self.tuned or self.passes:
+            return None
+        return find_object(self._content, self.target, self.flavour, self._journal)
 
     def function(self) -> JitFunction:
         """The model as native code in this process."""
@@ -267,7 +282,6 @@ class Compilation:
         from qlower.tally import tallied
         from qlower.transforms.check_defined import CHECKED_ALONE
 
-        content = tuple(self._content())  # before a file's is forgotten
         outline = Outline.of(self.qnn)
         contract = repr(self.contract).encode()
         name = (b"changed", self.target.identity.encode(), contract, outline.digest)
@@ -279,12 +293,12 @@ class Compilation:
             if found:
                 after, made = found
                 LOGGER.info("exchange data of code in the cache")
-                keep_last(name, replace(after, content=content).to_json())
+                keep_last(name, replace(after, content=self._content).to_json())
                 return made
         with tallied() as tally:
             made = self._generate()
         if tally.counts[CHECKED_ALONE] and not self._journal.warnings:
-            code = KeptCode.of(content, outline, self._lowered, made)
+            code = KeptCode.of(self._content, outline, self._lowered, made)
             if code is not None:
                 keep_last(name, code.to_json())
         return made.without_text()
@@ -308,17 +322,17 @@ class Compilation:
             return None
         return lowered, calls_of(kernels, self.target)
 
-    def _content(self) -> Iterator[bytes]:
+    @cached_property
+    def _content(self) -> tuple[bytes, ...]:
         """What decides the code, besides target, flavour and files that are read."""
-        yield b"" if self.contract is None else b"contract " + self.contract.encode()
-        yield repr(list(self.layer_contracts.items())).encode()
+        named = b"" if self.contract is None else b"contract " + self.contract.encode()
+        layer_contracts = repr(list(self.layer_contracts.items())).encode()
         if isinstance(self.source, Model):
             from qlower.model.fingerprint import fingerprint
 
-            yield from (b"module", fingerprint(self.qnn))
-            return
+            return named, layer_contracts, b"module", fingerprint(self.qnn)
         path = check_model_path(self.source)
-        yield from (b"file", path.suffix.encode())
-        yield b"layers" if self.with_layers else b""
+        layers = b"layers" if self.with_layers else b""
         with self._journal.kept():
-            yield sha256(read_given(path)).digest()
+            file = sha256(read_given(path)).digest()
+        return named, layer_contracts, b"file", path.suffix.encode(), layers, file

@@ -98,8 +98,9 @@ def run(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         output = _open(stack, options.output)
         layers_output = _open(stack, options.save_layers)
+        wanted = compilation.signature.inputs  # to compile may take long
+        inputs = input_set(wanted, given_arrays(wanted, options))
         executor = _make_executor(compilation, options)
-        inputs = input_set(executor.inputs, given_arrays(executor.inputs, options))
         if labels is not None:
             labels.check(executor.outputs, len(inputs.runs))
         state = executor.new_state()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import qlower
-from qlower import build
+from qlower import build, pipeline
 from qlower.cli import main
 from qlower.dialects import qnn
 from qlower.interp.values import Array
@@ -164,6 +164,16 @@ def test_number_of_inputs(model: str, image: str, capsys: Capture):
     assert "takes 1 inputs, 0 are given" in refused(capsys, model)
     twice = ["--input", image, "--input", image]
     assert "takes 1 inputs, 2 are given" in refused(capsys, model, *twice)
+
+
+def test_inputs_are_refused_before_the_model_is_compiled(
+    model: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+):
+    def lower(*arguments: object, **options: object) -> None:
+        raise AssertionError("the model was compiled")
+
+    monkeypatch.setattr(pipeline, "lower_to_arith", lower)
+    assert "takes 1 inputs, 0 are given" in refused(capsys, model)
 
 
 def test_wrong_output(model: str, image: str, capsys: Capture):
