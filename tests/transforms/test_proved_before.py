@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 import pytest
 from xdsl.ir import SSAValue
 
-from qlower.codegen.program import schedules
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.compilation import Compilation
 from qlower.dialects import qnn
@@ -19,10 +16,6 @@ from qlower.model.build import constant, make_model, quantized
 
 TARGET = resolve_target("x86_64-linux-gnu", "x86-64-v3")
 SHAPE = [1, 16]
-
-
-def make_anew(content: Sequence[bytes], make: Callable[[], bytes]) -> bytes:
-    return make()
 
 
 def found(model: Model, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
@@ -81,7 +74,6 @@ def layers(biases: list[int], ones: list[int]) -> Model:
 def test_equal_layers_share_proofs(
     model: Model, made: int, shared: int, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(schedules, "find_or_make", make_anew)
     assert found(model, monkeypatch) == (made, shared)
 
 
