@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from importlib import import_module
@@ -127,7 +128,10 @@ def test_the_script_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert Path(tool).name == "qlower"
     assert main(arguments) == 0
     assert capsys.readouterr().out == shown
-    assert "fixed.shift_right" in shown
+    page = (DIGITS.parents[1] / "README.md").read_text()
+    (quoted,) = re.findall(r"```mlir\n(.*?)```", page, re.DOTALL)
+    lines = [line.partition("//")[0].strip() for line in quoted.splitlines()]
+    assert "\n".join(lines) in "\n".join(map(str.strip, shown.splitlines()))
 
 
 def test_gradients(module_of: Any) -> None:
