@@ -2,7 +2,9 @@
 
 `Function` is a small typed builder: every value is a scalar or a vector of `lanes`
 scalars, loops are structured (`Function.loop`), addresses are bytes after a pointer.
-Writing text costs microseconds an instruction; LLVM parses and verifies it.
+Writing text costs microseconds an instruction; LLVM parses and verifies it. What needs
+no more than is known before a loop is computed there, and once: that takes a part of
+the time that LLVM's passes would.
 
 The file is long because a builder is one class: a method for each kind of instruction.
 """
@@ -14,6 +16,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from qlower.codegen.llvm.module import Module
 from qlower.codegen.llvm.pieces import Piece, is_local
+from qlower.codegen.llvm.scopes import ScopedText
 from qlower.codegen.llvm.values import (
     FLOAT,
     I64,
@@ -31,7 +34,7 @@ _INLINE_BYTES = 64
 a call."""
 
 
-class Function:
+class Function(ScopedText):
     """Builds one function, block after block."""
 
     def __init__(
@@ -46,6 +49,7 @@ class Function:
         separate: bool = False,
     ):
         """`internal` is called in its module only, `separate` from other units."""
+        super().__init__()
         self.module = module
         self.name = name
         self.arguments = [argument(type, i) for i, type in enumerate(arguments)]
@@ -58,12 +62,16 @@ class Function:
         linkage = "internal " if internal and not separate else ""
         self._type = f"{linkage}{result or 'void'}"
         self._attributes = f"{'noinline ' if internal else ''}nounwind #{module.group}"
-        self._lines: list[str] = []
         self._first_lines: list[str] = []
         self._splats: dict[Value, dict[int, Value]] = {}
         self._pieces: dict[Hashable, Piece] = {}
-        self._names = 0
         self._block = "entry"
+        self._constants: set[str] = set()
+        """Addresses of what is never written."""
+        self._indices: dict[str, tuple[Value, int, int]] = {}
+        """Of an i64 what it is a multiple of, the factor, and what is added."""
+        self._last: dict[str, int] = {}
+        """The greatest value of a loop's index."""
 
     def __str__(self) -> str:
         return self.text(self.name)
@@ -107,15 +115,6 @@ class Function:
             self._splats[result] = {1: result}
         return result
 
-    def _name(self) -> str:
-        self._names += 1
-        return f"%v{self._names}"
-
-    def _emit(self, type: Type, instruction: str) -> Value:
-        name = self._name()
-        self._lines.append(f"  {name} = {instruction}")
-        return Value(type, name)
-
     def again(
         self,
         what: Hashable,
@@ -135,10 +134,13 @@ class Function:
             text, results = piece.copy(given, self._names + 1)
             self._lines.append(text)
             self._names += piece.names
+            self._add_here(results)
             return results
         begin, names, block = len(self._lines), self._names, self._block
         at_first = len(self._first_lines)
+        outer, self._is_straight = self._is_straight, True
         results = write()
+        self._is_straight = outer
         lines = self._lines[begin:]
         if lines and (block, at_first) == (self._block, len(self._first_lines)):
             own = range(names + 1, self._names + 1)
@@ -150,25 +152,31 @@ class Function:
     # ------------------------------------------------------------ arithmetic
 
     def binary(self, opcode: str, a: Value, b: Value) -> Value:
-        return self._emit(a.type, f"{opcode} {a}, {b.text}")
+        return self._compute(a.type, f"{opcode} {a}, {b.text}", a, b)
 
     def unary(self, opcode: str, a: Value) -> Value:
-        return self._emit(a.type, f"{opcode} {a}")
+        return self._compute(a.type, f"{opcode} {a}", a)
 
     def cast(self, opcode: str, a: Value, scalar: str) -> Value:
         """`opcode` to lanes of `scalar`; nothing when `a` has them already."""
         type = a.type.of(scalar)
-        return a if type == a.type else self._emit(type, f"{opcode} {a} to {type}")
+        if type == a.type:
+            return a
+        return self._compute(type, f"{opcode} {a} to {type}", a)
 
     def bitcast(self, a: Value, type: Type) -> Value:
-        return a if type == a.type else self._emit(type, f"bitcast {a} to {type}")
+        if type == a.type:
+            return a
+        return self._compute(type, f"bitcast {a} to {type}", a)
 
     def compare(self, predicate: str, a: Value, b: Value) -> Value:
         opcode = "fcmp" if a.type.is_float else "icmp"
-        return self._emit(a.type.of("i1"), f"{opcode} {predicate} {a}, {b.text}")
+        instruction = f"{opcode} {predicate} {a}, {b.text}"
+        return self._compute(a.type.of("i1"), instruction, a, b)
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
-        return self._emit(a.type, f"select {condition}, {a}, {b}")
+        instruction = f"select {condition}, {a}, {b}"
+        return self._compute(a.type, instruction, condition, a, b)
 
     def call(self, name: str, result: Type, arguments: Sequence[Value]) -> Value:
         """A call of an intrinsic by its full name."""
@@ -199,7 +207,7 @@ class Function:
             return Value(type, f"splat ({a})")
         if a in self._splats:
             return self._first_splat(a, type)
-        first = self._emit(type, f"insertelement {type} poison, {a}, i64 0")
+        first = self._compute(type, f"insertelement {type} poison, {a}, i64 0", a)
         return self.shuffle(first, [0] * lanes)
 
     def _first_splat(self, a: Value, type: Type) -> Value:
@@ -226,7 +234,7 @@ class Function:
     def shuffle_both(self, a: Value, b: Value, lanes: Sequence[int]) -> Value:
         """Lanes of a, and of b, which has as many and is counted on."""
         type, mask = Type(a.type.scalar, len(lanes)), vector_constant("i32", lanes)
-        return self._emit(type, f"shufflevector {a}, {b}, {mask}")
+        return self._compute(type, f"shufflevector {a}, {b}, {mask}", a, b)
 
     def concatenate(self, a: Value, b: Value) -> Value:
         """The lanes of a, then those of b, which has as many."""
@@ -249,12 +257,14 @@ class Function:
         """`a` with another scalar in one lane."""
         if a.type.lanes == 1:
             return scalar
-        return self._emit(a.type, f"insertelement {a}, {scalar}, i64 {lane}")
+        instruction = f"insertelement {a}, {scalar}, i64 {lane}"
+        return self._compute(a.type, instruction, a, scalar)
 
     def extract(self, a: Value, lane: int) -> Value:
         if a.type.lanes == 1:
             return a
-        return self._emit(Type(a.type.scalar), f"extractelement {a}, i64 {lane}")
+        instruction = f"extractelement {a}, i64 {lane}"
+        return self._compute(Type(a.type.scalar), instruction, a)
 
     def join(self, scalars: Sequence[Value]) -> Value:
         """A vector of the given lanes."""
@@ -263,7 +273,7 @@ class Function:
         type = Type(scalars[0].type.scalar, len(scalars))
         vector = Value(type, "poison")
         for lane, scalar in enumerate(scalars):
-            vector = self._emit(type, f"insertelement {vector}, {scalar}, i64 {lane}")
+            vector = self.insert(vector, scalar, lane)
         return vector
 
     # ---------------------------------------------------------------- memory
@@ -276,9 +286,28 @@ class Function:
 
     def at(self, pointer: Value, offset: Value) -> Value:
         """The address `offset` bytes after `pointer`."""
-        if offset.constant == 0:
+        if offset.text == "0":
             return pointer
-        return self._emit(POINTER, f"getelementptr inbounds i8, {pointer}, {offset}")
+        base, factor, known = self._parts(offset)
+        if known:
+            pointer = self.at(pointer, self._index(base, factor, 0))
+            offset = constant(I64, known)
+        instruction = f"getelementptr inbounds i8, {pointer}, {offset}"
+        address = self._compute(POINTER, instruction, pointer, offset)
+        if self._is_constant(pointer):
+            self._constants.add(address.text)
+        return address
+
+    def beyond(self, pointer: Value, steps: Sequence[Value]) -> Value:
+        """The address after all steps in bytes, what is known first added first."""
+        for step in sorted(steps, key=self._scope_number):
+            pointer = self.at(pointer, step)
+        return pointer
+
+    def _is_constant(self, pointer: Value) -> bool:
+        """Whether what is at the address is never written."""
+        text = pointer.text
+        return text in self._constants or text.startswith(("%p", "@constant_"))
 
     def skip(self, pointer: Value, count: int) -> Value:
         """The address `count` bytes after `pointer`, in which kernels that share this
@@ -299,7 +328,10 @@ class Function:
         return self.load(POINTER, at, self.module.pointer_bits // 8)
 
     def load(self, type: Type, pointer: Value, alignment: int) -> Value:
-        return self._emit(type, f"load {type}, {pointer}, align {alignment}")
+        instruction = f"load {type}, {pointer}, align {alignment}"
+        if self._is_constant(pointer):
+            return self._compute(type, instruction, pointer)
+        return self._emit(type, instruction)
 
     def load_first(
         self, type: Type, pointer: Value, count: int, alignment: int
@@ -386,7 +418,12 @@ class Function:
             return constant(I64, left + right)
         if left == 0:
             return b
-        return a if right == 0 else self.binary("add nsw", a, b)
+        if right == 0:
+            return a
+        if left is None and right is None:
+            return self.binary("add nsw", a, b)
+        base, factor, known = self._parts(a if left is None else b)
+        return self._index(base, factor, known + (left or 0) + (right or 0))
 
     def scale(self, a: Value, factor: int) -> Value:
         """Product of an i64 and a constant."""
@@ -395,7 +432,32 @@ class Function:
         number = a.constant
         if number is not None or factor == 0:
             return constant(I64, (number or 0) * factor)
-        return self.binary("mul nsw", a, constant(I64, factor))
+        base, before, known = self._parts(a)
+        return self._index(base, before * factor, known * factor)
+
+    def is_below(self, a: Value, bound: int) -> bool:
+        """Whether an i64 is known to be neither negative nor as great as the bound."""
+        base, factor, first = self._parts(a)
+        if base.text not in self._last:
+            return False
+        last = first + factor * self._last[base.text]
+        return min(first, last) >= 0 and max(first, last) < bound
+
+    def _parts(self, a: Value) -> tuple[Value, int, int]:
+        """Of an i64 another, what that is multiplied by, and what is added."""
+        whole = a, 1, 0
+        return whole if self._is_straight else self._indices.get(a.text, whole)
+
+    def _index(self, base: Value, factor: int, known: int) -> Value:
+        """The i64 of these parts."""
+        index = base
+        if factor != 1:
+            index = self.binary("mul nsw", base, constant(I64, factor))
+            self._indices[index.text] = base, factor, 0
+        if known:
+            index = self.binary("add nsw", index, constant(I64, known))
+            self._indices[index.text] = base, factor, known
+        return index
 
     def divide(self, a: Value, factor: int) -> Value:
         """Quotient of a non-negative i64 and a constant that divides it."""
@@ -421,14 +483,18 @@ class Function:
             return list(body(constant(I64, 0), list(carried)))
         self._names += 1
         label, before = f"loop{self._names}", self._block
+        place, scope = len(self._lines), self._enter_loop()
         self._lines += [f"  br label %{label}", f"{label}:"]
         self._block = label
         # a machine counts by as many bits as it has
         counter = Value(Type(f"i{self.module.pointer_bits}"), self._name())
         inside = [Value(value.type, self._name()) for value in carried]
+        self._add_here([counter, *inside])
         hole = len(self._lines)
         self._lines += [""] * (1 + len(inside))
-        after = list(body(self.cast("zext nneg", counter, "i64"), inside))
+        index = self.cast("zext nneg", counter, "i64")
+        self._last[index.text] = count - 1
+        after = list(body(index, inside))
         following = self.binary("add nuw nsw", counter, constant(counter.type, 1))
         for position, (phi, first, later) in enumerate(
             (
@@ -440,12 +506,15 @@ class Function:
                 f"  {phi.text} = phi {phi.type} [ {first.text}, %{before} ], "
                 f"[ {later.text}, %{self._block} ]"
             )
-        more = self.compare("ult", following, constant(counter.type, count))
+        was_last = self.compare("eq", following, constant(counter.type, count))
         self._lines += [
-            f"  br {more}, label %{label}, label %{label}.end",
+            f"  br {was_last}, label %{label}.end, label %{label}",
             f"{label}.end:",
         ]
         self._block = f"{label}.end"
+        self._leave()
+        self._lines[place] = "\n".join((*scope.before, self._lines[place]))
+        self._add_here(after)
         return after
 
     def when(self, condition: Value, code: Callable[[], None]) -> None:
@@ -457,7 +526,9 @@ class Function:
             f"{label}:",
         ]
         self._block = label
+        outermost = self._enter_branch()
         code()
+        self._leave(outermost)
         self._lines += [f"  br label %{label}.end", f"{label}.end:"]
         self._block = f"{label}.end"
 

@@ -51,9 +51,11 @@ def is_inside(
     for edge in edges:
         known = edge.known_index(counters)
         if known is None:
+            index = edge.index(f, counters)
+            if f.is_below(index, edge.size):
+                continue
             # a negative index is a large unsigned number
-            size = constant(I64, edge.size)
-            condition = f.compare("ult", edge.index(f, counters), size)
+            condition = f.compare("ult", index, constant(I64, edge.size))
             inside = condition if inside is True else f.binary("and", inside, condition)
         elif not 0 <= known < edge.size:
             return False

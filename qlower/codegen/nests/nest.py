@@ -78,14 +78,19 @@ class Operand:
 
     def address(self, f: Function, indices: Sequence[Value]) -> Value:
         """The address of the element at the loops' `indices`."""
-        offset = constant(I64, self.offset)
+        size, first = self.element_bytes, self.offset
+        steps: list[Value] = []
         for stride, index in zip(self.strides, indices, strict=True):
-            offset = f.add(offset, f.scale(index, stride))
+            number = index.constant
+            if number is not None:
+                first += number * stride
+            elif stride:
+                steps.append(f.scale(index, stride * size))
         pointer = self.pointer
         if pointer is None:
             assert self.data is not None
             pointer = f.module.add_constant(self.data)
-        return f.at(pointer, f.scale(offset, self.element_bytes))
+        return f.at(f.beyond(pointer, steps), constant(I64, first * size))
 
     def load(
         self, f: Function, indices: Sequence[Value], loop: int | None, lanes: int

