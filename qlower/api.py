@@ -16,6 +16,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -324,9 +325,11 @@ def compile_levels(
         target=first.target.triple,
         levels=tuple(levels),
     )
-    return Compiled(
-        interface, tuple(levels.values()), generate_package(code, interface)
-    )
+    start = perf_counter()
+    package = generate_package(code, interface)
+    for observer in first.observers:
+        observer.generated(package, perf_counter() - start)
+    return Compiled(interface, tuple(levels.values()), package)
 
 
 def load_compiled(directory: str | PathLike[str]) -> CompiledLibrary:

@@ -263,7 +263,7 @@ class Compilation:
         kernels, start = self.kernels, perf_counter()
         code = generate_code(kernels, self.target, self.flavour)
         for observer in self.observers:
-            observer.generated(code.llvm_text, perf_counter() - start)
+            observer.generated(code, perf_counter() - start)
         return code
 
     def _make(self) -> CompiledObject:

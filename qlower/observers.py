@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -14,6 +15,9 @@ from qlower.files.replacing import writing
 from qlower.model.printing import exact_module, readable_module
 from qlower.passes import Applied, Observer, pipeline_text
 from qlower.report.table import Column, Table
+
+if TYPE_CHECKING:
+    from qlower.codegen.program.compiled import CompiledObject
 
 
 @dataclass
@@ -36,8 +40,8 @@ class IrFiles(Observer):
     ) -> None:
         self._write_module(applied.step.name, module, rest)
 
-    def generated(self, llvm_text: str, seconds: float) -> None:
-        self._write("llvm.ll", llvm_text)
+    def generated(self, code: CompiledObject, seconds: float) -> None:
+        self._write("llvm.ll", code.llvm_text)
 
     def _write_module(
         self, name: str, module: ModuleOp, rest: Sequence[ModulePass]
@@ -76,7 +80,12 @@ class Stage:
 @dataclass
 class Timing(Observer):
     """Tells on standard error, at the end, what each pass took and did, and what the
-    layers took of it."""
+    layers took of it.
+
+    Modules are verified as without it: at the end.
+    """
+
+    sees_modules: ClassVar[bool] = False
 
     stages: list[Stage] = field(default_factory=list[Stage])
     verification_seconds: float = 0.0
@@ -95,7 +104,7 @@ class Timing(Observer):
             passes = self.layers.setdefault(layer, {})
             passes[name] = passes.get(name, 0.0) + seconds
 
-    def generated(self, llvm_text: str, seconds: float) -> None:
+    def generated(self, code: CompiledObject, seconds: float) -> None:
         self.stages.append(Stage("machine code", seconds))
 
     def finish(self) -> None:

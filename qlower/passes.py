@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -15,6 +16,9 @@ from qlower.model.printing import exact_module
 from qlower.tally import Tally, tallied
 from qlower.text.context import make_context
 from qlower.text.verification import verify_module
+
+if TYPE_CHECKING:
+    from qlower.codegen.program.compiled import CompiledObject
 
 
 class CompilerBug(Exception):
@@ -42,7 +46,12 @@ class Applied:
 
 
 class Observer:
-    """Sees what passes do. By default it looks away."""
+    """Sees what passes do. By default it looks away.
+
+    Modules are verified before it sees them if any observer `sees_modules`.
+    """
+
+    sees_modules: ClassVar[bool] = True
 
     def before(self, module: ModuleOp, steps: Sequence[ModulePass]) -> None:
         """The module is about to go through the passes."""
@@ -52,8 +61,8 @@ class Observer:
     ) -> None:
         """The module has gone through a pass, which `rest` will follow."""
 
-    def generated(self, llvm_text: str, seconds: float) -> None:
-        """Machine code was made, by way of LLVM's IR before its optimizer."""
+    def generated(self, code: CompiledObject, seconds: float) -> None:
+        """Machine code was made, with LLVM's IR before its optimizer."""
 
     def finish(self) -> None:
         """The work is over."""
@@ -73,12 +82,13 @@ def apply_passes(
     """A copy of the module that went through the passes, and verifies.
 
     It is verified after the last pass unless `verify` leaves that to the caller, and
-    after each where somebody observes them or `VERIFY_EACH` asks for it. QlowerError
+    after each where somebody looks at it then or `VERIFY_EACH` asks for it. QlowerError
     is the user's mistake. Anything else that a pass raises becomes a CompilerBug, and
     so does IR that doesn't verify; the pass that is to blame is found by verifying
     after each.
     """
-    verify_each = bool(observers or os.environ.get(VERIFY_EACH))
+    is_seen = any(observer.sees_modules for observer in observers)
+    verify_each = is_seen or bool(os.environ.get(VERIFY_EACH))
     try:
         return _apply(module, steps, observers, verify, verify_each)
     except CompilerBug:

@@ -58,6 +58,21 @@ def test_times_and_counts_of_passes(model: str, capsys: Capture):
     assert named == {layer_name(op) for op in layers(qlower.load(model).module)}
 
 
+def test_times_are_those_without_looking_at_them(
+    model: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+):
+    verified: list[ModuleOp] = []
+    monkeypatch.setattr("qlower.passes.verify_module", verified.append)
+    counts: list[int] = []
+    for options in (["--timing"], []):
+        verified.clear()
+        assert main(["compile", model, "-o", str(tmp_path / "package"), *options]) == 0
+        counts.append(len(verified))
+    assert counts == [1, 1]
+    rows = [line.split()[0] for line in capsys.readouterr().err.splitlines() if line]
+    assert {"verification", "machine"} <= set(rows)
+
+
 def test_times_of_a_command_that_compiles_inside(model: str, capsys: Capture):
     assert main(["diff", "interp", "jit", model, "--random", "--timing"]) == 0
     assert "prove-epilogues" in capsys.readouterr().err
