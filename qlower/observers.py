@@ -6,18 +6,15 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from qlower.files.replacing import writing
 from qlower.model.printing import exact_module, readable_module
-from qlower.passes import Applied, Observer, pipeline_text
+from qlower.passes import Applied, GeneratedCode, Observer, pipeline_text
 from qlower.report.table import Column, Table
-
-if TYPE_CHECKING:
-    from qlower.codegen.program.compiled import CompiledObject
 
 
 @dataclass
@@ -40,7 +37,7 @@ class IrFiles(Observer):
     ) -> None:
         self._write_module(applied.step.name, module, rest)
 
-    def generated(self, code: CompiledObject, seconds: float) -> None:
+    def generated(self, code: GeneratedCode, seconds: float) -> None:
         self._write("llvm.ll", code.llvm_text)
 
     def _write_module(
@@ -104,7 +101,7 @@ class Timing(Observer):
             passes = self.layers.setdefault(layer, {})
             passes[name] = passes.get(name, 0.0) + seconds
 
-    def generated(self, code: CompiledObject, seconds: float) -> None:
+    def generated(self, code: GeneratedCode, seconds: float) -> None:
         self.stages.append(Stage("machine code", seconds))
 
     def finish(self) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Protocol
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -16,9 +16,6 @@ from qlower.model.printing import exact_module
 from qlower.tally import Tally, tallied
 from qlower.text.context import make_context
 from qlower.text.verification import verify_module
-
-if TYPE_CHECKING:
-    from qlower.codegen.program.compiled import CompiledObject
 
 
 class CompilerBug(Exception):
@@ -45,6 +42,15 @@ class Applied:
     tally: Tally
 
 
+class GeneratedCode(Protocol):
+    """Machine code, as far as an observer asks about it."""
+
+    @property
+    def llvm_text(self) -> str:
+        """LLVM's IR before its optimizer, written when it is asked for."""
+        ...
+
+
 class Observer:
     """Sees what passes do. By default it looks away.
 
@@ -61,8 +67,8 @@ class Observer:
     ) -> None:
         """The module has gone through a pass, which `rest` will follow."""
 
-    def generated(self, code: CompiledObject, seconds: float) -> None:
-        """Machine code was made, with LLVM's IR before its optimizer."""
+    def generated(self, code: GeneratedCode, seconds: float) -> None:
+        """Machine code was made."""
 
     def finish(self) -> None:
         """The work is over."""
