@@ -15,7 +15,8 @@ from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I64, Value, constant, vector_constant
 from qlower.codegen.nests.nest import Nest
 from qlower.codegen.targets.resolve import Target
-from qlower.codegen.values.region import Context, emit_region
+from qlower.codegen.values.bounds import accumulator_magnitudes
+from qlower.codegen.values.region import Context, divides, emit_region
 
 
 @dataclass(frozen=True)
@@ -139,5 +140,9 @@ class PointCode:
             operand.magnitude if argument.uses else math.inf
             for operand, argument in zip(self.nest.inputs, used, strict=True)
         ]
+        if accumulators and region is self.nest.op.epilogue and divides(region):
+            bounds += accumulator_magnitudes(
+                self.nest.op, [operand.magnitude for operand in self.nest.inputs]
+            )
         yielded = emit_region(context, region, [*inputs, *accumulators], bounds)
         return [self.f.splat(value, lanes) for value in yielded]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Operation
 
@@ -20,12 +21,16 @@ _DIALECTS = ("arith", "math", "fixed")
 
 
 def computes_floats(op: Operation) -> bool:
-    """Whether something inside of the operation computes with floats."""
+    """Whether something inside of the operation computes with floats, or its code may:
+    that of divisions."""
     return any(
-        isinstance(value.type, AnyFloat)
+        isinstance(inner, arith.DivSIOp)
+        or any(
+            isinstance(value.type, AnyFloat)
+            for value in (*inner.operands, *inner.results)
+        )
         for inner in op.walk()
         if inner.dialect_name() in _DIALECTS
-        for value in (*inner.operands, *inner.results)
     )
 
 

@@ -3,17 +3,56 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from qlower.codegen.llvm.values import Type
 from qlower.codegen.values.elements import scalar_type
+from qlower.dialects.kernel import NestOp
 
 _LARGEST_FLOAT = {32: 2.0**127, 64: 2.0**1023}
 """Rounded sums and products below these are finite."""
+
+
+def accumulator_magnitudes(op: NestOp, magnitudes: Sequence[float]) -> list[float]:
+    """Bounds on the accumulators after all steps of a reduction, from those on the
+    inputs: of a sum of terms, or of the greatest or least of them.
+
+    That of anything else, or of a sum that may wrap, is infinite.
+    """
+    block, start = op.body.block, op.init.block
+    terminator, first = block.last_op, start.last_op
+    assert terminator is not None
+    assert first is not None
+    bounds: dict[SSAValue, float] = dict(zip(block.args, magnitudes, strict=False))
+    at_first: dict[SSAValue, float] = dict(zip(start.args, magnitudes, strict=False))
+    found: list[float] = []
+    for accumulator, value, initial in zip(
+        block.args[len(op.inputs) :], terminator.operands, first.operands, strict=True
+    ):
+        step, bound = value.owner, math.inf
+        terms = [] if isinstance(step, Block) else list(step.operands)
+        if isinstance(step, _ACCUMULATING) and terms.count(accumulator) == 1:
+            terms.remove(accumulator)
+            term = largest_magnitude(terms[0], bounds)
+            begin = largest_magnitude(initial, at_first)
+            if isinstance(step, arith.AddiOp):
+                total = begin + math.prod(op.reduction_bounds) * term
+                bound = total if total < 1 << (_bits(value) - 1) else math.inf
+            else:
+                bound = max(begin, term)
+        found.append(bound)
+    return found
+
+
+_ACCUMULATING = arith.AddiOp | arith.MaxSIOp | arith.MinSIOp
+
+
+def _bits(value: SSAValue) -> int:
+    return Type(scalar_type(value.type)).bits
 
 
 def largest_magnitude(value: SSAValue, bounds: Mapping[SSAValue, float]) -> float:

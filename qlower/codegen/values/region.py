@@ -22,9 +22,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from qlower.codegen.llvm.function import Function
-from qlower.codegen.llvm.values import FLOAT, I1, I32, I64, Type, Value, constant, zero
+from qlower.codegen.llvm.values import FLOAT, I1, I32, I64, Type, Value, constant
 from qlower.codegen.targets.resolve import Target
-from qlower.codegen.values import byte_tables, fixed_point, rounding
+from qlower.codegen.values import byte_tables, division, fixed_point, rounding
 from qlower.codegen.values.bounds import constant_value, largest_magnitude
 from qlower.codegen.values.elements import load_lanes, scalar_type, storage_bytes
 from qlower.diagnostics import QlowerError
@@ -220,28 +220,16 @@ def _adds_constant(op: Operation | Block) -> bool:
 
 
 def _divide(opcode: str) -> Builder:
-    """A division that can't trap: what MLIR leaves undefined gives some value.
-
-    Lanes beyond the end of a buffer run through here with made-up operands.
-    """
-
     def build(e: _Emitter, op: Operation, v: list[Value]) -> Value:
-        dividend, divisor = v
-        if divisor.constant is None:
-            one = constant(divisor.type, 1)
-            bad = e.f.compare("eq", divisor, zero(divisor.type))
-            if opcode in ("sdiv", "srem"):
-                least = constant(dividend.type, -1 << (dividend.type.bits - 1))
-                overflow = e.f.binary(
-                    "and",
-                    e.f.compare("eq", dividend, least),
-                    e.f.compare("eq", divisor, constant(divisor.type, -1)),
-                )
-                bad = e.f.binary("or", bad, overflow)
-            divisor = e.f.select(bad, one, divisor)
-        return e.f.binary(opcode, dividend, divisor)
+        a, b = (largest_magnitude(operand, e.bounds) for operand in op.operands)
+        return division.divide(e.f, opcode, v[0], v[1], a, b)
 
     return build
+
+
+def divides(region: Region) -> bool:
+    """Whether how large numbers can get decides how the region divides."""
+    return any(isinstance(op, arith.DivSIOp) for op in region.block.ops)
 
 
 _INTEGER_PREDICATES = arith.CMPI_COMPARISON_OPERATIONS
