@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +18,7 @@ from qlower.extras import install_line
 from qlower.files.arrays import Array
 from qlower.frontends.tflite.reader import read_model
 from qlower.frontends.tflite.variables import keeps_state
-from qlower.model.signature import TensorSpec
+from qlower.model.signature import Signature, TensorSpec
 
 SYSTEMS = ("litert", "onnxruntime")
 """Systems that run the model's own file."""
@@ -28,15 +28,19 @@ SYSTEMS = ("litert", "onnxruntime")
 class LiveReference:
     """A model's file in LiteRT (`.tflite`) or ONNX Runtime (`.onnx`).
 
-    `inputs` are those of the model that is validated: what they store becomes real
-    where the file takes real numbers, and moves its channels first where that does.
+    `inputs` are those of the model that is validated: what they store becomes what the
+    file stores, or real where it takes real numbers, and moves its channels first where
+    that does. ONNX Runtime doesn't tell what stored integers stand for: `signature`
+    does, the file's as it is read here.
     """
 
     path: Path
     inputs: tuple[TensorSpec, ...]
+    signature: Signature | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        return {"path": self.path, "inputs": self.inputs}
+        names = ("path", "inputs", "signature")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def name(self) -> str:
@@ -48,6 +52,13 @@ class LiveReference:
     def output(self) -> TensorSpec:
         """What the first output holds."""
         return self._session().output
+
+    @property
+    def is_of_unknown_integers(self) -> bool:
+        """Whether some input or the output may be quantized, and nothing says how."""
+        session = self._session()
+        ports = (*session.inputs, session.output)
+        return any(port.dtype in _NARROW and not port.scales for port in ports)
 
     def run(self, inputs: Sequence[Array]) -> Array:
         """The first output for stored inputs."""
@@ -65,6 +76,8 @@ class LiveReference:
                     f"{self.path} takes {len(local.session.inputs)} inputs, the model "
                     f"takes {len(self.inputs)}"
                 )
+            if self.signature is not None:
+                local.session.read_as(self.signature)
         return local.session
 
     @cached_property
@@ -97,6 +110,9 @@ class _LiteRt:
             raise QlowerError(f"LiteRT can't run {self._path}: {error}") from error
         return interpreter
 
+    def read_as(self, signature: Signature) -> None:
+        """Nothing: the file tells what its integers stand for."""
+
     def run(self, inputs: Sequence[Array]) -> Array:
         if self._is_stream:  # each row is a first call
             self._interpreter = self._start()
@@ -123,6 +139,12 @@ class _OnnxRuntime:
         self.inputs = [_onnx_spec(port) for port in self._session.get_inputs()]
         self.output = _onnx_spec(self._session.get_outputs()[0])
 
+    def read_as(self, signature: Signature) -> None:
+        """Know what integers stand for."""
+        pairs = zip(self.inputs, signature.inputs, strict=True)
+        self.inputs = [_with_scale(port, read) for port, read in pairs]
+        self.output = _with_scale(self.output, signature.outputs[0])
+
     def run(self, inputs: Sequence[Array]) -> Array:
         pairs = zip(self.inputs, inputs, strict=True)
         feed = {spec.name: array for spec, array in pairs}
@@ -135,7 +157,10 @@ _Session = _LiteRt | _OnnxRuntime
 def _converted(own: TensorSpec, other: TensorSpec, stored: Array) -> Array:
     """A stored input as the other system takes it."""
     array = stored
-    if np.dtype(other.dtype).kind == "f" and own.scales:
+    kept_as = (own.dtype, own.scales, own.zero_points)
+    if other.scales and kept_as != (other.dtype, other.scales, other.zero_points):
+        array = other.quantize(own.dequantize(stored))
+    elif np.dtype(other.dtype).kind == "f" and own.scales:
         array = own.dequantize(stored)
     shape = tuple(array.shape)
     if shape != other.shape and len(shape) == 4:
@@ -167,6 +192,17 @@ def _onnx_spec(port: Any) -> TensorSpec:
     element = str(port.type).removeprefix("tensor(").removesuffix(")")
     names = {"float": "float32", "double": "float64"}
     return TensorSpec(str(port.name), shape, names.get(element, element))
+
+
+_NARROW = frozenset(("int8", "uint8", "int16", "uint16"))
+"""Types of ONNX that quantized tensors have."""
+
+
+def _with_scale(port: TensorSpec, read: TensorSpec) -> TensorSpec:
+    """A port of ONNX Runtime, with what its integers stand for where it has some."""
+    if port.dtype != read.dtype:
+        return port
+    return replace(port, scales=read.scales, zero_points=read.zero_points)
 
 
 def _import(module: str, extra: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,10 @@ from qlower.compilation import Compilation
 from qlower.contracts import contract_names
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
-from qlower.frontends.load import ModelOrPath
+from qlower.frontends.load import ModelOrPath, as_model
 from qlower.model import Model
 from qlower.model.fingerprint import fingerprint
+from qlower.model.signature import Signature
 from qlower.validation.counts import Partial
 from qlower.validation.data import open_source
 from qlower.validation.labels import check_labels
@@ -270,18 +271,32 @@ def _reference(against: str, model: Model) -> str | Reference:
                 f"{'none' if path is None else path}"
             )
         model.check_runs_elsewhere()
-        return LiveReference(path, model.inputs)
+        return LiveReference(path, model.inputs, model.signature)
     if against.endswith((".tflite", ".onnx")):
         file = Path(against)
         if not file.is_file():
             raise QlowerError(f"cannot read {file}: there is no such file")
-        return LiveReference(file, model.inputs)
+        reference = LiveReference(file, model.inputs)
+        if file.suffix == ".onnx" and reference.is_of_unknown_integers:
+            return replace(reference, signature=_signature(file))
+        return reference
     if not against.endswith(".mlir") and against not in contract_names():
         raise QlowerError(
             f"there is nothing called {against!r} to hold outputs against",
             help=f"a contract, {', '.join(SYSTEMS)}, or a .tflite or .onnx file",
         )
     return against
+
+
+def _signature(file: Path) -> Signature:
+    """What the integers of an ONNX file stand for."""
+    try:
+        return as_model(file).signature
+    except QlowerError as error:
+        raise QlowerError(
+            f"{file} takes or gives stored integers, and what they stand for can't be "
+            f"read: {error.message}"
+        ) from error
 
 
 def _content(contract: str) -> str:

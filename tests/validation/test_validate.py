@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import models_directory
+from support.onnx_builder import OnnxBuilder
 from support.onnx_cases import weights_as_floats
 
 import qlower
@@ -326,6 +327,67 @@ def test_onnx_runtime_is_a_reference(tmp_path: Path):
     found = qlower.validate(path, {"x": x}, against="onnxruntime")
     assert found.rows == 12
     assert found.counts["onnxruntime"].output.differing == 0
+
+
+@pytest.fixture
+def products(tmp_path: Path) -> Callable[..., Path]:
+    """ONNX files of a product of stored bytes, which are equal up to how they store its
+    input and its result."""
+    for name in ("onnxruntime", "onnx"):
+        pytest.importorskip(name, reason=f"{name} is not installed")
+
+    def save(
+        name: str,
+        in_scale: float = 0.02,
+        zero: int = 120,
+        out_scale: float = 0.2,
+        operator: str = "",
+    ) -> Path:
+        build = OnnxBuilder()
+        build.input("x", (1, 5), "u1")
+        weights = np.random.default_rng(4).integers(-127, 127, (5, 4)).astype("i1")
+        operands = [
+            "x",
+            *build.parameters(in_scale, zero, "u1"),
+            build.constant(weights),
+            *build.parameters(0.02, 0, "i1"),
+            *build.parameters(out_scale, 128, "u1"),
+        ]
+        build.node("QLinearMatMul", operands, "s" if operator else "y")
+        if operator:
+            build.node(operator, ["s"], "y")
+        build.output("y", "u1")
+        return build.save(tmp_path / name)
+
+    return save
+
+
+ROWS = np.random.default_rng(5).integers(60, 180, (30, 1, 5)).astype("u1")
+
+
+def test_onnx_runtime_gives_stored_integers(products: Callable[..., Path]):
+    """It tells their type alone."""
+    found = qlower.validate(products("a.onnx"), {"x": ROWS}, against="onnxruntime")
+    assert found.counts["onnxruntime"].output.differing == 0
+    assert found.counts["onnxruntime"].output.power > 0
+
+
+def test_another_file_stores_other_integers(products: Callable[..., Path]):
+    """The same real numbers go in and come out, to a step of either."""
+    own, other = products("a.onnx"), products("b.onnx", 0.01, 128, 0.4)
+    output = qlower.validate(own, {"x": ROWS}, against=str(other)).counts
+    (counts,) = output.values()
+    assert counts.output.differing > 0
+    assert counts.output.largest_steps <= 1.5
+    output = qlower.validate(other, {"x": ROWS}, against=str(own)).counts
+    (counts,) = output.values()
+    assert counts.output.largest_steps <= 0.75
+
+
+def test_integers_that_nothing_explains(products: Callable[..., Path]):
+    own, other = products("a.onnx"), products("b.onnx", operator="Shrink")
+    with pytest.raises(QlowerError, match="takes or gives stored integers"):
+        qlower.validate(own, {"x": ROWS}, against=str(other))
 
 
 def test_a_full_disk_costs_no_result(
