@@ -15,9 +15,10 @@ from qlower.codegen.llvm.values import I32, POINTER, Type, Value, constant, symb
 if TYPE_CHECKING:
     from qlower.codegen.llvm.function import Function
 
-_COPIED_BYTES = 16
-"""Bytes of the largest constant that each unit has for itself: a pattern or the border
-of few numbers, not what a layer has by channel."""
+_COPIED_BYTES = 32
+"""Bytes of the largest constant that each unit has for itself: a pattern, or what a
+layer has for few channels. LLVM puts such into sections of their own, where data that
+is exchanged isn't looked for."""
 
 _DATA_BYTES = 1 << 19
 """Bytes of constants that are compiled together: to begin takes as long as 100 kB."""
