@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -472,12 +473,15 @@ def test_processes_at_once(folder: Path):
 
 @pytest.mark.long
 def test_twenty_processes_and_some_that_are_killed(folder: Path):
-    for delay in (1.0, 1.5, 2.0, 2.5):
-        killed = start("x86-64", "x86-64-v2")
-        with pytest.raises(subprocess.TimeoutExpired):
-            killed.communicate(timeout=delay)
-        killed.kill()
-        killed.communicate()
+    were_killed: list[bool] = []
+    for delay in (0.4, 0.7, 1.0, 1.3, 1.6, 2.0):
+        process = start("x86-64", "x86-64-v2")
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=delay)
+        were_killed.append(process.poll() is None)
+        process.kill()
+        process.communicate()
+    assert any(were_killed)
     check_processes(folder, 20)
 
 
