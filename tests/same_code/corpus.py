@@ -1,0 +1,78 @@
+"""Models to hash: those of all tests of operators, as files, and the real ones.
+
+Files are what every commit reads alike, whatever its tests and its levels look like.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from support import models_directory
+from support.onnx_cases import CASES as ONNX
+from support.pt2_cases import REAL as PT2
+from support.pt2_cases import network
+from support.random_layers import LAYERS
+from support.run_files import RUN_TESTS
+from support.tflite_cases import CASES as TFLITE
+from support.tflite_lstm import Lstm
+from support.tflite_real_lstm import RealLstm
+from support.tflite_streams import keyword_spotter, looped, svdf
+from support.tflite_word_cases import WORDS
+
+ROOT = Path(__file__).parents[2]
+
+SEEDS = range(3)
+"""Layers of so many seeds are drawn of each kind that has no case of its own."""
+
+REAL_MODELS = "real"
+"""The folder of models whose machine code is hashed, too."""
+
+
+def write_corpus(folder: Path) -> int:
+    """Write the models of all tests below a folder, and return how many there are."""
+    count = 0
+    for name, content in _models():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        count += 1
+    for model in sorted(models_directory().glob("*/model.*")):
+        path = folder / REAL_MODELS / f"{model.parent.name}{model.suffix}"
+        path.parent.mkdir(exist_ok=True)
+        shutil.copyfile(model, path)
+        count += 1
+    return count
+
+
+def _models() -> Iterator[tuple[str, bytes]]:
+    """Each model's path in the corpus, and its content."""
+    for name, make in TFLITE.items():
+        yield f"tflite/{name}.tflite", make()
+    for name, build in WORDS.items():
+        yield f"tflite/words_{name}.tflite", build(0)
+    for name, draw in LAYERS.items():
+        for seed in SEEDS:
+            for dtype in ("int8", "uint8"):
+                yield f"tflite/drawn_{name}_{dtype}_{seed}.tflite", draw(seed, dtype)
+    yield "tflite/lstm.tflite", Lstm().build()
+    yield "tflite/real_lstm.tflite", RealLstm().build()
+    yield "tflite/keyword_spotter.tflite", keyword_spotter()
+    yield "tflite/looped.tflite", looped(3)
+    yield "tflite/svdf.tflite", svdf(0)
+    for name, case in ONNX.items():
+        yield f"onnx/{name}.onnx", case().build()
+    for name, case in PT2.items():
+        yield f"pt2/{name}.pt2", case().build()
+    for dtype in ("u1", "i1"):
+        yield f"pt2/network_{dtype}.pt2", network(dtype).build()
+    for test in RUN_TESTS:
+        yield f"run/{str(test).replace('/', '_')}.mlir", test.text.encode()
+    for kind in ("tosa", "stablehlo", "linalg"):
+        for path in sorted((ROOT / "tests/frontends" / kind).rglob("*.mlir")):
+            yield f"{kind}/{path.stem}.mlir", path.read_bytes()
+    for path in sorted((ROOT / "filecheck").rglob("*.mlir")):
+        place = "_".join(path.relative_to(ROOT / "filecheck").with_suffix("").parts)
+        for number, part in enumerate(path.read_text().split("// -----\n")):
+            yield f"filecheck/{place}_{number}.mlir", part.encode()

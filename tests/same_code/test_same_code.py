@@ -1,0 +1,82 @@
+"""Changes that are planted in a copy of the package are found, at the right level.
+
+    QLOWER_SAME_CODE_AS=main python -m pytest --long tests/same_code
+
+compares the machine code of all models with a commit's, as `compare.py` does.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from same_code.compare import ROOT, compare, main
+from support.tflite_cases import CASES
+
+SUM = """\
+  %both = arith.addi %a, %b : i32
+  %stored = arith.subi %both, %output_zero_point : i32"""
+"""How TVM's contract adds two operands."""
+
+CONTRACTS = "tvm"
+"""The contract that tests edit, and compare under."""
+
+COMMIT = os.environ.get("QLOWER_SAME_CODE_AS")
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A folder with a copy of the package that may be edited."""
+    folder = tmp_path / "edited"
+    shutil.copytree(ROOT / "qlower", folder / "qlower")  # with its bytecode
+    return folder
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """A folder with one model."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "add.tflite").write_bytes(CASES["add"]())
+    return folder
+
+
+def edit(package: Path, name: str, old: str, new: str) -> None:
+    """Replace text that a file of the package has."""
+    path = package / "qlower" / name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_a_sum(package: Path, corpus: Path) -> None:
+    edit(package, "contracts/tvm.mlir", SUM, SUM.replace("subi", "addi"))
+    found = compare(ROOT, package, corpus, ["add.tflite"], CONTRACTS)
+    assert not found.is_same
+    assert "add.tflite tvm" in found.moved["code"]
+    assert "code    add.tflite tvm\n" in found.render() + "\n"
+
+
+@pytest.mark.long
+def test_a_name_leaves_code_as_it_was(package: Path, corpus: Path) -> None:
+    edit(package, "contracts/tvm.mlir", SUM, SUM.replace("%both", "%sum"))
+    found = compare(ROOT, package, corpus, ["add.tflite"], CONTRACTS)
+    assert found.is_same
+    assert "add.tflite tvm" in found.moved["arith"]
+    assert not found.moved["code"]
+
+
+@pytest.mark.long
+def test_a_refusal(package: Path, corpus: Path) -> None:
+    edit(package, "contracts/tvm.mlir", "func.func @add(", "func.func @added(")
+    found = compare(ROOT, package, corpus, ["add.tflite"], CONTRACTS)
+    assert not found.is_same
+    assert "add.tflite tvm" in found.refusals
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not COMMIT, reason="QLOWER_SAME_CODE_AS names no commit")
+def test_all_models() -> None:
+    assert main([str(COMMIT)]) == 0
