@@ -12,8 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode, ending, exit_codes
-from qlower.cli.options import make_observers
-from qlower.cli.parser import COMMAND, ArgumentParser
+from qlower.cli.options import add_common, add_help, make_observers
+from qlower.cli.parser import (
+    COMMAND,
+    GENERAL,
+    ArgumentParser,
+    group_commands,
+    section,
+)
 from qlower.diagnostics import LOGGER
 from qlower.garbage import keep_freed_memory, search_rarely
 from qlower.generated_code import keep_generated_code
@@ -30,29 +36,23 @@ EXAMPLE = """example:
   qlower COMMAND --help
 """
 
-COMMANDS = (
-    "import_",
-    "inspect",
-    "lint",
-    "run",
-    "compile",
-    "diff",
-    "trace",
-    "report",
-    "vectors",
-    "identify",
-    "verify",
-    "bisect",
-    "validate",
-    "bench",
-    "contracts",
-    "targets",
-    "cache",
-)
-"""The files of commands, which are called like them, in the order of the help."""
+TASKS = {
+    "look at a model": ("inspect", "trace", "report"),
+    "compare systems": ("diff", "identify", "validate", "contracts"),
+    "prove what holds for all inputs": ("verify", "lint", "bisect"),
+    "build and run": ("import_", "run", "bench", "cache"),
+    "ship": ("compile", "targets", "vectors"),
+}
+"""The files of commands by what they are for, in the order of the help. A file is named
+after its command."""
+
+COMMANDS = tuple(file for files in TASKS.values() for file in files)
 
 ABOUT_ALL = ("completion", "help")
-"""The files of commands that tell of all others, and take the whole parser."""
+"""The files of commands about the command line itself, which take the whole parser."""
+
+ABOUT = "about qlower"
+"""The title of what `ABOUT_ALL` registers."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,30 +90,33 @@ def make_parser(first: str | None = None) -> ArgumentParser:
         epilog=f"{EXAMPLE}\n{exit_codes()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
+        add_help=False,
     )
-    parser.add_argument(
+    section(parser, GENERAL).add_argument(
         "-V", "--version", action="version", version=f"qlower {__version__}"
     )
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest=COMMAND)
-    common = ArgumentParser(add_help=False)
-    common.add_argument(
-        "-v",
-        "--verbose",
-        action="count",
-        default=0,
-        help="say each step; -vv also what the passes did and the cache found, -vvv "
-        "also print the IR after each pass (all on standard error)",
-    )
-    common.add_argument(
-        "--debug", action="store_true", help="show a traceback for every error"
-    )
+    add_help(parser)
+    commands = parser.add_subparsers(metavar="COMMAND", dest=COMMAND)
+    common = add_common()
     alone = [command for command in COMMANDS if command.rstrip("_") == first]
     for command in alone or COMMANDS:
         import_module(f"qlower.cli.{command}").register(commands, common)
     for command in () if alone else ABOUT_ALL:
         import_module(f"qlower.cli.{command}").register(commands, common, parser)
+    if not alone:
+        group_commands(parser, commands, _task)
     parser.set_defaults(run=partial(_show_help, parser), verbose=0)
     return parser
+
+
+def _task(command: str) -> str:
+    """What a command is for."""
+    titles = (
+        title
+        for title, files in TASKS.items()
+        if command in (file.rstrip("_") for file in files)
+    )
+    return next(titles, ABOUT)
 
 
 def _show_help(parser: ArgumentParser, options: argparse.Namespace) -> int:

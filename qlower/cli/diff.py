@@ -15,7 +15,7 @@ from qlower.cli.options import (
     given_model,
     layer_contracts,
 )
-from qlower.cli.output import terminal_width
+from qlower.cli.output import add_json, terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 
@@ -52,7 +52,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="the element whose steps are shown (default: the first that differs)",
     )
     add_contracts_of_two(parser)
-    parser.add_argument("--json", action="store_true", help="write it all as JSON")
+    add_json(parser)
     add_timing(parser)
     parser.set_defaults(run=run)
 

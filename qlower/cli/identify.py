@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.options import add_command, add_inputs, add_model, given_model
-from qlower.cli.output import terminal_width
+from qlower.cli.output import add_json, terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 
@@ -73,7 +73,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         metavar="FILE",
         help="write what was found as a contract's file; of --probe the folder",
     )
-    parser.add_argument("--json", action="store_true", help="write it all as JSON")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 

@@ -8,7 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qlower.cli.parser import ArgumentParser, Commands
+from qlower.cli.parser import (
+    ARITHMETIC,
+    CODE,
+    COMPILER,
+    GENERAL,
+    INPUTS,
+    OUTPUT,
+    READING,
+    ArgumentParser,
+    Commands,
+    section,
+)
 from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
@@ -29,14 +40,41 @@ def add_command(
     example: str,
 ) -> ArgumentParser:
     """A sub-command with the common options and an example below its help."""
-    return commands.add_parser(
+    parser = commands.add_parser(
         name,
+        add_help=False,
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}.",
         epilog=f"example:\n{example}",
         parents=[common],
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,  # --layer is no --layer-contract
+    )
+    add_help(parser)
+    return parser
+
+
+def add_common() -> ArgumentParser:
+    """The parser of the options that every command has."""
+    common = ArgumentParser(add_help=False)
+    general = section(common, GENERAL)
+    general.add_argument(
+        "-v",
+        "--verbose",
+        action="count",
+        default=0,
+        help="log each step; -vv also what passes did and what the cache had; -vvv "
+        "also the IR after each pass (all on standard error)",
+    )
+    general.add_argument(
+        "--debug", action="store_true", help="show a traceback for every error"
+    )
+    return common
+
+
+def add_help(parser: ArgumentParser) -> None:
+    section(parser, GENERAL).add_argument(
+        "-h", "--help", action="help", help="show this help and exit"
     )
 
 
@@ -52,7 +90,8 @@ def add_model(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
 
 
 def add_import_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    group = section(parser, READING)
+    group.add_argument(
         "--shape",
         action="append",
         default=[],
@@ -60,7 +99,7 @@ def add_import_options(parser: argparse.ArgumentParser) -> None:
         help="the shape of an input that the file leaves open, such as x=8x224x224x3 "
         "(repeatable; sizes that nobody gives are 1)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--outputs",
         type=_names,
         default=[],
@@ -68,7 +107,7 @@ def add_import_options(parser: argparse.ArgumentParser) -> None:
         help="cut the model at these tensors: they become its outputs, and what they "
         "don't need isn't read",
     )
-    parser.add_argument(
+    group.add_argument(
         "--qdq",
         choices=("integer", "x86", "as-written"),
         default="integer",
@@ -76,7 +115,7 @@ def add_import_options(parser: argparse.ArgumentParser) -> None:
         "operators on integers wherever ONNX Runtime may have those (default), where "
         "its default session on x86-64 has, or nowhere",
     )
-    parser.add_argument(
+    group.add_argument(
         "--signature",
         metavar="NAME",
         help="the signature of a TFLite file whose subgraph is read (default: that of "
@@ -146,12 +185,13 @@ def shapes(arguments: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 
 def add_contract(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    group = section(parser, ARITHMETIC)
+    group.add_argument(
         "--contract",
         metavar="NAME",
         help="whose arithmetic: a name, or an .mlir file (default: the model's own)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--layer-contract",
         action="append",
         default=[],
@@ -164,7 +204,7 @@ def add_contract(parser: argparse.ArgumentParser) -> None:
 def add_contracts_of_two(parser: argparse.ArgumentParser) -> None:
     """The options of `add_contract`, and one for the second of two sides, A and B."""
     add_contract(parser)
-    parser.add_argument(
+    section(parser, ARITHMETIC).add_argument(
         "--b-layer-contract",
         action="append",
         default=[],
@@ -175,7 +215,8 @@ def add_contracts_of_two(parser: argparse.ArgumentParser) -> None:
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
     """The options that say what a model is run on."""
-    parser.add_argument(
+    group = section(parser, INPUTS)
+    group.add_argument(
         "--input",
         action="append",
         default=[],
@@ -184,7 +225,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         "called like the input, or alone fits it); one more leading dimension than the "
         "model's input makes it a set, run in turn",
     )
-    parser.add_argument(
+    group.add_argument(
         "--random",
         type=int,
         nargs="?",
@@ -196,7 +237,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
 
 
 def add_full_names(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    section(parser, OUTPUT).add_argument(
         "--full-names",
         action="store_true",
         help="call layers as the model's file does, not by short names",
@@ -204,7 +245,7 @@ def add_full_names(parser: argparse.ArgumentParser) -> None:
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    section(parser, CODE).add_argument(
         "--threads",
         type=int,
         default=1,
@@ -215,7 +256,7 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
 
 
 def add_tune(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    section(parser, CODE).add_argument(
         "--tune",
         action="store_true",
         help="measure on this machine how contractions are best cut, and keep that in "
@@ -224,7 +265,7 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
 
 
 def add_target(parser: argparse.ArgumentParser, cpu: str = "CPU") -> None:
-    parser.add_argument(
+    section(parser, CODE).add_argument(
         "--target",
         default="host",
         metavar="TRIPLE",
@@ -238,12 +279,13 @@ def add_target(parser: argparse.ArgumentParser, cpu: str = "CPU") -> None:
 
 def add_machine(parser: argparse.ArgumentParser, cpu: str = "CPU") -> None:
     parser.set_defaults(target="host")
-    parser.add_argument(
+    group = section(parser, CODE)
+    group.add_argument(
         "--cpu",
         metavar=cpu,
         help="generate code for this CPU, such as x86-64-v3 (default: host)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--features", metavar="LIST", help="refine the CPU, such as +avx512vnni,-fma"
     )
 
@@ -267,7 +309,7 @@ def make_levels(options: argparse.Namespace) -> dict[str, Compilation]:
 
 
 def add_observers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    section(parser, COMPILER).add_argument(
         "--dump-ir",
         metavar="DIR",
         help="write the IR after each pass into this folder, as NN-pass.mlir, from "
@@ -277,7 +319,7 @@ def add_observers(parser: argparse.ArgumentParser) -> None:
 
 
 def add_timing(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    section(parser, COMPILER).add_argument(
         "--timing",
         action="store_true",
         help="print the time of each pass, what it did, and the time of each layer in "
@@ -286,7 +328,7 @@ def add_timing(parser: argparse.ArgumentParser) -> None:
 
 
 def add_passes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    section(parser, CODE).add_argument(
         "--arith-passes",
         default="",
         metavar="LIST",

@@ -7,25 +7,34 @@ import os
 import shutil
 import sys
 
+from qlower.cli.parser import OUTPUT, section
 from qlower.cli.progress import clear_status
 from qlower.report.table import FORMATS, Format, Row, Table
 
 
 def add_format(parser: argparse.ArgumentParser, default: Format = "plain") -> None:
     """The options that say how a table is written."""
-    parser.add_argument(
+    group = section(parser, OUTPUT)
+    group.add_argument(
         "--format",
         choices=FORMATS,
         default=default,
         help=f"how a table is written (default: {default}); plain is as wide as the "
         "terminal",
     )
-    parser.add_argument(
+    group.add_argument(
         "--json",
         action="store_const",
         const="json",
         dest="format",
         help="the same as --format json",
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """The option of commands whose text isn't one table."""
+    section(parser, OUTPUT).add_argument(
+        "--json", action="store_true", help="write everything as JSON"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import NoReturn, TypeAlias, cast
 
@@ -11,6 +11,17 @@ from qlower.cli.exit_codes import UsageError
 
 COMMAND = "command"
 """Where the chosen command is in the parsed arguments."""
+
+INPUTS = "inputs"
+ARITHMETIC = "whose arithmetic"
+READING = "how the model is read"
+CODE = "how code is generated"
+OUTPUT = "output"
+COMPILER = "what the compiler shows"
+GENERAL = "general"
+
+SECTIONS = (INPUTS, ARITHMETIC, READING, CODE, OUTPUT, COMPILER, GENERAL)
+"""Titles of options that commands share, in the help's order, after a command's own."""
 
 ALIKE = 0.7
 """How like a known word another is that may mean it, of 1."""
@@ -21,7 +32,34 @@ Commands: TypeAlias = "argparse._SubParsersAction[ArgumentParser]"  # pyright: i
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """A parser that raises `UsageError`, and suggests what may have been meant."""
+    """A parser that raises `UsageError`, and suggests what may have been meant.
+
+    Its help shows a command's own options first, and names in its first line only
+    what a command line must have.
+    """
+
+    def format_usage(self) -> str:
+        """The command with its arguments and required options."""
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage or self._usage(), (), ())
+        return formatter.format_help()
+
+    def format_help(self) -> str:
+        """The help: a command's own options, then `SECTIONS`, in their order."""
+        order = {title: place for place, title in enumerate(SECTIONS, 1)}
+        self._action_groups.sort(key=lambda group: order.get(group.title or "", 0))
+        usage, self.usage = self.usage, self.usage or self._usage()
+        try:
+            return super().format_help()
+        finally:
+            self.usage = usage
+
+    def _usage(self) -> str:
+        needed = [a for a in self._actions if not a.option_strings or a.required]
+        formatter = argparse.HelpFormatter(self.prog, width=1_000)
+        formatter.add_usage(None, needed, (), prefix="")
+        line = formatter.format_help().strip().replace("%", "%%")
+        return f"{line.replace(self.prog, f'{self.prog} [OPTIONS]', 1)}"
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, help=f"see {self.prog} --help")
@@ -74,3 +112,24 @@ class ArgumentParser(argparse.ArgumentParser):
             for close in get_close_matches(word.lstrip("-"), names, 1, ALIKE):
                 return f"did you mean {names[close]!r}? {see[0].upper()}{see[1:]}"
         return see
+
+
+def group_commands(
+    parser: ArgumentParser, commands: Commands, task: Callable[[str], str]
+) -> None:
+    """List a parser's commands in its help under the titles that `task` gives them."""
+    for group in parser._action_groups:
+        if commands in group._group_actions:
+            group._group_actions.remove(commands)
+    groups: dict[str, argparse._ArgumentGroup] = {}  # pyright: ignore[reportPrivateUsage]
+    for command in commands._choices_actions:
+        title = task(command.dest)
+        if title not in groups:
+            groups[title] = parser.add_argument_group(title)
+        groups[title]._group_actions.append(command)
+
+
+def section(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:  # pyright: ignore[reportPrivateUsage]
+    """One of the parser's `SECTIONS`, to which options are added."""
+    known = (group for group in parser._action_groups if group.title == title)
+    return next(known, None) or parser.add_argument_group(title)

@@ -13,7 +13,7 @@ from qlower.cli.options import (
     given_model,
     layer_contracts,
 )
-from qlower.cli.output import terminal_width
+from qlower.cli.output import add_json, terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
 
@@ -45,7 +45,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="also show steps that change nothing, and what is computed when a model "
         "is compiled",
     )
-    parser.add_argument("--json", action="store_true", help="write it all as JSON")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 

@@ -18,7 +18,7 @@ from qlower.cli.options import (
     given_model,
     layer_contracts,
 )
-from qlower.cli.output import terminal_width
+from qlower.cli.output import add_json, terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 
@@ -114,7 +114,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         metavar="FILE",
         help="write counterexamples and worst inputs, by layer, to this .npz file",
     )
-    parser.add_argument("--json", action="store_true", help="write it all as JSON")
+    add_json(parser)
     add_timing(parser)
     parser.set_defaults(run=run)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from qlower.cli import main
+from qlower.cli import TASKS, main
 from qlower.cli.colour import painted, wants_colour
 from qlower.cli.exit_codes import MEANINGS, ExitCode
 from qlower.cli.opt import main as opt
+from qlower.cli.parser import GENERAL, SECTIONS
 from qlower.version import __version__
 
 Capture = pytest.CaptureFixture[str]
@@ -122,3 +125,27 @@ def test_where_colour_is_wanted(
     if not is_terminal:
         main(["fly"])
         assert ("\x1b[1;31merror:\x1b[0m" in capsys.readouterr().err) == wanted
+
+
+@pytest.mark.parametrize("command", ["run", "inspect", "verify", "compile", "lint"])
+def test_the_options_of_a_command_come_before_those_that_commands_share(
+    command: str, capsys: Capture
+):
+    assert main([command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    titles = [line[:-1] for line in shown.splitlines() if re.fullmatch(r"\w.*:", line)]
+    own, shared = titles[:2], [title for title in titles if title in SECTIONS]
+    assert own == ["positional arguments", "options"]
+    assert shared == [title for title in SECTIONS if title in titles]
+    assert titles.index("options") < titles.index(shared[0])
+    assert "-h, --help" in shown.split(f"\n{GENERAL}:")[1]
+    assert shown.startswith(f"usage: qlower {command} [OPTIONS] ")
+
+
+def test_every_command_is_listed_under_its_task(capsys: Capture):
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for title, files in TASKS.items():
+        listed = shown.split(f"\n{title}:\n")[1].split("\n\n")[0]
+        names = [line.split()[0] for line in listed.splitlines() if line[2] != " "]
+        assert names == [file.rstrip("_") for file in files]
