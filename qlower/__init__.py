@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from qlower.explain.diff_result import Diff
     from qlower.explain.trace import Trace, trace
     from qlower.explain.vectors import Vectors, vectors
-    from qlower.frontends.in_memory import from_fx, from_torch
+    from qlower.frontends.in_memory import from_eager, from_fx, from_torch
     from qlower.frontends.load import load
     from qlower.identification.identify import identify
     from qlower.identification.result import Identification
@@ -52,6 +52,7 @@ __all__ = [
     "build",
     "compile",
     "diff",
+    "from_eager",
     "from_fx",
     "from_torch",
     "identify",
@@ -85,6 +86,7 @@ _NAMES = lazy_table(
         "compile": "qlower.api:compile",
         "diff": "qlower.explain.diff:diff",
         "identify": "qlower.identification.identify:identify",
+        "from_eager": "qlower.frontends.in_memory:from_eager",
         "from_fx": "qlower.frontends.in_memory:from_fx",
         "from_torch": "qlower.frontends.in_memory:from_torch",
         "interpret": "qlower.api:interpret",

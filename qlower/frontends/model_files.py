@@ -16,8 +16,9 @@ SUFFIXES = (".mlir", ".tflite", ".onnx", ".pt2", *CONVERTED)
 KNOWN_UNSUPPORTED = {
     **dict.fromkeys(
         (".pt", ".pth"),
-        "pickles, which can run any code, are not read; torch.export.save writes a"
-        " .pt2 file, torch.onnx.export an .onnx file",
+        "pickles, which can run any code, are not read; qlower.from_eager and"
+        " qlower.from_fx take quantized modules from memory, torch.export.save writes"
+        " a .pt2 file of a PT2E model",
     ),
 }
 

@@ -234,8 +234,12 @@ def _elements(constant: qnn.ConstantOp) -> NDArray[np.generic]:
 
 
 def hint(value: SSAValue, name: str) -> None:
-    """Name a value like its tensor in the printed module, if that is a short word."""
-    if len(name) <= LONGEST_HINT and name.isascii() and name.isidentifier():
+    """Name a value like its tensor in the printed module, if that is a short word.
+
+    xDSL takes `_0` off the end of a name whenever it copies one, so that `_0` is none.
+    """
+    is_word = name.isascii() and name.isidentifier() and name.strip("_0123456789")
+    if is_word and len(name) <= LONGEST_HINT:
         value.name_hint = name
 
 

@@ -19,10 +19,11 @@ from ..onnx.importer import Framework, Reading, build_module
 from ..onnx.simplifying import remove_identities
 from ..pt2.translating import Translator
 from .calls import TABLE, real_mean
+from .eager import trace_eager
 from .modules import GraphModule, TorchTensor, read_module
 from .operators import IMPORTERS
 
-__all__ = ["GraphModule", "TorchTensor", "import_fx"]
+__all__ = ["GraphModule", "TorchTensor", "import_fx", "trace_eager"]
 
 ENGINES = ("fbgemm", "onednn", "qnnpack", "x86")
 
@@ -46,15 +47,19 @@ def import_fx(
             help="torch.backends.quantized.engine is what the model was converted for",
         )
 
+    program, remarks = read_module(module, examples, engine)
+
     def read(graph: Graph, options: ImportOptions) -> Reading:
         remove_identities(graph)
-        return Reading(f"pytorch-{engine}", {}, lambda: [_remark(engine)])
+        return Reading(f"pytorch-{engine}", {}, lambda: [_remark(engine), *remarks])
 
     framework = Framework(
-        IMPORTERS, read, "the module isn't quantized: torch.ao's convert_fx does that"
+        IMPORTERS,
+        read,
+        "the module isn't quantized: torch.ao's convert and convert_fx do that",
     )
     table = TABLE if engine == "qnnpack" else {**TABLE, "quantized.mean": real_mean}
-    model = Translator(read_module(module, examples), table).model()
+    model = Translator(program, table).model()
     return build_module(model, options, framework)
 
 

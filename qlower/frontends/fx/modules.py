@@ -37,6 +37,7 @@ class TorchTensor(Protocol):
     def detach(self) -> TorchTensor: ...
     def numpy(self) -> Array: ...
     def item(self) -> float: ...
+    def is_contiguous(self, *, memory_format: object = ...) -> bool: ...
 
 
 class FxNode(Protocol):
@@ -84,6 +85,7 @@ MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
             *("count_include_pad", "divisor_override"),
         ),
     ),
+    "DeQuantize": ("dequantize", ()),
     "Dropout": ("alias", ()),
     "ELU": ("elu", ("alpha",)),
     "Flatten": ("flatten", ("start_dim", "end_dim")),
@@ -96,6 +98,7 @@ MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "max_pool2d",
         ("kernel_size", "stride", "padding", "dilation", "ceil_mode"),
     ),
+    "Quantize": ("quantize_per_tensor", ()),
     "ReLU": ("relu", ()),
     "ReLU6": ("relu6", ()),
     "Sigmoid": ("sigmoid", ()),
@@ -163,17 +166,30 @@ STORED = frozenset(
 """Operators whose arithmetic on quantized tensors is the engine's."""
 
 
-def read_module(module: GraphModule, examples: Sequence[TorchTensor]) -> Program:
-    """The calls of the module, with the shapes that the examples have.
+CLAMPS = ("hardtanh", "relu6")
+"""Operators that PyTorch's qnnpack gives wrong results for in images whose channels are
+last in memory: it takes them for images whose channels are first."""
+
+
+def read_module(
+    module: GraphModule, examples: Sequence[TorchTensor], engine: str
+) -> tuple[Program, Sequence[str]]:
+    """Return the calls of the module, with the shapes that the examples have, and
+    remarks on the operators whose results differ from the engine's.
 
     Raises QlowerError for what isn't a module that FX converted.
     """
-    return _Reader(module, examples).program()
+    reader = _Reader(module, examples, engine)
+    return reader.program(), reader.remarks
 
 
 class _Reader:
-    def __init__(self, module: GraphModule, examples: Sequence[TorchTensor]) -> None:
+    def __init__(
+        self, module: GraphModule, examples: Sequence[TorchTensor], engine: str
+    ) -> None:
         self.module = module
+        self.engine = engine
+        self.remarks: list[str] = []
         self.values = _run(module, examples)
         self.calls: list[Call] = []
         self.constants: dict[str, Constant] = {}
@@ -300,6 +316,8 @@ class _Reader:
         if isinstance(value, tuple | list):
             results = tuple(f"{node.name}.{at}" for at in range(len(self.parts(node))))
         target = TARGETS.get(name, f"aten.{name}.default")
+        if is_stored and name in CLAMPS and self.engine == "qnnpack":
+            self.check_places(name, node, taken)
         if is_stored and (name in STORED or "weight" in arguments):
             target = f"quantized.{name}"
             for key, held in list(arguments.items()):
@@ -315,6 +333,17 @@ class _Reader:
                 arguments["scale"], arguments["zero_point"] = step
         return Call(self.index, target, arguments, results)
 
+    def check_places(self, name: str, node: FxNode, operands: Sequence[object]) -> None:
+        """Remark on a clamp whose results PyTorch mixes up."""
+        last = import_module("torch").channels_last
+        image = cast(TorchTensor, operands[0])
+        if image.is_contiguous() or not image.is_contiguous(memory_format=last):
+            return
+        self.remarks.append(
+            f"node {self.index} {name} {node.name!r}: PyTorch's qnnpack mixes up the"
+            " elements of images here, qlower does not: outputs differ from PyTorch's"
+        )
+
     def step(self, argument: object) -> tuple[float, int] | None:
         """Scale and zero point of a quantized value."""
         if not isinstance(argument, Tensor):
@@ -323,6 +352,12 @@ class _Reader:
         if not getattr(value, "is_quantized", False):
             return None
         tensor = cast(TorchTensor, value)
+        dtype = str(getattr(tensor, "dtype", "")).removeprefix("torch.")
+        if dtype != "quint8":
+            raise self.error(
+                f"{argument.name}: quantized values of type {dtype} are not supported;"
+                " expected quint8"
+            )
         return float(tensor.q_scale()), int(tensor.q_zero_point())
 
     def weights(

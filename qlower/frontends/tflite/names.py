@@ -11,10 +11,8 @@ from qlower.dialects.qnn.attributes import NAME
 from qlower.model.names import short_names
 
 from ..import_options import unknown_output
+from ..values import hint
 from .schema import Model
-
-LONGEST_HINT = 24
-"""A longer tensor name makes the text harder to read, not easier."""
 
 
 def unique_names(model: Model) -> dict[int, str]:
@@ -68,8 +66,7 @@ def find_tensor(wanted: str, names: dict[int, str], short: dict[int, str]) -> in
 
 def hinted(value: SSAValue, name: str) -> SSAValue:
     """`value`, named like its tensor in the printed module if that is a short word."""
-    if len(name) <= LONGEST_HINT and name.isascii() and name.isidentifier():
-        value.name_hint = name
+    hint(value, name)
     return value
 
 

@@ -1,0 +1,167 @@
+"""Modules that PyTorch quantized in eager mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from support.eager_networks import NETWORKS, Network, Stubs, nn, quantization, torch
+
+import qlower
+from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn.attributes import module_contract
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+ENGINES = ("fbgemm", "qnnpack", "x86", "onednn")
+
+
+@pytest.fixture
+def engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The quantized engine that is set during a test."""
+    before = torch.backends.quantized.engine
+    if not torch.cpu._is_vnni_supported() or torch.cpu._is_amx_tile_supported():
+        pytest.skip("the contracts are those of CPUs with VNNI and without AMX")
+    if request.param not in torch.backends.quantized.supported_engines:
+        pytest.skip(f"this PyTorch has no engine {request.param}")
+    torch.backends.quantized.engine = request.param
+    torch.manual_seed(0)
+    yield request.param
+    torch.backends.quantized.engine = before
+
+
+PAIRS = [
+    pytest.param(
+        network, engine, marks=[] if place == number % 2 else [pytest.mark.long]
+    )
+    for number, network in enumerate(NETWORKS)
+    for place, engine in enumerate(ENGINES)
+]
+"""Each network with each engine; with one of the first two in the default lane."""
+
+
+def assert_equal(module: Any, example: Any, inputs: Any) -> qlower.Model:
+    """The model of a module gives the module's bits for all inputs."""
+    model = qlower.from_eager(module, example)
+    run = qlower.jit(model)
+    for x in inputs:
+        given = x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
+        with torch.no_grad():
+            expected = module(given).numpy()
+        assert (np.asarray(run(x.numpy())) == expected).all()
+    return model
+
+
+@pytest.mark.parametrize(("make", "engine"), PAIRS, indirect=["engine"])
+def test_networks(make: Callable[[], Network], engine: str) -> None:
+    network = make()
+    module = network.quantized(engine)
+    inputs = [network.example(seed) * (1 + seed) for seed in range(3)]
+    model = assert_equal(module, network.example(), inputs)
+    assert module_contract(model.module) == f"pytorch-{engine}"
+    assert len(model.remarks) == 1
+
+
+def _layer(layer: Any, activation: Any, weight: Any, calibration: Any) -> Any:
+    """A layer that is quantized by the given observers."""
+    module = Stubs({"layer": layer}, lambda net, x: net.layer(x)).eval()
+    module.qconfig = quantization.QConfig(activation=activation, weight=weight)
+    prepared = quantization.prepare(module)
+    prepared(calibration)
+    return quantization.convert(prepared)
+
+
+@pytest.mark.parametrize("engine", ["fbgemm", "qnnpack"], indirect=True)
+def test_a_ramp_of_equal_inputs(engine: str) -> None:
+    """The layer that shows on CPUs without VNNI that pairs of products saturate."""
+    torch.manual_seed(100)
+    observer = quantization.MinMaxObserver
+    module = _layer(
+        nn.Linear(10, 10, bias=False),
+        observer.with_args(dtype=torch.quint8),
+        observer.with_args(dtype=torch.qint8),
+        torch.randn(100, 10),
+    )
+    ramp = torch.arange(-4, 4, 0.01).reshape(-1, 1).expand(-1, 10).contiguous()
+    assert_equal(module, ramp, [ramp])
+
+
+@pytest.mark.parametrize("engine", ["fbgemm"], indirect=True)
+def test_a_convolution_of_one_weight(engine: str) -> None:
+    """A calculation by hand rounds its bias to an integer and gives 31 of 24."""
+    module = _layer(
+        nn.Conv2d(1, 1, 1),
+        quantization.HistogramObserver.with_args(dtype=torch.quint8, reduce_range=True),
+        quantization.PerChannelMinMaxObserver.with_args(
+            dtype=torch.qint8, qscheme=torch.per_channel_symmetric
+        ),
+        torch.randint(0, 255, (1, 1, 4, 16)) / 255,
+    )
+    x = torch.arange(0, 256).reshape(1, 1, 16, 16) / 255
+    assert_equal(module, x, [x])
+
+
+@pytest.mark.parametrize("engine", ["qnnpack"], indirect=True)
+def test_a_clamp_that_qnnpack_mixes_up_is_remarked_on(engine: str) -> None:
+    layers = {"first": nn.Conv2d(3, 8, 1), "bounds": nn.ReLU6()}
+    module = Stubs(layers, lambda net, x: net.bounds(net.first(x)))
+    network = Network(module, (1, 3, 6, 6))
+    quantized = network.quantized(engine)
+    remarks = qlower.from_eager(quantized, network.example()).remarks
+    assert "node 3 relu6 'bounds': PyTorch's qnnpack mixes up" in remarks[1]
+
+
+def _float() -> Any:
+    return nn.Linear(2, 2)
+
+
+def _branching() -> Any:
+    def forward(net: Any, x: Any) -> Any:
+        return net.layer(x) if x.sum() > 0 else x
+
+    return _converted(Stubs({"layer": nn.Linear(2, 2)}, forward))
+
+
+def _scripted() -> Any:
+    wrapped = quantization.QuantWrapper(nn.Linear(2, 2))
+    return torch.jit.trace(_converted(wrapped), torch.zeros(1, 2))
+
+
+def _signed() -> Any:
+    def forward(net: Any, x: Any) -> Any:
+        x = torch.quantize_per_tensor(net.layer(x).dequantize(), 0.1, -3, torch.qint8)
+        return torch.relu(x)
+
+    return _converted(Stubs({"layer": nn.Linear(2, 2)}, forward))
+
+
+def _converted(module: Any) -> Any:
+    module.eval().qconfig = quantization.get_default_qconfig("x86")
+    return quantization.convert(quantization.prepare(module))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: 3, "takes a module, not int"),
+        (_float, "Linear has no quantized layer"),
+        (_branching, "torch.fx can't trace Stubs: symbolically traced variables"),
+        (_signed, "values of type qint8 are not supported; expected quint8"),
+        (_scripted, "takes a module in Python, not a ScriptModule"),
+    ],
+)
+def test_modules_that_are_refused(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(QlowerError, match=message):
+        qlower.from_eager(make(), torch.zeros(1, 2))
+
+
+def test_the_other_readers_name_this_one() -> None:
+    module = _converted(nn.Sequential(nn.Linear(2, 2)))
+    with pytest.raises(QlowerError, match="from_eager"):
+        qlower.from_torch(module)
+    with pytest.raises(QlowerError, match="from_eager"):
+        qlower.from_fx(module, torch.zeros(1, 2))
+    with pytest.raises(QlowerError, match="from_eager"):
+        qlower.load("model.pt")
