@@ -24,8 +24,8 @@ SMALL = 1 << 18
 AFFORDABLE = 1 << 26
 """The most numbers that are looked at where there is no proof."""
 
-_TOGETHER = 128
-"""Lanes whose steps are held at a time."""
+_TOGETHER = 1 << 15
+"""Steps that are held at a time, of as many lanes as have them."""
 
 _MOST_KEPT = 64
 """The differing intervals that are told of a layer, the widest first."""
@@ -60,7 +60,7 @@ class Domain:
     """Intervals low ... high of lanes; a lane may have several.
 
     A proof that fails is tried again where each is cut before one of `cuts`, [interval]
-    each: where a sign changes.
+    each: where a sign changes, or a number wraps.
     """
 
     lanes: Integers
@@ -95,20 +95,17 @@ class Domain:
         return Domain(self.lanes[one], self.low[one], self.high[one])
 
 
-def decide(
-    functions: Sequence[RuleFunction], domain: Domain, *, is_ordered: bool
-) -> Decision:
+def decide(functions: Sequence[RuleFunction], domain: Domain) -> Decision:
     """Whether two functions are the same on a domain.
 
-    Non-decreasing ones are the same exactly if their steps are; with `is_ordered` they
-    may be proved to be such. Others are compared number by number, if that is
-    affordable.
+    Non-decreasing ones are the same exactly if their steps are. Those that aren't
+    proved to be such are compared number by number, if that is affordable.
     """
     try:
         if domain.count <= SMALL:
             return _one_by_one(functions, domain)
         faults: list[Unproved] = []
-        for candidate in (domain, domain.cut()) if is_ordered else ():
+        for candidate in (domain, domain.cut()):
             found = [prove(function, candidate) for function in functions]
             faults = [fault for fault in found if fault is not None]
             if not faults:
@@ -117,16 +114,17 @@ def decide(
             return _one_by_one(functions, domain)
     except InterpretationError as error:
         return Decision(0, "", why=f"some value has no result: {error.message}")
-    fault = faults[0] if faults else "the accumulator may wrap"
-    return Decision(0, "", why=f"{fault}; {domain.count:,} numbers are too many")
+    return Decision(0, "", why=f"{faults[0]}; {domain.count:,} numbers are too many")
 
 
 def _by_steps(functions: Sequence[RuleFunction], domain: Domain) -> Decision:
     """Compare where the functions, which are non-decreasing, step up."""
     found: list[Interval] = []
     apart = 0
-    for first in range(0, len(domain.lanes), _TOGETHER):
-        part = domain.part(first, first + _TOGETHER)
+    ends = [f(domain.lanes, x) for f in functions for x in (domain.low, domain.high)]
+    together = max(_TOGETHER // max(int(np.ptp(ends)), 1), 1)
+    for first in range(0, len(domain.lanes), together):
+        part = domain.part(first, first + together)
         a, b = (steps_of(function, part) for function in functions)
         intervals = list(_apart(a, b, part))
         apart += len({interval.lane for interval in intervals})

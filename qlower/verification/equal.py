@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from xdsl.ir import BlockArgument
@@ -132,10 +133,7 @@ class LayerEquality:
         runs: tuple[LayerRun, LayerRun],
         values: Values,
     ) -> LayerVerdict:
-        decisions = [
-            decide(one.functions, one.domain, is_ordered=one.is_ordered)
-            for one in asked
-        ]
+        decisions = [decide(one.functions, one.domain) for one in asked]
         why = next((one.why for one in decisions if one.why is not None), None)
         verdict = replace(
             verdict,
@@ -202,18 +200,35 @@ class LayerEquality:
         """Look for a counterexample among drawn inputs; undecided without one."""
         specs = layer_inputs(self.model, verdict.layer)
         elements = sum(array.size for array in values.values())
-        for seed in range(max(_FEWEST, min(_MOST, _ELEMENTS // max(elements, 1)))):
-            draw = np.random.default_rng(seed)
-            drawn = {
-                name: _near(random_input(spec, draw), seed % 8)
-                for name, spec in specs.items()
-            }
+        count = max(_FEWEST, min(_MOST, _ELEMENTS // max(elements, 1)))
+        for drawn in chain(_ends(values), _draws(specs, count)):
             example = self._try(verdict.layer, drawn, None, None)
             if example is not None:
                 return replace(
                     verdict, verdict="differs", how=why, counterexample=example
                 )
         return replace(verdict, verdict="undecided", how=why)
+
+
+def _ends(values: Values) -> Iterator[dict[str, Array]]:
+    """Inputs that are full of the greatest stored integer, or of the least: sums that
+    can wrap do then."""
+    for end in ("max", "min"):
+        if all(array.dtype.kind in "iu" for array in values.values()):
+            yield {
+                name: np.full_like(array, getattr(np.iinfo(array.dtype), end))
+                for name, array in values.items()
+            }
+
+
+def _draws(specs: Mapping[str, TensorSpec], count: int) -> Iterator[dict[str, Array]]:
+    """The given number of drawn inputs."""
+    for seed in range(count):
+        draw = np.random.default_rng(seed)
+        yield {
+            name: _near(random_input(spec, draw), seed % 8)
+            for name, spec in specs.items()
+        }
 
 
 def _near(drawn: Array, shift: int) -> Array:

@@ -12,6 +12,11 @@ from qlower.verification.decide import AFFORDABLE, Domain, steps_of
 from qlower.verification.functions import BLOCK, RuleFunction
 from qlower.verification.proof import prove
 
+_X_BITS = 40
+"""The width of a number beside its channel, in one key of both."""
+
+_HALF = 1 << (_X_BITS - 1)
+
 
 @dataclass(frozen=True)
 class Pieces:
@@ -63,7 +68,7 @@ class Pieces:
     def first_difference(self, other: Pieces) -> tuple[int, int, int, int] | None:
         """The first channel and x for which functions on the same domain have other
         values, and those; None where there are none."""
-        keys = [(one.channel << 40) + one.x for one in (self, other)]
+        keys = [(one.channel << _X_BITS) + one.x for one in (self, other)]
         at = np.unique(np.concatenate(keys))
         values = [
             one.value[np.searchsorted(key, at, side="right") - 1]
@@ -73,21 +78,21 @@ class Pieces:
         if not len(apart):
             return None
         place = int(at[apart[0]])
-        channel = (place + (1 << 39)) >> 40
+        channel = (place + _HALF) >> _X_BITS
         first, second = (int(value[apart[0]]) for value in values)
-        return channel, place - (channel << 40), first, second
+        return channel, place - (channel << _X_BITS), first, second
 
     def apart(self, other: Pieces, high: Integers) -> Integers:
         """Where functions on the same domain differ: channel, first and last x of each
         interval, [interval, 3], the widest first. `high` ends each channel."""
-        keys = [(one.channel << 40) + one.x for one in (self, other)]
+        keys = [(one.channel << _X_BITS) + one.x for one in (self, other)]
         at = np.unique(np.concatenate(keys))
         values = [
             one.value[np.searchsorted(key, at, side="right") - 1]
             for one, key in zip((self, other), keys, strict=True)
         ]
-        channel = (at + (1 << 39)) >> 40
-        first = at - (channel << 40)
+        channel = (at + _HALF) >> _X_BITS
+        first = at - (channel << _X_BITS)
         is_last = np.append(np.diff(channel) > 0, True)
         last = np.where(is_last, high[channel], np.append(first[1:] - 1, 0))
         found = np.stack([channel, first, last], axis=1)[values[0] != values[1]]
@@ -111,13 +116,13 @@ def _differs(a: Integers, b: Integers, *, after: bool) -> Array:
     return np.concatenate([changes, edge] if after else [edge, changes])
 
 
-def pieces_of(
-    function: RuleFunction, domain: Domain, bits: int, *, is_ordered: bool
-) -> Pieces | str:
+def pieces_of(function: RuleFunction, domain: Domain, bits: int) -> Pieces | str:
     """The pieces of a rule on a domain that has each lane once; or why they aren't
-    found. Results have so many bits, and `is_ordered` is as in `decide`."""
-    fault: object = "the accumulator may wrap"
-    for candidate in (domain, domain.cut()) if is_ordered else ():
+    found. Results have so many bits."""
+    if max(-int(domain.low.min()), int(domain.high.max())) >= _HALF:
+        return f"sums have more than {_X_BITS} bits"
+    fault: object = None
+    for candidate in (domain, domain.cut()):
         fault = prove(function, candidate)
         if fault is None:
             return _by_steps(function, candidate, bits)

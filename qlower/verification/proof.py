@@ -4,12 +4,16 @@ The same argument as for machine code's epilogues (`prove_epilogues/monotone.py`
 the rule as the contract has it: operations are looked at in order, with the values of
 both ends of each lane's interval. What is the same at both ends, computed of proved
 values, is the same in between.
+
+What the rule is given grows with the number one by one if its ends lie as far apart as
+the number's, which they don't where it wraps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +21,6 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from qlower.contracts.rules import RULES
 from qlower.contracts.walk import walk_function
 from qlower.explain.chain import line_of
 from qlower.interp import Array, make_interpreter
@@ -45,11 +48,13 @@ class _Known:
 
 @dataclass(frozen=True)
 class Unproved:
-    """An operation for which the argument fails."""
+    """An operation for which the argument fails; None where what it is given does."""
 
-    op: Operation
+    op: Operation | None
 
     def __str__(self) -> str:
+        if self.op is None:
+            return "the accumulator may wrap"
         return f"{self.op.name} isn't proved to keep the order ({line_of(self.op)})"
 
 
@@ -74,15 +79,16 @@ def prove(function: RuleFunction, domain: Intervals) -> Unproved | None:
     lanes = domain.lanes[:, np.newaxis]
     both = np.stack([domain.low, domain.high], axis=1)
     given = function.given(np.broadcast_to(lanes, both.shape), both)
+    if not all(map(_grows_by_one, given.values(), repeat(domain.high - domain.low))):
+        return Unproved(None)
     interpreter = make_interpreter(ModuleOp([]))
-    runtime = set(RULES[function.rule.name].runtime)
 
     def run(op: Operation, operands: Sequence[_Known]) -> Sequence[_Known]:
         results = interpreter.run_op(op, tuple(one.ends for one in operands))
         return [_result(op, operands, value) for value in results]
 
     arguments = [
-        _Known(given[name], name in runtime)
+        _Known(given[name], depends=True)
         if name in given
         else _Known(of_lanes(function.constants[name], lanes))
         for name in function.rule.values
@@ -108,6 +114,13 @@ def _result(op: Operation, operands: Sequence[_Known], ends: Array) -> _Known:
         return _Known(ends[..., :1])
     is_proved = _keeps_order(op, operands, ends) and bool(np.isfinite(ends).all())
     return _Known(ends, True, None if is_proved else op)
+
+
+def _grows_by_one(ends: Array, width: Integers) -> bool:
+    """Whether values are as far apart at both ends as the numbers: none between them
+    wrapped, because then they would be nearer, or the other way round."""
+    lower, upper = (ends[..., place] for place in (0, 1))
+    return bool(np.all((upper >= lower) & (upper - lower == width)))
 
 
 def _is_same(ends: Array) -> bool:

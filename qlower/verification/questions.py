@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -41,15 +41,14 @@ POOLS = (qnn.AvgPool2DOp, qnn.AdaptiveAvgPool2DOp, qnn.MeanOp, qnn.SumOp)
 class Question:
     """Whether two functions are the same on a domain.
 
-    What runs is non-decreasing in the domain's numbers if `is_ordered`. `reach` gives
-    operands of the layer for which an element of its result has a number of the domain.
+    `reach` gives operands of the layer for which an element of its result has a number
+    of the domain.
     """
 
     functions: tuple[RuleFunction, RuleFunction]
     domain: Domain
     lanes: Lanes
     reach: Reach | None
-    is_ordered: bool = False
 
 
 def have_same_rules(runs: Runs) -> bool:
@@ -163,7 +162,6 @@ def _ask(
     *,
     more: Sequence[Mapping[str, Array]] = ({}, {}),
     cuts: Sequence[Array] = (),
-    is_ordered: bool = False,
 ) -> Question | None:
     """A question about all lanes, with bounds of each; None if there are no lanes."""
     shape = np.broadcast_shapes(
@@ -190,7 +188,7 @@ def _ask(
         column("high"),
         [column(name) for name in names],
     )
-    return Question((functions[0], functions[1]), domain, lanes, reach, is_ordered)
+    return Question((functions[0], functions[1]), domain, lanes, reach)
 
 
 def _contraction(runs: Runs, op: Contraction) -> list[Question] | str:
@@ -202,30 +200,21 @@ def _contraction(runs: Runs, op: Contraction) -> list[Question] | str:
         return slack
     low, high = bounds[0] - slack, bounds[1] + slack
     offsets = [_offset(run).astype(np.int64) for run in runs]
-    least, most = integer_range(32)
-    fits = all(
-        (low + offset).min() >= least and (high + offset).max() <= most
-        for offset in offsets
-    )
-
-    def given(lanes: Lanes, side: int) -> Given:
-        offset = lanes.columns[side, "offset"]
-        return lambda own, x: {
-            "accumulator": (x + of_lanes(offset, own)).astype(np.int32)
-        }
-
     sides = [run.evaluations[-1] for run in runs]
     more = [{"offset": offset} for offset in offsets]
-    cuts = [np.broadcast_to(-offset, low.shape) for offset in offsets]
+    cuts = [
+        np.broadcast_to(cut, low.shape)
+        for side, offset in zip(sides, offsets, strict=True)
+        for cut in (-offset, *_wraps(side, low + offset, high + offset, -offset))
+    ]
     reach = reach_sum(runs[0]) if not slack else None
     asked = _ask(
         sides,
-        (given, given),
+        [_accumulator(side) for side in sides],
         (low, high),
         reach,
         more=more,
         cuts=cuts,
-        is_ordered=fits,
     )
     return _POSITION if asked is None else [asked]
 
@@ -266,26 +255,45 @@ def _excess(op: Contraction, product: str) -> int:
 def _matmul(runs: Runs, op: qnn.MatMulOp) -> list[Question] | str:
     reach = accumulator_range(op)
     assert reach is not None
-    if quantized_element(op.lhs.type).storage_width != 8:
-        return "sums of 16-bit elements have 64 bits"
-    least, most = integer_range(32)
-    if reach.minimum < least or reach.maximum > most:
-        return "the accumulator may wrap"
-    bounds = np.array(reach.minimum), np.array(reach.maximum)
+    low, high = np.array(reach.minimum), np.array(reach.maximum)
     sides = [run.evaluations[-1] for run in runs]
+    zero = np.zeros((), np.int64)
     asked = _ask(
         sides,
-        (_accumulator, _accumulator),
-        bounds,
+        [_accumulator(side) for side in sides],
+        (low, high),
         None,
-        cuts=[np.zeros((), np.int64)],
-        is_ordered=True,
+        cuts=[zero, *_wraps(sides[0], low, high, zero)],
     )
     return _POSITION if asked is None else [asked]
 
 
-def _accumulator(lanes: Lanes, side: int) -> Given:
-    return lambda own, x: {"accumulator": x.astype(np.int32)}
+_MOST_WRAPS = 8
+"""A domain isn't cut where sums wrap more often."""
+
+
+def _wraps(
+    side: Evaluation, low: Integers, high: Integers, first: Integers
+) -> Iterator[Integers]:
+    """The numbers, `first` for a sum of 0, from which sums in low ... high wrap."""
+    width = 8 * side.values["accumulator"].itemsize
+    half = 1 << (width - 1)
+    least, most = (int(end) + half >> width for end in (low.min(), high.max()))
+    if most - least <= _MOST_WRAPS:
+        for wraps in range(least + 1, most + 1):
+            yield first + ((wraps << width) - half)
+
+
+def _accumulator(evaluation: Evaluation) -> Callable[[Lanes, int], Given]:
+    """The accumulator of a number and of the lane's offset, if it has one, in the type
+    in which the rule was given it."""
+    dtype = evaluation.values["accumulator"].dtype
+
+    def given(lanes: Lanes, side: int) -> Given:
+        offset = lanes.columns.get((side, "offset"), np.zeros((), np.int64))
+        return lambda own, x: {"accumulator": (x + of_lanes(offset, own)).astype(dtype)}
+
+    return given
 
 
 def _average(runs: Runs) -> list[Question] | str:
@@ -294,10 +302,13 @@ def _average(runs: Runs) -> list[Question] | str:
     type = quantized_element(op.operands[0].type)
     sides = [run.evaluations[-1] for run in runs]
     count = sides[0].values["count"].astype(np.int64)
+    low, high = count * type.storage_min, count * type.storage_max
     given: list[Callable[[Lanes, int], Given]] = []
+    cuts = [np.zeros((), np.int64), count * type.zero_point]
     for run, side in zip(runs, sides, strict=True):
         if "sum" not in side.values:
-            given.append(_accumulator)
+            given.append(_accumulator(side))
+            cuts += _wraps(side, low, high, np.zeros((), np.int64))
             continue
         addends = _exact_addends(run.evaluations[0], type, int(count.max()))
         if addends is None:
@@ -307,11 +318,10 @@ def _average(runs: Runs) -> list[Question] | str:
     asked = _ask(
         sides,
         given,
-        (count * type.storage_min, count * type.storage_max),
+        (low, high),
         reach,
         more=({"taps": count}, {"taps": count}),
-        cuts=[np.zeros((), np.int64), count * type.zero_point],
-        is_ordered=True,
+        cuts=cuts,
     )
     return _POSITION if asked is None else [asked]
 

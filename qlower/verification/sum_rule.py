@@ -46,9 +46,7 @@ def sum_rule(run: LayerRun) -> SumRule:
         raise Unfit("constants differ from pixel to pixel")
     bits = 8 * run.result.itemsize
     try:
-        pieces = pieces_of(
-            question.functions[0], domain, bits, is_ordered=question.is_ordered
-        )
+        pieces = pieces_of(question.functions[0], domain, bits)
     except InterpretationError as error:
         raise Unfit(f"some sum has no result: {error.message}") from error
     if isinstance(pieces, str):

@@ -16,8 +16,11 @@ from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.contracts import contract_names
 from qlower.diagnostics import QlowerError
+from qlower.explain.observe import run_layer
 from qlower.verification import decide as deciding
 from qlower.verification.equal import equal
+from qlower.verification.groups import groups
+from qlower.verification.questions import questions
 from qlower.verification.reach import solve
 from qlower.verification.verdict import Equality
 
@@ -153,6 +156,108 @@ def test_steps_decide_as_every_number_does(monkeypatch: pytest.MonkeyPatch) -> N
         rows = {row.layer: row for row in found.layers}
         counts.append([(rows[name].verdict, rows[name].apart) for name in small])
     assert counts[0] == counts[1]
+
+
+MEAN = """
+!x = !quant.uniform<u8:f32, 0.5:3>
+!y = !quant.uniform<u8:f32, 0.3:10>
+func.func @main(%x: tensor<1x3000x3000x1x!x>) -> tensor<1x1x!y> {
+  %y = qnn.mean %x {axes = [1, 2]} : (tensor<1x3000x3000x1x!x>) -> tensor<1x1x!y>
+  return %y : tensor<1x1x!y>
+}
+"""
+"""A sum of bytes that wraps from 239 on: tflite gives 255, tflite-xnnpack 0."""
+
+
+def test_a_sum_that_wraps_is_not_ordered(tmp_path: Path) -> None:
+    path = tmp_path / "mean.mlir"
+    path.write_text(MEAN)
+    a, b = "tflite", "tflite-xnnpack"
+    values = {"x": np.zeros((1, 3000, 3000, 1), np.uint8)}
+    runs = [run_layer(qlower.load(path), name, "y", values) for name in (a, b)]
+    asked = questions((runs[0], runs[1]))
+    assert not isinstance(asked, str)
+    found = deciding.decide(asked[0].functions, asked[0].domain)
+    assert found.why is not None or found.intervals
+    assert groups(path, (a, b)).layers[0].verdict(a, b) != "equal"
+
+
+WRAPS = """
+!x = !quant.uniform<i8:f32, 0.5:3>
+!w = !quant.uniform<i8:f32, 0.3:0>
+!y = !quant.uniform<i8:f32, 20000000.0:10>
+func.func @main(%x: tensor<65536x2x!x>) -> tensor<65536x3x!y> {
+  %w = qnn.constant dense<"0x7F81814007F9"> : tensor<3x2xi8> -> tensor<3x2x!w>
+  %b = arith.constant dense<[2147483647, -2147483648, 2147480000]> : tensor<3xi32>
+  %y = qnn.linear %x, %w, %b
+    : (tensor<65536x2x!x>, tensor<3x2x!w>, tensor<3xi32>) -> tensor<65536x3x!y>
+  return %y : tensor<65536x3x!y>
+}
+"""
+"""A bias with which the accumulators of all channels wrap, and every pair of bytes."""
+
+
+@pytest.mark.parametrize("limit", [0, deciding.SMALL])
+def test_accumulators_that_wrap_are_decided(
+    limit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Domains are cut where sums wrap."""
+    monkeypatch.setattr(deciding, "SMALL", limit)
+    path = tmp_path / "wraps.mlir"
+    path.write_text(WRAPS)
+    model = qlower.load(path)
+    codes = np.arange(1 << 16)
+    pairs = np.stack([codes >> 8, codes & 255], axis=1).astype(np.uint8).view(np.int8)
+    contracts = ("tflite", "tflite-single", "pytorch-qnnpack", "tvm")
+    results = {
+        name: qlower.interpret(model, pairs, contract=name) for name in contracts
+    }
+    for a, b in combinations(contracts, 2):
+        (row,) = equal(a, b, model, native=False).layers
+        is_same = np.array_equal(results[a], results[b])
+        assert row.verdict == ("equal" if is_same else "differs"), row.how
+
+
+WORDS = """
+!x = !quant.uniform<i16:f32, 0.5:0>
+!w = !quant.uniform<i8:f32, 0.3:0>
+!y = !quant.uniform<i16:f32, 4.0:0>
+func.func @main(%x: tensor<1x4x!x>) -> tensor<1x3x!y> {
+  %w = qnn.constant dense<"0x7FC0812A05F911EE33D208B0"> : tensor<3x4xi8>
+    -> tensor<3x4x!w>
+  %b = arith.constant dense<[300, -2000, 31]> : tensor<3xi64>
+  %y = qnn.linear %x, %w, %b
+    : (tensor<1x4x!x>, tensor<3x4x!w>, tensor<3xi64>) -> tensor<1x3x!y>
+  return %y : tensor<1x3x!y>
+}
+"""
+
+AS_TFLITE = """
+module attributes {contract.base = "tflite"} {
+func.func @linear_i16(%accumulator: i64) -> i32
+    attributes {contract.rules = ["linear_i16"]} {
+  %real = func.call @convolution_scale(false) : (i1) -> f64
+  %number = arith.sitofp %accumulator : i64 to f64
+  %product = arith.mulf %real, %number : f64
+  %scaled = fixed.convert %product {rounding = half_away} : f64 to i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+}
+}
+"""
+"""tflite with the factors of a product the other way round."""
+
+
+def test_sums_of_words_are_decided(tmp_path: Path) -> None:
+    """Their accumulators have 64 bits."""
+    path, other = tmp_path / "words.mlir", tmp_path / "other.mlir"
+    path.write_text(WORDS)
+    (row,) = equal("tflite", "tflm", path).layers
+    assert row.verdict == "differs"
+    assert row.numbers > deciding.SMALL
+    assert row.how == "steps"
+    other.write_text(AS_TFLITE)
+    (row,) = equal("tflite", str(other), path).layers
+    assert (row.verdict, row.how) == ("equal", "steps")
 
 
 def test_a_contract_is_equal_to_itself() -> None:
