@@ -5,10 +5,12 @@ qnn --> arith --> kernels --> code
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -243,7 +245,11 @@ class Compilation:
     @cached_property
     def _journal(self) -> Journal:
         """What was read and warned of on the way to the arith level."""
-        return Journal() if self.above is None else self.above._journal
+        if self.above is not None:
+            return self.above._journal
+        if isinstance(self.source, Model):
+            return Journal()
+        return Journal(os.path.dirname(Path(self.source)))
 
     @cached_property
     def _exposed(self) -> tuple[ModuleOp, Variant]:

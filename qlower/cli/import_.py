@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from qlower.cli.colour import complain
 from qlower.cli.exit_codes import ExitCode, UsageError
@@ -63,6 +64,7 @@ def run(options: argparse.Namespace) -> int:
     """Load and print, with locations, in which layers' names live."""
     from qlower.files.replacing import write_text
     from qlower.frontends.load import as_model
+    from qlower.model.contract_files import name_contracts_from
     from qlower.model.printing import exact_module
 
     if options.check:
@@ -70,9 +72,11 @@ def run(options: argparse.Namespace) -> int:
     if len(options.models) > 1:
         raise UsageError("one model is imported at a time; --check takes several")
     model = as_model(model_of(options.models[0], options))
-    write_text(
-        options.output, lambda: exact_module(model.module, generic=options.generic)
-    )
+    module = model.module
+    if options.output != "-":
+        module = module.clone()
+        name_contracts_from(module, os.path.dirname(options.output))
+    write_text(options.output, lambda: exact_module(module, generic=options.generic))
     for remark in model.remarks:
         complain(f"note: {remark}")
     return 0

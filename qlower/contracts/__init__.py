@@ -8,6 +8,7 @@ arithmetic.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -46,7 +47,8 @@ FAMILY = "contract.family"
 
 BASE = "contract.base"
 """The module attribute that names the contract whose functions, rules and private
-helpers alike, are taken where the file defines none of the name.
+helpers alike, are taken where the file defines none of the name. A path that ends in
+`.mlir` is relative to the file.
 
 Rules for 16-bit elements are not inherited unless the module says `contract.words`.
 
@@ -147,9 +149,12 @@ def _load_file(file: str, name: str, heirs: tuple[str, ...]) -> Contract:
 
 
 def _load_base(name: str, heirs: tuple[str, ...], location: FileLineColLoc) -> Contract:
-    """The base of the last heir, which names it at the location."""
-    file = Path(plugin_contracts().get(name, name)).absolute()
-    if any(file == Path(heir).absolute() for heir in heirs):
+    """The base of the last heir, which names it at the location. A file's name is
+    relative to the heir's."""
+    if name.endswith(".mlir"):
+        name = os.path.join(os.path.dirname(heirs[-1]), name)
+    file = os.path.realpath(plugin_contracts().get(name, name))
+    if any(file == os.path.realpath(heir) for heir in heirs):
         raise QlowerError(f"the base {name} is based on this contract", location)
     try:
         return load_contract(name, heirs)

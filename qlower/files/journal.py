@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from os import PathLike, fspath
@@ -24,12 +25,68 @@ _KEPT: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 @dataclass(eq=False)
 class Journal:
-    """The hash of every file that was read, by the name it was read under, and its
-    content until that is forgotten; and the text of every warning."""
+    """The hash of every file that was read besides the model, by the name that it was
+    read under; empty for a file that wasn't there. And the text of every warning.
 
+    `contents` has the bytes of all files until they are forgotten. `folder` is that of
+    the model's file: what is read there may be what the model names (`beside_model`).
+    """
+
+    folder: str | None = None
     hashes: dict[str, bytes] = field(default_factory=dict[str, bytes])
     contents: dict[str, bytes] = field(default_factory=dict[str, bytes])
     warnings: list[str] = field(default_factory=list[str])
+    _read: dict[str, bytes] = field(default_factory=dict[str, bytes])
+
+    def beside_model(self) -> dict[str, bytes]:
+        """`hashes` of the files in the model's folder, by their names seen from there:
+        the same model in another folder reads others under these names."""
+        if self.folder is None:
+            return {}
+        start = os.path.join(self.folder, "")
+        return {
+            name.removeprefix(start): found
+            for name, found in self.hashes.items()
+            if name.startswith(start) and not os.path.isabs(name.removeprefix(start))
+        }
+
+    def has_read(
+        self, hashes: Mapping[str, bytes], beside_model: Mapping[str, bytes]
+    ) -> bool:
+        """Whether these files have these contents, and then note that they were read;
+        names in `beside_model` are seen from the model's folder."""
+        folder = self.folder or ""
+        moved = {os.path.join(folder, name): h for name, h in beside_model.items()}
+        for name, expected in (*hashes.items(), *moved.items()):
+            with suppress(OSError, QlowerError):
+                self.read(name)
+            if self._read.get(name) != expected:
+                LOGGER.debug("%s has changed", name)
+                return False
+        self.hashes |= {**hashes, **moved}
+        return True
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file, not noted in `hashes`; raises as `read_file`."""
+        content = self.contents.get(name)
+        if content is None:
+            try:
+                content = Path(name).read_bytes()
+                found = hashlib.sha256(content).digest()
+            except OSError:
+                self._note(name, b"")
+                raise
+            self._note(name, found)
+            self.contents[name] = content
+        return content
+
+    def note(self, name: str) -> None:
+        """Note in `hashes` what `read` found."""
+        self.hashes[name] = self._read.get(name, b"")
+
+    def _note(self, name: str, found: bytes) -> None:
+        if self._read.setdefault(name, found) != found:
+            raise QlowerError(f"{name} changed while it was compiled")
 
     @contextmanager
     def kept(self) -> Generator[None]:
@@ -54,25 +111,25 @@ def read_file(path: str | PathLike[str]) -> bytes:
     if journal is None:
         return Path(path).read_bytes()
     name = fspath(path)
-    content = journal.contents.get(name)
-    if content is None:
-        content = Path(path).read_bytes()
-        found = hashlib.sha256(content).digest()
-        if journal.hashes.setdefault(name, found) != found:
-            raise QlowerError(f"{name} changed while it was compiled")
-        journal.contents[name] = content
-    return content
+    try:
+        return journal.read(name)
+    finally:
+        journal.note(name)
 
 
 def read_given(source: str | PathLike[str] | bytes) -> bytes:
-    """Bytes that are given as they are, or as the name of a file for `read_file`.
+    """Bytes that are given as they are, or as the name of a model's file.
 
-    Raises `QlowerError` if there is no such file or it can't be read.
+    Which file that is isn't noted: whoever looks for what was made of a model has its
+    content. Raises `QlowerError` if there is no such file or it can't be read.
     """
     if isinstance(source, bytes):
         return source
+    journal = _KEPT.get()
     try:
-        return read_file(source)
+        if journal is None:
+            return Path(source).read_bytes()
+        return journal.read(fspath(source))
     except OSError as error:
         message = f"cannot read {fspath(source)}: {error.strerror}"
         raise QlowerError(message) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -12,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qlower.diagnostics import QlowerError
 from qlower.model import Model
+from qlower.model.contract_files import name_contracts_from_here
 from qlower.model.cut import computed_names, cut_module
 from qlower.model.entry import name_tensors
 from qlower.model.layers import has_dialect, name_layers
@@ -87,7 +89,9 @@ def as_model(model: ModelOrPath) -> Model:
 
 
 def _of_text(module: ModuleOp, file: Path | None, options: ImportOptions) -> Model:
-    """The model of a module that was verified."""
+    """The model of a module that was verified, from a file or from standard input."""
+    if file is not None:
+        name_contracts_from_here(module, os.path.dirname(file))
     if has_dialect(module, "tosa"):
         from qlower.frontends.tosa import complete_tosa
 

@@ -1,10 +1,10 @@
 """The cache's folder: files that are found by name, and are whole or not there.
 
-An entry begins with a checksum, so that one which was cut short or damaged is a miss.
-It appears by an atomic rename, and one of another user's is never read. The folder
-keeps to a size, and what each process may add before it looks: what was not used for
-longest goes first. A cache that can't be read or written, or whose disk is full, is no
-error: there is none then.
+An entry begins with a checksum of its name and its content: one that was cut short,
+damaged, or put under another name is a miss. It appears by an atomic rename, and one of
+another user's is never read. The folder keeps to a size, and what each process may add
+before it looks: what was not used for longest goes first. A cache that can't be read or
+written, or whose disk is full, is no error: there is none then.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ KINDS = {".qo": "models", ".part": "parts of layers", ".tuned": "schedules"}
 """What the cache's files are, by suffix; `.tmp` are being written. Other files in the
 folder are left alone."""
 
-_MAGIC = b"qlower cache 2\n"
+_MAGIC = b"qlower cache 3\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 _ABANDONED_SECONDS = 3600
@@ -101,7 +101,7 @@ def find_entry(path: Path) -> bytes | None:
             body = file.read()
     except OSError:
         return None
-    if head != _MAGIC or hashlib.sha256(body).digest() != checksum:
+    if head != _MAGIC or _checksum(path, [body]) != checksum:
         LOGGER.debug("the entry %s is damaged", path)
         return None
     with suppress(OSError):  # gone meanwhile, or on a disk that is read only
@@ -139,14 +139,12 @@ def _write(path: Path, body: Sequence[bytes]) -> None:
     size = sum(map(len, body))
     if size > cache_limit():
         return
-    digest = hashlib.sha256()
-    for piece in body:
-        digest.update(piece)
+    checksum = _checksum(path, body)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.writelines((_MAGIC, digest.digest(), *body))
+            file.writelines((_MAGIC, checksum, *body))
         os.replace(temporary, path)
     except OSError:
         with suppress(OSError):
@@ -154,6 +152,14 @@ def _write(path: Path, body: Sequence[bytes]) -> None:
         raise
     if path.parent in _UNSEEN:
         _UNSEEN[path.parent] += size
+
+
+def _checksum(path: Path, body: Sequence[bytes]) -> bytes:
+    """The hash of an entry's name and content."""
+    digest = hashlib.sha256(f"{path.name}\n".encode())
+    for piece in body:
+        digest.update(piece)
+    return digest.digest()
 
 
 def _entries() -> list[tuple[Path, os.stat_result]]:

@@ -2,9 +2,11 @@
 
 The name of an entry is a hash of all that decides its content before anything is read:
 what is compiled, the target, the flavour, the versions and the text of the compiler,
-the environment. The entry itself tells which files the compilation read (contracts,
-their bases), each with its hash. A compilation does the same as long as each file that
-it comes to has the same content, so an entry is good if all of its files still do.
+the environment. The entry itself lists the files that the compilation read (contracts,
+their bases, a model's external data), each with its hash. A compilation does the same
+as long as each file that it comes to has the same content, so an entry is good if all
+of its files still do. A file in the model's folder must have it in the folder of the
+model that is compiled now, too.
 
 What is made on the way, of one layer each, is kept besides as parts: an entry each, by
 the hash of all that it is made of. A model that is another in one layer finds those of
@@ -17,7 +19,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cache
@@ -30,7 +32,7 @@ from qlower.codegen.targets.resolve import Target
 from qlower.contract_plugins import plugin_contracts
 from qlower.diagnostics import LOGGER
 from qlower.files.installed import releases
-from qlower.files.journal import Journal, read_file
+from qlower.files.journal import Journal
 from qlower.files.parts import digest_of, kept_in
 from qlower.model.signature import Signature
 from qlower.runtime.cache import (
@@ -44,7 +46,7 @@ from qlower.runtime.cache import (
 )
 from qlower.version import __version__
 
-_PACKAGES = ("xdsl", "llvmlite", "numpy", "flatbuffers", "tflite")
+_PACKAGES = ("xdsl", "llvmlite", "numpy", "flatbuffers", "tflite", "onnx", "protobuf")
 """What reads models and makes code, besides qlower itself."""
 
 _BYTES_IN_MEMORY = 1 << 14
@@ -71,12 +73,12 @@ def cached(
     folder = cache_folder()
     if folder is None:
         return make()
-    path, key = _place(folder, content, target, flavour)
-    found = _find(path, key, target, flavour, journal)
+    path = _place(folder, content, target, flavour)
+    found = _find(path, target, flavour, journal)
     if found is None:
         with cached_parts():
             found = make()
-        keep_entry(path, *_entry(key, content, found, journal))
+        keep_entry(path, *_entry(found, journal))
     return found
 
 
@@ -87,17 +89,16 @@ def find_object(
     folder = cache_folder()
     if folder is None:
         return None
-    path, key = _place(folder, content, target, flavour)
-    return _find(path, key, target, flavour, journal)
+    path = _place(folder, content, target, flavour)
+    return _find(path, target, flavour, journal)
 
 
 def _place(
     folder: Path, content: Sequence[bytes], target: Target, flavour: Flavour
-) -> tuple[Path, str]:
-    """The file of an object, and what its entry is named by."""
+) -> Path:
+    """The file of an object."""
     identity = (target.identity.encode(), repr(flavour).encode())
-    key = _key("model", (*identity, *content))
-    return folder / f"{key}.qo", key
+    return folder / f"{_key('model', (*identity, *content))}.qo"
 
 
 @contextmanager
@@ -115,32 +116,27 @@ def cached_parts() -> Generator[None]:
 
 
 class _Parts:
-    """The parts in a folder. `made` are small ones that aren't written yet, each with
-    its key before what was made."""
+    """The parts in a folder. `made` are small ones that aren't written yet."""
 
     def __init__(self, folder: Path) -> None:
-        self.made: dict[Path, tuple[bytes, bytes]] = {}
+        self.made: dict[Path, tuple[bytes]] = {}
         self._folder = folder
         self._compiler = _key("part", ()).encode()
 
     def find(self, digest: bytes) -> bytes | None:
-        path, key = self._place(digest)
-        if path in self.made:
-            return self.made[path][1]
-        body = find_entry(path) or b""
-        return body.removeprefix(key) if body.startswith(key) else None
+        path = self._place(digest)
+        return self.made[path][0] if path in self.made else find_entry(path)
 
     def keep(self, digest: bytes, made: bytes) -> None:
-        path, key = self._place(digest)
+        path = self._place(digest)
         if len(made) > _BYTES_IN_MEMORY:
-            keep_before_others(path, key, made)
+            keep_before_others(path, made)
         else:
-            self.made[path] = (key, made)
+            self.made[path] = (made,)
 
-    def _place(self, digest: bytes) -> tuple[Path, bytes]:
-        """The file of a part, and what begins its entry."""
-        key = digest_of((self._compiler, digest)).hex()
-        return self._folder / f"{key}.part", key.encode()
+    def _place(self, digest: bytes) -> Path:
+        """The file of a part."""
+        return self._folder / f"{digest_of((self._compiler, digest)).hex()}.part"
 
 
 def _key(kind: str, content: Iterable[bytes]) -> str:
@@ -179,21 +175,15 @@ def _environment() -> bytes:
 
 
 def _find(
-    path: Path, key: str, target: Target, flavour: Flavour, journal: Journal
+    path: Path, target: Target, flavour: Flavour, journal: Journal
 ) -> CompiledObject | None:
     body = find_entry(path)
     if body is None:
         return None
     end = body.index(b"\n")
     entry = json.loads(body[:end])
-    if entry["key"] != key:
-        LOGGER.debug("the entry %s was made for another key", path)
+    if not journal.has_read(*map(_hashes, entry["files"])):
         return None
-    with journal.kept():
-        for name, digest in entry["files"].items():
-            if _file_hash(name) != digest:
-                LOGGER.debug("%s has changed since %s was made", name, path)
-                return None
     for warning in entry["warnings"]:
         LOGGER.warning("%s", warning)
     sizes: list[int] = entry["objects"]
@@ -208,23 +198,16 @@ def _find(
     )
 
 
-def _file_hash(name: str) -> str | None:
-    try:
-        return hashlib.sha256(read_file(name)).hexdigest()
-    except OSError:
-        return None
+def _hashes(texts: Mapping[str, str]) -> dict[str, bytes]:
+    return {name: bytes.fromhex(text) for name, text in texts.items()}
 
 
-def _entry(
-    key: str, content: Sequence[bytes], compiled: CompiledObject, journal: Journal
-) -> tuple[bytes, ...]:
+def _entry(compiled: CompiledObject, journal: Journal) -> tuple[bytes, ...]:
     meta = {
-        "key": key,
-        "files": {
-            name: digest.hex()
-            for name, digest in journal.hashes.items()
-            if digest not in content  # else the key has it, whatever it is called
-        },
+        "files": [
+            {name: digest.hex() for name, digest in hashes.items()}
+            for hashes in (journal.hashes, journal.beside_model())
+        ],
         "warnings": journal.warnings,
         "objects": [len(one) for one in compiled.objects],
         "signature": compiled.signature.to_json(),

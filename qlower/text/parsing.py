@@ -30,7 +30,7 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
 from qlower.diagnostics import QlowerError, make_file_location
-from qlower.files.journal import read_file
+from qlower.files.journal import read_given
 from qlower.text.constants import ConstantParser
 from qlower.text.context import make_context, operation_on_demand
 from qlower.text.source_errors import decode, first_line, line_of, located
@@ -256,9 +256,9 @@ def parse_file(path: Path) -> ModuleOp:
         size = path.stat().st_size
         if size > LARGEST_SOURCE:
             raise QlowerError(f"{path}: {size} bytes of text are more than 2^31")
-        data = read_file(path)
     except OSError as error:
         raise QlowerError(f"cannot read {path}: {error.strerror}") from error
+    data = read_given(path)
     module = parse_module(data, str(path))
     verify_module(module)
     return module

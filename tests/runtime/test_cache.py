@@ -12,11 +12,13 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import permutations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from support.custom_contracts import ADDING
 from support.small_model import SMALL_MODEL
 from xdsl.dialects.builtin import ModuleOp
 
@@ -45,20 +47,6 @@ from qlower.transforms import prove_epilogues
 from qlower.transforms.prove_epilogues.proved_before import Found
 from qlower.transforms.prove_epilogues.staircase import Staircase
 
-HELPER = """module attributes {{contract.base = "{base}"}} {{
-  func.func private @clamp_and_offset(
-      %x: i32, %output_min: i32, %output_max: i32, %output_zero_point: i32) -> i32 {{
-    %c = arith.constant {added} : i32
-    %y = arith.addi %x, %c : i32
-    %z = arith.addi %y, %output_zero_point : i32
-    %low = arith.maxsi %z, %output_min : i32
-    %r = arith.minsi %low, %output_max : i32
-    return %r : i32
-  }}
-}}
-"""
-"""A contract that adds a number to what another one gives."""
-
 PLAIN = 'module attributes {{contract.base = "{base}"}} {{}}\n'
 
 SMALL = "onnxruntime"
@@ -79,7 +67,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("model.mlir").write_text(SMALL_MODEL.replace('"tflite"', '"./a.mlir"'))
     Path("a.mlir").write_text(PLAIN.format(base="./b.mlir"))
     Path("b.mlir").write_text(PLAIN.format(base="./c.mlir"))
-    Path("c.mlir").write_text(HELPER.format(base=SMALL, added=1))
+    Path("c.mlir").write_text(ADDING.format(base=SMALL, added=1))
     return tmp_path / "cache"
 
 
@@ -141,7 +129,7 @@ def test_a_contract_is_part_of_what_is_compiled_however_it_is_named(way: str):
     Path("model.mlir").write_text(NAMES[way])
     before = run()
     assert not is_compiled(run)
-    Path("c.mlir").write_text(HELPER.format(base=SMALL, added=3))
+    Path("c.mlir").write_text(ADDING.format(base=SMALL, added=3))
     after = run()
     assert (before != after).any()
     np.testing.assert_array_equal(after, compiled_anew())
@@ -162,10 +150,10 @@ EDITS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "the model": rewrite(
         "model.mlir", NAMES["plain"].replace("[1, 2, 3]>", "[99, 2, 3]>")
     ),
-    "the contract": rewrite("a.mlir", HELPER.format(base="./b.mlir", added=5)),
+    "the contract": rewrite("a.mlir", ADDING.format(base="./b.mlir", added=5)),
     "which base it has": rewrite("a.mlir", PLAIN.format(base=SMALL)),
-    "its base": rewrite("b.mlir", HELPER.format(base="./c.mlir", added=7)),
-    "its base's base": rewrite("c.mlir", HELPER.format(base=SMALL, added=9)),
+    "its base": rewrite("b.mlir", ADDING.format(base="./c.mlir", added=7)),
+    "its base's base": rewrite("c.mlir", ADDING.format(base=SMALL, added=9)),
     "the environment": set_variable("QLOWER_ANYTHING"),
     "the compiler": lambda patch: patch.setattr(objects, "_own_code", lambda: b"new"),
 }
@@ -205,7 +193,7 @@ def test_a_model_is_known_by_its_content():
     assert not is_compiled(lambda: qlower.jit("moved.mlir"))
     model = qlower.load("moved.mlir")
     assert not is_compiled(lambda: qlower.jit(model))
-    Path("c.mlir").write_text(HELPER.format(base=SMALL, added=3))
+    Path("c.mlir").write_text(ADDING.format(base=SMALL, added=3))
     assert is_compiled(lambda: qlower.jit(model))
     Path("c.mlir").unlink()
     with pytest.raises(qlower.QlowerError, match=r"c\.mlir"):
@@ -216,7 +204,7 @@ def test_a_model_is_known_by_its_content():
 def test_a_contract_that_is_edited_meanwhile(monkeypatch: pytest.MonkeyPatch):
     """The entry is what the old text made, and found for the old text alone."""
     lower_to_kernel = pipeline.lower_to_kernel
-    old, new = Path("c.mlir").read_text(), HELPER.format(base=SMALL, added=50)
+    old, new = Path("c.mlir").read_text(), ADDING.format(base=SMALL, added=50)
 
     def edit(
         module: ModuleOp, target: Target, observers: Sequence[Observer]
@@ -273,22 +261,23 @@ def test_damaged_entries_are_misses(folder: Path, kind: str):
 
 
 def test_an_entry_under_the_name_of_another_is_a_miss(folder: Path):
+    """Of its own kind, or of any other."""
     run()
-    path = only_model(folder)
-    run("tflite")
-    (other,) = set(folder.glob("*.qo")) - {path}
-    other.write_bytes(path.read_bytes())
-    np.testing.assert_array_equal(run("tflite"), compiled_anew("tflite"))
-
-
-def test_parts_under_the_names_of_others_are_misses(folder: Path):
-    expected = run()
-    first, *_, last = parts(folder)
-    good = first.read_bytes()
-    first.write_bytes(last.read_bytes())
-    only_model(folder).unlink()
-    np.testing.assert_array_equal(run(), expected)
-    assert first.read_bytes() == good
+    expected = run("tflite")
+    keep_entry(folder / "1.tuned", b"#kernel.tile<4 by 4>")
+    keep_entry(folder / "2.tuned", b"#kernel.tile<8 by 4>")
+    entries = {path: path.read_bytes() for path in folder.iterdir()}
+    some = [
+        path for kind in cache.KINDS for path in sorted(folder.glob(f"*{kind}"))[:2]
+    ]
+    assert len(some) == 2 * len(cache.KINDS)
+    for path, other in permutations(some, 2):
+        path.write_bytes(entries[other])
+        assert find_entry(path) is None
+        path.write_bytes(entries[path])
+    for path, other in zip(entries, [*entries][1:], strict=False):
+        path.write_bytes(entries[other])
+    np.testing.assert_array_equal(run("tflite"), expected)
 
 
 def test_another_layer_is_compiled_alone(folder: Path, monkeypatch: pytest.MonkeyPatch):

@@ -13,6 +13,20 @@ from qlower.codegen.targets.resolve import host_target
 from qlower.interp.values import Array
 from support.recordings import executors_for
 
+ADDING = """module attributes {{contract.base = "{base}"}} {{
+  func.func private @clamp_and_offset(
+      %x: i32, %output_min: i32, %output_max: i32, %output_zero_point: i32) -> i32 {{
+    %c = arith.constant {added} : i32
+    %y = arith.addi %x, %c : i32
+    %z = arith.addi %y, %output_zero_point : i32
+    %low = arith.maxsi %z, %output_min : i32
+    %r = arith.minsi %low, %output_max : i32
+    return %r : i32
+  }}
+}}
+"""
+"""A contract that adds a number to what another one gives."""
+
 
 def rule_text(
     name: str,

@@ -3,7 +3,8 @@ The `qnn` dialect: operations of neural networks on quantized tensors.
 
 Values are tensors of `!quant.uniform` elements; images are NHWC, weights
 [O, KH, KW, I]. An op says what is computed in real numbers; the module's
-`qnn.contract`, or the op's own `contract`, says how that is rounded and saturated.
+`qnn.contract`, or the op's own `contract`, says how that is rounded and saturated: a
+contract's name, or a path that ends in `.mlir`, relative to the model's file.
 
 Between them `linalg`, `tensor` and `arith` ops may compute on tensors of f32 and of
 integers: where a model leaves its quantization (`qnn.dequantize` .. `qnn.quantize`),

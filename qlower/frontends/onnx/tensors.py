@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -140,9 +141,8 @@ def _external_bytes(tensor: TensorProto, folder: Path | None) -> bytes:
         raise BadTensor(f"external data {location!r} of a model that is no file")
     if "\0" in location or not location:
         raise BadTensor(f"external data has no file name: {location!r}")
-    home = folder.resolve()
-    path = (home / location).resolve()
-    if not path.is_relative_to(home):
+    path = folder / location
+    if os.path.isabs(location) or not path.resolve().is_relative_to(folder.resolve()):
         raise BadTensor(
             f"external data {location!r} lies outside of the model's folder"
         )

@@ -1,0 +1,42 @@
+"""Contract files that a model names itself: they lie relative to the model's file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TypeGuard
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from qlower.dialects.qnn import QnnOp
+from qlower.dialects.qnn.attributes import CONTRACT, module_contract
+
+
+def name_contracts_from_here(module: ModuleOp, folder: str) -> None:
+    """Rename contract files of a module that was read from `folder`, as they are seen
+    from the working directory."""
+    _rename(module, lambda name: os.path.join(folder, name))
+
+
+def name_contracts_from(module: ModuleOp, folder: str) -> None:
+    """Rename contract files of a module that will be written into `folder`: the inverse
+    of `name_contracts_from_here`."""
+    _rename(module, lambda name: os.path.relpath(name, folder or "."))
+
+
+def _rename(module: ModuleOp, renamed: Callable[[str], str]) -> None:
+    """Rename the relative paths among the contracts of a module and its operations."""
+    own = module_contract(module)
+    if _is_relative(own):
+        module.attributes[CONTRACT] = StringAttr(renamed(own))
+    for op in module.walk():
+        if isinstance(op, QnnOp) and _is_relative(op.contract):
+            op.contract_attr = StringAttr(renamed(op.contract))
+
+
+def _is_relative(contract: str | None) -> TypeGuard[str]:
+    return (
+        contract is not None
+        and contract.endswith(".mlir")
+        and not os.path.isabs(contract)
+    )
