@@ -46,9 +46,7 @@ def contraction_values(
     if "real_bias" in wanted:
         values["real_bias"] = _real_bias(contract, op, model_bias())
     if not {"accumulator_min", "accumulator_max"}.isdisjoint(wanted):
-        start = np.zeros((), np.int32)
-        if not takes_bias(contract, op):
-            start = integer_bias(contract, op, model_bias())
+        start = start_of_sum(contract, op, model_bias)
         bounds = sum_bounds(op, product_of(contract, op) != EXACT)
         values["accumulator_min"], values["accumulator_max"] = (
             bound + start.astype(np.int64) for bound in bounds
@@ -124,6 +122,16 @@ def takes_bias(contract: Contract, op: Contraction) -> bool:
         return False
     wanted = contract.rule(contraction_rule(op)).values
     return "bias" in wanted or "real_bias" in wanted
+
+
+def start_of_sum(
+    contract: Contract, op: Contraction, model_bias: Callable[[], Array]
+) -> Array:
+    """What an accumulator holds besides the products, as integers: the bias, or 0 where
+    the rule asks for that by itself. `model_bias` is as in `contraction_values`."""
+    if takes_bias(contract, op):
+        return np.zeros((), np.int32)
+    return integer_bias(contract, op, model_bias())
 
 
 def integer_bias(contract: Contract, op: Contraction, bias: Array) -> Array:

@@ -12,7 +12,7 @@ from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Operation
 
 from qlower.contracts import Contract, Rule, load_contract
-from qlower.contracts.contractions import product_of
+from qlower.contracts.contractions import product_of, start_of_sum
 from qlower.contracts.products import EXACT
 from qlower.contracts.rules import RULES
 from qlower.contracts.values import LoadContract, contract_of
@@ -145,6 +145,13 @@ class LayerRun:
         """The bias of a contraction as the model has it, int32 or float32."""
         has_bias = isinstance(self.op, CONTRACTIONS) and self.op.bias is not None
         return self.arguments[2] if has_bias else None
+
+    @property
+    def start(self) -> Array:
+        """What a contraction's accumulators hold besides the products."""
+        assert isinstance(self.op, CONTRACTIONS), "only these have such accumulators"
+        bias = np.zeros((), np.int32) if self.bias is None else self.bias
+        return start_of_sum(self.contract, self.op, lambda: bias)
 
     def _exact_sum(self, index: Index) -> dict[str, Array]:
         """The values of a contraction's rule as the model means them."""

@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 from qlower.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.contracts.accumulator_range import product_bounds
-from qlower.contracts.contractions import Contraction, takes_bias
+from qlower.contracts.contractions import Contraction
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
@@ -261,9 +261,7 @@ class _Layer:
         bounds = product_bounds(op)
         assert bounds is not None
         rule, values = run.evaluations[-1].rule, run.evaluations[-1].values
-        integer_bias = run.bias is not None and run.bias.dtype.kind != "f"
-        adds_bias = not takes_bias(run.contract, op) and integer_bias
-        bias = run.bias.astype(np.int64) if adds_bias and run.bias is not None else 0
+        bias = run.start.astype(np.int64)
         channels = shape_of(op.results[0])[-1]
         low, high = (np.broadcast_to(b + bias, channels) for b in bounds)
         sums, is_exhaustive = candidates(low, high, self._edges(values, channels))

@@ -8,29 +8,32 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation
 
 from qlower.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.contracts.accumulator_range import constant_integers, product_terms
-from qlower.contracts.contractions import Contraction, product_of, takes_bias
+from qlower.contracts.contractions import (
+    Contraction,
+    product_of,
+)
 from qlower.contracts.pair_range import PAIR_BITS, row_bounds, weight_rows
 from qlower.contracts.products import EXACT
 from qlower.contracts.values import contract_of
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.dialects.quant import quantized_element
-from qlower.dialects.types import element_type, integer_range, shape_of
+from qlower.dialects.types import integer_range, shape_of
 from qlower.explain.observe import CONTRACTIONS, run_layer
 from qlower.explain.place import Index, show
 from qlower.explain.products import products_of
 from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
-from qlower.interp import Array
+from qlower.interp import Array, InterpretationError
 from qlower.model import Model
 from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers
 from qlower.report.table import Column, Table, Tabled
+from qlower.transforms.lower_qnn.bias import constant_start
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.hashes import hashes_of
 from qlower.verification.reach import filled, is_inside
@@ -52,8 +55,9 @@ LARGEST_WEIGHT = 127
 class WorstInput:
     """An input of a layer, and what the interpreter then has for an element.
 
-    `sum` is the exact sum of products and bias, `held` the accumulator that the
-    contract's rule is given: another one where pairs saturate.
+    `sum` is the exact sum of products, and of the bias unless the contract's rule asks
+    for that by itself; `held` the accumulator that the rule is given: another one where
+    pairs saturate, or the sum wraps.
     """
 
     index: Index
@@ -69,7 +73,8 @@ class Fit:
 
     The worst channel's sums on the way lie in [minimum, maximum]. `largest_weight` is
     what the weights of one with [-127, 127] may be at most to fit, their scale that
-    much larger; None where none helps. `worst` is there for what doesn't fit.
+    much larger; None where none helps. `worst` is there for what does not fit, unless
+    the contract has no result for it.
     """
 
     layer: str
@@ -223,13 +228,14 @@ def fits(
     for op in layers(loaded.module):
         if not isinstance(op, CONTRACTIONS):
             continue
-        start = _bias(op)
+        used = contract_of(op, default, load)
+        start = constant_start(used, op)
         if constant_integers(op.weight) is None or start is None:
             others.append(layer_name(op) or op.name)
             continue
         work = _Layer(loaded, default, op, bits, order)
         found.append(work.accumulator(start))
-        product = product_of(contract_of(op, default, load), op)
+        product = product_of(used, op)
         if product != EXACT:
             found.append(work.pairs(product))
     names = [] if default is None else [default]
@@ -241,13 +247,6 @@ def pair_fit(model: Model, contract: str | None, op: Operation, product: str) ->
     """Whether no pair of a contraction's products saturates."""
     assert isinstance(op, CONTRACTIONS), "only these have products"
     return _Layer(model, contract, op, PAIR_BITS, "any").pairs(product)
-
-
-def _bias(op: Contraction) -> Integers | None:
-    """The bias in the accumulator, [channel] or 0; None if it isn't constant."""
-    if op.bias is None or element_type(op.bias.type) != i32:
-        return np.zeros((), np.int64)
-    return constant_integers(op.bias)
 
 
 @dataclass(frozen=True)
@@ -314,7 +313,10 @@ class _Layer:
             for weight in range(LARGEST_WEIGHT - 1, 0, -1)
             if _is_within(scaled(weight), limits)
         )
-        found = self._worst_input(name, what, worst, high >= ~low)
+        try:
+            found = self._worst_input(name, what, worst, high >= ~low)
+        except InterpretationError:  # a contract may refuse sums that wrap
+            found = None
         return replace(fit, largest_weight=next(smaller, None), worst=found)
 
     def _worst_input(
@@ -337,13 +339,12 @@ class _Layer:
                 ends = type.storage_min, type.storage_max
                 stored[tap.at] = ends[(weight > 0) == is_high]
         run = run_layer(self.model, self.contract, name, values)
-        assert run.exact_accumulators is not None
         assert run.exact_sums is not None
-        exact = int(run.exact_accumulators[index])
-        held = int(run.evaluations[-1].values["accumulator"][index])
-        if takes_bias(run.contract, op):
-            held += exact - int(run.exact_sums[index])
-        return WorstInput(index, sources[0], stored, exact, held)
+        rules = run.evaluations  # none where the sums are the result
+        held = rules[-1].values["accumulator"] if rules else run.result
+        start = np.broadcast_to(run.start, held.shape)[index]
+        exact = int(run.exact_sums[index]) + int(start)
+        return WorstInput(index, sources[0], stored, exact, int(held[index]))
 
 
 def _is_within(bounds: Bounds, limits: tuple[int, int]) -> bool:

@@ -12,7 +12,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.traits import SymbolTable
 
 from qlower.contracts.accumulator_range import accumulator_range, product_bounds
-from qlower.contracts.contractions import Contraction, integer_bias, takes_bias
+from qlower.contracts.contractions import Contraction
 from qlower.contracts.pair_range import PAIR_BITS, pair_bounds
 from qlower.contracts.products import EXACT
 from qlower.dialects import qnn
@@ -57,7 +57,7 @@ def have_same_rules(runs: Runs) -> bool:
     if a.product != b.product or len(a.evaluations) != len(b.evaluations):
         return False
     if isinstance(a.op, CONTRACTIONS):
-        if not np.array_equal(_offset(a), _offset(b)):
+        if not np.array_equal(a.start, b.start):
             return False
     elif not _prepared_alike(runs):
         return False
@@ -199,7 +199,7 @@ def _contraction(runs: Runs, op: Contraction) -> list[Question] | str:
     if isinstance(slack, str):
         return slack
     low, high = bounds[0] - slack, bounds[1] + slack
-    offsets = [_offset(run).astype(np.int64) for run in runs]
+    offsets = [run.start.astype(np.int64) for run in runs]
     sides = [run.evaluations[-1] for run in runs]
     more = [{"offset": offset} for offset in offsets]
     cuts = [
@@ -217,17 +217,6 @@ def _contraction(runs: Runs, op: Contraction) -> list[Question] | str:
         cuts=cuts,
     )
     return _POSITION if asked is None else [asked]
-
-
-def _offset(run: LayerRun) -> Array:
-    """What the accumulator has besides the products: the bias if the rule doesn't ask
-    for it."""
-    op = run.op
-    assert isinstance(op, CONTRACTIONS)
-    if takes_bias(run.contract, op):
-        return np.zeros((), np.int32)
-    bias = np.zeros((), np.int32) if run.bias is None else run.bias
-    return integer_bias(run.contract, op, bias)
 
 
 def _slack(runs: Runs, op: Contraction) -> int | str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import qlower
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.contracts.accumulator_range import constant_integers, product_terms
+from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.explain.observe import run_layer
 from qlower.explain.sides import Computed
@@ -89,6 +91,58 @@ def test_pairs_that_saturate_do_when_run() -> None:
     assert "held as" in str(found)
 
 
+BIASED = """
+!x = !quant.uniform<u8:f32, 0.001:0>
+!w = !quant.uniform<i8:f32, 0.001:0>
+!y = !quant.uniform<u8:f32, 0.1:0>
+func.func @main(%x: tensor<1x4x!x>) -> tensor<1x2x!y> {{
+  %w = qnn.constant dense<"0x818181817F02027F"> : tensor<2x4xi8> -> tensor<2x4x!w>
+  %b = arith.constant dense<{bias}> : tensor<2x{type}>
+  %y = qnn.linear %x, %w, %b
+    : (tensor<1x4x!x>, tensor<2x4x!w>, tensor<2x{type}>) -> tensor<1x2x!y>
+  return %y : tensor<1x2x!y>
+}}
+"""
+BIASES = {"f32": "[20.0, -3.0]", "i32": "[200000, -100000]"}
+ADDED_BY_RULE = ("glow-interpreter", "pytorch-fbgemm")
+IN_ACCUMULATOR = ("exact", "tflite", "onnx-reference")
+
+
+@pytest.mark.parametrize("type", BIASES)
+def test_the_bias_counts_where_the_accumulator_has_it(
+    type: str, tmp_path: Path
+) -> None:
+    """As the contract quantizes a real bias; not where its rule adds it itself."""
+    path = tmp_path / "biased.mlir"
+    path.write_text(BIASED.format(type=type, bias=BIASES[type]))
+    model = qlower.load(path)
+    corners = np.array(list(product((0, 255), repeat=4)), np.uint8)[:, np.newaxis]
+    for contract in (*ADDED_BY_RULE, *IN_ACCUMULATOR):
+        try:
+            runs = [run_layer(model, contract, "y", {"x": x}) for x in corners]
+        except QlowerError:
+            with pytest.raises(QlowerError, match="quantize_bias"):
+                fits(model, 16, contract=contract)
+            continue
+        for order in ("any", "memory"):
+            row = fits(model, 16, contract=contract, order=order).layers[0]
+            held = np.stack([run.evaluations[-1].values["accumulator"] for run in runs])
+            sums = held[..., row.channel]
+            assert row.minimum <= sums.min(), contract
+            assert row.maximum >= sums.max(), contract
+            bits = max(int(sums.max()), ~int(sums.min())).bit_length() + 1
+            assert row.needed == bits or contract in IN_ACCUMULATOR
+
+
+def test_a_bias_of_64_bits_counts(tmp_path: Path) -> None:
+    text = BIASED.format(type="i64", bias="[1099511627776, 0]").replace("u8", "i16")
+    path = tmp_path / "words.mlir"
+    path.write_text(text)
+    row = fits(path, 40, contract="tflite").layers[0]
+    assert row.worst is not None
+    assert (row.needed, row.worst.sum) == (42, row.maximum)
+
+
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["verify", str(DIGITS), "--accumulator-bits"]
     assert main([*words, "32"]) == 0
@@ -118,8 +172,9 @@ def test_pairs_of_a_real_model_saturate_in_machine_code(
         assert row.needed == 17
         assert row.largest_weight is not None
         run = side.layer(row.layer, {worst.source: worst.input})
-        assert run.exact_accumulators is not None
-        assert run.exact_accumulators[worst.index] == worst.sum != worst.held
+        assert run.exact_sums is not None
+        start = np.broadcast_to(run.start, run.result.shape)[worst.index]
+        assert run.exact_sums[worst.index] + start == worst.sum != worst.held
         native = side.alone({worst.source: worst.input})[row.layer]
         assert np.array_equal(native, run.result)
 

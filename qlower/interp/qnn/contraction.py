@@ -13,9 +13,8 @@ from qlower.contracts.contractions import (
     Contraction,
     contraction_rule,
     contraction_values,
-    integer_bias,
     product_of,
-    takes_bias,
+    start_of_sum,
 )
 from qlower.contracts.products import EXACT
 from qlower.contracts.values import matmul_values
@@ -52,9 +51,7 @@ class ContractionFunctions(RuleFunctions):
         contract = self.contract(op)
         sums = self.sums(op, product_of(contract, op), args[0], args[1])
         bias: Array = args[2] if op.bias is not None else np.zeros((), np.int32)
-        total = sums.astype(np.int64)
-        if not takes_bias(contract, op):
-            total = total + integer_bias(contract, op, bias)
+        total = sums.astype(np.int64) + start_of_sum(contract, op, lambda: bias)
         wide = quantized_element(op.input.type).storage_width > 8
         wrapped = total if wide else total.astype(np.int32)
         if qnn.gives_sums(op):

@@ -9,6 +9,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, i32, i64
 from xdsl.ir import SSAValue
 
+from qlower.contracts import Contract
+from qlower.contracts.accumulator_range import Integers
 from qlower.contracts.contractions import Contraction, integer_bias, takes_bias
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import quantized_element
@@ -51,6 +53,18 @@ def initial_accumulator(
 def accumulator_type(input: SSAValue) -> IntegerType:
     """i32, or i64 for an input of 16-bit elements."""
     return i32 if quantized_element(input.type).storage_width == 8 else i64
+
+
+def constant_start(contract: Contract, op: Contraction) -> Integers | None:
+    """What the accumulators of all channels start from, [channel] or one for all; None
+    if that isn't constant.
+
+    Raises QlowerError where the contract has no rule for a bias in real numbers.
+    """
+    if takes_bias(contract, op) or op.bias is None:
+        return np.zeros((), np.int64)
+    bias = constant_of(op.bias)
+    return bias if bias is None else integer_bias(contract, op, bias).astype(np.int64)
 
 
 def constant_bias(op: Contraction) -> Array:
