@@ -21,21 +21,28 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from inspect import cleandoc
+from itertools import groupby
 from pathlib import Path
 from types import ModuleType
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from xdsl.ir import Dialect
 
 import qlower
-from qlower.cli import make_parser
-from qlower.cli.exit_codes import MEANINGS
+from qlower.contracts import contract_names, load_contract
+from qlower.docs.commands import command_pages, exit_codes, task_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "qlower/docs/pages"
 LEVELS = ("qnn", "quant", "fixed", "kernel")
 
-Navigation: TypeAlias = list[dict[str, str | list[str]]]
+FIRST = ("load", "jit", "diff", "interpret", "compile", "load_compiled", "identify")
+"""Names of the Python interface that its page begins with."""
+
+ROUNDINGS = ("half up", "half to even", "half away", "toward zero")
+"""Roundings as the contracts' pages name them, by which a search finds those pages."""
+
+Navigation: TypeAlias = Sequence["str | Mapping[str, str | Navigation]"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,19 +50,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--output", default="site", metavar="FOLDER", help="default: site"
     )
-    output = Path(parser.parse_args(arguments).output).resolve()
+    parser.add_argument(
+        "--repository",
+        metavar="URL",
+        help="where the source is: each page then has a link to edit it there",
+    )
+    options = parser.parse_args(arguments)
+    output = Path(options.output).resolve()
     with tempfile.TemporaryDirectory() as temporary:
-        docs = Path(temporary, "docs")
+        docs, scratch = Path(temporary, "docs"), Path(temporary, "digits")
+        shutil.copytree(ROOT / "examples/digits", scratch)
         copied = copied_pages()
         for source, page in copied.items():
             write(docs / page, with_links(source, page, copied, docs))
-        for page, text in made_pages().items():
+        for page, text in made_pages(scratch).items():
             write(docs / page, text)
         config = {
             "INHERIT": str(ROOT / "qlower/docs/mkdocs.yml"),
+            "site_name": f"qlower {qlower.__version__}",
             "docs_dir": str(docs),
+            "hooks": [str(ROOT / "qlower/docs/hooks.py")],
             "nav": navigation(copied),
         }
+        if options.repository is not None:
+            sources = {
+                page: str(path.relative_to(ROOT)) for path, page in copied.items()
+            }
+            config |= {"repo_url": options.repository, "extra": {"sources": sources}}
         path = Path(temporary, "mkdocs.yml")  # JSON is YAML
         path.write_text(json.dumps(config))
         command = ["mkdocs", "build", "--strict", "--quiet", "--config-file", str(path)]
@@ -65,11 +86,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             env=environment,
             check=False,
         )
-    return done.returncode
+    found = list(run_together(output)) if not done.returncode else []
+    for fault in found:
+        print(f"a list in a paragraph: {fault}", file=sys.stderr)
+    return done.returncode or bool(found)
+
+
+def run_together(site: Path) -> Iterator[str]:
+    """The lists of a site's pages that are shown as text of a paragraph."""
+    for file in sorted(site.rglob("*.html")):
+        for paragraph in re.findall(r"<p>(.*?)</p>", file.read_text(), re.DOTALL):
+            if re.search(r"\n\s*([-*]|1\.) ", paragraph):
+                yield f"{file.relative_to(site)}: {paragraph[:60]!r}"
 
 
 def copied_pages() -> dict[Path, str]:
-    """Where in the site each page of the repository stands."""
+    """The place in the site of each page of the repository."""
     contracts = ROOT / "qlower/contracts"
     return {
         **{path: path.name for path in sorted(PAGES.glob("*.md"))},
@@ -106,47 +138,29 @@ def with_links(source: Path, page: str, copied: Mapping[Path, str], docs: Path) 
             shutil.copy(target, docs / place)
         return f"]({os.path.relpath(place, Path(page).parent)}{anchor})"
 
-    return re.sub(r"\]\(([^)#\s]+)(#[^)\s]*)?\)", moved, source.read_text())
+    text = re.sub(r"\]\(([^)#\s]+)(#[^)\s]*)?\)", moved, source.read_text())
+    text = re.sub(r"\A<!--.*?-->\n", "", text)  # before which mkdocs sees no title
+    tags = [f"round {name}" for name in ROUNDINGS if name in text.lower()]
+    is_contract = source.parent.name == "pages" and page.startswith("contracts/")
+    return f"---\ntags: {json.dumps(tags)}\n---\n{text}" if is_contract else text
 
 
-def made_pages() -> dict[str, str]:
-    """The pages that are made of the code."""
+def made_pages(scratch: Path) -> dict[str, str]:
+    """The pages that are made of the code, and of runs in the folder `scratch`."""
     return {
-        "commands.md": "\n".join(commands()),
+        **command_pages(scratch),
         "exit-codes.md": "\n".join(exit_codes()),
         "python.md": "\n".join(python_interface()),
         **{f"levels/{name}.md": "\n".join(dialect(name)) for name in LEVELS},
     }
 
 
-def commands() -> Iterator[str]:
-    """The help of each command, as it is printed."""
-    yield "# Commands\n"
-    yield "Every command ends with an [exit code](exit-codes.md)."
-    os.environ["COLUMNS"] = "88"
-    parser = make_parser()
-    parsers: dict[str, argparse.ArgumentParser] = {"qlower": parser}
-    for action in parser._actions:
-        if action.dest == "command":
-            found = cast("Mapping[str, argparse.ArgumentParser]", action.choices)
-            parsers |= {f"qlower {name}": each for name, each in found.items()}
-    for name, each in parsers.items():
-        yield f"\n## {name}\n\n```text\n{each.format_help().rstrip()}\n```"
-
-
-def exit_codes() -> Iterator[str]:
-    """What the commands end with."""
-    yield "# Exit codes\n"
-    yield "| code | meaning |\n|---:|---|"
-    for code, meaning in MEANINGS.items():
-        yield f"| {code.value} | {meaning} |"
-    yield "\nA command that doesn't end with 0 leaves no file half-written."
-
-
 def python_interface() -> Iterator[str]:
-    """The public names, whose docstrings mkdocstrings reads."""
+    """The public names, whose docstrings mkdocstrings reads: functions before classes,
+    and `FIRST` before all."""
     yield "# Python\n"
-    for name in qlower.__all__:
+    names = [name for name in qlower.__all__ if name not in FIRST]
+    for name in [*FIRST, *sorted(names, key=lambda name: name[0].isupper())]:
         found = getattr(qlower, name)
         if isinstance(found, ModuleType):
             yield f"::: {found.__name__}\n"
@@ -175,11 +189,8 @@ def dialect(name: str) -> Iterator[str]:
 
 
 def navigation(copied: Mapping[Path, str]) -> Navigation:
-    """The order of the site; pages that it doesn't name have their title from text."""
-
-    def folder(prefix: str) -> list[str]:
-        return [page for page in copied.values() if page.startswith(prefix)]
-
+    """The order of the site; pages without a name here are titled by their heading."""
+    stories = [page for page in copied.values() if page.startswith("stories/")]
     return [
         {"Home": "index.md"},
         {"Quick start": "quick-start.md"},
@@ -191,15 +202,23 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
         {"A model to look at": "report.md"},
         {"Accuracy over a data set": "data-sets.md"},
         {"Microcontrollers and C": "embedded.md"},
-        {"Stories": [*folder("stories/")]},
-        {"Contracts": ["contracts/index.md", *folder("contracts/")]},
+        {"Stories": [{Path(page).stem: page} for page in stories]},
+        {"Contracts": ["contracts/index.md", *contract_families()]},
         {"From file to machine code": "from-file-to-machine-code.md"},
         {"Levels": [f"levels/{name}.md" for name in LEVELS]},
         {
+            "Commands": [
+                "commands/index.md",
+                *(
+                    {title: [{Path(page).stem: page} for page in pages]}
+                    for title, pages in task_pages().items()
+                ),
+            ]
+        },
+        {
             "Reference": [
-                "commands.md",
-                "exit-codes.md",
                 "python.md",
+                "exit-codes.md",
                 "debugging.md",
                 "glossary.md",
                 "speed.md",
@@ -207,6 +226,27 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
                 "changelog.md",
             ]
         },
+    ]
+
+
+def contract_families() -> Navigation:
+    """The contracts by their names as they are typed, grouped by family; at the end how
+    often they differ."""
+
+    def family(name: str) -> str:
+        return load_contract(name).family
+
+    names = sorted(contract_names(), key=lambda name: family(name).lower())
+    return [
+        *(
+            {
+                title[0].upper() + title[1:]: [
+                    {name: f"contracts/{name}.md"} for name in group
+                ]
+            }
+            for title, group in groupby(names, key=family)
+        ),
+        {"differences": "contracts/differences.md"},
     ]
 
 
