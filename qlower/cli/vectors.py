@@ -15,9 +15,13 @@ EXAMPLE = """  qlower vectors model.tflite -o vectors
   qlower vectors model.mlir -o vectors --layer conv1 --contract ./my_npu.mlir
 
 Each layer has a folder with input, weight, bias, accumulator and output, as .npy, as
-.hex for $readmemh, and as C arrays in vectors.h. Inputs of convolutions and linear
-layers are chosen so that every rounding of every channel sees a tie, the nearest sums
-on both sides of it, both signs and both saturations, where some input reaches them."""
+.hex for $readmemh, and as C arrays in vectors.h, whose names begin with the layer's.
+Its layer.json has strides, padding, scales, zero points, bounds and each constant of
+the lowered arithmetic; multipliers and shifts are arrays, too.
+
+Inputs of convolutions and linear layers are chosen so that every rounding of every
+channel sees a tie, the nearest sums on both sides of it, both signs and both
+saturations, where some input reaches them."""
 
 FILES = ("npy", "hex", "c")
 
@@ -72,9 +76,14 @@ def run(options: argparse.Namespace) -> int:
         for layer in found.layers:
             name = re.sub(r"[^\w.-]+", "_", layer.name)
             own = folder / f"{layer.number:02}-{name}"
-            write_array_files(own, layer.arrays, formats)
+            arrays = {**layer.arrays, **layer.data.arrays}
+            write_array_files(own, arrays, formats, f"layer{own.name}")
+            _write_json(own / "layer.json", layer.data.to_dict())
         folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(found.to_dict(), indent=1)
-        (folder / "coverage.json").write_text(text + "\n")
+        _write_json(folder / "coverage.json", found.to_dict())
     print_table(found.table, options)
     return 0
+
+
+def _write_json(path: Path, data: object) -> None:
+    path.write_text(json.dumps(data, indent=1) + "\n")

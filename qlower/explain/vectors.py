@@ -20,6 +20,7 @@ from qlower.contracts.contractions import Contraction
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
+from qlower.explain.layer_data import LayerData, layer_data
 from qlower.explain.observe import CONTRACTIONS, LayerRun, run_layer
 from qlower.explain.reach import inputs_for
 from qlower.explain.targets import Coverage, Target, candidates, choose, count
@@ -64,13 +65,15 @@ ELEMENTWISE = (
 class LayerVectors:
     """One layer: `arrays` has `input`, `weight`, `bias`, `accumulator` and `output`, as
     far as it has them; inputs, accumulators and outputs have a leading dimension for
-    the vectors. `coverage` is that of a contraction; `has_all_codes` tells that every
+    the vectors. `data` has sizes, scales and the numbers that the layer multiplies and
+    shifts by. `coverage` is that of a contraction; `has_all_codes` tells that every
     code, or pair of codes of two operands, is an input of some element."""
 
     number: int
     name: str
     kind: str
     arrays: Mapping[str, Array]
+    data: LayerData
     coverage: Coverage | None = None
     has_all_codes: bool = False
 
@@ -176,8 +179,8 @@ class _Layer:
     ) -> None:
         self.model, self.contract = model, contract
         self.number, self.name, self.op, self.random = number, name, op, random
-        module, self.sources, _ = detach_layers(model.module, [name])
-        self.specs = signature_of(module).inputs
+        self.module, self.sources, _ = detach_layers(model.module, [name])
+        self.specs = signature_of(self.module).inputs
         self.run = self._run_on([random_input(spec, random) for spec in self.specs])
 
     def vectors(self) -> LayerVectors:
@@ -250,8 +253,10 @@ class _Layer:
                 arrays[f"input{suffix}"] = stack
         arrays |= {**more, "output": np.stack([run.result for run in runs])}
         kind = self.op.name.removeprefix("qnn.")
+        alone = Model(self.module)
+        data = layer_data(alone, self.contract, self.number, self.name, first)
         return LayerVectors(
-            self.number, self.name, kind, arrays, coverage, has_all_codes
+            self.number, self.name, kind, arrays, data, coverage, has_all_codes
         )
 
     def _chosen(self) -> tuple[list[Array], list[Target], bool]:
@@ -312,7 +317,8 @@ class _Layer:
                     images.append(np.full(spec.shape, zero, spec.numpy_dtype))
                 _write(op, images[number], windows[window], channel, taps + zero)
                 place += 1
-        return images
+        # an arithmetic that only drops bits has no ties, and may never saturate
+        return images or [self._drawn(spec, number) for number in range(RANDOM_RUNS)]
 
 
 def _windows(op: Contraction) -> Iterator[tuple[int, ...]]:

@@ -6,19 +6,32 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import qlower
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
+from qlower.contracts import contract_names
 from qlower.dialects import qnn
+from qlower.dialects.quant import quantized_element
+from qlower.explain.layer_data import layer_data
+from qlower.explain.observe import run_layer
 from qlower.explain.reach import inputs_for
 from qlower.model.build import make_model, quantized
 from qlower.model.extract import detach_layers
+from qlower.model.layers import layer_name, layers
+from qlower.model.random_inputs import random_input
 
-DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.mlir"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DIGITS = EXAMPLES / "digits" / "digits.mlir"
+NPU = EXAMPLES / "npu" / "my_npu.mlir"
+
+Integers = NDArray[Any]
+"""Python's integers, of any size."""
 
 
 @pytest.fixture(scope="module")
@@ -80,15 +93,102 @@ def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         words = path.with_suffix(".hex").read_text().splitlines()[1:]
         bits = np.array([int(word, 16) for word in words], f"u{array.itemsize}")
         np.testing.assert_array_equal(bits.view(array.dtype), array.reshape(-1))
-    if shutil.which("cc"):
-        source = own / "check.c"
-        source.write_text(
-            '#include "vectors.h"\nint main(void) { return output[0]; }\n'
-        )
-        subprocess.run(["cc", "-std=c99", "-fsyntax-only", source], check=True)
     coverage = json.loads((folder / "coverage.json").read_text())
     assert coverage["layers"][0]["shown"] == coverage["layers"][0]["possible"]
     assert main([*arguments, "--files", "bin"]) == ExitCode.USAGE
+
+
+def test_headers_of_several_layers_go_together(tmp_path: Path) -> None:
+    assert (
+        main(
+            [
+                "vectors",
+                str(DIGITS),
+                "-o",
+                str(tmp_path),
+                "--files",
+                "c",
+                "--layer",
+                "*wise",
+            ]
+        )
+        == 0
+    )
+    headers = sorted(tmp_path.glob("*/vectors.h"))
+    assert len(headers) == 2
+    text = "".join(f'#include "{path}"\n' for path in headers * 2)
+    source = tmp_path / "check.c"
+    source.write_text(
+        f"{text}int main(void) {{ return layer01_depthwise_output[0]"
+        " + (int)layer02_pointwise_multiplier[15] + layer02_pointwise_shift_1[0]; }\n"
+    )
+    if compiler := shutil.which("gcc") or shutil.which("cc"):
+        flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+        subprocess.run([compiler, *flags, source], check=True)
+
+
+def apply(sums: Integers, arithmetic: list[dict[str, Any]]) -> Integers:
+    """The steps of `layer.json`, as a device would take them."""
+    for step in arithmetic:
+        value = np.array(step["values"], object)
+        match step["op"], step.get("rounding"):
+            case "arith.muli", _:
+                sums = sums * value
+            case "arith.addi", _:
+                sums = sums + value
+            case "fixed.shift_right", "half_up":
+                sums = (sums + (1 << value - 1)) >> value
+            case "fixed.shift_right", "half_away":
+                sign = np.where(sums < 0, -1, 1)
+                sums = sign * ((abs(sums) + (1 << value - 1)) >> value)
+            case "arith.shrsi", _:
+                sums = sums >> value
+            case "arith.maxsi", _:
+                sums = np.maximum(sums, value)
+            case "arith.minsi", _:
+                sums = np.minimum(sums, value)
+            case other:
+                raise AssertionError(other)
+    return sums
+
+
+@pytest.mark.parametrize("contract", ["tflite", "tflite-single", str(NPU)])
+def test_a_device_is_driven_by_the_files_alone(tmp_path: Path, contract: str) -> None:
+    arguments = ["vectors", str(DIGITS), "-o", str(tmp_path), "--layer", "pointwise"]
+    assert main([*arguments, "--contract", contract]) == 0
+    for folder in tmp_path.glob("*wise"):
+        data = json.loads((folder / "layer.json").read_text())
+        sums = np.load(folder / "accumulator.npy").astype(object)
+        found = apply(sums, data["arithmetic"])
+        np.testing.assert_array_equal(found, np.load(folder / "output.npy"))
+
+
+def test_layer_data_is_that_of_the_model(tmp_path: Path) -> None:
+    layer = next(iter(qlower.vectors(DIGITS, layer="depthwise").layers))
+    model = qlower.load(DIGITS)
+    (op,) = (op for op in layers(model.module) if layer_name(op) == "depthwise")
+    assert isinstance(op, qnn.DepthwiseConv2DOp)
+    data = layer.data.to_dict()
+    attributes = data["attributes"]
+    assert isinstance(attributes, dict)
+    assert attributes["stride"] == list(op.stride)
+    assert attributes["pad"] == list(op.pad)
+    assert data["kernel"] == [3, 3]
+    results = data["results"]
+    assert isinstance(results, list)
+    assert results[0]["scales"] == list(quantized_element(op.result.type).scales)
+    assert layer.data.arrays.keys() == {"multiplier", "shift", "shift_1"}
+    assert (data["output_min"], data["output_max"]) == (-128, 127)
+
+
+@pytest.mark.parametrize("contract", contract_names())
+def test_every_contract_has_layer_data(contract: str) -> None:
+    module, (source,), _ = detach_layers(qlower.load(DIGITS).module, ["pointwise"])
+    model = qlower.Model(module)
+    values = {source: random_input(model.inputs[0], np.random.default_rng(0))}
+    run = run_layer(qlower.load(DIGITS), contract, "pointwise", values)
+    data = layer_data(model, contract, 2, "pointwise", run)
+    assert json.loads(json.dumps(data.to_dict()))["arithmetic"]
 
 
 @pytest.mark.parametrize("seed", range(6))
