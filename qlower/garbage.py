@@ -14,10 +14,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Lock
 
+from qlower.forking import hold_while_forking
+
 NEW_OBJECTS = 1_000_000
 """Objects between two searches, of a compilation."""
 
 _LOCK = Lock()
+hold_while_forking(_LOCK)
 _BEFORE: list[tuple[int, int, int]] = []
 """What was set before each block that is running, in some thread."""
 

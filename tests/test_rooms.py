@@ -11,7 +11,7 @@ import pytest
 import qlower
 
 FLOORS = (
-    ("diagnostics",),
+    ("diagnostics", "forking"),
     (
         *("dialects", "extras", "float_environment", "garbage", "generated_code"),
         *("lazy", "quick_imports", "version"),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Sequence
 from functools import partial
-from itertools import count
 
 import numpy as np
 
@@ -27,10 +25,6 @@ class Executable:
     lives.
     """
 
-    _libraries = count()
-    _jit: LLJIT | None = None
-    _loading = threading.Lock()
-
     def __init__(self, compiled: CompiledObject):
         self.compiled = compiled
         tiles = compiled.target.tiles
@@ -39,26 +33,20 @@ class Executable:
                 "the system refuses this process the tile registers that the code uses",
                 help="compile with --features=-amx-tile",
             )
-        with Executable._loading:
-            if Executable._jit is None:
-                # RuntimeDyld has code and constants apart, and aborts where more than
-                # 2 GiB are between; JITLink has all of an object in one block
-                Executable._jit = BINDING.create_lljit_compiler(use_jit_link=True)
-            builder = BINDING.JITLibraryBuilder()
-            for one in compiled.objects:
-                builder = builder.add_object_img(one)
-            # memcpy, memset, clock_gettime are the process's
-            builder = builder.add_current_process().export_symbol(ENTRY)
-            if compiled.flavour.threads > 1:
-                from qlower.runtime.openmp import openmp_runtime
+        builder = BINDING.JITLibraryBuilder()
+        for one in compiled.objects:
+            builder = builder.add_object_img(one)
+        # memcpy, memset, clock_gettime are the process's
+        builder = builder.add_current_process().export_symbol(ENTRY)
+        if compiled.flavour.threads > 1:
+            from qlower.runtime.openmp import openmp_runtime
 
-                for name, address in openmp_runtime().items():
-                    builder = builder.import_symbol(name, address)
-            name = f"qlower_{next(Executable._libraries)}"
-            try:
-                self._tracker = builder.link(Executable._jit, name)
-            except RuntimeError as error:
-                raise QlowerError(f"the code cannot be loaded: {error}") from error
+            for name, address in openmp_runtime().items():
+                builder = builder.import_symbol(name, address)
+        try:
+            self._tracker = builder.link(_new_jit(), "qlower")
+        except RuntimeError as error:
+            raise QlowerError(f"the code cannot be loaded: {error}") from error
         # no status to convert and no types to check: arguments are always addresses
         self._entry = ctypes.CFUNCTYPE(None)(self._tracker[ENTRY])
         self._arenas: list[Array] = []
@@ -135,6 +123,22 @@ class Executable:
         raw = np.empty(size + unit, np.uint8)
         start = -raw.ctypes.data % unit
         return raw[start : start + size]
+
+
+def _new_jit() -> LLJIT:
+    """A JIT for one library: of each that a JIT has loaded LLVM keeps 10 KB until the
+    JIT goes.
+
+    RuntimeDyld has code and constants apart, and aborts where more than 2 GiB are
+    between; JITLink has all of an object in one block.
+    """
+    machine = BINDING.Target.from_triple(BINDING.get_process_triple())
+    return BINDING.create_lljit_compiler(
+        machine.create_target_machine(
+            cpu="", features="", opt=0, reloc="default", codemodel="jitdefault"
+        ),  # without one, LLVM asks the processor what it has, which takes 1 ms
+        use_jit_link=True,
+    )
 
 
 def _address(array: Array) -> ctypes.c_void_p:

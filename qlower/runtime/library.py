@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
+from shutil import copy
+from tempfile import TemporaryDirectory
+from weakref import finalize
 
 import numpy as np
 
@@ -24,7 +28,7 @@ class CompiledLibrary(Executor):
 
     def __init__(self, path: Path) -> None:
         try:
-            library = ctypes.CDLL(str(path.resolve()))
+            library = _loaded_privately(path)
         except OSError as error:
             raise QlowerError(f"cannot load {path}: {error}") from error
         name = path.name.removeprefix("lib").removesuffix(".so")
@@ -81,6 +85,20 @@ class CompiledLibrary(Executor):
 
     def _repr_html_(self) -> str:
         return self.interface.table().render("html")
+
+
+def _loaded_privately(path: Path) -> ctypes.CDLL:
+    """A library, loaded from a copy of its own, and unloaded with its last function.
+
+    The dynamic linker knows libraries by their names: of a file that was written again
+    it gives the code that it has loaded before.
+    """
+    with TemporaryDirectory() as folder:
+        library = ctypes.CDLL(copy(path, folder))
+    close = ctypes.CDLL(None).dlclose
+    handle = ctypes.c_void_p(attrgetter("_handle")(library))
+    finalize(library, close, handle).atexit = False
+    return library
 
 
 def load_library(path: Path) -> CompiledLibrary:

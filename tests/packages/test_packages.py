@@ -4,6 +4,7 @@ bits of `qlower.jit`, and refuse what is wrong without writing anything."""
 from __future__ import annotations
 
 import ctypes
+import gc
 import shutil
 import subprocess
 import threading
@@ -201,6 +202,37 @@ def test_calls_at_once(package: Path, image: np.ndarray):
 def test_object_exports_its_entry_alone(package: Path):
     code = (package / "small_model.o").read_bytes()
     assert read_object(code).external_symbols <= {"memcpy", "memset"}
+
+
+@needs_cc
+def test_a_library_that_is_written_again(package: Path, image: np.ndarray):
+    """Each is loaded as it is then; one that is loaded stays what it was."""
+    folder, libraries, expected = package.parent / "again", [], []
+    for constant in ("[1, 2, 3]", "[999, 2, 3]"):
+        model = package.parent / "again.mlir"
+        model.write_text(SMALL_MODEL.replace("[1, 2, 3]>", f"{constant}>"))
+        for written in (folder, folder / "same"):
+            qlower.compile(model).save(written, emit=["shared"])
+            libraries.append(qlower.load_compiled(written))
+            expected.append(qlower.interpret(model, image))
+            (written / "libagain.so").write_bytes(b"")
+    assert (expected[0] != expected[-1]).any()
+    for library, result in zip(libraries, expected, strict=True):
+        np.testing.assert_array_equal(library(image), result)
+
+
+@needs_cc
+def test_a_library_is_unloaded(package: Path):
+    def mapped() -> int:
+        return Path("/proc/self/maps").read_text().count("libsmall_model.so")
+
+    gc.collect()
+    before = mapped()
+    library = qlower.load_compiled(package)
+    assert mapped() > before
+    del library
+    gc.collect()
+    assert mapped() == before
 
 
 def test_folders_without_a_library(tmp_path: Path):

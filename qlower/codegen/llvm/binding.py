@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib import import_module
+from operator import attrgetter
 from typing import Protocol, cast
+
+from qlower.forking import hold_while_forking
 
 
 class FunctionRef(Protocol):
@@ -84,7 +87,7 @@ class LibraryBuilder(Protocol):
 
 
 class LLJIT(Protocol):
-    def close(self) -> None: ...
+    """Loads code, which stays as long as its `ResourceTracker`."""
 
 
 class Binding(Protocol):
@@ -103,13 +106,18 @@ class Binding(Protocol):
         self, tm: TargetMachine, pto: TuningOptions
     ) -> PassBuilder: ...
     def create_new_module_pass_manager(self) -> ModulePassManager: ...
-    def create_lljit_compiler(self, *, use_jit_link: bool) -> LLJIT: ...
+    def create_lljit_compiler(
+        self, target_machine: TargetMachine, *, use_jit_link: bool
+    ) -> LLJIT: ...
     def JITLibraryBuilder(self) -> LibraryBuilder: ...
 
 
 BINDING = cast(Binding, import_module("llvmlite.binding"))
 BINDING.initialize_all_targets()
 BINDING.initialize_all_asmprinters()
+
+# Each call into LLVM holds this lock.
+hold_while_forking(attrgetter("lib._lock")(import_module("llvmlite.binding.ffi")))
 
 
 class _Encoded(bytes):
