@@ -21,6 +21,7 @@ FLOORS = (
     ("interp",),
     ("report.table", "text"),
     ("contracts", "model"),
+    ("emit",),
     ("frontends", "interp.qnn", "tally"),
     ("codegen", "passes"),
     ("transforms",),

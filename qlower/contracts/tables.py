@@ -9,7 +9,13 @@ runs holds all entries, computed for the model's scales, and looks them up.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.dialects.builtin import (
+    Float32Type,
+    Float64Type,
+    IntegerAttr,
+    IntegerType,
+    i32,
+)
 from xdsl.dialects.func import FuncOp
 
 from qlower.diagnostics import QlowerError
@@ -17,6 +23,9 @@ from qlower.diagnostics import QlowerError
 TABLE = "contract.table"
 """The attribute of a function that is a table: how many entries it has. Its first
 argument is the index, from 0, others are what the entries depend on."""
+
+NUMBERS = (IntegerType, Float32Type, Float64Type)
+"""The types that entries may have."""
 
 LARGEST_TABLE = 1 << 16
 """Entries that a table may have."""
@@ -34,14 +43,16 @@ def table_size(function: FuncOp) -> int:
 
 
 def check_table(function: FuncOp) -> None:
-    """Refuse a table that isn't one integer for each index."""
+    """Refuse a table that isn't one number for each index."""
     if TABLE not in function.attributes:
         return
     table_size(function)
     type = function.function_type
-    if type.inputs.data[:1] != (i32,) or type.outputs.data != (i32,):
+    if type.inputs.data[:1] != (i32,) or not (
+        len(type.outputs) == 1 and isinstance(type.outputs.data[0], NUMBERS)
+    ):
         raise QlowerError(
             f"function {function.sym_name.data} has {TABLE}: its first argument is an "
-            "index of i32, and its one result is of i32",
+            "index of i32, and its one result is an integer or a float",
             function.location,
         )

@@ -9,9 +9,9 @@ from typing import ClassVar
 from xdsl.ir import SSAValue
 
 from qlower.contracts import Rule, load_contract
+from qlower.emit.inline_rule import inline_rule
 from qlower.interp.values import Array
 from qlower.model.nests import Nest
-from qlower.transforms.lower_qnn.inline_rule import inline_rule
 from qlower.transforms.lower_qnn.lowering import constant_of
 from qlower.transforms.lowered_function import LoweredFunction
 

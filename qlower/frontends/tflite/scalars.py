@@ -18,9 +18,21 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from qlower.dialects.fixed import ConvertOp, RoundingMode
+from qlower.emit.inline_rule import call_function
 from qlower.model.nests import Nest, scalar_constant
 
-from .exponential import exponential
+PACKET = 4
+"""Elements that Eigen computes together, from a multiple of 16 bytes on."""
+
+_OF_BYTES = {
+    "cosf": math.CosOp,
+    "expf": math.ExpOp,
+    "logf": math.LogOp,
+    "powf": math.PowFOp,
+    "sinf": math.SinOp,
+    "tanhf": math.TanhOp,
+}
+"""What is tabulated for the C library's functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +110,19 @@ class Scalars:
     def invert(self, x: SSAValue) -> SSAValue:
         return self.step(arith.XOrIOp(x, self.constant(1, i1)))
 
-    def exp(self, x: SSAValue) -> SSAValue:
-        if self.of_bytes:
-            return self.step(math.ExpOp(x))
-        return exponential(self.nest, x)
+    def c(self, name: str, *operands: SSAValue) -> SSAValue:
+        """A function of the C library, which LiteRT calls: glibc's, step by step."""
+        if self.of_bytes and name in _OF_BYTES:
+            return self.step(
+                _OF_BYTES[name].create(
+                    operands=operands, result_types=[operands[0].type]
+                )
+            )
+        return call_function(self.nest, "_glibc", name, *operands)
 
-    def log(self, x: SSAValue) -> SSAValue:
-        return self.step(math.LogOp(x))
+    def eigen(self, name: str, *operands: SSAValue) -> SSAValue:
+        """A function as Eigen computes it for LiteRT's optimized kernels."""
+        return call_function(self.nest, "_eigen", name, *operands)
 
     def floor(self, x: SSAValue) -> SSAValue:
         return self.step(math.FloorOp(x))
@@ -112,31 +130,20 @@ class Scalars:
     def sqrt(self, x: SSAValue) -> SSAValue:
         return self.step(math.SqrtOp(x))
 
-    def sin(self, x: SSAValue) -> SSAValue:
-        return self.step(math.SinOp(x))
-
-    def cos(self, x: SSAValue) -> SSAValue:
-        return self.step(math.CosOp(x))
-
-    def tanh(self, x: SSAValue) -> SSAValue:
-        """The function itself, of what is tabulated."""
-        return self.step(math.TanhOp(x))
-
-    def power(self, x: SSAValue, y: SSAValue) -> SSAValue:
-        return self.step(math.PowFOp(x, y))
-
     def elu(self, x: SSAValue) -> SSAValue:
-        zero = self.constant(0.0, x.type)
-        negative = self.step(math.ExpM1Op(x))
-        return self.select(self.compare("lt", x, zero), negative, x)
+        """expm1f(x) below 0, else x (activations.cc, EluEval)."""
+        if not self.of_bytes:
+            return self.c("elu", x)
+        is_negative = self.compare("lt", x, self.constant(0.0, x.type))
+        return self.select(is_negative, self.step(math.ExpM1Op(x)), x)
 
     def logistic(self, x: SSAValue) -> SSAValue:
         """As internal/reference/logistic.h, with a straight line at either end."""
         one = self.constant(1.0, x.type)
         highest = self.constant(16.619047164916992188, x.type)
         lowest = self.constant(-9.0, x.type)
-        quotient = self.divide(one, self.add(one, self.exp(self.negate(x))))
-        below = self.select(self.compare("lt", x, lowest), self.exp(x), quotient)
+        quotient = self.divide(one, self.add(one, self.c("expf", self.negate(x))))
+        below = self.select(self.compare("lt", x, lowest), self.c("expf", x), quotient)
         return self.select(self.compare("gt", x, highest), one, below)
 
     def ceil(self, x: SSAValue) -> SSAValue:

@@ -19,9 +19,9 @@ from qlower.contracts.values import position_values, rounding_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import is_tensor_type, shape_of
+from qlower.emit.inline_rule import inline_rule
 from qlower.interp.values import Array, dtype_of
 from qlower.model.nests import Index, Nest, narrow, row_major_index, widen
-from qlower.transforms.lower_qnn.inline_rule import inline_rule
 from qlower.transforms.lowered_function import LoweredFunction
 from qlower.transforms.tensors import pad, reshape
 

@@ -26,10 +26,10 @@ from qlower.contracts.values import (
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import integer_range, shape_of
+from qlower.emit.inline_rule import inline_rule
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, scalar_constant, to_index
 from qlower.model.windows import taps_inside
-from qlower.transforms.lower_qnn.inline_rule import inline_rule
 from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lower_qnn.window import pad_image, window_indices
 

@@ -14,12 +14,11 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
-from xdsl.dialects.func import ReturnOp
 from xdsl.dialects.math import AbsFOp, CeilOp, FloorOp, RoundEvenOp, SqrtOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
-from qlower.contracts import load_contract
+from qlower.emit.inline_rule import call_function
 from qlower.model.nests import Index, Nest
 
 from ...orders import identity
@@ -112,21 +111,6 @@ def import_hard_swish(node: NodeContext) -> None:
     node.define(elementwise(node, [real_operand(node, 0)], body))
 
 
-def inlined(
-    nest: Nest, contract: str, function: str, operands: Sequence[SSAValue]
-) -> SSAValue:
-    """What a private function of a contract gives, which calls no other."""
-    block = load_contract(contract).definition.function(function).function.body.block
-    values: dict[SSAValue, SSAValue] = dict(zip(block.args, operands, strict=True))
-    for op in block.ops:
-        if not isinstance(op, ReturnOp):
-            copy = nest.add(op.clone(values))
-            values.update(zip(op.results, copy.results, strict=True))
-    returned = block.last_op
-    assert returned is not None
-    return values[returned.operands[0]]
-
-
 def import_sigmoid(node: NodeContext) -> None:
     node.define(elementwise(node, [real_operand(node, 0)], _logistic()))
 
@@ -135,7 +119,7 @@ def _logistic() -> Body:
     """MLAS's quotient of polynomials, which the contract has for QLinearSigmoid."""
 
     def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        return inlined(nest, "onnxruntime", "logistic", elements)
+        return call_function(nest, "onnxruntime", "logistic", *elements)
 
     return body
 

@@ -16,13 +16,13 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from qlower.dialects.types import shape_of
+from qlower.emit.inline_rule import call_function
 from qlower.model.nests import Emitter, Nest
 
 from ...orders import identity
 from ...values import Value
 from ..context import NodeContext
 from ..entry import Entry
-from .functions import exponential
 from .real import number, real_operand
 from .sums import add_in_turn
 
@@ -62,7 +62,7 @@ def _softmax(emit: Emitter, matrix: SSAValue) -> SSAValue:
     )
     nest = Nest(emit, (rows, size))
     below = nest.add(SubfOp(nest.input(matrix, (0, 1)), nest.input(largest, (0,))))
-    (terms,) = nest.build([exponential(nest, below.result)])
+    (terms,) = nest.build([call_function(nest, "_mlas", "exp", below.result)])
     sums = _sum_lanes(emit, terms)
     nest = Nest(emit, (rows, size))
     share = nest.add(DivfOp(number(nest, 1.0), nest.input(sums, (0,)))).result

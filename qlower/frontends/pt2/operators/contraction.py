@@ -14,13 +14,14 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
+from qlower.emit.inline_rule import call_function
 from qlower.files.arrays import Array
 from qlower.model.nests import Nest
 
 from ...onnx.context import NodeContext
 from ...onnx.entry import Entry
 from ...onnx.operators.contraction import convolution, filter_count, filters_of
-from ...onnx.operators.real import inlined, number
+from ...onnx.operators.real import number
 from ...onnx.window import as_image, define_image, from_image
 from ...orders import identity
 from ...values import Value
@@ -64,20 +65,18 @@ def import_residual_conv(node: NodeContext) -> None:
     code = nest.add(arith.ExtUIOp(nest.input(plain, range(4)), i32)).result
     elements = _elements(node, nest, sums)
     floor = 0.0 if node.text("activation", "") == "relu" else -math.inf
-    found = inlined(
+    found = call_function(
         nest,
         CONTRACT,
         "store_residual",
-        [
-            elements[0],
-            code,
-            *elements[1:],
-            number(nest, given.scale),
-            nest.constant(np.array(given.zero_point), i32),
-            number(nest, floor),
-            number(nest, result.scale),
-            number(nest, result.zero_point),
-        ],
+        elements[0],
+        code,
+        *elements[1:],
+        number(nest, given.scale),
+        nest.constant(np.array(given.zero_point), i32),
+        number(nest, floor),
+        number(nest, result.scale),
+        number(nest, result.zero_point),
     )
     (codes,) = nest.build([nest.add(arith.TruncIOp(found, i8)).result])
     cast = StorageCastOp(codes, TensorType(result, shape))
@@ -157,7 +156,7 @@ def _real(node: NodeContext, sums: SSAValue) -> SSAValue:
     """What accumulators along the last dimension mean, with the bias."""
     nest = Nest(node.builder.emitter(node.place()), shape_of(sums))
     elements = _elements(node, nest, sums)
-    return nest.build([inlined(nest, CONTRACT, "real_contraction", elements)])[0]
+    return nest.build([call_function(nest, CONTRACT, "real_contraction", *elements)])[0]
 
 
 def _elements(node: NodeContext, nest: Nest, sums: SSAValue) -> list[SSAValue]:

@@ -13,8 +13,10 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import f32, i32
 from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.dialects.math import TanhOp
 from xdsl.ir import SSAValue
 
+from qlower.emit.inline_rule import call_function
 from qlower.model.nests import Nest
 
 from ...onnx.bounds import bounds
@@ -23,7 +25,6 @@ from ...onnx.entry import Entry
 from ...onnx.operators.real import elementwise, import_bounded, real_operand
 from ...tflite.scalars import Scalars
 from ..translating import TORCH
-from .exponential import exponential
 
 STEP = 32
 """Elements of a step of ATen's loops: two vectors of AVX-512."""
@@ -63,10 +64,14 @@ def _one_and_exp(steps: Scalars, x: SSAValue) -> SSAValue:
     nest, opposite = steps.nest, steps.negate(x)
     count = math.prod(nest.bounds)
     whole = count - count % STEP
-    power = exponential(nest, opposite) if whole else steps.exp(opposite)
+    power = (
+        call_function(nest, "_sleef", "expf_u10", opposite)
+        if whole
+        else steps.c("expf", opposite)
+    )
     if 0 < whole < count:
         is_last = steps.compare("ge", _position(nest), steps.constant(whole, i32))
-        power = steps.select(is_last, steps.exp(opposite), power)
+        power = steps.select(is_last, steps.c("expf", opposite), power)
     return steps.add(steps.constant(1.0, f32), power)
 
 
@@ -105,5 +110,5 @@ IMPORTERS = {
     (TORCH, "Sigmoid"): _function(sigmoid),
     (TORCH, "SiLU"): _function(silu),
     (TORCH, "Sqrt"): _function(Scalars.sqrt),
-    (TORCH, "Tanh"): _function(Scalars.tanh),
+    (TORCH, "Tanh"): _function(lambda steps, x: steps.step(TanhOp(x))),
 }

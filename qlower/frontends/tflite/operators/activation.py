@@ -13,13 +13,13 @@ from qlower.dialects import qnn
 from qlower.dialects.qnn import QnnOp
 
 from ..context import OperatorContext
-from ..hyperbolic import exponential_linear_unit, hyperbolic_tangent
 from ..importer import Importer
 from ..scalars import Scalars
 from ..types import LEAST_SCALE, Element
 from .plain import (
     REAL,
     Unary,
+    c_function,
     check_type,
     hard_swish,
     is_plain,
@@ -162,7 +162,7 @@ IMPORTERS = {
     ),
     "TANH": Importer(
         _activation(
-            lambda op, x, type: qnn.TanhOp(x, type), lambda op: hyperbolic_tangent
+            lambda op, x, type: qnn.TanhOp(x, type), lambda op: c_function("tanhf")
         ),
         (1, 1),
     ),
@@ -175,7 +175,7 @@ IMPORTERS = {
     "ELU": Importer(
         _activation(
             lambda op, x, type: qnn.EluOp(x, type),
-            lambda op: exponential_linear_unit,
+            lambda op: Scalars.elu,
         ),
         (1, 1),
     ),

@@ -16,18 +16,16 @@ from qlower.dialects.types import element_type
 from qlower.model.nests import row_major_index
 
 from ..context import OperatorContext
-from ..eigen import PACKET
-from ..gaussian import gelu, gelu_by_tanh
 from ..importer import Importer
-from ..logarithm import logarithm, power
 from ..nests import finish_map, read
-from ..scalars import Scalars
+from ..scalars import PACKET, Scalars
 from .integers import cut_divide, integer_power
 from .plain import (
     NUMBERS,
     REAL,
     Unary,
     bounded,
+    c_function,
     check_type,
     comparison,
     fold,
@@ -92,15 +90,17 @@ def import_gelu(op: OperatorContext) -> None:
 
 def _import_real_gelu(op: OperatorContext) -> None:
     if op.flag("approximate"):
-        map_one(op, gelu_by_tanh)
+        map_one(op, lambda steps, x: steps.eigen("gelu_by_tanh", x))
         return
     steps = scalars(op, op.shape(0))
-    is_in_tail: SSAValue | None = None
+    x = read(op, steps.nest, 0)
+    result = steps.eigen("pgelu", x)
     count = math.prod(op.shape(0))
     if tail := count % PACKET:
         first = steps.constant(count - tail, i32)
         is_in_tail = steps.compare("ge", row_major_index(steps.nest), first)
-    finish_map(op, steps.nest, gelu(steps, read(op, steps.nest, 0), is_in_tail))
+        result = steps.select(is_in_tail, steps.eigen("gelu_alone", x), result)
+    finish_map(op, steps.nest, result)
 
 
 def import_squared_difference(op: OperatorContext) -> None:
@@ -146,9 +146,13 @@ def import_power(op: OperatorContext) -> None:
     and IntegerExponentPow, which are the reference's, too)."""
     whole, types = _whole_exponent(op), ("FLOAT32", "INT32")
     if whole is None:
-        map_two(op, power if op.is_float(0) else integer_power, types)
+        map_two(op, _real_power if op.is_float(0) else integer_power, types)
     else:
         map_two(op, lambda steps, x, _: _product(steps, x, whole), types)
+
+
+def _real_power(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
+    return steps.c("powf", x, y)
 
 
 def _whole_exponent(op: OperatorContext) -> int | None:
@@ -241,8 +245,8 @@ IMPORTERS = {
     ),
     "RSQRT": Importer(_function("rsqrt", reciprocal_root, stored=WORDS), (1, 1)),
     "SQRT": Importer(_function("sqrt", Scalars.sqrt, stored=WORDS), (1, 1)),
-    "EXP": Importer(_function("exp", Scalars.exp, stored=WORDS), (1, 1)),
-    "LOG": Importer(_function("log", logarithm, stored=WORDS), (1, 1)),
+    "EXP": Importer(_function("exp", c_function("expf"), stored=WORDS), (1, 1)),
+    "LOG": Importer(_function("log", c_function("logf"), stored=WORDS), (1, 1)),
     "GELU": Importer(import_gelu, (1, 1), "GeluOptions"),
     "SQUARED_DIFFERENCE": Importer(import_squared_difference, (2, 2)),
     "DIV": Importer(import_div, (2, 2), "DivOptions"),

@@ -14,7 +14,6 @@ from xdsl.utils.hints import isa
 
 from qlower.dialects.fixed import RoundingMode, ShiftRightOp
 
-from ..remainder import remainder
 from ..scalars import Scalars
 from .plain import binary
 
@@ -40,7 +39,7 @@ def floor_divide(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
 def floor_modulo(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
     """What a quotient rounded down leaves over, which has the divisor's sign."""
     if isinstance(x.type, Float32Type):
-        rest = remainder(steps, x, y)
+        rest = steps.c("fmodf", x, y)
         return steps.select(_is_cut_up(steps, rest, y), steps.add(rest, y), rest)
     rest = _long_rest(steps, x, y) if x.type == i64 else _divided(steps, x, y)[1]
     raised = steps.add(rest, steps.cast(y, i64))

@@ -19,9 +19,8 @@ from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
 
 from ..context import OperatorContext
-from ..eigen import PACKET
 from ..nests import start, take
-from ..scalars import Scalars
+from ..scalars import PACKET, Scalars
 from .real import reshaped, sum_products
 
 PANEL = 4

@@ -24,9 +24,8 @@ from qlower.files.arrays import Array
 from qlower.model.nests import dense
 
 from ..context import OperatorContext
-from ..eigen import PACKET
 from ..nests import start
-from ..scalars import Scalars
+from ..scalars import PACKET, Scalars
 from .hybrid import CODES, quantize_rows, unscaled
 from .matrix_matrix import Element, Product, is_of_matrices, matrix_product
 from .real import sum_products

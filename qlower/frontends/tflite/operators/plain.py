@@ -18,13 +18,11 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type, shape_of
 
-from ..arcs import arc_tangent
 from ..byte_functions import returns_to_bytes
 from ..context import OperatorContext
 from ..importer import UNLIMITED, Importer
 from ..nests import finish, finish_map, read, start, take
 from ..scalars import Scalars
-from ..sines import cosine, sine
 from ..types import PLAIN_TYPES, stored_type
 
 Unary: TypeAlias = Callable[[Scalars, SSAValue], SSAValue]
@@ -81,6 +79,11 @@ def scalars(op: OperatorContext, rank_of: tuple[int, ...], number: int = 0) -> S
 def _is_of_bytes(source: qnn.DequantizeOp) -> bool:
     element = element_type(source.input.type)
     return isinstance(element, QuantizedType) and element.storage_width == 8
+
+
+def c_function(name: str) -> Unary:
+    """A function of the C library."""
+    return lambda steps, x: steps.c(name, x)
 
 
 def unary(compute: Unary, legal: tuple[str, ...] = REAL) -> Importer:
@@ -347,13 +350,13 @@ IMPORTERS = {
     "FLOOR": unary(Scalars.floor),
     "CEIL": unary(Scalars.ceil),
     "ROUND": unary(Scalars.round_half_even),
-    "SIN": unary(sine),
-    "COS": unary(cosine),
+    "SIN": unary(c_function("sinf")),
+    "COS": unary(c_function("cosf")),
     "SIGN": unary(sign, NUMBERS),
     "LOGICAL_NOT": unary(Scalars.invert, BOOLEAN),
     "LOGICAL_AND": binary(lambda s, x, y: s.logical("and", x, y), BOOLEAN),
     "LOGICAL_OR": binary(lambda s, x, y: s.logical("or", x, y), BOOLEAN),
-    "ATAN2": binary(arc_tangent, REAL),
+    "ATAN2": binary(lambda steps, y, x: steps.c("atan2f", y, x), REAL),
     "CUMSUM": Importer(import_cumsum, (2, 2), "CumsumOptions"),
     "ADD_N": Importer(import_add_n, (1, UNLIMITED)),
     "MAXIMUM": binary(Scalars.larger, STORED),

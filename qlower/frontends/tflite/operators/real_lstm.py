@@ -20,9 +20,8 @@ from qlower.dialects import qnn
 from qlower.files.arrays import Array
 
 from ..context import ACTIVATION_NAMES, OperatorContext
-from ..eigen import PACKET, hyperbolic_tangent, logistic
 from ..nests import finish, start
-from ..scalars import Scalars
+from ..scalars import PACKET, Scalars
 from .matrix_vector import Product, hybrid_product, real_product
 from .real import reshaped
 
@@ -52,7 +51,7 @@ def _relu(steps: Scalars, x: SSAValue) -> SSAValue:
 ACTIVATIONS: Mapping[int, Activation] = {
     1: _relu,
     3: lambda steps, x: steps.clamp(_relu(steps, x), None, 6.0),
-    4: hyperbolic_tangent,
+    4: lambda steps, x: steps.eigen("ptanh", x),
 }
 """By the number in the schema: RELU, RELU6, TANH. With NONE the kernel takes what is in
 its buffer."""
@@ -258,11 +257,13 @@ class _Lstm:
     ) -> SSAValue:
         """The logistic function of an argument [B, U]."""
         is_alone = self._outside_packets(gate)
-        alone: SSAValue | None = None
+        x = self._read(steps, *argument)
+        result = steps.eigen("plogistic", x)
         if is_alone.any():
             mask = steps.nest.constant(is_alone.astype(np.int8), i8)
             alone = steps.compare("ne", mask, steps.constant(0, i8))
-        return logistic(steps, self._read(steps, *argument), alone)
+            result = steps.select(alone, steps.eigen("logistic_alone", x), result)
+        return result
 
     def _outside_packets(self, gate: str) -> Array:
         """Which elements [B, U] of a gate are in no packet: of each row, or of all at

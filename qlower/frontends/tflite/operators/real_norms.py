@@ -16,7 +16,6 @@ from qlower.dialects import qnn
 
 from ..context import OperatorContext
 from ..importer import Importer
-from ..logarithm import logarithm
 from ..nests import finish_map, start
 from ..scalars import Scalars
 from ..window import MAX_KERNEL
@@ -47,7 +46,7 @@ def import_real_log_softmax(op: OperatorContext) -> None:
     sums = _sums(op, _terms(op, most, 1.0))
     nest = start(op, shape[:-1])
     total = nest.input(sums, loops[:-1])
-    (logarithms,) = nest.build([logarithm(Scalars(nest), total)])
+    (logarithms,) = nest.build([Scalars(nest).c("logf", total)])
     nest = start(op, shape)
     steps = Scalars(nest)
     x, largest = nest.input(op.value(0), loops), nest.input(most, loops[:-1])
@@ -147,7 +146,7 @@ def _terms(op: OperatorContext, most: SSAValue, factor: float) -> SSAValue:
     below = steps.subtract(nest.input(op.value(0), loops), nest.input(most, loops[:-1]))
     if factor != 1:
         below = steps.multiply(below, steps.constant(factor, f32))
-    return nest.build([steps.exp(below)])[0]
+    return nest.build([steps.c("expf", below)])[0]
 
 
 def _sums(op: OperatorContext, terms: SSAValue) -> SSAValue:

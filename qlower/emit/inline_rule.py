@@ -20,7 +20,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qlower.contracts import Rule
+from qlower.contracts import Rule, load_contract
 from qlower.contracts.tables import table_size
 from qlower.contracts.walk import walk_function
 from qlower.diagnostics import QlowerError
@@ -30,6 +30,19 @@ from qlower.model.nests import Nest, extract, to_index
 
 Value: TypeAlias = SSAValue | Array
 """A value of the rule: already in the nest, or known now."""
+
+
+def call_function(nest: Nest, library: str, name: str, *operands: SSAValue) -> SSAValue:
+    """Append a function of `library`, a contract or the steps of one such as `_glibc`,
+    to the body of `nest`, and return its one result for scalars of the nest."""
+    (result,) = _inline(_function(library, name), operands, nest)
+    return result
+
+
+@lru_cache(maxsize=1 << 8)
+def _function(library: str, name: str) -> FuncOp:
+    """A function of a text that comes with qlower, which stays what it is."""
+    return load_contract(library).definition.function(name).function
 
 
 def inline_rule(
@@ -43,14 +56,21 @@ def inline_rule(
     `runtime` values are scalars of the nest; `constants` are scalars or arrays along
     its last parallel loops. Raises `QlowerError` where an assertion of the rule fails.
     """
-    module = rule.function.parent_op()
-    assert isinstance(module, ModuleOp)
-    inliner = _Inliner(module, nest)
     arguments: list[Value] = [
         runtime[name] if name in runtime else constants[name] for name in rule.values
     ]
-    results = walk_function(rule.function, arguments, inliner.inline, inliner.look_up)
-    types = rule.function.function_type.outputs
+    return _inline(rule.function, arguments, nest)
+
+
+def _inline(
+    function: FuncOp, arguments: Sequence[Value], nest: Nest
+) -> tuple[SSAValue, ...]:
+    """Append a function of a contract to the body of a nest, and return its results."""
+    module = function.parent_op()
+    assert isinstance(module, ModuleOp)
+    inliner = _Inliner(module, nest)
+    results = walk_function(function, arguments, inliner.inline, inliner.look_up)
+    types = function.function_type.outputs
     return tuple(
         inliner.materialize(value, type)
         for value, type in zip(results, types, strict=True)
@@ -92,7 +112,8 @@ class _Inliner:
         indices = np.arange(table_size(table), dtype=np.int32)
         (found,) = evaluate_function(table, [indices, *known])
         entries = np.broadcast_to(found, indices.shape)
-        stored, widen = _narrowest(entries)
+        (type,) = table.function_type.outputs
+        stored, widen = _narrowest(entries) if type == i32 else (type, None)
         constant = self._nest.emitter.constant(entries, stored)
         entry = extract(self._nest, constant, [to_index(self._nest, index)])
         return entry if widen is None else self._nest.add(widen(entry, i32)).result

@@ -1,0 +1,239 @@
+// Functions of float32 as Eigen computes them, for contracts and front ends whose system calls
+// Eigen. It defines no rule. Products and sums are rounded each; results are accurate to some
+// units in the last place only. Eigen computes four elements together, in packets; those before
+// the first packet, which begins at a multiple of 16 bytes, and behind the last one have the C
+// library's expf for an exponential.
+
+module attributes {contract.base = "_glibc"} {
+
+// GenericPacketMathFunctions.h, ptanh_float: a quotient of polynomials, the same in packets and
+// out of them.
+func.func private @ptanh(%x: f32) -> f32 {
+  %is_low = arith.cmpf olt, %x, -7.9073896408081055 : f32
+  %not_low = arith.select %is_low, -7.9073896408081055, %x : f32
+  %is_high = arith.cmpf ogt, %not_low, 7.9073896408081055 : f32
+  %bounded = arith.select %is_high, 7.9073896408081055, %not_low : f32
+  %square = arith.mulf %bounded, %bounded : f32
+  %cube = arith.mulf %square, %bounded : f32
+  %a_times_x2 = arith.mulf 1.394553628e-08, %square : f32
+  %a2 = arith.addf %a_times_x2, 2.10273356e-05 : f32
+  %a_times_x1 = arith.mulf %a2, %square : f32
+  %a1 = arith.addf %a_times_x1, 0.003520756727 : f32
+  %a_times_x0 = arith.mulf %a1, %square : f32
+  %above = arith.addf %a_times_x0, 0.13402161 : f32
+  %bent = arith.mulf %cube, %above : f32
+  %numerator = arith.addf %bent, %bounded : f32
+  %b_times_x3 = arith.mulf 8.015776984e-07, %square : f32
+  %b3 = arith.addf %b_times_x3, 0.0003326951409 : f32
+  %b_times_x2 = arith.mulf %b3, %square : f32
+  %b2 = arith.addf %b_times_x2, 0.02597254514 : f32
+  %b_times_x1 = arith.mulf %b2, %square : f32
+  %b1 = arith.addf %b_times_x1, 0.467354834 : f32
+  %b_times_x0 = arith.mulf %b1, %square : f32
+  %denominator = arith.addf %b_times_x0, 1.0 : f32
+  %result = arith.divf %numerator, %denominator : f32
+}
+
+// pexp_float, of x up to 0 in a packet. 2^k is multiplied in two steps, of which the second alone
+// can leave the normal numbers.
+func.func private @pexp(%x: f32) -> f32 {
+  %is_low = arith.cmpf olt, %x, -105.0 : f32
+  %bounded = arith.select %is_low, -105.0, %x : f32
+  %k_real = func.call @multiple_of_ln2(%bounded) : (f32) -> f32
+  %r = func.call @without_ln2(%bounded, %k_real) : (f32, f32) -> f32
+  %square = arith.mulf %r, %r : f32
+  %even_times_x1 = arith.mulf 0.001374496379867196, %square : f32
+  %even1 = arith.addf %even_times_x1, 0.04166965186595917 : f32
+  %even_times_x0 = arith.mulf %even1, %square : f32
+  %even = arith.addf %even_times_x0, 0.49999988079071045 : f32
+  %odd_times_x0 = arith.mulf 0.008368944749236107, %square : f32
+  %odd = arith.addf %odd_times_x0, 0.166665181517601 : f32
+  %y = func.call @joined(%r, %square, %even, %odd) : (f32, f32, f32, f32) -> f32
+  %k = fixed.convert %k_real {rounding = toward_zero} : f32 to i32
+  %part = arith.shrsi %k, 1 : i32
+  %first = func.call @power_of_2(%part) : (i32) -> f32
+  %once = arith.mulf %y, %first : f32
+  %rest = arith.subi %k, %part : i32
+  %second = func.call @power_of_2(%rest) : (i32) -> f32
+  %twice = arith.mulf %once, %second : f32
+  %is_zero = arith.cmpf olt, %x, -104.0 : f32
+  %result = arith.select %is_zero, 0.0, %twice : f32
+}
+
+func.func private @multiple_of_ln2(%x: f32) -> f32 {
+  %ratio = arith.mulf %x, 1.4426950408889634 : f32
+  %nudged = arith.addf %ratio, 0.5 : f32
+  %result = math.floor %nudged : f32
+}
+
+// x - k ln(2), of ln(2) in two parts
+func.func private @without_ln2(%x: f32, %k: f32) -> f32 {
+  %high = arith.mulf %k, -0.693359375 : f32
+  %less = arith.addf %high, %x : f32
+  %low = arith.mulf %k, 0.00021219444 : f32
+  %result = arith.addf %low, %less : f32
+}
+
+// 1 + r + r^2 (even + r odd)
+func.func private @joined(%r: f32, %square: f32, %even: f32, %odd: f32) -> f32 {
+  %of_odd = arith.mulf %r, %odd : f32
+  %both = arith.addf %of_odd, %even : f32
+  %bent = arith.mulf %square, %both : f32
+  %line = arith.addf %r, 1.0 : f32
+  %result = arith.addf %bent, %line : f32
+}
+
+// 2 to an exponent of a normal number
+func.func private @power_of_2(%exponent: i32) -> f32 {
+  %biased = arith.addi %exponent, 127 : i32
+  %bits = arith.shli %biased, 23 : i32
+  %result = arith.bitcast %bits : i32 to f32
+}
+
+// UnaryFunctors.h, scalar_logistic_op<float>, in a packet: e^x / (1 + e^x), e^x being e^(x / 2)
+// squared. From 16.6355 on the result is 1.
+func.func private @plogistic(%x: f32) -> f32 {
+  %is_high = arith.cmpf ogt, %x, 16.6355324 : f32
+  %bounded = arith.select %is_high, 16.6355324, %x : f32
+  %half = arith.mulf %bounded, 0.5 : f32
+  %k_real = func.call @multiple_of_ln2(%half) : (f32) -> f32
+  %r = func.call @without_ln2(%half, %k_real) : (f32, f32) -> f32
+  %square = arith.mulf %r, %r : f32
+  %even_times_x0 = arith.mulf 0.04189866781234741, %square : f32
+  %even = arith.addf %even_times_x0, 0.49999141693115234 : f32
+  %odd_times_x0 = arith.mulf 0.00833471305668354, %square : f32
+  %odd = arith.addf %odd_times_x0, 0.16666877269744873 : f32
+  %y = func.call @joined(%r, %square, %even, %odd) : (f32, f32, f32, f32) -> f32
+  %k = fixed.convert %k_real {rounding = toward_zero} : f32 to i32
+  %power = func.call @power_of_2(%k) : (i32) -> f32
+  %root = arith.mulf %y, %power : f32
+  %exponential = arith.mulf %root, %root : f32
+  %share = func.call @share(%exponential) : (f32) -> f32
+  %is_zero = arith.cmpf olt, %x, -104.0 : f32
+  %result = arith.select %is_zero, 0.0, %share : f32
+}
+
+// The same of an element in no packet.
+func.func private @logistic_alone(%x: f32) -> f32 {
+  %is_high = arith.cmpf ogt, %x, 16.6355324 : f32
+  %bounded = arith.select %is_high, 16.6355324, %x : f32
+  %exponential = func.call @expf(%bounded) : (f32) -> f32
+  %result = func.call @share(%exponential) : (f32) -> f32
+}
+
+func.func private @share(%x: f32) -> f32 {
+  %total = arith.addf 1.0, %x : f32
+  %result = arith.divf %x, %total : f32
+}
+
+// ---------------------------------------------------------------- GELU
+
+// x / 2 * erfc(-x / sqrt(2)) in a packet
+func.func private @pgelu(%x: f32) -> f32 {
+  %argument = func.call @gelu_argument(%x) : (f32) -> f32
+  %power = func.call @opposite_square(%argument) : (f32) -> f32
+  %exponential = func.call @pexp(%power) : (f32) -> f32
+  %result = func.call @gelu_of(%x, %argument, %exponential) : (f32, f32, f32) -> f32
+}
+
+// The same of an element in no packet.
+func.func private @gelu_alone(%x: f32) -> f32 {
+  %argument = func.call @gelu_argument(%x) : (f32) -> f32
+  %power = func.call @opposite_square(%argument) : (f32) -> f32
+  %exponential = func.call @expf(%power) : (f32) -> f32
+  %result = func.call @gelu_of(%x, %argument, %exponential) : (f32, f32, f32) -> f32
+}
+
+func.func private @gelu_argument(%x: f32) -> f32 {
+  %turned = arith.mulf %x, -0.7071067690849304 : f32
+  %is_low = arith.cmpf olt, %turned, -11.0 : f32
+  %not_low = arith.select %is_low, -11.0, %turned : f32
+  %is_high = arith.cmpf ogt, %not_low, 11.0 : f32
+  %result = arith.select %is_high, 11.0, %not_low : f32
+}
+
+func.func private @opposite_square(%x: f32) -> f32 {
+  %square = arith.mulf %x, %x : f32
+  %result = arith.negf %square : f32
+}
+
+func.func private @gelu_of(%x: f32, %argument: f32, %exponential: f32) -> f32 {
+  %half = arith.mulf 0.5, %x : f32
+  %erfc = func.call @erfc_from(%argument, %exponential) : (f32, f32) -> f32
+  %result = arith.mulf %half, %erfc : f32
+}
+
+// SpecialFunctionsImpl.h, generic_fast_erfc, given e^(-x^2): 1 + x S(x^2) up to 1, from there on
+// e^(-x^2) / x * P(1 / x^2), the power being corrected by what rounding took off x^2.
+func.func private @erfc_from(%x: f32, %exponential: f32) -> f32 {
+  %square = arith.mulf %x, %x : f32
+  %s_times_x4 = arith.mulf 0.0005618022987619042, %square : f32
+  %s4 = arith.addf %s_times_x4, -0.004913816694170237 : f32
+  %s_times_x3 = arith.mulf %s4, %square : f32
+  %s3 = arith.addf %s_times_x3, 0.026707515120506287 : f32
+  %s_times_x2 = arith.mulf %s3, %square : f32
+  %s2 = arith.addf %s_times_x2, -0.11280010640621185 : f32
+  %s_times_x1 = arith.mulf %s2, %square : f32
+  %s1 = arith.addf %s_times_x1, 0.37612295150756836 : f32
+  %s_times_x0 = arith.mulf %s1, %square : f32
+  %inner = arith.addf %s_times_x0, -1.1283791065216064 : f32
+  %bent = arith.mulf %x, %inner : f32
+  %near = arith.addf %bent, 1.0 : f32
+  %lost = func.call @lost_of_square(%x, %square) : (f32, f32) -> f32
+  %correction = arith.mulf %exponential, %lost : f32
+  %power = arith.subf %exponential, %correction : f32
+  %inverse = arith.divf 1.0, %square : f32
+  %p_times_x2 = arith.mulf 0.10208116471767426, %inverse : f32
+  %p2 = arith.addf %p_times_x2, 0.4292066693305969 : f32
+  %p_times_x1 = arith.mulf %p2, %inverse : f32
+  %p1 = arith.addf %p_times_x1, 0.3237907886505127 : f32
+  %p_times_x0 = arith.mulf %p1, %inverse : f32
+  %numerator = arith.addf %p_times_x0, 0.05397197604179382 : f32
+  %q_times_x3 = arith.mulf 0.017251677811145782, %inverse : f32
+  %q3 = arith.addf %q_times_x3, 0.39137163758277893 : f32
+  %q_times_x2 = arith.mulf %q3, %inverse : f32
+  %q2 = arith.addf %q_times_x2, 1.0 : f32
+  %q_times_x1 = arith.mulf %q2, %inverse : f32
+  %q1 = arith.addf %q_times_x1, 0.6217324137687683 : f32
+  %q_times_x0 = arith.mulf %q1, %inverse : f32
+  %below = arith.addf %q_times_x0, 0.09566286206245422 : f32
+  %denominator = arith.mulf %x, %below : f32
+  %is_negative = arith.cmpf olt, %x, 0.0 : f32
+  %mirrored = arith.select %is_negative, 2.0, 0.0 : f32
+  %quotient = arith.divf %numerator, %denominator : f32
+  %tail = arith.mulf %power, %quotient : f32
+  %far = arith.addf %tail, %mirrored : f32
+  %is_far = arith.cmpf olt, 1.0, %square : f32
+  %result = arith.select %is_far, %far, %near : f32
+}
+
+// What rounding took off the square of x: exact, of halves after Veltkamp.
+func.func private @lost_of_square(%x: f32, %square: f32) -> f32 {
+  %product = arith.mulf 4097.0, %x : f32  // 2^12 + 1
+  %rest = arith.subf %x, %product : f32
+  %high = arith.addf %rest, %product : f32
+  %low = arith.subf %x, %high : f32
+  %high_square = arith.mulf %high, %high : f32
+  %lost_of_high = arith.subf %high_square, %square : f32
+  %first_cross = arith.mulf %high, %low : f32
+  %with_first = arith.addf %first_cross, %lost_of_high : f32
+  %second_cross = arith.mulf %low, %high : f32
+  %with_second = arith.addf %second_cross, %with_first : f32
+  %low_square = arith.mulf %low, %low : f32
+  %result = arith.addf %low_square, %with_second : f32
+}
+
+// x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
+func.func private @gelu_by_tanh(%x: f32) -> f32 {
+  %square = arith.mulf %x, %x : f32
+  %cube = arith.mulf %square, %x : f32
+  %cubic = arith.mulf 0.044715, %cube : f32
+  %curve = arith.addf %x, %cubic : f32
+  %argument = arith.mulf 0.7978845834732056, %curve : f32
+  %tanh = func.call @ptanh(%argument) : (f32) -> f32
+  %factor = arith.addf 1.0, %tanh : f32
+  %half = arith.mulf 0.5, %x : f32
+  %result = arith.mulf %half, %factor : f32
+}
+
+}

@@ -1,0 +1,649 @@
+// Functions of the GNU C library (up to 2.40) on float32, for contracts and front ends whose
+// system calls that library. It defines no rule. Each function takes the library's steps in its
+// order; where that is in float64, so is the text. Infinities, NaN and zeros give what C says.
+
+module {
+
+// ---------------------------------------------------------------- exponential
+
+// sysdeps/ieee754/flt-32/e_exp2f_data.c: the bits of 2^(index / 32), less what the index adds
+// to the exponent.
+func.func private @power_of_two_entry(%index: i32) -> i64 attributes {contract.table = 32} {
+  %entries = arith.constant dense<[
+      4607182418800017408, 4607140297302181236, 4607100335213349135, 4607062579818421073,
+      4607027079437701499, 4606993883449571754, 4606963042313658936, 4606934607594512097,
+      4606908631985796885, 4606885169335019979, 4606864274668794914, 4606846004218661165,
+      4606830415447468583, 4606817567076339586, 4606807519112221737, 4606800332876043653,
+      4606796071031487437, 4606794797614391156, 4606796578062795143, 4606801479247646227,
+      4606809569504174299, 4606820918663955941, 4606835598087680144, 4606853680698631517,
+      4606875241016906669, 4606900355194379847, 4606929101050434204, 4606961558108475497,
+      4606997807633245319, 4607037932668951391, 4607082018078232794, 4607130150581978432]> : tensor<32xi64>
+  %place = arith.index_cast %index : i32 to index
+  %result = tensor.extract %entries[%place] : tensor<32xi64>
+}
+
+// 2^(z / 32) of a z that isn't far beyond the exponents of float32. Adding 1.5 * 2^52 rounds z to
+// a whole number, which the low bits then hold; a cubic polynomial has the rest.
+func.func private @power_of_two(%z: f64) -> f32 {
+  %shifted = arith.addf %z, 6755399441055744.0 : f64
+  %k = arith.bitcast %shifted : f64 to i64
+  %whole = arith.subf %shifted, 6755399441055744.0 : f64
+  %r = arith.subf %z, %whole : f64
+  %low_bits = arith.andi %k, 31 : i64
+  %index = arith.trunci %low_bits : i64 to i32
+  %entry = func.call @power_of_two_entry(%index) : (i32) -> i64
+  %exponent = arith.shli %k, 47 : i64
+  %bits = arith.addi %entry, %exponent : i64
+  %power = arith.bitcast %bits : i64 to f64
+  %third = arith.mulf 1.6938359250920212e-06, %r : f64
+  %cubic = arith.addf %third, 0.00023459809789509004 : f64
+  %first = arith.mulf 0.021660849396613134, %r : f64
+  %line = arith.addf %first, 1.0 : f64
+  %square = arith.mulf %r, %r : f64
+  %curve = arith.mulf %cubic, %square : f64
+  %y = arith.addf %curve, %line : f64
+  %product = arith.mulf %y, %power : f64
+  %result = arith.truncf %product : f64 to f32
+}
+
+// sysdeps/ieee754/flt-32/e_expf.c: 2^(x 32 / ln(2) / 32). Beyond the bounds the result is 0 or
+// infinite, as it is at them.
+func.func private @expf(%x: f32) -> f32 {
+  %is_low = arith.cmpf olt, %x, -104.0 : f32
+  %not_low = arith.select %is_low, -104.0, %x : f32
+  %is_high = arith.cmpf ogt, %not_low, 89.0 : f32
+  %bounded = arith.select %is_high, 89.0, %not_low : f32
+  %z = arith.mulf 46.16624130844683, %bounded : f64
+  %result = func.call @power_of_two(%z) : (f64) -> f32
+}
+
+// ---------------------------------------------------------------- logarithm, power
+
+// sysdeps/ieee754/flt-32/e_logf_data.c: a number near the reciprocal of the middle of one of 16
+// parts between about 0.7 and 1.4.
+func.func private @reciprocal(%index: i32) -> f64 attributes {contract.table = 16} {
+  %entries = arith.constant dense<[
+      1.398907162146528, 1.3403141896637998, 1.286432210124115, 1.2367150214269895,
+      1.1906977166711752, 1.1479821020556429, 1.1082251448272158, 1.0711297413057381,
+      1.036437278977283, 1.0, 0.9492859795739057, 0.8951049428609004,
+      0.8476821620351103, 0.8050314851692001, 0.7664671008843108, 0.731428603316328]> : tensor<16xf64>
+  %place = arith.index_cast %index : i32 to index
+  %result = tensor.extract %entries[%place] : tensor<16xf64>
+}
+
+// The natural logarithm of one over it, rounded to nearest.
+func.func private @natural_logarithm(%index: i32) -> f64 attributes {contract.table = 16} {
+  %entries = arith.constant dense<[
+      -0.33569133332882284, -0.2929040563774074, -0.2518726580937369, -0.21245868807117255,
+      -0.17453945183745634, -0.1380057072319758, -0.10275976698545139, -0.06871392447020525,
+      -0.0357891387398228, 0.0, 0.05204517742929496, 0.11081431298787942,
+      0.1652495223695143, 0.21687389031699977, 0.2659635028121397, 0.3127556664073557]> : tensor<16xf64>
+  %place = arith.index_cast %index : i32 to index
+  %result = tensor.extract %entries[%place] : tensor<16xf64>
+}
+
+// e_powf_log2_data.c: the binary one.
+func.func private @binary_logarithm(%index: i32) -> f64 attributes {contract.table = 16} {
+  %entries = arith.constant dense<[
+      -0.48430022186289673, -0.42257122959194704, -0.3633754347673556, -0.30651309567405577,
+      -0.25180720160537634, -0.19910014943794563, -0.14825100623281615, -0.09913323807318392,
+      -0.051632812977629436, 0.0, 0.07508531937943004, 0.15987125980713107,
+      0.2384046664317681, 0.31288288605863257, 0.38370422656453185, 0.451211048935815]> : tensor<16xf64>
+  %place = arith.index_cast %index : i32 to index
+  %result = tensor.extract %entries[%place] : tensor<16xf64>
+}
+
+// x = 2^k z, with z in a part: r = z / (the part's middle) - 1, nearly. A subnormal number is
+// raised by 2^23 first. For a number that isn't positive and finite, any r, k and part.
+func.func private @reduced(%x: f32) -> (f64, f64, i32) {
+  %is_small = arith.cmpf olt, %x, 1.1754943508222875e-38 : f32
+  %raised = arith.mulf %x, 8388608.0 : f32
+  %normal = arith.select %is_small, %raised, %x : f32
+  %normal_bits = arith.bitcast %normal : f32 to i32
+  %lowered = arith.subi %normal_bits, 192937984 : i32
+  %bits = arith.select %is_small, %lowered, %normal_bits : i32
+  %above = arith.subi %bits, 1060306944 : i32  // the bits of where the first part begins
+  %k = arith.shrsi %above, 23 : i32
+  %exponent = arith.shli %k, 23 : i32
+  %z_bits = arith.subi %bits, %exponent : i32
+  %z = arith.bitcast %z_bits : i32 to f32
+  %leading = arith.shrsi %above, 19 : i32
+  %part = arith.andi %leading, 15 : i32
+  %reciprocal = func.call @reciprocal(%part) : (i32) -> f64
+  %product = arith.mulf %z, %reciprocal : f64
+  %r = arith.subf %product, 1.0 : f64
+  %k_real = arith.sitofp %k : i32 to f64
+  func.return %r, %k_real, %part : f64, f64, i32
+}
+
+// sysdeps/ieee754/flt-32/e_logf.c
+func.func private @logf(%x: f32) -> f32 {
+  %r, %k, %part = func.call @reduced(%x) : (f32) -> (f64, f64, i32)
+  %multiple = arith.mulf %k, 0.6931471805599453 : f64
+  %logarithm = func.call @natural_logarithm(%part) : (i32) -> f64
+  %base = arith.addf %multiple, %logarithm : f64
+  %square = arith.mulf %r, %r : f64
+  %third = arith.mulf 0.333456765744066, %r : f64
+  %low = arith.addf %third, -0.4999997485802103 : f64
+  %fourth = arith.mulf -0.25089342214237154, %square : f64
+  %curve = arith.addf %fourth, %low : f64
+  %bent = arith.mulf %curve, %square : f64
+  %line = arith.addf %base, %r : f64
+  %y = arith.addf %bent, %line : f64
+  %log = arith.truncf %y : f64 to f32
+  %is_finite = arith.cmpf olt, %x, 0x7F800000 : f32
+  %of_all = arith.select %is_finite, %log, %x : f32
+  %is_negative = arith.cmpf olt, %x, 0.0 : f32
+  %real = arith.select %is_negative, 0x7FC00000, %of_all : f32
+  %is_zero = arith.cmpf oeq, %x, 0.0 : f32
+  %result = arith.select %is_zero, 0xFF800000, %real : f32
+}
+
+// sysdeps/ieee754/flt-32/e_powf.c, log2_inline: of a number that isn't negative.
+func.func private @wide_log2(%x: f32) -> f64 {
+  %r, %k, %part = func.call @reduced(%x) : (f32) -> (f64, f64, i32)
+  %logarithm = func.call @binary_logarithm(%part) : (i32) -> f64
+  %base = arith.addf %logarithm, %k : f64
+  %square = arith.mulf %r, %r : f64
+  %fifth = arith.mulf 0.288457581109214, %r : f64
+  %high = arith.addf %fifth, -0.36092606229713164 : f64
+  %third = arith.mulf 0.480898481472577, %r : f64
+  %middle = arith.addf %third, -0.7213474675006291 : f64
+  %first = arith.mulf 1.4426950408774342, %r : f64
+  %line = arith.addf %first, %base : f64
+  %bent = arith.mulf %middle, %square : f64
+  %low = arith.addf %bent, %line : f64
+  %fourth_power = arith.mulf %square, %square : f64
+  %curve = arith.mulf %high, %fourth_power : f64
+  %y = arith.addf %curve, %low : f64
+  %is_finite = arith.cmpf olt, %x, 0x7F800000 : f32
+  %of_all = arith.select %is_finite, %y, 0x7FF0000000000000 : f64
+  %is_zero = arith.cmpf oeq, %x, 0.0 : f32
+  %result = arith.select %is_zero, 0xFFF0000000000000, %of_all : f64
+}
+
+// sysdeps/ieee754/flt-32/e_powf.c: 2^(y log2(|x|)), with x's sign where y is odd. Beyond 2^160 a
+// result is infinite.
+func.func private @powf(%x: f32, %y: f32) -> f32 {
+  %magnitude = math.absf %x : f32
+  %logarithm = func.call @wide_log2(%magnitude) : (f32) -> f64
+  %exponent = arith.mulf %y, %logarithm : f64
+  %is_low = arith.cmpf olt, %exponent, -160.0 : f64
+  %not_low = arith.select %is_low, -160.0, %exponent : f64
+  %is_high = arith.cmpf ogt, %not_low, 160.0 : f64
+  %bounded = arith.select %is_high, 160.0, %not_low : f64
+  %z = arith.mulf %bounded, 32.0 : f64
+  %power = func.call @power_of_two(%z) : (f64) -> f32
+  %half_y = arith.mulf %y, 0.5 : f32
+  %floor = math.floor %y : f32
+  %is_whole = arith.cmpf oeq, %floor, %y : f32
+  %half_floor = math.floor %half_y : f32
+  %has_rest = arith.cmpf une, %half_floor, %half_y : f32
+  %is_odd = arith.andi %has_rest, %is_whole : i1
+  %sign = math.copysign 1.0, %x : f32
+  %signed = arith.mulf %sign, %power : f32
+  %of_sign = arith.select %is_odd, %signed, %power : f32
+  %is_negative = arith.cmpf olt, %x, 0.0 : f32
+  %is_finite = arith.cmpf olt, %magnitude, 0x7F800000 : f32
+  %is_broken = arith.xori %is_whole, true : i1
+  %may_be_rootless = arith.andi %is_negative, %is_broken : i1
+  %is_rootless = arith.andi %may_be_rootless, %is_finite : i1
+  %real = arith.select %is_rootless, 0x7FC00000, %of_sign : f32
+  %x_is_nan = arith.cmpf une, %x, %x : f32
+  %y_is_nan = arith.cmpf une, %y, %y : f32
+  %is_nan = arith.ori %x_is_nan, %y_is_nan : i1
+  %number = arith.select %is_nan, 0x7FC00000, %real : f32
+  %y_size = math.absf %y : f32
+  %is_endless = arith.cmpf oeq, %y_size, 0x7F800000 : f32
+  %is_unit = arith.cmpf oeq, %magnitude, 1.0 : f32
+  %x_is_one = arith.cmpf oeq, %x, 1.0 : f32
+  %y_is_zero = arith.cmpf oeq, %y, 0.0 : f32
+  %is_trivial = arith.ori %x_is_one, %y_is_zero : i1
+  %stays_unit = arith.andi %is_unit, %is_endless : i1
+  %is_one = arith.ori %is_trivial, %stays_unit : i1
+  %result = arith.select %is_one, 1.0, %number : f32
+}
+
+// ---------------------------------------------------------------- sine, cosine
+
+// sysdeps/ieee754/flt-32/s_sinf.c
+func.func private @sinf(%x: f32) -> f32 {
+  %wave = func.call @wave(%x, 0) : (f32, i32) -> f32
+  %size = math.absf %x : f32
+  %is_tiny = arith.cmpf olt, %size, 0.000244140625 : f32
+  %result = arith.select %is_tiny, %x, %wave : f32
+}
+
+// sysdeps/ieee754/flt-32/s_cosf.c
+func.func private @cosf(%x: f32) -> f32 {
+  %result = func.call @wave(%x, 1) : (f32, i32) -> f32
+}
+
+// The sine, some quarters of its period further on: x = n pi/2 + r with n whole and |r| at most
+// about pi/4, a polynomial of r for the sine or the cosine, as n is even or odd, with a sign by n.
+func.func private @wave(%x: f32, %quarters: i32) -> f32 {
+  %size = math.absf %x : f32
+  %is_far = arith.cmpf oge, %size, 120.0 : f32
+  %nearby = arith.select %is_far, 0.0, %x : f32
+  %near_r, %near_n = func.call @near_quarter(%nearby) : (f32) -> (f64, i32)
+  %far_r, %far_n = func.call @far_quarter(%x) : (f32) -> (f64, i32)
+  %r = arith.select %is_far, %far_r, %near_r : f64
+  %own_n = arith.select %is_far, %far_n, %near_n : i32
+  %n = arith.addi %own_n, %quarters : i32
+  %first_bit = arith.andi %n, 1 : i32
+  %is_odd = arith.cmpi ne, %first_bit, 0 : i32
+  %second_bit = arith.andi %n, 2 : i32
+  %is_negative = arith.cmpi ne, %second_bit, 0 : i32
+  %square = arith.mulf %r, %r : f64
+  %even = func.call @cosine_polynomial(%square) : (f64) -> f64
+  %odd = func.call @sine_polynomial(%r, %square) : (f64, f64) -> f64
+  %wide = arith.select %is_odd, %even, %odd : f64
+  %narrow = arith.truncf %wide : f64 to f32
+  %opposite = arith.negf %narrow : f32
+  %signed = arith.select %is_negative, %opposite, %narrow : f32
+  %is_finite = arith.cmpf olt, %size, 0x7F800000 : f32
+  %result = arith.select %is_finite, %signed, 0x7FC00000 : f32
+}
+
+// sysdeps/ieee754/flt-32/s_sincosf_data.c, sincosf.h
+func.func private @sine_polynomial(%r: f64, %square: f64) -> f64 {
+  %cube = arith.mulf %r, %square : f64
+  %seventh = arith.mulf %square, -0.00019517298981385725 : f64
+  %high = arith.addf 0.008332178146138854, %seventh : f64
+  %third = arith.mulf %cube, -0.16666654943701084 : f64
+  %low = arith.addf %r, %third : f64
+  %fifth_power = arith.mulf %cube, %square : f64
+  %curve = arith.mulf %fifth_power, %high : f64
+  %result = arith.addf %low, %curve : f64
+}
+
+func.func private @cosine_polynomial(%square: f64) -> f64 {
+  %fourth_power = arith.mulf %square, %square : f64
+  %eighth = arith.mulf %square, 2.4390450703564542e-05 : f64
+  %high = arith.addf -0.001388676379437604, %eighth : f64
+  %second = arith.mulf %square, -0.49999999725108224 : f64
+  %line = arith.addf 1.0, %second : f64
+  %fourth = arith.mulf %fourth_power, 0.041666623324344516 : f64
+  %low = arith.addf %line, %fourth : f64
+  %sixth_power = arith.mulf %fourth_power, %square : f64
+  %curve = arith.mulf %sixth_power, %high : f64
+  %result = arith.addf %low, %curve : f64
+}
+
+// sincosf.h, reduce_fast, of numbers below 120: n is x 2/pi, rounded from 24 bits behind the
+// point. pi/2 is taken off in two parts, whose products by up to 76 are exact: together they round
+// once, as the library's FMA does.
+func.func private @near_quarter(%x: f32) -> (f64, i32) {
+  %scaled = arith.mulf %x, 10680707.430881744 : f64  // 2^24 times 2/pi
+  %whole = fixed.convert %scaled {rounding = toward_zero} : f64 to i32
+  %nudged = arith.addi %whole, 8388608 : i32
+  %n = arith.shrsi %nudged, 24 : i32
+  %count = arith.sitofp %n : i32 to f64
+  %high = arith.mulf %count, 1.5707963267923333 : f64
+  %less = arith.subf %x, %high : f64
+  %low = arith.mulf %count, 2.5632829192545614e-12 : f64
+  %r = arith.subf %less, %low : f64
+  func.return %r, %n : f64, i32
+}
+
+// sincosf.h, reduce_large, of numbers from 120 on: 24 bits times 96 of 2/pi, without what gives
+// whole periods; 62 bits are behind the point.
+func.func private @far_quarter(%x: f32) -> (f64, i32) {
+  %bits = arith.bitcast %x : f32 to i32
+  %fraction = arith.andi %bits, 8388607 : i32
+  %significand = arith.addi %fraction, 8388608 : i32
+  %exponent = arith.shrsi %bits, 23 : i32
+  %places = arith.andi %exponent, 7 : i32
+  %number = arith.shli %significand, %places : i32
+  %byte_of_exponent = arith.shrsi %bits, 26 : i32
+  %byte = arith.andi %byte_of_exponent, 15 : i32
+  %second_byte = arith.addi %byte, 4 : i32
+  %third_byte = arith.addi %byte, 8 : i32
+  %high_word = func.call @two_over_pi_word(%byte) : (i32) -> i64
+  %middle_word = func.call @two_over_pi_word(%second_byte) : (i32) -> i64
+  %low_word = func.call @two_over_pi_word(%third_byte) : (i32) -> i64
+  %high = arith.muli %number, %high_word : i64
+  %middle = arith.muli %number, %middle_word : i64
+  %low = arith.muli %number, %low_word : i64
+  %high_moved = arith.shli %high, 32 : i64
+  %low_moved = arith.shrsi %low, 32 : i64
+  %ends = arith.addi %high_moved, %low_moved : i64
+  %quotient = arith.addi %ends, %middle : i64
+  %nudged = arith.addi %quotient, 2305843009213693952 : i64
+  %n_wide = arith.shrsi %nudged, 62 : i64
+  %n_moved = arith.shli %n_wide, 62 : i64
+  %rest = arith.subi %quotient, %n_moved : i64
+  %rest_real = arith.sitofp %rest : i64 to f64
+  %r = arith.mulf %rest_real, 3.4061215800865545e-19 : f64  // pi/2 times 2^-62
+  %n = arith.trunci %n_wide : i64 to i32
+  %is_negative = arith.cmpi slt, %bits, 0 : i32
+  %opposite_r = arith.negf %r : f64
+  %opposite_n = arith.subi 0, %n : i32
+  %signed_r = arith.select %is_negative, %opposite_r, %r : f64
+  %signed_n = arith.select %is_negative, %opposite_n, %n : i32
+  func.return %signed_r, %signed_n : f64, i32
+}
+
+// s_sincosf_data.c, __inv_pio4: 32 bits of 2/pi, the first `index` + 1 bytes behind its point last.
+func.func private @two_over_pi_word(%index: i32) -> i64 attributes {contract.table = 24} {
+  %entries = arith.constant dense<[
+      162, 41721, 10680707, 2734261102, 4186140238, 2205044292,
+      1850622997, 1313084713, 1142237692, 355073063, 704390999, 4230436817,
+      660066805, 1473377588, 3522507997, 4113882560, 886948059, 3720403810,
+      3235603093, 3680671129, 1653971260, 2509847619, 2570863504, 1011060801]> : tensor<24xi64>
+  %place = arith.index_cast %index : i32 to index
+  %result = tensor.extract %entries[%place] : tensor<24xi64>
+}
+
+// ---------------------------------------------------------------- hyperbolic tangent
+
+// sysdeps/ieee754/flt-32/s_tanhf.c: with t = expm1(-2|x|) it is -t / (t + 2) below 1, with
+// t = expm1(2|x|) from there on 1 - 2 / (t + 2), from 22 on 1, and below 2^-55 x (1 + x).
+func.func private @tanhf(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %is_small = arith.cmpf olt, %size, 1.0 : f32
+  %is_inside = arith.cmpf olt, %size, 22.0 : f32
+  %bounded = arith.select %is_inside, %size, 1.0 : f32
+  %doubled = arith.mulf 2.0, %bounded : f32
+  %opposite = arith.negf %doubled : f32
+  %power = arith.select %is_small, %opposite, %doubled : f32
+  %t = func.call @expm1f_within(%power, %is_small) : (f32, i1) -> f32
+  %total = arith.addf %t, 2.0 : f32
+  %t_opposite = arith.negf %t : f32
+  %small = arith.divf %t_opposite, %total : f32
+  %quotient = arith.divf 2.0, %total : f32
+  %other = arith.subf 1.0, %quotient : f32
+  %inside = arith.select %is_small, %small, %other : f32
+  %magnitude = arith.select %is_inside, %inside, 1.0 : f32
+  %signed = math.copysign %magnitude, %x : f32
+  %is_tiny = arith.cmpf olt, %size, 2.7755575615628914e-17 : f32
+  %more = arith.addf 1.0, %x : f32
+  %linear = arith.mulf %x, %more : f32
+  %tanh = arith.select %is_tiny, %linear, %signed : f32
+  %is_number = arith.cmpf oeq, %x, %x : f32
+  %result = arith.select %is_number, %tanh, %x : f32
+}
+
+// sysdeps/ieee754/flt-32/s_expm1f.c, of x in [-19, 0] where it is negative, else in [2, 44):
+// multiples k of ln(2) are taken off, and a rational function has the rest.
+func.func private @expm1f_within(%x: f32, %is_negative: i1) -> f32 {
+  %size = math.absf %x : f32
+  %is_near = arith.cmpf ole, %size, 0.3465736 : f32  // ln(2) / 2
+  %nudge = arith.select %is_negative, -0.5, 0.5 : f32
+  %multiple = arith.mulf 1.442695, %x : f32
+  %nudged = arith.addf %multiple, %nudge : f32
+  %far_k = fixed.convert %nudged {rounding = toward_zero} : f32 to i32
+  %is_next = arith.cmpf olt, %size, 1.0397208 : f32  // 3 ln(2) / 2
+  %next_k = arith.select %is_next, -1, %far_k : i32
+  %k = arith.select %is_near, 0, %next_k : i32
+  %count = arith.sitofp %k : i32 to f32
+  %high_part = arith.mulf %count, 0.6931381 : f32
+  %high = arith.subf %x, %high_part : f32
+  %low = arith.mulf %count, 9.058001e-06 : f32
+  %r = arith.subf %high, %low : f32
+  %difference = arith.subf %high, %r : f32
+  %lost = arith.subf %difference, %low : f32
+  %half_r = arith.mulf 0.5, %r : f32
+  %square = arith.mulf %r, %half_r : f32
+  %c4_term = arith.mulf %square, -2.0109921195e-07 : f32
+  %c4 = arith.addf 4.0082177293e-06, %c4_term : f32
+  %c3_term = arith.mulf %square, %c4 : f32
+  %c3 = arith.addf -7.936507609e-05, %c3_term : f32
+  %c2_term = arith.mulf %square, %c3 : f32
+  %c2 = arith.addf 0.0015873016091, %c2_term : f32
+  %c1_term = arith.mulf %square, %c2 : f32
+  %c1 = arith.addf -0.033333335072, %c1_term : f32
+  %c0_term = arith.mulf %square, %c1 : f32
+  %c0 = arith.addf 1.0, %c0_term : f32
+  %of_half = arith.mulf %c0, %half_r : f32
+  %t = arith.subf 3.0, %of_half : f32
+  %above = arith.subf %c0, %t : f32
+  %times = arith.mulf %r, %t : f32
+  %below = arith.subf 6.0, %times : f32
+  %quotient = arith.divf %above, %below : f32
+  %first_error = arith.mulf %square, %quotient : f32
+
+  // |x| up to ln(2) / 2: nothing was taken off
+  %near_error = arith.mulf %r, %first_error : f32
+  %near_bend = arith.subf %near_error, %square : f32
+  %near = arith.subf %r, %near_bend : f32
+
+  %error_less = arith.subf %first_error, %lost : f32
+  %error_scaled = arith.mulf %r, %error_less : f32
+  %error_whole = arith.subf %error_scaled, %lost : f32
+  %error = arith.subf %error_whole, %square : f32
+  %rest = arith.subf %error, %r : f32
+
+  // k = -1
+  %next_rest = arith.subf %r, %error : f32
+  %next_half = arith.mulf 0.5, %next_rest : f32
+  %next = arith.subf %next_half, 0.5 : f32
+
+  // k below -1 or above 56: 1 is nothing beside e^x, or nearly all of it
+  %outer_factor = arith.subf 1.0, %rest : f32
+  %outer_power = func.call @times_power(%outer_factor, %k) : (f32, i32) -> f32
+  %outer = arith.subf %outer_power, 1.0 : f32
+
+  // k from 1 to 22, and to 56
+  %is_none = arith.cmpi sle, %k, 0 : i32
+  %positive_k = arith.select %is_none, 1, %k : i32
+  %negative_k = arith.subi 0, %positive_k : i32
+  %power = func.call @times_power(1.0, %negative_k) : (f32, i32) -> f32
+  %few_factor = arith.subf 1.0, %power : f32
+  %few_sum = arith.subf %few_factor, %rest : f32
+  %few = func.call @times_power(%few_sum, %k) : (f32, i32) -> f32
+  %many_error = arith.addf %error, %power : f32
+  %many_rest = arith.subf %r, %many_error : f32
+  %many_sum = arith.addf %many_rest, 1.0 : f32
+  %many = func.call @times_power(%many_sum, %k) : (f32, i32) -> f32
+
+  %is_few = arith.cmpi sle, %k, 22 : i32
+  %some = arith.select %is_few, %few, %many : f32
+  %is_some = arith.cmpi sle, %k, 56 : i32
+  %positive = arith.select %is_some, %some, %outer : f32
+  %is_outer = arith.cmpi sle, %k, -2 : i32
+  %negative = arith.select %is_outer, %outer, %next : f32
+  %beyond = arith.select %is_negative, %negative, %positive : f32
+  %result = arith.select %is_near, %near, %beyond : f32
+}
+
+// x 2^k, by its exponent
+func.func private @times_power(%x: f32, %k: i32) -> f32 {
+  %exponent = arith.shli %k, 23 : i32
+  %bits = arith.bitcast %x : f32 to i32
+  %moved = arith.addi %bits, %exponent : i32
+  %result = arith.bitcast %moved : i32 to f32
+}
+
+// expm1f(x) below 0, else x, which -0 and NaN are. From -19 down it is -1.
+func.func private @elu(%x: f32) -> f32 {
+  %is_negative = arith.cmpf olt, %x, 0.0 : f32
+  %is_low = arith.cmpf olt, %x, -19.0 : f32
+  %bounded = arith.select %is_low, -19.0, %x : f32
+  %below = arith.select %is_negative, %bounded, 0.0 : f32
+  %power = func.call @expm1f_within(%below, %is_negative) : (f32, i1) -> f32
+  %result = arith.select %is_negative, %power, %x : f32
+}
+
+// ---------------------------------------------------------------- arc tangent
+
+// sysdeps/ieee754/flt-32/e_atan2f.c: the arc tangent of |y / x|, moved to the quadrant of x and
+// y. Where their exponents are more than 60 apart, one is nothing beside the other.
+func.func private @atan2f(%y: f32, %x: f32) -> f32 {
+  %pi = arith.constant 3.1415927 : f32
+  %pi_excess = arith.constant -8.742278e-08 : f32  // what pi is too large by, as it is added
+  %right_angle = arith.constant 1.5707964 : f32
+  %size = math.absf %y : f32
+  %width = math.absf %x : f32
+  %size_bits = arith.bitcast %size : f32 to i32
+  %width_bits = arith.bitcast %width : f32 to i32
+  %bits_apart = arith.subi %size_bits, %width_bits : i32
+  %distance = arith.shrsi %bits_apart, 23 : i32
+  %x_bits = arith.bitcast %x : f32 to i32
+  %is_left = arith.cmpi slt, %x_bits, 0 : i32
+  %is_steep = arith.cmpi sgt, %distance, 60 : i32
+  %may_be_flat = arith.cmpi slt, %distance, -60 : i32
+  %is_flat = arith.andi %may_be_flat, %is_left : i1
+  %quotient = arith.divf %y, %x : f32
+  %tangent = math.absf %quotient : f32
+  %arc = func.call @atanf_of_positive(%tangent) : (f32) -> f32
+  %steep = arith.select %is_steep, %right_angle, %arc : f32
+  %of_quotient = arith.select %is_flat, 0.0, %steep : f32
+  %mirrored_excess = arith.subf %of_quotient, %pi_excess : f32
+  %mirrored = arith.subf %pi, %mirrored_excess : f32
+  %of_half = arith.select %is_left, %mirrored, %of_quotient : f32
+  %x_is_zero = arith.cmpf oeq, %width, 0.0 : f32
+  %upright = arith.select %x_is_zero, %right_angle, %of_half : f32
+  %along = arith.select %is_left, %pi, 0.0 : f32
+  %y_is_zero = arith.cmpf oeq, %size, 0.0 : f32
+  %level = arith.select %y_is_zero, %along, %upright : f32
+  %x_is_infinite = arith.cmpf oeq, %width, 0x7F800000 : f32
+  %endless = arith.select %x_is_infinite, %along, %level : f32
+  %eighth = arith.constant 0.7853982 : f32
+  %three_eighths = arith.mulf 3.0, %eighth : f32
+  %diagonal = arith.select %is_left, %three_eighths, %eighth : f32
+  %to_infinity = arith.select %x_is_infinite, %diagonal, %right_angle : f32
+  %y_is_infinite = arith.cmpf oeq, %size, 0x7F800000 : f32
+  %magnitude = arith.select %y_is_infinite, %to_infinity, %endless : f32
+  %angle = math.copysign %magnitude, %y : f32
+  %sum = arith.addf %x, %y : f32
+  %x_is_nan = arith.cmpf une, %x, %x : f32
+  %y_is_nan = arith.cmpf une, %y, %y : f32
+  %is_nan = arith.ori %x_is_nan, %y_is_nan : i1
+  %result = arith.select %is_nan, %sum, %angle : f32
+}
+
+// sysdeps/ieee754/flt-32/s_atanf.c, of a number that isn't negative: near one of four angles a
+// that of x is a plus the arc tangent of (x - tan a) / (1 + x tan a), which is a polynomial. The
+// angles are those of 1/2, 1, 3/2 and an infinity, each with what it is too small by.
+func.func private @atanf_of_positive(%x: f32) -> f32 {
+  %twice = arith.mulf 2.0, %x : f32
+  %above_half = arith.subf %twice, 1.0 : f32
+  %below_half = arith.addf 2.0, %x : f32
+  %above_one = arith.subf %x, 1.0 : f32
+  %below_one = arith.addf %x, 1.0 : f32
+  %above_middle = arith.subf %x, 1.5 : f32
+  %times_middle = arith.mulf 1.5, %x : f32
+  %below_middle = arith.addf 1.0, %times_middle : f32
+
+  %is_half = arith.cmpf oge, %x, 0.4375 : f32
+  %of_half = arith.divf %above_half, %below_half : f32
+  %rest_half = arith.select %is_half, %of_half, %x : f32
+  %high_half = arith.select %is_half, 0.4636476, 0.0 : f32
+  %low_half = arith.select %is_half, 5.0121582e-09, 0.0 : f32
+
+  %is_one = arith.cmpf oge, %x, 0.6875 : f32
+  %of_one = arith.divf %above_one, %below_one : f32
+  %rest_one = arith.select %is_one, %of_one, %rest_half : f32
+  %high_one = arith.select %is_one, 0.7853981, %high_half : f32
+  %low_one = arith.select %is_one, 3.7748947e-08, %low_half : f32
+
+  %is_middle = arith.cmpf oge, %x, 1.1875 : f32
+  %of_middle = arith.divf %above_middle, %below_middle : f32
+  %rest_middle = arith.select %is_middle, %of_middle, %rest_one : f32
+  %high_middle = arith.select %is_middle, 0.9827937, %high_one : f32
+  %low_middle = arith.select %is_middle, 3.4473217e-08, %low_one : f32
+
+  %is_beyond = arith.cmpf oge, %x, 2.4375 : f32
+  %of_infinity = arith.divf -1.0, %x : f32
+  %rest = arith.select %is_beyond, %of_infinity, %rest_middle : f32
+  %high = arith.select %is_beyond, 1.5707963, %high_middle : f32
+  %low = arith.select %is_beyond, 7.5497894e-08, %low_middle : f32
+
+  %square = arith.mulf %rest, %rest : f32
+  %fourth = arith.mulf %square, %square : f32
+  %odd_times_x4 = arith.mulf 0.016285819933, %fourth : f32
+  %odd4 = arith.addf %odd_times_x4, 0.049768779427 : f32
+  %odd_times_x3 = arith.mulf %odd4, %fourth : f32
+  %odd3 = arith.addf %odd_times_x3, 0.066610731184 : f32
+  %odd_times_x2 = arith.mulf %odd3, %fourth : f32
+  %odd2 = arith.addf %odd_times_x2, 0.090908870101 : f32
+  %odd_times_x1 = arith.mulf %odd2, %fourth : f32
+  %odd1 = arith.addf %odd_times_x1, 0.14285714924 : f32
+  %odd_times_x0 = arith.mulf %odd1, %fourth : f32
+  %odd = arith.addf %odd_times_x0, 0.33333334327 : f32
+  %odd_part = arith.mulf %square, %odd : f32
+  %even_times_x3 = arith.mulf -0.036531571299, %fourth : f32
+  %even3 = arith.addf %even_times_x3, -0.058335702866 : f32
+  %even_times_x2 = arith.mulf %even3, %fourth : f32
+  %even2 = arith.addf %even_times_x2, -0.076918758452 : f32
+  %even_times_x1 = arith.mulf %even2, %fourth : f32
+  %even1 = arith.addf %even_times_x1, -0.11111110449 : f32
+  %even_times_x0 = arith.mulf %even1, %fourth : f32
+  %even = arith.addf %even_times_x0, -0.20000000298 : f32
+  %even_part = arith.mulf %fourth, %even : f32
+  %both = arith.addf %odd_part, %even_part : f32
+  %product = arith.mulf %rest, %both : f32
+  %less_low = arith.subf %product, %low : f32
+  %less_rest = arith.subf %less_low, %rest : f32
+  %far = arith.subf %high, %less_rest : f32
+  %near = arith.subf %x, %product : f32
+  %is_near = arith.cmpf olt, %x, 0.4375 : f32
+  %arc = arith.select %is_near, %near, %far : f32
+  %is_tiny = arith.cmpf olt, %x, 1.862645149230957e-09 : f32
+  %not_tiny = arith.select %is_tiny, %x, %arc : f32
+  %is_large = arith.cmpf oge, %x, 33554432.0 : f32
+  %result = arith.select %is_large, 1.5707964, %not_tiny : f32
+}
+
+// ---------------------------------------------------------------- remainder
+
+// sysdeps/ieee754/flt-32/e_fmodf.c, which is exact: with x = m 2^p and y = n 2^q, m and n below
+// 2^24, it is (m 2^(p - q) mod n) 2^q. Of the up to 253 places that m is moved by, 39 are at a time.
+func.func private @fmodf(%x: f32, %y: f32) -> f32 {
+  %size = math.absf %x : f32
+  %divisor = math.absf %y : f32
+  %m, %p = func.call @significand(%size) : (f32) -> (i64, i64)
+  %any_n, %q = func.call @significand(%divisor) : (f32) -> (i64, i64)
+  %n = arith.maxsi %any_n, 1 : i64
+  %distance = arith.subi %p, %q : i64
+  %rest1 = func.call @remainder_step(%m, %n, %distance, 0) : (i64, i64, i64, i64) -> i64
+  %rest2 = func.call @remainder_step(%rest1, %n, %distance, 39) : (i64, i64, i64, i64) -> i64
+  %rest3 = func.call @remainder_step(%rest2, %n, %distance, 78) : (i64, i64, i64, i64) -> i64
+  %rest4 = func.call @remainder_step(%rest3, %n, %distance, 117) : (i64, i64, i64, i64) -> i64
+  %rest5 = func.call @remainder_step(%rest4, %n, %distance, 156) : (i64, i64, i64, i64) -> i64
+  %rest6 = func.call @remainder_step(%rest5, %n, %distance, 195) : (i64, i64, i64, i64) -> i64
+  %rest7 = func.call @remainder_step(%rest6, %n, %distance, 234) : (i64, i64, i64, i64) -> i64
+  %magnitude = func.call @scaled_significand(%rest7, %q) : (i64, i64) -> f32
+  %signed = math.copysign %magnitude, %x : f32
+  %is_less = arith.cmpf olt, %size, %divisor : f32
+  %rest = arith.select %is_less, %x, %signed : f32
+  %is_finite = arith.cmpf olt, %size, 0x7F800000 : f32
+  %is_positive = arith.cmpf ogt, %divisor, 0.0 : f32
+  %is_defined = arith.andi %is_finite, %is_positive : i1
+  %result = arith.select %is_defined, %rest, 0x7FC00000 : f32
+}
+
+func.func private @remainder_step(%m: i64, %n: i64, %distance: i64, %done: i64) -> i64 {
+  %left = arith.subi %distance, %done : i64
+  %at_most = arith.minsi %left, 39 : i64
+  %places = arith.maxsi %at_most, 0 : i64
+  %moved = arith.shli %m, %places : i64
+  %result = arith.remsi %moved, %n : i64
+}
+
+// Significand and biased exponent of a number that isn't negative: a subnormal one has the
+// exponent 1.
+func.func private @significand(%magnitude: f32) -> (i64, i64) {
+  %bits = arith.bitcast %magnitude : f32 to i32
+  %stored = arith.shrsi %bits, 23 : i32
+  %fraction = arith.andi %bits, 8388607 : i32
+  %is_subnormal = arith.cmpi slt, %stored, 1 : i32
+  %normal = arith.addi %fraction, 8388608 : i32
+  %whole = arith.select %is_subnormal, %fraction, %normal : i32
+  %exponent = arith.maxsi %stored, 1 : i32
+  %whole_wide = arith.extsi %whole : i32 to i64
+  %exponent_wide = arith.extsi %exponent : i32 to i64
+  func.return %whole_wide, %exponent_wide : i64, i64
+}
+
+func.func private @scaled_significand(%whole: i64, %exponent: i64) -> f32 {
+  %biased = arith.addi %exponent, 873 : i64
+  %bits = arith.shli %biased, 52 : i64
+  %power = arith.bitcast %bits : i64 to f64
+  %real = arith.sitofp %whole : i64 to f64
+  %wide = arith.mulf %real, %power : f64
+  %result = arith.truncf %wide : f64 to f32
+}
+
+}

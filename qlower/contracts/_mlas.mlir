@@ -1,0 +1,108 @@
+// Functions of one float32 by MLAS, ONNX Runtime's library: polynomials with FMAs.
+// onnxruntime/core/mlas/lib: tanh.cpp, erf.cpp and compute.cpp have the numbers, the kernels of
+// x86_64 for FMA and AVX-512 the order. It defines no rule.
+
+module {
+
+// tanh.cpp, of an argument in [-9, 9]: x times one polynomial of x^2 by another.
+func.func private @tanh(%x: f32) -> f32 {
+  %not_low = arith.maximumf %x, -9.0 : f32
+  %bounded = arith.minimumf %not_low, 9.0 : f32
+  %square = arith.mulf %bounded, %bounded : f32
+  %a5 = math.fma -2.76076847742355e-16, %square, 2.00018790482477e-13 : f32
+  %a4 = math.fma %a5, %square, -8.60467152213735e-11 : f32
+  %a3 = math.fma %a4, %square, 5.12229709037114e-08 : f32
+  %a2 = math.fma %a3, %square, 1.48572235717979e-05 : f32
+  %a1 = math.fma %a2, %square, 0.000637261928875436 : f32
+  %above = math.fma %a1, %square, 0.00489352455891786 : f32
+  %numerator = arith.mulf %above, %bounded : f32
+  %b2 = math.fma 1.19825839466702e-06, %square, 0.000118534705686654 : f32
+  %b1 = math.fma %b2, %square, 0.002268434632439 : f32
+  %denominator = math.fma %b1, %square, 0.00489352518554385 : f32
+  %result = arith.divf %numerator, %denominator : f32
+}
+
+// erf.cpp: x + x p(x^2) up to 0.921875, above it 1 - exp(-(x + x p(x))).
+func.func private @erf(%x: f32) -> f32 {
+  %any_size = math.absf %x : f32
+  %size = arith.minimumf %any_size, 3.925 : f32
+  %square = arith.mulf %size, %size : f32
+  %s4 = math.fma -0.000599104969, %square, 0.00499339588 : f32
+  %s3 = math.fma %s4, %square, -0.0267667342 : f32
+  %s2 = math.fma %s3, %square, 0.112818025 : f32
+  %s1 = math.fma %s2, %square, -0.376124859 : f32
+  %of_square = math.fma %s1, %square, 0.128379151 : f32
+  %small = math.fma %of_square, %size, %size : f32
+  %l5 = math.fma 1.7294893e-05, %size, -0.00038320868 : f32
+  %l4 = math.fma %l5, %size, 0.00388393435 : f32
+  %l3 = math.fma %l4, %size, -0.0242545605 : f32
+  %l2 = math.fma %l3, %size, 0.106777847 : f32
+  %l1 = math.fma %l2, %size, 0.634846687 : f32
+  %of_size = math.fma %l1, %size, 0.128717512 : f32
+  %power = math.fma %of_size, %size, %size : f32
+  %opposite = arith.subf 0.0, %power : f32
+  %k = func.call @multiple_of_ln2(%opposite) : (f32) -> f32
+  %r = func.call @without_ln2(%opposite, %k) : (f32, f32) -> f32
+  %e5 = math.fma 0.00138319808, %r, 0.00837550033 : f32
+  %e4 = math.fma %e5, %r, 0.0416689515 : f32
+  %e3 = math.fma %e4, %r, 0.166664466 : f32
+  %e2 = math.fma %e3, %r, 0.499999851 : f32
+  %e1 = math.fma %e2, %r, 1.0 : f32
+  %y = math.fma %e1, %r, 1.0 : f32
+  %tail = func.call @times_power(%y, %k) : (f32, f32) -> f32
+  %large = arith.subf 1.0, %tail : f32
+  %is_large = arith.cmpf ogt, %size, 0.921875 : f32
+  %magnitude = arith.select %is_large, %large, %small : f32
+  %result = math.copysign %magnitude, %x : f32
+}
+
+// compute.cpp: 2^k p(x - k ln(2)). Beyond the bounds the result is 0 or infinite.
+func.func private @exp(%x: f32) -> f32 {
+  %not_low = arith.maximumf %x, -103.9720840454 : f32
+  %bounded = arith.minimumf %not_low, 100.0 : f32
+  %k = func.call @multiple_of_ln2(%bounded) : (f32) -> f32
+  %r = func.call @without_ln2(%bounded, %k) : (f32, f32) -> f32
+  %e5 = math.fma 0.0013780594, %r, 0.0083731245 : f32
+  %e4 = math.fma %e5, %r, 0.041669536 : f32
+  %e3 = math.fma %e4, %r, 0.16666472 : f32
+  %e2 = math.fma %e3, %r, 0.49999985 : f32
+  %e1 = math.fma %e2, %r, 1.0 : f32
+  %y = math.fma %e1, %r, 1.0 : f32
+  %result = func.call @times_power(%y, %k) : (f32, f32) -> f32
+}
+
+// x / ln(2), rounded to a whole number: 1.5 * 2^23 is added, and taken away again.
+func.func private @multiple_of_ln2(%x: f32) -> f32 {
+  %shifted = math.fma %x, 1.4426950408889634, 12582912.0 : f32
+  %result = arith.subf %shifted, 12582912.0 : f32
+}
+
+// x - k ln(2), of ln(2) in two parts
+func.func private @without_ln2(%x: f32, %k: f32) -> f32 {
+  %less = math.fma %k, -0.693145752, %x : f32
+  %result = math.fma %k, -1.42860677e-06, %less : f32
+}
+
+// y 2^k
+func.func private @times_power(%y: f32, %k: f32) -> f32 {
+  %exponent = fixed.convert %k {rounding = toward_zero} : f32 to i32
+  %result = func.call @times_power_of_two(%y, %exponent) : (f32, i32) -> f32
+}
+
+// In two steps, of which the second may give a denormal.
+func.func private @times_power_of_two(%y: f32, %exponent: i32) -> f32 {
+  %half = arith.shrsi %exponent, 1 : i32
+  %first = func.call @power_of_two(%half) : (i32) -> f32
+  %once = arith.mulf %y, %first : f32
+  %rest = arith.subi %exponent, %half : i32
+  %second = func.call @power_of_two(%rest) : (i32) -> f32
+  %result = arith.mulf %once, %second : f32
+}
+
+func.func private @power_of_two(%exponent: i32) -> f32 {
+  %biased = arith.addi %exponent, 127 : i32
+  %bits = arith.shli %biased, 23 : i32
+  %result = arith.bitcast %bits : i32 to f32
+}
+
+}

@@ -1,0 +1,1 @@
+"""Loop nests that compute what contracts' texts say."""
