@@ -34,6 +34,10 @@
 //   "extended", and convolutions of int8 activations at any level unless session.qdqisint8allowed
 //   is 1, run in float32 and differ in up to 14 % of outputs on ties. `--qdq` chooses which of
 //   these is imported. Another number of threads changes ONNX Runtime's float32 sums.
+// - Real images in blocks of channels (NCHWc): at its default level ONNX Runtime moves pools of
+//   float32 there, and normalizations, products and global pools after them, if the block divides
+//   their channels. Averages are then added in raster order. The block is that of AVX-512, 16; on
+//   machines without it, it is 8, and float32 averages of 8, 24, ... channels have other last bits.
 // # Not matched
 // - A softmax whose result has so small a scale that its terms overflow, and a beta, are refused.
 // - Ratios s_x s_w / s_y of 2^8 and more, and below 2^-126, are refused.
@@ -46,6 +50,7 @@
 // - onnxruntime/core/mlas/lib/quantize.cpp, MlasRequantizeOutput, MlasQuantizeLinear
 // - onnxruntime/core/mlas/lib/qladd.cpp, qlmul.cpp, qlgavgpool.cpp
 // - onnxruntime/core/mlas/lib/logistic.cpp, MlasLogisticKernel
+// - onnxruntime/core/optimizer/nchwc_transformer.cc; onnxruntime/core/mlas/lib/snchwc.cpp
 // - onnxruntime/contrib_ops/cpu/quantization/qlinear_concat.cc, qlinear_lookup_table.cc,
 //   qlinear_pool.cc, qlinear_softmax.cc
 

@@ -252,6 +252,17 @@ def test_remarks(tmp_path: Path) -> None:
     assert "ORT_DISABLE_ALL" in session
 
 
+def test_a_model_without_pairs_that_is_read_as_written(tmp_path: Path) -> None:
+    build = OnnxBuilder()
+    build.input("x", (1, 16, 5, 5), "f4")
+    build.output(build.node("AveragePool", ["x"], kernel_shape=[2, 2]))
+    results = ["codes", "scale", "zero_point"]
+    build.output(build.node("DynamicQuantizeLinear", ["x"], results))
+    path = build.save(tmp_path / "model.onnx")
+    assert "in its default session" in qlower.load(path).remarks[0]
+    assert "ORT_DISABLE_ALL" in qlower.load(path, qdq="as-written").remarks[0]
+
+
 def test_other_scales_than_before(tmp_path: Path) -> None:
     """Integers may be given another meaning on the way."""
     needs_onnxruntime()

@@ -33,11 +33,16 @@ __all__ = ["check_onnx", "import_onnx"]
 def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
     session = session_of(graph, options.qdq)
     unfused: dict[Node, str] = {}
-    if options.qdq == AS_WRITTEN:
-        fold_quantized(graph)
-    else:
+    is_optimized = options.qdq != AS_WRITTEN
+    if is_optimized:
         unfused = fuse(graph, options.qdq)
-    return Reading("onnxruntime", unfused, lambda: remarks(graph, unfused, session))
+    else:
+        fold_quantized(graph)
+
+    def all_remarks() -> list[str]:
+        return remarks(graph, unfused, session)
+
+    return Reading("onnxruntime", unfused, all_remarks, has_blocks=is_optimized)
 
 
 ONNX_RUNTIME = Framework(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, f16, f32, i1, i32, i64
@@ -22,6 +22,9 @@ from ..site import Site
 from ..values import Element, FunctionBuilder, Place, Value
 from .graph import QUANTIZE, Graph, Node
 from .schema import Array, Constant
+
+if TYPE_CHECKING:
+    from .blocks import Blocks
 
 STORED_TYPES = {"INT8": True, "UINT8": False}
 """Types of quantized values that can be had, and whether they are signed."""
@@ -58,6 +61,8 @@ class Importer(Protocol):
     builder: FunctionBuilder
     qdq: str
     """How groups are read (`import_options.QDQ_READINGS`)."""
+    blocks: Blocks
+    """Which real images lie in blocks of channels."""
 
     def value(self, name: str, site: Site) -> Value:
         """A value that is computed, or an input."""
@@ -421,6 +426,10 @@ class NodeContext(Site):
     def define(self, value: Value, number: int = 0) -> None:
         """The value of a result."""
         self.importer.define(self.result(number), value, self)
+
+    def given(self) -> Value:
+        """The value of the first result, after it was defined."""
+        return self.importer.value(self.result(0), self)
 
     def finish(self, operation: Operation, like: Value) -> None:
         """Add the operation whose result is the node's, in the order of an operand."""

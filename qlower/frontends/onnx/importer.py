@@ -18,6 +18,7 @@ from ..import_options import ImportOptions, unknown_output
 from ..orders import identity
 from ..site import Site
 from ..values import Element, FunctionBuilder, Place, Value
+from .blocks import Blocks
 from .context import OTHER_STORED_TYPES, PLAIN_TYPES, STORED_TYPES, NodeContext
 from .entry import Entry
 from .folding import fold, is_folded
@@ -37,12 +38,14 @@ MAX_ELEMENTS = 1 << 30
 class Reading:
     """How a framework runs a graph: after whose contract, and what stays real, and why.
 
-    `remarks` tells a user of that, when the graph is all imported.
+    `remarks` tells a user of that, when the graph is all imported. With `has_blocks`
+    real images lie in memory as ONNX Runtime optimizes that (`blocks`).
     """
 
     contract: str
     unfused: Mapping[Node, str]
     remarks: Callable[[], Sequence[str]]
+    has_blocks: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ class _GraphImporter:
         self.options = options
         self.framework = framework
         self.qdq = options.qdq
+        self.blocks = Blocks(is_optimized=False)
         self.site = Site(model.filename, 0, "model")
         self.charge = Budget(model.size, self.site).charge
         self.check_names()
@@ -112,6 +116,7 @@ class _GraphImporter:
         hoist_constants(graph, list(graph.nodes))
         reading = self.framework.read(graph, self.options)
         self.unfused = reading.unfused
+        self.blocks = Blocks(reading.has_blocks)
         graph.needed()
         names = [self.argument(port) for port in model.inputs if self.is_kept(port)]
         for node in graph.ordered():
@@ -277,6 +282,7 @@ class _GraphImporter:
         ):
             context.check_range(f"number of {what}", count, low, high)
         found.build(context)
+        self.blocks.follow(context)
 
     def way_out(self, node: Node) -> str | None:
         """How the model goes without a node: cut at what this one takes."""

@@ -30,11 +30,9 @@ SUMS = ("AveragePool", "Conv", "Gemm", "GlobalAveragePool", "MatMul", "ReduceMea
 
 def session_of(graph: Graph, qdq: str) -> str:
     """The session that reads groups in this way, for a model as it is written."""
-    if not _has_pairs(graph):
-        return DEFAULT_SESSION
     if qdq == AS_WRITTEN:
         return UNFUSED_SESSION
-    if not _is_signed(graph):
+    if not _has_pairs(graph) or not _is_signed(graph):
         return DEFAULT_SESSION
     return INT8_ALLOWED if qdq == INTEGER else DEFAULT_ON_X86
 

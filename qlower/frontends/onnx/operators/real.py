@@ -83,6 +83,37 @@ def import_elementwise(node: NodeContext, operation: type[Operation]) -> None:
     node.define(elementwise(node, operands, body))
 
 
+def import_add(node: NodeContext) -> None:
+    """`F(a + b)`; not where it becomes a part of a normalization in blocks."""
+    blocks, graph = node.importer.blocks, node.graph
+    if blocks.holds(node, 0) and blocks.holds(node, 1):
+        for name in node.node.inputs:
+            producer = graph.producer(name)
+            is_norm = producer is not None and producer.kind == "BatchNormalization"
+            if is_norm and len(graph.uses(name)) == 1 and not graph.is_returned(name):
+                raise node.error(
+                    f"ONNX Runtime adds it to the normalization {name!r} in an order"
+                    " that is not supported",
+                    help="--qdq as-written reads the model so",
+                )
+    import_elementwise(node, arith.AddfOp)
+
+
+def import_mul(node: NodeContext) -> None:
+    """`F(a b)`; with a constant in blocks a convolution, whose sums start at 0."""
+    if not node.importer.blocks.scales(node):
+        import_elementwise(node, arith.MulfOp)
+        return
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        one, other = elements
+        product = nest.add(arith.MulfOp(one, other)).result
+        return nest.add(arith.AddfOp(number(nest, 0.0), product)).result
+
+    operands = [real_operand(node, index) for index in range(2)]
+    node.define(elementwise(node, operands, body))
+
+
 def _hard_sigmoid(nest: Nest, x: SSAValue, alpha: float, beta: float) -> SSAValue:
     scaled = nest.add(arith.MulfOp(x, number(nest, alpha))).result
     moved = nest.add(arith.AddfOp(scaled, number(nest, beta))).result
@@ -143,7 +174,8 @@ def _leaking(alpha: float) -> Body:
 
 def import_batch_normalization(node: NodeContext) -> None:
     """`F(F(x a) + b)` with `a = F(scale F(1 / F(sqrt(F(variance + epsilon)))))` and
-    `b = F(bias - F(mean a))` for each channel."""
+    `b = F(bias - F(mean a))` for each channel; in blocks `a = F(scale / F(sqrt(...)))`.
+    """
     node.expect("training_mode", 0)
     value = real_operand(node, 0)
     scale, bias, mean, variance = (
@@ -151,7 +183,10 @@ def import_batch_normalization(node: NodeContext) -> None:
     )
     epsilon = np.float32(node.number("epsilon", 1e-5))
     with np.errstate(all="ignore"):
-        factors = scale * (np.float32(1) / np.sqrt(variance + epsilon))
+        deviations = np.sqrt(variance + epsilon)
+        factors = scale * (np.float32(1) / deviations)
+        if node.importer.blocks.holds(node):
+            factors = scale / deviations
         offsets = bias - mean * factors
     channels = (*value.shape[1:2], *[1] * (len(value.shape) - 2))
     if factors.size != channels[0] or offsets.size != channels[0]:
@@ -278,9 +313,9 @@ def _entry(operation: type[Operation], least: int, most: int | None = None) -> E
 
 
 IMPORTERS = {
-    ("", "Add"): _entry(arith.AddfOp, 2),
+    ("", "Add"): Entry(import_add, (2, 2)),
     ("", "Sub"): _entry(arith.SubfOp, 2),
-    ("", "Mul"): _entry(arith.MulfOp, 2),
+    ("", "Mul"): Entry(import_mul, (2, 2)),
     ("", "Div"): _entry(arith.DivfOp, 2),
     ("", "Max"): _entry(arith.MaximumfOp, 2, UNLIMITED),
     ("", "Min"): _entry(arith.MinimumfOp, 2, UNLIMITED),

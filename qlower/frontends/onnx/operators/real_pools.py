@@ -2,7 +2,8 @@
 
 onnxruntime/core/mlas/lib/pooling.cpp has three: pools over the whole image in four
 lanes, those of narrow steps over rows first, all others in raster order. Since opset 19
-average pools are loops of ONNX Runtime's own, in raster order.
+average pools are loops of ONNX Runtime's own, in raster order. So is what lies in
+blocks of channels (`blocks`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from qlower.dialects.types import shape_of
+from qlower.files.arrays import Array
 from qlower.model.nests import Emitter, Index, Nest
 from qlower.model.windows import taps_inside
 
@@ -42,16 +44,18 @@ def import_average_pool(node: NodeContext, kernel: Pair) -> None:
     is_row = len(node.shape(0)) == 3
     is_plain = not any(window.pad) and window.stride == (1, 1)
     is_new = node.graph.model.opset >= RASTER_SINCE
+    is_blocked = node.importer.blocks.starts(node)
     if window.dilation != (1, 1) and not is_new:
         raise node.error(
             f"dilations {list(window.dilation)} are not supported; expected 1"
         )
-    if kernel == sizes and is_plain and not is_new:
+    if kernel == sizes and is_plain and not is_new and not is_blocked:
         import_global_average_pool(node)
         return
     if (
         is_row
         or is_new
+        or is_blocked
         or window.stride[1] > LARGEST_STEP
         or max(kernel) > LARGEST_SIDE
         or sizes[1] + sum(window.pad[2:]) > WIDEST
@@ -69,6 +73,12 @@ def import_average_pool(node: NodeContext, kernel: Pair) -> None:
                 "ceil_mode with count_include_pad is not supported; expected one"
             )
         counts = np.full((1, 1, 1), kernel[0] * kernel[1], np.int32)
+    _define_quotients(node, image, sums, counts)
+
+
+def _define_quotients(
+    node: NodeContext, image: Value, sums: SSAValue, counts: Array
+) -> None:
     nest = Nest(node.builder.emitter(node.place(), image_step(node)), shape_of(sums))
     divisor = nest.constant(counts, f32)
     mean = nest.add(DivfOp(nest.input(sums, range(4)), divisor)).result
@@ -129,6 +139,12 @@ def import_global_average_pool(node: NodeContext) -> None:
     image = as_image(node, real_operand(node, 0), False)
     batch, height, width, channels = image.type.get_shape()
     size = height * width
+    if node.importer.blocks.holds(node):
+        emit = node.builder.emitter(node.place(), "sums")
+        whole = Window((1, 1), (0, 0, 0, 0), (1, 1), (1, 1))
+        sums = pooled(emit, image.ssa, whole, (height, width), AddfOp, 0.0)
+        _define_quotients(node, image, sums, np.full((1, 1, 1), size, np.int32))
+        return
     flat = Value(image.ssa, (0, 1, 2, 3), True)
     rows = (batch, size, channels)
     matrix = node.builder.reshape(flat, rows, (0, 1, 2), node.place()).ssa
