@@ -2,8 +2,9 @@
 
     python tests/size_budget.py [--record VERSION]
 
-A line is a line of a `.py` file that git tracks below `qlower`, blank or not. The site's
-maker (`qlower/docs`) isn't part of the product. `--record` adds the present sizes to `sizes.csv`.
+A line is a line of a `.py` file that git tracks below `qlower`, blank or not. The maker
+of the site (`qlower/docs`) isn't counted. `--record` adds the present sizes to
+`sizes.csv`.
 """
 
 from __future__ import annotations
