@@ -39,6 +39,8 @@
 //   their channels. Averages are then added in raster order. The block is that of AVX-512, 16; on
 //   machines without it, it is 8, and float32 averages of 8, 24, ... channels have other last bits.
 // # Not matched
+// - NaN among the numbers that DynamicQuantizeLinear takes: whether ONNX Runtime's smallest and
+//   largest one pass over it depends on its place. Here the scale is NaN then.
 // - A softmax whose result has so small a scale that its terms overflow, and a beta, are refused.
 // - Ratios s_x s_w / s_y of 2^8 and more, and below 2^-126, are refused.
 // - ARM: QLinearAdd and QLinearGlobalAveragePool are fixed point there, half away from zero.

@@ -233,6 +233,36 @@ def test_dynamically_quantized_images(
     check(graph_of(nodes, {"x0": shape}, outputs, constants), [shape], tmp_path, 15)
 
 
+SPECIAL = np.array(
+    [0, -0.0, 1e-45, -1e-45, 1e-40, -3e-39, np.inf, -np.inf, 3.4e38, -3.4e38, 1, -2],
+    np.float32,
+)
+
+
+@pytest.mark.parametrize("size", [1, 17, 70])
+def test_dynamic_scales_of_special_values(size: int, tmp_path: Path) -> None:
+    """Scales of 0 and infinity, by the step itself and by one that takes its result."""
+    make, step = helper.make_node, ["codes", "scale", "zero"]
+    nodes = [
+        make("DynamicQuantizeLinear", ["x0"], step),
+        make("QuantizeLinear", ["x1", "scale", "zero"], ["others"]),
+    ]
+    outputs = dict(zip(step, (np.uint8, np.float32, np.uint8), strict=True))
+    model = graph_of(
+        nodes, {"x0": (size,), "x1": (size,)}, {**outputs, "others": np.uint8}, []
+    )
+    path = tmp_path / "special.onnx"
+    path.write_bytes(model)
+    session, run = make_session(model, "ENABLE_ALL"), qlower.jit(path)
+    random = np.random.default_rng(size)
+    for _ in range(60):
+        few = random.choice(SPECIAL, random.integers(1, 5))
+        x, other = random.choice(few, size), random.choice(SPECIAL, size)
+        expected = session.run(None, {"x0": x, "x1": other})
+        for found, wanted in zip(run(x, other), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted, f"{x}, {other}")
+
+
 def test_zeros_alone_have_the_scale_one(tmp_path: Path) -> None:
     node = helper.make_node("DynamicQuantizeLinear", ["x0"], ["codes", "scale", "zero"])
     outputs = {"codes": np.uint8, "scale": np.float32, "zero": np.uint8}

@@ -53,8 +53,8 @@ def quantize_dynamically(
     come to be called `names`.
 
     DynamicQuantizeLinear: `s = F(F(max - min) / 255)`, or 1 if both are 0,
-    `z = rne(clamp(F(0 - F(min / s))))`, `y = clamp(rne(F(x / s)) + z)`; 0 lies in the
-    range.
+    `z = rne(clamp(F(0 - F(min / s))))`, `y = rne(clamp(F(x / s))) + z`; 0 lies in the
+    range. Where infinities and scales of 0 make NaN of it, z is 255 and y is 0.
     """
     shape = value.type.get_shape()
     of_codes, of_scale, of_point = (
@@ -82,7 +82,9 @@ def quantize_dynamically(
     low, step = nest.input(lowest, ()), nest.input(scale, ())
     steps = nest.add(arith.DivfOp(low, step)).result
     below = nest.add(arith.SubfOp(number(nest, 0.0), steps)).result
-    (point,) = nest.build([_code(nest, _rounded(nest, below))])
+    low, high = number(nest, 0.0), number(nest, 255.0)
+    within = _larger(nest, _smaller(nest, below, high), low)
+    (point,) = nest.build([_byte(nest, _rounded(nest, within))])
 
     of_step = Value(scale, (), is_real=True), Value(_stored_as(of_point, point), ())
     return _codes_of(of_codes, value, of_step), *of_step
@@ -100,7 +102,7 @@ def quantize_by(node: NodeContext, value: Value) -> Value:
 
 
 def _codes_of(emit: Emitter, value: Value, step: tuple[Value, Value]) -> Value:
-    """`clamp(rne(F(x / s)) + z)`, for a scale and a zero point in one element each."""
+    """`rne(clamp(F(x / s))) + z`, for a scale and a zero point in one element each."""
     scale, point = step
     shape = point.type.get_shape()
     plain = emit.add(StorageCastOp(point.ssa, TensorType(i8, shape))).result
@@ -110,8 +112,13 @@ def _codes_of(emit: Emitter, value: Value, step: tuple[Value, Value]) -> Value:
     divisor = nest.input(scale.ssa, [first] * len(scale.shape))
     steps = nest.add(arith.DivfOp(real, divisor)).result
     zero = nest.add(arith.ExtUIOp(nest.input(plain, [first] * len(shape)), i32)).result
-    moved = nest.add(arith.AddiOp(_rounded(nest, steps), zero)).result
-    (codes,) = nest.build([_code(nest, moved)])
+    offset = nest.add(arith.SIToFPOp(zero, f32)).result
+    low, high = (
+        nest.add(arith.SubfOp(number(nest, end), offset)).result for end in (0.0, 255.0)
+    )
+    within = _smaller(nest, _larger(nest, steps, low), high)
+    moved = nest.add(arith.AddiOp(_rounded(nest, within), zero)).result
+    (codes,) = nest.build([_byte(nest, moved)])
     return Value(_stored_as(emit, codes), value.order)
 
 
@@ -161,8 +168,23 @@ def _code(nest: Nest, integer: SSAValue) -> SSAValue:
     """The nearest code of uint8."""
     low, high = (nest.constant(np.array(end, np.int32), i32) for end in (0, 255))
     above = nest.add(arith.MaxSIOp(integer, low)).result
-    within = nest.add(arith.MinSIOp(above, high)).result
-    return nest.add(arith.TruncIOp(within, i8)).result
+    return _byte(nest, nest.add(arith.MinSIOp(above, high)).result)
+
+
+def _byte(nest: Nest, integer: SSAValue) -> SSAValue:
+    return nest.add(arith.TruncIOp(integer, i8)).result
+
+
+def _larger(nest: Nest, value: SSAValue, bound: SSAValue) -> SSAValue:
+    """The larger one, as x86 has it: the bound where the value is NaN."""
+    is_larger = nest.add(arith.CmpfOp(value, bound, "ogt")).result
+    return nest.add(arith.SelectOp(is_larger, value, bound)).result
+
+
+def _smaller(nest: Nest, value: SSAValue, bound: SSAValue) -> SSAValue:
+    """The smaller one, as x86 has it: the bound where the value is NaN."""
+    is_smaller = nest.add(arith.CmpfOp(value, bound, "olt")).result
+    return nest.add(arith.SelectOp(is_smaller, value, bound)).result
 
 
 def _extreme(
