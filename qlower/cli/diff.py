@@ -49,7 +49,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--at",
         metavar="LAYER[n,h,w,c]",
-        help="the element whose steps are shown (default: the first that differs)",
+        help="the element whose steps are shown (default: the first that differs), as "
+        "for trace",
     )
     add_contracts_of_two(parser)
     add_json(parser)

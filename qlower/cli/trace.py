@@ -30,7 +30,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "--at",
         required=True,
         metavar="LAYER[n,h,w,c]",
-        help="an element of a layer's result; the layer by number, name or glob",
+        help="an element of a layer's result, the layer by number, name or glob; axes "
+        "may be named in any order: conv1[n=0,c=7,h=3,w=4]",
     )
     add_inputs(parser)
     add_contract(parser)

@@ -9,6 +9,8 @@ from functools import cached_property
 from typing import TypeAlias
 
 from qlower.compilation import Compilation
+from qlower.explain.axes import unusual_axes
+from qlower.explain.causes import Causes
 from qlower.explain.diff_result import ChainPair, Diff, LayerDifference, trace_rows
 from qlower.explain.difference import Difference
 from qlower.explain.make_side import SideLike, make_side
@@ -25,6 +27,9 @@ from qlower.model.input_sets import ordered_input_set
 from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_inputs
 from qlower.model.signature import TensorSpec, assign_inputs
+
+EXAMINED = 16
+"""Inputs of which all differences of a layer are looked at."""
 
 Progress: TypeAlias = Callable[[Iterable[int], str], Iterable[int]]
 """Goes through numbers, and shows how far it is."""
@@ -171,7 +176,27 @@ class _Comparison:
             None if self.alone is None else self.reference.title,
             self._chain(place),
             tuple(note for side in (self.first, self.second) for note in side.notes),
+            self._causes(),
         )
+
+    def _causes(self) -> Causes | None:
+        """What the differences of the first layer that differs alone have in common."""
+        row = next((r for r in self.rows if r.alone and r.alone.differing), None)
+        if row is None or row.alone is None or row.alone.first is None:
+            return None
+        sides = self.first, self.second
+        names = self.first.title, self.second.title
+        computed = [isinstance(side, Computed) for side in sides]
+        found = Causes(names, (computed[0], computed[1]), row.alone.differing)
+        numbers = range(row.alone.first[0], len(self.runs))
+        for number in numbers[:EXAMINED] if ":" not in row.name else ():
+            values, local = self._values(number)
+            pair = self._in_order((values[row.name], local[row.name]))
+            runs = [s.layer(row.name, values) for s in sides if isinstance(s, Computed)]
+            found.add(runs, pair)
+            if found.is_full:
+                break
+        return found
 
     def _chain(self, wanted: Place | None) -> ChainPair | None:
         found = self._place(wanted)
@@ -198,6 +223,7 @@ class _Comparison:
             self._in_order(pair),
             (traces[0], traces[1]),
             tuple(pairs),
+            unusual_axes(self.model.module, layer),
         )
 
     def _place(self, wanted: Place | None) -> tuple[Place, int] | None:

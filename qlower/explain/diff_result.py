@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from qlower.explain.account import sentence
+from qlower.explain.causes import Causes
 from qlower.explain.difference import Difference
-from qlower.explain.pairing import Pair, pair_table, path
+from qlower.explain.pairing import Pair, pair_table
 from qlower.explain.place import Place
 from qlower.explain.rows import Row, ratio, rows_of, show_exact, show_value
 from qlower.explain.steps import StepDifference
 from qlower.explain.trace import Trace
 from qlower.interp.values import Array
 from qlower.report.table import Cell, Column, Table, Tabled, counted
+from qlower.report.table_formats import wrapped
 
 
 @dataclass
@@ -39,7 +42,8 @@ class LayerDifference:
 class ChainPair:
     """One element by both sides, both on the same values: the steps of each, lined up.
 
-    A side that isn't computed here has a value and no steps.
+    A side that isn't computed here has a value and no steps. `axes` says what the index
+    has, for models that have channels first.
     """
 
     place: Place
@@ -47,6 +51,7 @@ class ChainPair:
     values: tuple[Array, Array]
     traces: tuple[Trace | None, Trace | None]
     pairs: tuple[Pair, ...]
+    axes: str = ""
 
     @property
     def parting(self) -> Pair | None:
@@ -59,7 +64,8 @@ class Diff(Tabled[LayerDifference]):
     """What is told of two sides, `a` and `b`.
 
     `reference` is the side whose values both get where layers run alone, None where
-    neither side can run a layer; `notes` say how dumps were matched.
+    neither side can run a layer; `notes` say how dumps were matched. `causes` has what
+    the differences of the first layer that differs alone have in common.
     """
 
     a: str
@@ -69,6 +75,7 @@ class Diff(Tabled[LayerDifference]):
     reference: str | None
     chain: ChainPair | None
     notes: tuple[str, ...] = ()
+    causes: Causes | None = None
 
     @property
     def is_equal(self) -> bool:
@@ -119,6 +126,7 @@ class Diff(Tabled[LayerDifference]):
             "layers": self.table.records(),
             "first_alone": None if guilty is None else guilty.name,
             "chain": None if self.chain is None else _chain_dict(self.chain),
+            "in_words": list(_in_words(self)),
         }
 
     def _repr_html_(self) -> str:
@@ -132,6 +140,7 @@ class Diff(Tabled[LayerDifference]):
             if self.chain.pairs:
                 shown = pair_table(self.chain.pairs, self.a, self.b)
                 parts.append(shown.render("html"))
+        parts += [f"<p>{escape(line)}</p>" for line in _in_words(self)]
         return "\n".join(parts)
 
 
@@ -209,21 +218,24 @@ def _columns(
 
 
 def _lines(diff: Diff, width: int | None) -> Iterator[str]:
+    def lines(texts: Iterable[str]) -> Iterator[str]:
+        for text in texts:
+            yield from [text] if width is None else wrapped(text, width)
+
     yield f"{diff.a} and {diff.b}, {counted(diff.runs, 'input')}"
-    yield from diff.notes
+    yield from lines(diff.notes)
     yield ""
     yield diff.table.render("plain", width)
     yield ""
-    yield from _verdict(diff)
+    yield from lines(_verdict(diff))
     if diff.chain is not None:
         yield ""
-        yield from _chain_head(diff, diff.chain)
+        yield from lines(_chain_head(diff, diff.chain))
         if diff.chain.pairs:
             yield ""
             yield pair_table(diff.chain.pairs, diff.a, diff.b).render("plain", width)
-        parting, (a, b) = diff.chain.parting, diff.chain.values
-        if parting is not None and a != b:
-            yield f"they part at {_where(parting)}"
+    last = list(lines(_in_words(diff)))
+    yield from ["", *last] if last else []
 
 
 def _verdict(diff: Diff) -> Iterator[str]:
@@ -251,7 +263,8 @@ def _verdict(diff: Diff) -> Iterator[str]:
 def _chain_head(diff: Diff, chain: ChainPair) -> Iterator[str]:
     a, b = (show_value(value) for value in chain.values)
     exact = next((t.exact for t in chain.traces if t is not None), None)
-    at = f"{chain.place}" + (f" of input {chain.run}" if diff.runs > 1 else "")
+    at = f"{chain.place}" + (f" [{','.join(chain.axes)}]" if chain.axes else "")
+    at += f" of input {chain.run}" if diff.runs > 1 else ""
     yield f"{at}: {a} | {b}" + (
         f" | exact {show_exact(exact)}" if exact is not None else ""
     )
@@ -260,18 +273,37 @@ def _chain_head(diff: Diff, chain: ChainPair) -> Iterator[str]:
         if trace is None:
             yield f"  {side:{width}}  is not computed here, so its steps are not known"
         elif trace.chains:
-            yield f"  {side:{width}}  {path(trace_rows(trace), trace.exact)}"
+            yield f"  {side:{width}}  {trace.path}"
     if not chain.pairs and all(chain.traces):
         yield "  both take the same steps"
 
 
+def _in_words(diff: Diff) -> Iterator[str]:
+    """Where the sides part, what each of them does, and what all differences of the
+    layer have in common."""
+    chain = diff.chain
+    if chain is not None and chain.parting is not None and not _is_same(chain):
+        yield f"they part at: {_where(chain.parting)}"
+        sides = zip((diff.a, diff.b), chain.traces, strict=True)
+        known = [
+            (name, trace.chains[-1])
+            for name, trace in sides
+            if trace is not None and trace.exact is not None
+        ]
+        if known:
+            yield sentence(known)
+    if diff.causes is not None and diff.guilty is not None and str(diff.causes):
+        yield f"{diff.guilty.name}: {diff.causes}"
+
+
+def _is_same(chain: ChainPair) -> bool:
+    a, b = chain.values
+    return bool(a == b)
+
+
 def _where(pair: Pair) -> str:
-    """A step of each side, with how it rounds and where it stands."""
-    rows = [
-        f"{row.name} ({', '.join(filter(None, (row.how, row.place)))})"
-        for row in pair.rows
-    ]
-    return " | ".join(rows)
+    """A step of each side in words, and its line."""
+    return " | ".join(f"{row.words} ({row.place or row.how})" for row in pair.rows)
 
 
 def trace_rows(trace: Trace) -> list[Row]:

@@ -87,7 +87,9 @@ class LayerRun:
             values = evaluation.at(place, shape)
             if values is not None:
                 meant = values | self._exact_sum(index)
-                chains.append(rule_chain(evaluation.rule, values, meant, self.cut))
+                chains.append(
+                    rule_chain(evaluation.rule, values, meant, self.cut(index))
+                )
         return chains
 
     def _places(self, index: Index) -> Iterator[tuple[Evaluation, Index, Index]]:
@@ -108,13 +110,11 @@ class LayerRun:
         for evaluation in others:
             yield evaluation, (batch, unit), (batches, units)
 
-    @property
-    def cut(self) -> str:
-        """How an accumulator may differ from the exact sum and bias."""
-        if self.product != EXACT:
-            return self.product.replace("_", " ")
-        is_real = self.bias is not None and self.bias.dtype.kind == "f"
-        return "bias rounded" if is_real else "wraps"
+    def cut(self, index: Index) -> str:
+        """How an element's accumulator and bias may differ from the exact ones."""
+        if self.has_exact_sum(index):
+            return "bias rounded"
+        return "wraps" if self.product == EXACT else self.product.replace("_", " ")
 
     @property
     def product(self) -> str:
@@ -132,7 +132,7 @@ class LayerRun:
             np.int64
         )
 
-    @property
+    @cached_property
     def exact_accumulators(self) -> Array | None:
         """The exact sums, and the bias if that is an integer."""
         sums, bias = self.exact_sums, self.bias
@@ -146,12 +146,34 @@ class LayerRun:
         has_bias = isinstance(self.op, CONTRACTIONS) and self.op.bias is not None
         return self.arguments[2] if has_bias else None
 
-    @property
+    @cached_property
     def start(self) -> Array:
         """What a contraction's accumulators hold besides the products."""
         assert isinstance(self.op, CONTRACTIONS), "only these have such accumulators"
         bias = np.zeros((), np.int32) if self.bias is None else self.bias
         return start_of_sum(self.contract, self.op, lambda: bias)
+
+    def meant(self, index: Index) -> tuple[str, dict[str, Array]] | None:
+        """The rule that stores an element of the result, and its values as the model
+        means them; None where a rule isn't of the result's elements."""
+        if not self.evaluations or isinstance(self.op, qnn.LstmOp):
+            return None
+        last = self.evaluations[-1]
+        values = last.at(index, self.result.shape)
+        if values is None:
+            return None
+        return last.rule.name, values | self._exact_sum(index)
+
+    def has_exact_sum(self, index: Index) -> bool:
+        """Whether an element's rule was given the exact sum of products, and of the
+        bias if that is added before; True where no sum is known."""
+        if self.exact_sums is None or not self.evaluations:
+            return True
+        values = self.evaluations[-1].at(index, self.result.shape)
+        if values is None:
+            return True
+        start = np.broadcast_to(self.start, self.result.shape)[index]
+        return int(values["accumulator"]) == int(self.exact_sums[index]) + int(start)
 
     def _exact_sum(self, index: Index) -> dict[str, Array]:
         """The values of a contraction's rule as the model means them."""

@@ -20,9 +20,6 @@ UNPAIRED = -0.2
 CLOSE = Fraction(1, 2**12)
 """Results so far that are the same but for float32's own roundings, in steps."""
 
-TOLD = Fraction(1, 2**8)
-"""An error that is told in a line of few words, in steps of the result."""
-
 
 @dataclass(frozen=True)
 class Pair:
@@ -97,8 +94,8 @@ def _likeness(a: Row, b: Row) -> float:
         + (2.0 if a.place and a.place == b.place else 0.0)
         + (1.0 if _op(a) == _op(b) else 0.0)
         + (1.0 if _in_one_unit(a, b) else 0.0)
-        + (0.0 if _kind(a) != _kind(b) else 1.5 if _kind(a) == "rounds" else 0.5)
-        - (1.0 if _kind(a) != _kind(b) else 0.0)
+        + (0.0 if a.kind != b.kind else 1.5 if a.kind == "rounds" else 0.5)
+        - (1.0 if a.kind != b.kind else 0.0)
         - (min(1.0, float(apart)) if apart is not None else 1.0)
     )
 
@@ -109,16 +106,6 @@ def _in_one_unit(a: Row, b: Row) -> bool:
         return False
     first, second = float(a.value), float(b.value)
     return abs(first - second) <= max(1.0, abs(first) / 16)
-
-
-def _kind(row: Row) -> str:
-    """What a step does to the number."""
-    how = row.how.partition(",")[0]
-    if not how or how.startswith("float"):
-        return "computes"
-    return (
-        how if how in ("clamps", "saturates", "wraps", "rounded before") else "rounds"
-    )
 
 
 def _op(row: Row) -> str:
@@ -173,17 +160,6 @@ def _largest_step(pairs: Sequence[Pair], exact: Fraction | None) -> int | None:
     return -number if largest > 0 else None
 
 
-def path(rows: Sequence[Row], exact: Fraction | None) -> str:
-    """A chain in a line: `exact 37.5 -> 38 (half_up, tie, tflite.mlir:138)`."""
-    parts = [f"exact {show_exact(exact)}"] if exact is not None else []
-    parts += [
-        f"{_short(row.so_far)} ({', '.join(filter(None, (row.how, row.place)))})"
-        for row in rows
-        if row.error is not None and abs(row.error) >= TOLD
-    ]
-    return " -> ".join(parts)
-
-
 def _short(number: Fraction | None) -> str:
     return "" if number is None else f"{float(number):.6g}"
 
@@ -207,14 +183,16 @@ def pair_table(pairs: Sequence[Pair], left: str, right: str) -> Table[Pair]:
             "step",
             lambda p: p.both([row.name for row in p.rows]),
             right=False,
+            rank=4,
         ),
+        Column(None, "op", lambda p: p.both([row.text for row in p.rows])),
         Column(
             "what it does",
-            "op",
-            lambda p: p.both([row.text for row in p.rows]),
+            "words",
+            lambda p: p.both([row.words for row in p.rows]),
             right=False,
-            least=16,
-            rank=3,
+            least=24,
+            wraps=True,
         ),
         Column(left, "left", lambda p: value(p.left), lambda p: shown(p.left)),
         Column(right, "right", lambda p: value(p.right), lambda p: shown(p.right)),
@@ -222,26 +200,28 @@ def pair_table(pairs: Sequence[Pair], left: str, right: str) -> Table[Pair]:
             "exact",
             "exact",
             lambda p: p.both([show_exact(row.exact) for row in p.rows]),
-            rank=1,
+            rank=2,
         ),
         Column(
             "rounding",
             "rounding",
             lambda p: p.both([row.how for row in p.rows]),
             right=False,
+            least=9,
+            wraps=True,
         ),
         Column(
             "result so far",
             "so_far",
             lambda p: p.both([so_far(p.left), so_far(p.right)]),
-            rank=2,
+            rank=3,
         ),
         Column(
             "where",
             "where",
             lambda p: p.both([row.place for row in p.rows]),
             right=False,
-            rank=4,
+            rank=5,
         ),
     ]
     return Table("steps", pairs, columns, whole="--json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ from xdsl.dialects import arith
 
 from qlower.explain.chain import Chain
 from qlower.explain.exact import fraction
+from qlower.explain.words import MODES, gloss
 from qlower.interp.values import Array
 from qlower.report.table import Cell, Column, Table
 
@@ -22,6 +24,9 @@ SUM = "sum"
 BEFORE = "rounded before"
 """What is said of a ratio of scales that isn't the exact one."""
 
+TIE = ", tie"
+"""What is added to the mode of a step that rounds a tie."""
+
 SMALLEST_TOLD = Fraction(1, 2**40)
 """An error of a compile-time step that is told, in steps of the result."""
 
@@ -31,12 +36,14 @@ class Row:
     """One step: its value, the exact one beside it, the error that it adds and the
     result so far, both in steps of the result.
 
-    `how` says how it changed the number, `half_up, tie`. A plain row leaves a number as
-    it is, or is about what is computed when a model is compiled and is exact there.
+    `text` is the op with its operands, `words` the same for people. `how` says how it
+    changed the number, `half_up, tie`. A plain row leaves a number as it is, or is
+    about a value that is computed, exactly, when a model is compiled.
     """
 
     name: str
     text: str
+    words: str
     value: Array | None
     exact: Fraction | None
     how: str
@@ -45,6 +52,20 @@ class Row:
     place: str
     is_runtime: bool
     is_plain: bool
+
+    @property
+    def kind(self) -> str:
+        """What the step does to the number: it "rounds" to whole numbers, "computes",
+        "clamps", "saturates", "wraps", or has what was "rounded before"."""
+        how = self.how.partition(",")[0]
+        if not how or how.startswith("float"):
+            return "computes"
+        return how if how in ("clamps", "saturates", "wraps", BEFORE) else "rounds"
+
+    @property
+    def is_tie(self) -> bool:
+        """Whether it rounds a tie."""
+        return self.how.endswith(TIE)
 
     def to_dict(self) -> dict[str, Cell]:
         """Plain data; exact numbers as fractions."""
@@ -71,7 +92,7 @@ def _before(
     after: Fraction | None,
 ) -> Row:
     error = _error(before, after)
-    return Row(name, text, None, None, how, error, after, "", True, False)
+    return Row(name, text, text, None, None, how, error, after, "", True, False)
 
 
 def _error(before: Fraction | None, after: Fraction | None) -> Fraction | None:
@@ -82,10 +103,14 @@ def _row(chain: Chain, number: int, names: _Names) -> Row:
     step, error = chain.steps[number], chain.errors[number]
     how = chain.rounding(number) if error else ""
     if "half" in how and (rounded := chain.rounds(number)) is not None:
-        how += ", tie" if rounded.denominator == 2 else ""
+        how += TIE if rounded.denominator == 2 else ""
+    operands = _operands(chain, number, names)
     return Row(
         names.of(number),
-        _text(chain, number, names),
+        "given"
+        if step.op is None
+        else f"{step.op.name} {', '.join(operands)}".rstrip(),
+        _words(chain, number, operands),
         step.value,
         chain.exact_values[number],
         how,
@@ -147,16 +172,27 @@ class _Names:
         return self._names[number]
 
 
-def _text(chain: Chain, number: int, names: _Names) -> str:
-    """The op with its operands: those computed at run time by name, others by value."""
+def _operands(chain: Chain, number: int, names: _Names) -> list[str]:
+    """The operands of a step: those computed at run time by name, others by value."""
+    return [
+        names.seen(n) if chain.steps[n].is_runtime else show_value(chain.steps[n].value)
+        for n in chain.steps[number].operands
+    ]
+
+
+def _words(chain: Chain, number: int, operands: Sequence[str]) -> str:
+    """The step for people; what is computed when a model is compiled says so."""
     step = chain.steps[number]
     if step.op is None:
-        return "given"
-    shown = [
-        names.seen(n) if chain.steps[n].is_runtime else show_value(chain.steps[n].value)
-        for n in step.operands
-    ]
-    return f"{step.op.name} {', '.join(shown)}".rstrip()
+        return f"given: {step.name}"
+    varies = [chain.steps[operand].is_runtime for operand in step.operands]
+    is_swapped = len(varies) == 2 and varies == [False, True]
+    text = gloss(step.op, operands, is_swapped=is_swapped)
+    if number in chain.nudges and chain.rounding(number) in MODES:
+        text = f"{text.rpartition(', ')[0]}, {MODES[chain.rounding(number)]}"
+    if step.is_runtime:
+        return text
+    return " ".join(["constant", *operands[:1]]) + f": {text}"
 
 
 def show_value(value: Array) -> str:
@@ -184,8 +220,16 @@ def ratio(exact: Fraction | None) -> str | None:
 
 
 COLUMNS: tuple[Column[Row], ...] = (
-    Column("step", "step", lambda row: row.name, right=False),
-    Column("what it does", "op", lambda row: row.text, right=False, least=16, rank=3),
+    Column("step", "step", lambda row: row.name, right=False, rank=4),
+    Column(None, "op", lambda row: row.text),
+    Column(
+        "what it does",
+        "words",
+        lambda row: row.words,
+        right=False,
+        least=24,
+        wraps=True,
+    ),
     Column(
         "value",
         "value",
@@ -197,8 +241,11 @@ COLUMNS: tuple[Column[Row], ...] = (
         "exact",
         lambda row: ratio(row.exact),
         lambda row: show_exact(row.exact),
+        rank=2,
     ),
-    Column("rounding", "rounding", lambda row: row.how, right=False),
+    Column(
+        "rounding", "rounding", lambda row: row.how, right=False, least=9, wraps=True
+    ),
     Column(
         "adds",
         "error",
@@ -210,9 +257,9 @@ COLUMNS: tuple[Column[Row], ...] = (
         "so_far",
         lambda row: ratio(row.so_far),
         lambda row: show_exact(row.so_far),
-        rank=2,
+        rank=3,
     ),
-    Column("where", "where", lambda row: row.place, right=False, rank=1),
+    Column("where", "where", lambda row: row.place, right=False, rank=5),
     Column(None, "at_run_time", lambda row: row.is_runtime),
 )
 

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from qlower.compilation import Compilation
 from qlower.contracts.contractions import takes_bias
 from qlower.contracts.products import EXACT
 from qlower.diagnostics import QlowerError
+from qlower.explain.account import path, sentence
+from qlower.explain.axes import layer_axes, unusual_axes
 from qlower.explain.chain import Chain
 from qlower.explain.observe import CONTRACTIONS, LayerRun, model_up_to, run_layer
 from qlower.explain.place import Index, parse_place, show
 from qlower.explain.products import Product, product_table, products_of
 from qlower.explain.rows import chain_table, ratio, rows_of, show_exact, show_value
+from qlower.explain.sides import result_specs
 from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp.values import Array
+from qlower.model import Model
 from qlower.report.table import counted
+from qlower.report.table_formats import wrapped
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,7 +32,7 @@ class Trace:
 
     `chains` has one entry for each use of a rule of the contract, the last of which
     stores the result, if any does; none for layers that only move elements. `products`
-    are those of a contraction.
+    are those of a contraction. `axes` says what the index has, `nhwc`.
     """
 
     layer: str
@@ -40,6 +45,7 @@ class Trace:
     sum: Sum | None
     shows_products: bool = False
     all_steps: bool = False
+    axes: str = ""
 
     @property
     def exact(self) -> Fraction | None:
@@ -48,6 +54,11 @@ class Trace:
         if not self.chains or self.chains[-1].result != self.result:
             return None
         return self.chains[-1].exact
+
+    @property
+    def path(self) -> str:
+        """The numbers that decide the result, in a line."""
+        return path(self.chains, self.exact)
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -66,6 +77,7 @@ class Trace:
             "op": self.kind,
             "contract": self.contract,
             "index": list(self.index),
+            "axes": self.axes or None,
             "result": self.result.item(),
             "exact": ratio(self.exact),
             "sum": None if self.sum is None else self.sum.to_dict(),
@@ -99,6 +111,8 @@ class Trace:
         lines = [f"{self.kind} {place} by {self.contract}: {show_value(self.result)}"]
         if self.exact is not None:
             lines[0] += f", exact {show_exact(self.exact)}"
+        if self.axes:
+            lines.append(f"the index is [{','.join(self.axes)}]")
         if not self.chains:
             lines.append(
                 "The contract has no part in it: elements are moved or compared."
@@ -120,6 +134,9 @@ class Trace:
             lines += ["", f"rule {chain.rule}: {', '.join(given)}"]
             table = chain_table(chain, all_steps=self.all_steps)
             lines.append(table.render("plain", width))
+        if self.exact is not None:
+            words = sentence([(self.contract, self.chains[-1])])
+            lines += ["", *([words] if width is None else wrapped(words, width))]
         return lines
 
 
@@ -181,7 +198,8 @@ def trace(
     place = parse_place(whole.module, at)
     if place.index is None:
         raise QlowerError(
-            f"which element of {place.layer!r}?", help=f"write {place.layer}[0,...]"
+            f"which element of {place.layer!r}?",
+            help=f"write {place.layer}{_first_index(whole, place.layer)}",
         )
     needed = model_up_to(whole, place.layer)
     arrays = whole.signature.bind(inputs, named_inputs)
@@ -190,7 +208,15 @@ def trace(
     names = [spec.name for spec in whole.inputs]
     values = {**dict(zip(names, arrays, strict=True)), **results}
     run = run_layer(needed, contract, place.layer, values)
-    return trace_of(run, place.layer, place.index, products, all_steps)
+    found = trace_of(run, place.layer, place.index, products, all_steps)
+    return replace(found, axes=unusual_axes(whole.module, place.layer))
+
+
+def _first_index(model: Model, layer: str) -> str:
+    """The index of the first element of a layer's result, with its axes if known."""
+    axes = layer_axes(model.module).get(layer)
+    rank = len(result_specs(model)[layer].shape)
+    return show([f"{axis}=0" for axis in axes] if axes else [0] * rank)
 
 
 def trace_of(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import TypeAlias
 
 from qlower.diagnostics import QlowerError
@@ -49,29 +49,45 @@ def plain(table: Table[Row], width: int | None = None) -> str:
     widths = _widths(lines, width)
     if width is not None:
         widths = _shortened(columns, widths, width)
-    heads = zip_longest(*map(_wrap, lines[0], widths), fillvalue="")
-    head, body = (
-        [
-            GAP.join(
-                text.rjust(size) if column.right else text.ljust(size)
-                for column, size, text in zip(
-                    columns, widths, map(shorten, line, widths), strict=True
-                )
-            ).rstrip()
-            for line in part
-        ]
-        for part in (heads, lines[1:])
+    head, *body = (
+        _row(columns, widths, line, is_head=number == 0)
+        for number, line in enumerate(lines)
     )
-    rule = "-" * max(map(len, (*head, *body)))
+    rule = "-" * max(len(line) for part in (head, *body) for line in part)
     if table.total is not None:
-        body[-1:] = [rule, body[-1]]
+        body[-1:] = [[rule], body[-1]]
     below = [*table.notes, *_legend(table, lines)]
     if left_out:
         titles = ", ".join(column.title or "" for column in left_out)
-        below.append(f"Not shown for want of width: {titles}; {table.whole} has all.")
+        below.append(f"Hidden on a narrow terminal: {titles}; {table.whole} has all.")
     if width is not None:
         below = [line for text in below for line in _wrap(text, width)]
-    return "\n".join([*head, rule, *body, *([""] if below else []), *below])
+    rows = chain.from_iterable(body)
+    return "\n".join([*head, rule, *rows, *([""] if below else []), *below])
+
+
+def _row(
+    columns: Sequence[Column[Row]],
+    widths: Sequence[int],
+    line: Sequence[str],
+    *,
+    is_head: bool,
+) -> list[str]:
+    """The lines of a row, each cell as wide as its column."""
+    cells = [
+        [
+            shorten(part, size)
+            for part in (_wrap(text, size) if is_head or column.wraps else [text])
+        ]
+        for column, size, text in zip(columns, widths, line, strict=True)
+    ]
+    return [
+        GAP.join(
+            text.rjust(size) if column.right else text.ljust(size)
+            for column, size, text in zip(columns, widths, parts, strict=True)
+        ).rstrip()
+        for parts in zip_longest(*cells, fillvalue="")
+    ]
 
 
 def markdown(table: Table[Row]) -> str:
@@ -187,6 +203,19 @@ def _widths(lines: Lines, limit: int | None = None) -> list[int]:
         )
         for title, *texts in zip(*lines, strict=True)
     ]
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines, the later ones indented by four more than the first."""
+    indent = " " * (len(text) - len(text.lstrip()))
+    return textwrap.wrap(
+        text.strip(),
+        width,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [""]
 
 
 def _wrap(text: str, width: int) -> list[str]:

@@ -13,9 +13,9 @@ from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.explain.coverage import Lanes
 from qlower.explain.diff import line_up
-from qlower.explain.diff_result import Diff, LayerDifference, trace_rows
+from qlower.explain.diff_result import Diff, LayerDifference
 from qlower.explain.observe import LayerRun
-from qlower.explain.pairing import pair_table, path
+from qlower.explain.pairing import pair_table
 from qlower.explain.place import show
 from qlower.explain.rows import chain_table, show_exact, show_value
 from qlower.explain.trace import Trace, trace_of
@@ -268,4 +268,4 @@ def _element(layer: SeenLayer, element: Element, grid: Grid, seen: Seen) -> Bloc
 
 def _steps(side: str, trace: Trace) -> str:
     """A side's steps in a line."""
-    return f"{side}: {path(trace_rows(trace), trace.exact)}"
+    return f"{side}: {trace.path}"

@@ -87,7 +87,7 @@ def test_what_glow_does_to_an_element(capsys: pytest.CaptureFixture[str]) -> Non
     printed = capsys.readouterr().out
     assert "conv2d block1/conv1[0,2,3,4] by glow-cpu:" in printed
     assert "the sum of 72 products and the bias, -258" in printed
-    assert "fixed.convert 377.0001" in printed
+    assert "constant 377.0001" in printed
     assert "glow-cpu.mlir:" in printed
     assert main(["trace", *arguments, "--at", "2[0,2,3,4]", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -66,7 +66,7 @@ def test_plain_fits_a_terminal(width: int):
 
 def test_a_column_that_is_left_out_is_named():
     text = " ".join(make_table().render(width=24).split())
-    assert "Not shown for want of width: share" in text
+    assert "Hidden on a narrow terminal: share" in text
     assert "0.25" not in text
 
 
