@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
@@ -93,12 +92,12 @@ class _Finder:
         return spec
 
 
-@dataclass(frozen=True)
 class _Loader:
-    loader: Loader
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self.loader.create_module(spec)
+        return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        _LOADED[module.__name__](module, self.loader.exec_module)
+        _LOADED[module.__name__](module, self._loader.exec_module)

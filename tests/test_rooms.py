@@ -13,7 +13,7 @@ import qlower
 FLOORS = (
     ("diagnostics", "forking"),
     (
-        *("dialects", "extras", "float_environment", "garbage", "generated_code"),
+        *("dialects", "extras", "float_environment", "garbage"),
         *("lazy", "quick_imports", "version"),
     ),
     ("files",),

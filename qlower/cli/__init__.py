@@ -22,7 +22,6 @@ from qlower.cli.parser import (
 )
 from qlower.diagnostics import LOGGER
 from qlower.garbage import keep_freed_memory, search_rarely
-from qlower.generated_code import keep_generated_code
 from qlower.observing import observed_by
 from qlower.quick_imports import import_quickly
 from qlower.version import __version__
@@ -61,7 +60,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # NumPy's threads are started when it is imported; what they cost we don't get back.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     search_rarely()
-    keep_generated_code()
     import_quickly()
     handler = _log_to_stderr()
 

@@ -29,7 +29,6 @@ from qlower.cli.exit_codes import ExitCode, ending, exit_codes
 from qlower.cli.parser import ArgumentParser
 from qlower.diagnostics import QlowerError
 from qlower.garbage import keep_freed_memory, search_rarely
-from qlower.generated_code import keep_generated_code
 from qlower.model.printing import ExactPrinter, exact_module
 from qlower.passes import CompilerBug, pipeline_text
 from qlower.report.pass_table import pass_table
@@ -238,7 +237,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     search_rarely()
     keep_freed_memory()
-    keep_generated_code()
 
     def run() -> int:
         try:

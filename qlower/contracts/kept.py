@@ -24,7 +24,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from qlower.files.installed import releases
-from qlower.generated_code import write_whole
 
 _READERS = ("contracts", "dialects", "text")
 """Rooms of qlower that decide what a contract's text is."""
@@ -73,8 +72,10 @@ class KeptFunctions:
     def write(self) -> None:
         """Write all that is kept; failing to is no error."""
         body = pickle.dumps(self._known)
-        with suppress(NotImplementedError):
-            write_whole(self._file, self._identity + sha256(body).digest() + body)
+        with suppress(NotImplementedError, OSError):
+            whole = Path(f"{self._file}.{os.getpid()}")
+            whole.write_bytes(self._identity + sha256(body).digest() + body)
+            whole.replace(self._file)  # at once, as another process may read it
 
     @property
     def _file(self) -> Path:
