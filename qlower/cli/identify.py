@@ -65,7 +65,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "--family",
         action=argparse.BooleanOptionalAction,
         help="search the arithmetics that are put together of steps (default: where no "
-        "contract explains everything)",
+        "contract explains everything, and the model gives no reason for that)",
     )
     parser.add_argument(
         "-o",

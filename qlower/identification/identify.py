@@ -12,6 +12,7 @@ from qlower.explain.make_side import SideLike, make_side
 from qlower.explain.sides import Values
 from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath, as_model
+from qlower.frontends.onnx.remarks import TRUNCATED_BIASES
 from qlower.identification.device import NAME, Device, device_text
 from qlower.identification.replay import Explanation, Replay
 from qlower.identification.result import Alike, Identification
@@ -48,7 +49,8 @@ def identify(
     what the dump has of the layers before it, and a new state. `contracts` are those
     that are tried, all by default; those that explain the same are compared for all
     inputs if `verify`. The family of arithmetics that are put together of steps is
-    searched if `family`, by default where no contract explains everything.
+    searched if `family`, by default where no contract explains everything and the
+    model's own remarks give no other reason for that.
 
     Raises `QlowerError` for a dump without anything that a contract computes.
     """
@@ -79,10 +81,13 @@ def identify(
         compare(best.name, same[number], loaded, replay.computed)
         for number in progress(range(len(same)), "verify")
     ]
+    doubt = TRUNCATED_BIASES if TRUNCATED_BIASES in loaded.remarks else None
+    if family is None:
+        family = not found.is_found and doubt is None
     device = None
-    if replay.observed and (not found.is_found if family is None else family):
+    if replay.observed and family:
         device = _device(replay, ranked, known, side.title, progress)
-    return replace(found, alike=alike, device=device)
+    return replace(found, alike=alike, device=device, doubt=doubt)
 
 
 def _device(

@@ -50,6 +50,7 @@ class Identification(Tabled[Explanation]):
     `contracts` are ordered by the outputs that they explain; `alike` are those that
     give all that the first one gives, for everything recorded. `notes` say how the dump
     was matched. `device` is of the family of arithmetics that was searched, if it was.
+    `doubt` says why the model may not be the one that was run, if there is a reason.
     """
 
     title: str
@@ -58,6 +59,7 @@ class Identification(Tabled[Explanation]):
     alike: Sequence[Alike]
     notes: Sequence[str] = ()
     device: Device | None = None
+    doubt: str | None = None
 
     @property
     def best(self) -> Explanation:
@@ -131,6 +133,8 @@ class Identification(Tabled[Explanation]):
         else:
             yield f"no contract explains all of the {many}"
             yield f"{best.name} explains the most, {_show_share(best)}"
+            if self.doubt is not None:
+                yield f"the reason may be the model: {self.doubt}"
         if self.device is not None:
             one = self.device.explanation
             how = "explains all" if one.is_complete else f"explains {_show_share(one)}"
@@ -173,6 +177,7 @@ class Identification(Tabled[Explanation]):
             "notes": list(self.notes),
             "found": best.name if best.is_complete else None,
             "best": best.name,
+            "doubt": self.doubt,
             "same": self.same,
             "verified": [
                 {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import qlower
 from qlower.diagnostics import QlowerError
 from qlower.frontends.import_options import ImportOptions
 from qlower.frontends.onnx import check_onnx
+from qlower.frontends.onnx.remarks import TRUNCATED_BIASES
 
 onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
 
@@ -250,6 +251,28 @@ def test_remarks(tmp_path: Path) -> None:
     assert not others
     assert "with one thread (options.intra_op_num_threads = 1)" in session
     assert "ORT_DISABLE_ALL" in session
+
+
+@pytest.mark.parametrize(
+    ("producer", "bias", "is_remarked"),
+    [("pytorch", [3, 0], True), ("pytorch", [0, 0], False), ("onnx.quantize", [3], 0)],
+)
+def test_biases_that_the_exporter_truncated(
+    producer: str, bias: Sequence[int], is_remarked: bool, tmp_path: Path
+) -> None:
+    build = OnnxBuilder()
+    build.input("x", (1, 2, 4, 4))
+    filters = np.ones((len(bias), 2, 1, 1), np.int8)
+    weights = build.dequantize(build.constant(filters), 0.1, 0, "i1")
+    steps = build.constant(np.array(bias, np.int32))
+    scale = build.constant(np.array(0.01, np.float32))
+    offset = build.node("DequantizeLinear", [steps, scale])
+    operands = [build.pair("x", 0.1, 3, "u1"), weights, offset]
+    build.output(build.pair(build.node("Conv", operands), 0.2, 5, "u1"))
+    parsed = onnx.ModelProto.FromString(build.build())
+    parsed.producer_name = producer
+    found = qlower.load(save(parsed, tmp_path)).remarks
+    assert (TRUNCATED_BIASES in found) == is_remarked
 
 
 def test_a_model_without_pairs_that_is_read_as_written(tmp_path: Path) -> None:

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
 
 import qlower
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
+from qlower.dialects.qnn.attributes import REMARKS
+from qlower.frontends.onnx.remarks import TRUNCATED_BIASES
 from qlower.model import build
 from qlower.model.signature import Array
 
@@ -54,6 +57,20 @@ def test_counts_are_those_of_diff() -> None:
             assert missed == layer.alone.differing
             if explained.miss is not None:
                 assert layer.alone.first == (0, explained.miss.index)
+
+
+def test_a_model_that_may_not_be_the_one_that_was_run() -> None:
+    """Its own remarks say so, and no device is made up."""
+    model = qlower.load(DIGITS)
+    remarks = ArrayAttr([StringAttr(TRUNCATED_BIASES)])
+    module = model.module.clone()
+    module.attributes[REMARKS] = remarks
+    dump = layers_of(DIGITS, "pow2-shift")
+    image = np.load(IMAGE)
+    found = qlower.identify(dump, qlower.Model(module), image, contracts=["tflite"])
+    assert found.device is None
+    assert f"the reason may be the model: {TRUNCATED_BIASES}" in str(found)
+    assert found.to_dict()["doubt"] == TRUNCATED_BIASES
 
 
 def test_whole_outputs_carry_what_each_contract_made() -> None:

@@ -23,7 +23,7 @@ from .graph import Graph, Node
 from .importer import Framework, Reading, build_module, find_problems
 from .operators import IMPORTERS
 from .reader import read_model
-from .remarks import remarks, session_of
+from .remarks import bias_remarks, remarks, session_of
 from .schema import Model
 from .simplifying import fold_quantized
 
@@ -32,6 +32,7 @@ __all__ = ["check_onnx", "import_onnx"]
 
 def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
     session = session_of(graph, options.qdq)
+    of_biases = bias_remarks(graph)
     unfused: dict[Node, str] = {}
     is_optimized = options.qdq != AS_WRITTEN
     if is_optimized:
@@ -40,7 +41,7 @@ def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
         fold_quantized(graph)
 
     def all_remarks() -> list[str]:
-        return remarks(graph, unfused, session)
+        return [*remarks(graph, unfused, session), *of_biases]
 
     return Reading("onnxruntime", unfused, all_remarks, has_blocks=is_optimized)
 

@@ -102,6 +102,7 @@ class _Reader:
                 if text(value.name) not in constants
             ),
             outputs=tuple(self.port("output", value) for value in graph.output),
+            producer=text(parsed.producer_name),
         )
 
     def opset(self, parsed: ModelProto) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ..import_options import AS_WRITTEN, INTEGER
 from .graph import DEQUANTIZE, QUANTIZE, Graph, Node
+from .schema import Constant
 
 MOST_GROUPS = 8
 """Operators that are named; the others are counted."""
@@ -24,6 +25,12 @@ UNFUSED_SESSION = (
     " onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL"
 )
 
+TRUNCATED_BIASES = (
+    "PyTorch's exporter truncates biases to integers, where PyTorch's engines add real"
+    " numbers or round: the quantized module has other outputs than this file;"
+    " qlower.from_eager takes the module itself"
+)
+
 SUMS = ("AveragePool", "Conv", "Gemm", "GlobalAveragePool", "MatMul", "ReduceMean")
 """Operators that add many numbers, in an order that ONNX Runtime chooses."""
 
@@ -35,6 +42,23 @@ def session_of(graph: Graph, qdq: str) -> str:
     if not _has_pairs(graph) or not _is_signed(graph):
         return DEFAULT_SESSION
     return INT8_ALLOWED if qdq == INTEGER else DEFAULT_ON_X86
+
+
+def bias_remarks(graph: Graph) -> list[str]:
+    """A remark on biases that PyTorch's exporter truncated, in the graph as it was
+    read."""
+    is_found = graph.model.producer == "pytorch" and any(
+        node.kind == DEQUANTIZE and _is_bias(graph.constants.get(node.inputs[0]))
+        for node in graph.nodes
+    )
+    return [TRUNCATED_BIASES] if is_found else []
+
+
+def _is_bias(constant: Constant | None) -> bool:
+    """Whether a constant has integers of 32 bits, and not zeros alone."""
+    if constant is None or constant.type != "INT32" or constant.array is None:
+        return False
+    return bool(constant.array.any())
 
 
 def _is_signed(graph: Graph) -> bool:

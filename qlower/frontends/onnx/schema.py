@@ -64,7 +64,8 @@ class Port:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """One graph. `size` is that of the file, without external data."""
+    """One graph. `size` is that of the file, without external data; `producer` is the
+    tool that wrote it."""
 
     filename: str
     size: int
@@ -73,3 +74,4 @@ class Model:
     constants: Mapping[str, Constant]
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
+    producer: str = ""
