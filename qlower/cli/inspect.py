@@ -94,8 +94,8 @@ def run(options: argparse.Namespace) -> int:
         table = _table(compilation, chosen, options.full_names)
         given = shlex.quote(options.model)
         hint = (
-            f"qlower lint {given} finds the layers whose sums can leave 32 bits, "
-            "or so many as --accumulator-bits says."
+            f"Run `qlower lint {given}` to find layers that can overflow 32 bits (or "
+            "--accumulator-bits N)."
         )
         print_table(replace(table, notes=[*table.notes, hint]), options)
         return 0
@@ -108,11 +108,20 @@ def run(options: argparse.Namespace) -> int:
 def _table(
     compilation: Compilation, chosen: Sequence[str] | None, full_names: bool
 ) -> Table[LayerStatistics]:
+    from qlower.contracts import load_contract
+    from qlower.dialects.qnn import QnnOp
+    from qlower.dialects.qnn.attributes import module_contract
+    from qlower.model.layers import layers
     from qlower.pipeline import epilogue_proofs
     from qlower.report.layer_table import layer_statistics, layer_table
     from qlower.report.refusals import known_proofs
 
     refused: dict[str, str] = {}
+    # what a contract refuses has a note of its own; one that doesn't exist is an error
+    default = compilation.contract or module_contract(compilation.qnn)
+    named = [op.contract for op in layers(compilation.qnn) if isinstance(op, QnnOp)]
+    for name in filter(None, dict.fromkeys([default, *named])):
+        load_contract(name)
     try:
         proofs = epilogue_proofs(compilation.arith, compilation.target)
     except QlowerError:

@@ -22,12 +22,17 @@ from qlower.diagnostics import QlowerError
 if TYPE_CHECKING:
     from qlower.compilation import Compilation
     from qlower.model.signature import Array
+    from qlower.report.lint import Finding
 
 EXAMPLE = """  qlower lint model.tflite --accumulator-bits 24
   qlower lint model.mlir --contract pytorch-fbgemm-avx2
   qlower lint model.mlir --pairs --input images.npy --json
 
-Exits with 0 where there is nothing to find, with 1 where there is."""
+Pairs of products are always looked at: they are findings if the contract, or the same
+system on another machine, multiplies in pairs, or if no contract is given; otherwise a
+sentence names the layers that other systems would saturate.
+
+Exits with 0 where there is no finding, with 1 where there is one."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -45,8 +50,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--pairs",
         action="store_true",
-        help="look for pairs of products that leave 16 bits (x86 without VNNI) under "
-        "contracts with exact products, too",
+        help="count pairs of products that leave 16 bits (x86 without VNNI) as "
+        "findings also under contracts of systems that never multiply in pairs",
     )
     parser.add_argument(
         "--input",
@@ -64,7 +69,13 @@ def run(options: argparse.Namespace) -> int:
     """Print the findings."""
     from qlower.compilation import Compilation
     from qlower.dialects.qnn.attributes import module_contract
-    from qlower.report.lint import lint, lint_table
+    from qlower.report.lint import (
+        PAIRS,
+        lint,
+        lint_table,
+        not_looked_at,
+        saturates_elsewhere,
+    )
 
     if not 2 <= options.accumulator_bits <= 63:
         raise QlowerError(
@@ -77,14 +88,25 @@ def run(options: argparse.Namespace) -> int:
     if module_contract(compilation.model.module) is not None:
         # what layers take is what the model itself computes
         compilation = replace(compilation, contract=None)
+    contract = options.contract or module_contract(compilation.model.module)
     found = lint(
         compilation.model,
         options.contract,
         bits=options.accumulator_bits,
-        pairs=options.pairs,
+        pairs=True,
         values=_values(compilation, options.input) if options.input else (),
     )
-    print_table(lint_table(found), options)
+    elsewhere: list[Finding] = []
+    model = compilation.model
+    is_safe = contract is not None and not saturates_elsewhere(model, contract)
+    if is_safe and not options.pairs:
+        own = lint(compilation.model, options.contract, bits=options.accumulator_bits)
+        kept = {row.layer for row in own if row.what == PAIRS}
+        is_own = [row.what != PAIRS or row.layer in kept for row in found]
+        elsewhere = [row for row, own in zip(found, is_own, strict=True) if not own]
+        found = [row for row, own in zip(found, is_own, strict=True) if own]
+    table = lint_table(found, elsewhere, not_looked_at(compilation.model))
+    print_table(table, options)
     return ExitCode.FOUND if found else 0
 
 

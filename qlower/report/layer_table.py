@@ -49,7 +49,7 @@ LEGEND = {
     "fma": "one multiply-add takes the place of the contract's steps after the sum, "
     "proved to give the same for every sum",
     "mul, add": "the same by a multiplication and an addition",
-    "mended": "so many sums at which that is corrected",
+    "mended": "the number of sums for which a correction is added",
     "table": "the results for all bytes are looked up",
     "copy": "the bytes pass as they are",
     "as written": "the contract's own steps",

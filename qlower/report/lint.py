@@ -9,27 +9,41 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import i32
+from xdsl.ir import Operation
 
-from qlower.contracts import load_contract
-from qlower.contracts.accumulator_range import constant_integers, product_bounds
+from qlower.contracts import contract_names, load_contract
+from qlower.contracts.accumulator_range import (
+    accumulator_range,
+    constant_integers,
+    sum_bounds,
+)
 from qlower.contracts.contractions import Contraction, product_of
 from qlower.contracts.pair_range import PAIR_BITS, pair_bounds
 from qlower.contracts.products import EXACT, FLAT
 from qlower.contracts.values import contract_of
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import module_contract
+from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import element_type, integer_range
 from qlower.interp.qnn.contraction import exact_sums
 from qlower.interp.qnn.pairs import pair_sums
 from qlower.model import Model
 from qlower.model.extract import detach_layers
-from qlower.model.layers import layer_name, layers
+from qlower.model.layers import layer_name, layers, own_arithmetic
 from qlower.model.signature import Array
 from qlower.report.table import Column, Table, counted
 
 Integers = NDArray[np.int64]
 
 PAIRS, ACCUMULATOR = "pairs", "accumulator"
+
+BYTE = 8
+
+MOST_SHOWN = 3
+"""Layers that a sentence names."""
+
+UNBOUNDED = (qnn.LstmOp, qnn.SvdfOp, qnn.SumOp, qnn.ProductOp, qnn.L2NormalizeOp)
+"""Operations that sum, but in widths of their own."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +75,17 @@ class Finding:
     def advice(self) -> str:
         """What to do."""
         if self.what == PAIRS:
-            return "reduce_range, a machine with VNNI, or exact products"
-        return "a larger scale of the weights, fewer inputs, or a wider accumulator"
+            return (
+                "use reduce_range=True (7-bit activations), a CPU with VNNI, or an "
+                "engine that doesn't multiply in pairs, such as QNNPACK"
+            )
+        return "use a larger scale for the weights, fewer inputs or wider accumulators"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.risky:,} of {counted(self.channels, 'channel')} of {self.layer} "
+            f"can reach {self.excess:.2g} times the limit"
+        )
 
 
 def lint(
@@ -86,11 +109,47 @@ def lint(
             if product == EXACT and pairs:
                 product = FLAT
             found += _findings(model, op, product, bits, values)
+        else:
+            found += _finding_of_sums(op, bits)
     return found
 
 
-def lint_table(findings: Sequence[Finding]) -> Table[Finding]:
-    """The findings with what to do about them."""
+def saturates_elsewhere(model: Model, contract: str) -> bool:
+    """Whether the contract's own system multiplies in pairs on some other machine: a
+    contract of its own, which is named after this one."""
+    names = [name for name in contract_names() if name.startswith(f"{contract}-")]
+    return any(
+        product_of(load_contract(name), op) != EXACT
+        for name in names
+        for op in layers(model.module)
+        if isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp)
+    )
+
+
+def not_looked_at(model: Model) -> list[str]:
+    """Kinds of layers with sums that `lint` doesn't bound."""
+    stated = own_arithmetic(model.module)
+    if stated is not None:
+        return [f"layers of {stated}"]
+    return list(
+        dict.fromkeys(
+            op.name.removeprefix("qnn.")
+            for op in layers(model.module)
+            if isinstance(op, UNBOUNDED)
+        )
+    )
+
+
+def lint_table(
+    findings: Sequence[Finding],
+    elsewhere: Sequence[Finding] = (),
+    unbounded: Sequence[str] = (),
+) -> Table[Finding]:
+    """The findings with what to do about them.
+
+    `elsewhere` are those of machines other than the contract's, `unbounded` the kinds
+    of layers that weren't looked at.
+    """
     columns: list[Column[Finding]] = [
         Column("layer", "layer", lambda row: row.layer, right=False, least=12),
         Column("op", "op", lambda row: row.kind, right=False, rank=1),
@@ -114,9 +173,32 @@ def lint_table(findings: Sequence[Finding]) -> Table[Finding]:
         columns += data
     last: Column[Finding] = Column(None, "advice", lambda row: row.advice)
     columns.append(last)
-    advice = dict.fromkeys(f"{row.what}: {row.advice}." for row in findings)
-    notes = [f"{counted(len(findings), 'finding')}.", *advice]
+    notes = [f"{counted(len(findings), 'finding')}."]
+    for what in dict.fromkeys(row.what for row in findings):
+        notes.append(_sentence([row for row in findings if row.what == what]))
+    if elsewhere:
+        notes.append(
+            "The contract's own system multiplies exactly. Others don't, such as "
+            f"PyTorch's FBGEMM: {_sentence(elsewhere)}"
+        )
+    if unbounded:
+        notes.append(f"Not looked at: {', '.join(unbounded)}.")
     return Table("what can leave its width", findings, columns, notes=notes)
+
+
+def _sentence(findings: Sequence[Finding]) -> str:
+    """Findings of one kind for people who don't know what a pair is."""
+    first = findings[0]
+    if first.what == PAIRS:
+        lead = "x86 without VNNI adds two uint8*int8 products in 16 bits and saturates"
+    else:
+        lead = f"Sums can leave the {first.bits} bits of an accumulator"
+    worst = sorted(findings, key=lambda row: -row.excess)
+    shown = "; ".join(map(str, worst[:MOST_SHOWN]))
+    rest = len(findings) - MOST_SHOWN
+    more = f"; and {counted(rest, 'more layer')}" if rest > 0 else ""
+    advice = f"{first.advice[0].upper()}{first.advice[1:]}"
+    return f"{lead}: {shown}{more}. {advice}."
 
 
 def _share(row: Finding) -> str:
@@ -134,6 +216,17 @@ def _product(model: Model, op: Contraction, contract: str | None) -> str:
     return product_of(contract_of(op, default, cache(load_contract)), op)
 
 
+def _finding_of_sums(op: Operation, bits: int) -> Iterator[Finding]:
+    """The finding of a pool, a mean or a product of matrices, which has one range."""
+    bounds = accumulator_range(op)
+    if bounds is None:
+        return
+    ends = np.array([bounds.minimum]), np.array([bounds.maximum])
+    out = _outside(ends, bits)
+    if out is not None:
+        yield _finding(op, ACCUMULATOR, out, bits, None)
+
+
 def _findings(
     model: Model,
     op: Contraction,
@@ -141,19 +234,24 @@ def _findings(
     bits: int,
     values: Sequence[Mapping[str, Array]],
 ) -> Iterator[Finding]:
-    sums = product_bounds(op)
-    if sums is not None:
-        start = _integer_bias(op)
-        out = _outside((sums[0] + start, sums[1] + start), bits)
-        if out is not None:
-            data = _accumulators_on_data(model, op, bits, values)
-            yield _finding(op, ACCUMULATOR, out, bits, data)
-    pairs = pair_bounds(op, product) if product != EXACT else None
+    sums, start = sum_bounds(op, saturates=False), _integer_bias(op)
+    out = _outside((sums[0] + start, sums[1] + start), bits)
+    if out is not None:
+        data = _accumulators_on_data(model, op, bits, values)
+        yield _finding(op, ACCUMULATOR, out, bits, data)
+    pairs = pair_bounds(op, product) if product != EXACT and _has_pairs(op) else None
     out = _outside(pairs, PAIR_BITS) if pairs is not None else None
     if out is not None:
         yield _finding(
             op, PAIRS, out, PAIR_BITS, _pairs_on_data(model, op, product, values)
         )
+
+
+def _has_pairs(op: Contraction) -> bool:
+    """Whether machines that multiply in pairs do so with its types: bytes, the weights
+    signed."""
+    weight, input = quantized_element(op.weight.type), quantized_element(op.input.type)
+    return weight.signed and max(weight.storage_width, input.storage_width) <= BYTE
 
 
 def _outside(
@@ -167,7 +265,7 @@ def _outside(
 
 
 def _finding(
-    op: Contraction,
+    op: Operation,
     what: str,
     out: tuple[Integers, Integers, Integers],
     bits: int,
@@ -177,7 +275,7 @@ def _finding(
     worst = int(beyond.argmax())
     return Finding(
         layer_name(op) or op.name,
-        op.kind,
+        op.name.removeprefix("qnn."),
         what,
         len(beyond),
         int(np.count_nonzero(beyond)),

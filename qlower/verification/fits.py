@@ -168,8 +168,9 @@ class Fits(Tabled[Fit]):
         ]
         if not all(row.fits for row in self.layers):
             notes.append(
-                "weights up to: so large may weights of [-127, 127] be to fit, with a "
-                "scale that is larger by as much; --save writes the worst inputs."
+                "weights up to N: the layer fits once weights of [-127, 127] are "
+                "scaled down to [-N, N], and their scale grows by the same factor; "
+                "--save writes the worst inputs."
             )
         notes += [f"{name}: weights or bias aren't constant." for name in self.others]
         return Table("sums", self.layers, columns, notes=notes, whole="--json")

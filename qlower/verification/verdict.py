@@ -143,8 +143,8 @@ class Equality(Tabled[LayerVerdict]):
         ]
         if any(row.counterexample for row in self.layers):
             notes.append(
-                "Of a layer that differs: an element and its sum, its result by "
-                f"{self.a} and by {self.b}; --save writes the layer's input."
+                "For each layer that differs: an example element, its sum, and its "
+                f"results by {self.a} and {self.b}; --save writes the layer's input."
             )
         title = f"{self.a} and {self.b} for all inputs"
         return Table(title, self.layers, columns, notes=notes, whole="--json")

@@ -167,8 +167,8 @@ def test_inspect_statistics(model: str, capsys: Capture):
     assert "2/2" in conv  # channels whose requantization is proved
     assert "3 layers" in lines[-4]
     assert lines[-2] == (
-        "qlower lint model.mlir finds the layers whose sums can leave 32 bits, "
-        "or so many as --accumulator-bits says."
+        "Run `qlower lint model.mlir` to find layers that can overflow 32 bits (or "
+        "--accumulator-bits N)."
     )
     assert lines[-1].startswith("fma: one multiply-add takes the place")
 
@@ -197,6 +197,18 @@ def test_statistics_where_a_rule_is_missing(model: str, capsys: Capture):
         output(capsys, *command, "--layer-contract", "conv=tflite", "--json")
     )
     assert [row["epilogue"] for row in rows] == ["fma", None, None]
+
+
+@pytest.mark.parametrize("format", ["plain", "json", "csv"])
+def test_statistics_by_a_contract_that_does_not_exist(
+    model: str, format: str, capsys: Capture
+):
+    command = ["inspect", model, "--stats", "--contract", "nosuch", "--format", format]
+    assert main(command) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "nosuch" in printed.err
+    assert main(["inspect", model, "--stats", "--layer-contract", "conv=nosuch"]) == 1
 
 
 def test_layers_under_another_contract(model: str, capsys: Capture):

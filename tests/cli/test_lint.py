@@ -58,3 +58,58 @@ def test_pairs_of_every_layer(capsys: Capture):
 def test_wrong_widths(model: str, capsys: Capture):
     assert main(["lint", model, "--accumulator-bits", "1"]) == 1
     assert "must be in [2, 63], not 1" in capsys.readouterr().err
+
+
+ASKED = str(EXAMPLES / "fbgemm-overflow" / "asked.mlir")
+
+
+def test_pairs_are_looked_at_without_being_asked_for(capsys: Capture):
+    """A model that says nothing of the machine may run on one with pairs; one with a
+    contract doesn't, but is said to be in danger elsewhere."""
+    (found,) = findings(capsys, ASKED)
+    assert (found["what"], found["channels_at_risk"]) == ("pairs", 10)
+    for contract in ("pytorch-fbgemm", "onnxruntime"):
+        assert len(findings(capsys, ASKED, "--contract", contract)) == 1
+    for contract in ("exact", "tflite", "pytorch-qnnpack"):
+        assert main(["lint", ASKED, "--contract", contract]) == 0
+        text = " ".join(capsys.readouterr().out.split())
+        assert "0 findings. The contract's own system multiplies exactly." in text
+        assert "10 of 10 channels of linear_2 can reach 1.5 times the limit" in text
+        assert "x86 without VNNI" in text
+        assert "reduce_range=True" in text
+
+
+SUMS = """
+!x = !quant.uniform<{storage}:f32, 0.5>
+!w = !quant.uniform<u8:f32, 0.25>
+!y = !quant.uniform<{storage}:f32, 16.0>
+func.func @main(%x: tensor<1x64x!x>, %v: tensor<64x2x!x>, %u: tensor<2x64x!w>)
+    -> (tensor<1x2x!y>, tensor<1x2x!y>) {{
+  %product = qnn.matmul %x, %v : (tensor<1x64x!x>, tensor<64x2x!x>) -> tensor<1x2x!y>
+  %computed = qnn.linear %x, %u : (tensor<1x64x!x>, tensor<2x64x!w>) -> tensor<1x2x!y>
+  return %product, %computed : tensor<1x2x!y>, tensor<1x2x!y>
+}}
+"""
+
+
+def test_sums_of_computed_operands_are_bounded_by_their_types(capsys: Capture):
+    """64 products of an int8 with an int8, and with a byte: 2^20 and about 2^21."""
+    Path("sums.mlir").write_text(SUMS.format(storage="i8"))
+    for bits, layers in ((21, ["product", "computed"]), (22, []), (32, [])):
+        found = findings(capsys, "sums.mlir", "--accumulator-bits", str(bits))
+        assert [row["layer"] for row in found if row["what"] == "accumulator"] == layers
+    # pairs have signed weights
+    assert findings(capsys, "sums.mlir") == []
+
+
+def test_what_is_not_looked_at_is_said(capsys: Capture):
+    text = """
+!x = !quant.uniform<i8:f32, 0.5>
+func.func @main(%x: tensor<1x64x!x>) -> tensor<1x!x> {
+  %total = qnn.sum %x {axes = [1]} : (tensor<1x64x!x>) -> tensor<1x!x>
+  return %total : tensor<1x!x>
+}
+"""
+    Path("total.mlir").write_text(text)
+    assert main(["lint", "total.mlir"]) == 0
+    assert "Not looked at: sum." in capsys.readouterr().out
