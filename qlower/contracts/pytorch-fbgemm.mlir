@@ -9,7 +9,7 @@
 // - add: `y = rne(F(F(fma(a, s_a, -F(z_a s_a)) + fma(b, s_b, -F(z_b s_b))) F(1 / s_y))) + z`; the last elements, fewer than 64: `rne(F(F(F((a - z_a) s_a) + F((b - z_b) s_b)) F(1 / s_y)) + z)`
 // - mul: `y = rne(F((a - z_a)(b - z_b) F(F(s_a s_b) F(1 / s_y)))) + z`
 // - avg_pool2d, D = sum(x - z): `y = rne(F(D F(1 / n))) + z`; the last channels, fewer than 16: `rne(F(F(D F(1 / n)) + z))`
-// - adaptive_avg_pool2d: `y = rne(fma(D, F(1 / n), z))`; the last channels, fewer than 8: `rne(F(F(D F(1 / n)) + z))`
+// - adaptive_avg_pool2d, mean over rows and columns: `y = rne(fma(D, F(1 / n), z))`; the last channels, fewer than 8: `rne(F(F(D F(1 / n)) + z))`
 // - quantize: `y = rne(fma(x, F(1 / s_y), z))`; a bound r of an activation: `rne(F(F(r F(1 / s_y)) + z))`
 // - tanh, hard_swish, elu, leaky_relu: f of `fma(s_x, x, -F(z_x s_x))`, sigmoid: of `F((x - z_x) s_x)`,
 //   then `y = rne(F(f F(1 / s_y))) + z`
@@ -34,7 +34,9 @@
 //   counted; add where the scales together are 2^23 times the output's, mul where their product is 2^15
 //   times. So are layers whose ratio s_x s_w / s_y isn't in [2^-126, 2^8).
 // # Not matched
-// - mean and softmax, refused: PyTorch takes them in float32, in an order of its own.
+// - torch.mean, which PyTorch takes in float32, in an order of its own: a mean is AdaptiveAvgPool2d(1)
+//   here, as ONNX's GlobalAveragePool is; those over other dimensions than rows and columns, and
+//   softmax, are refused.
 // - The last elements of sigmoid, tanh, hard_swish, elu and leaky_relu, fewer than 64, which are
 //   rounded with the zero point inside: exact ties can differ by 1. A table doesn't know places.
 // - 3x3 convolutions, padded by 1, of groups of 4 input and 4 output channels, more than 4 groups
@@ -195,7 +197,7 @@ func.func @avg_pool2d(
 }
 
 // qadaptive_avg_pool2d_nhwc_kernel: blocks of 8 channels in an FMA, then one by one.
-func.func @adaptive_avg_pool2d(%accumulator: i32) -> i32 {
+func.func private @adaptive_mean(%accumulator: i32) -> i32 {
   func.call @require_equal_quantization() : () -> ()
   %sum = func.call @real_sum(%accumulator) : (i32) -> f32
   %n = arith.sitofp %count : i32 to f32
@@ -207,6 +209,20 @@ func.func @adaptive_avg_pool2d(%accumulator: i32) -> i32 {
   %tail = func.call @store_sum(%mean) : (f32) -> i32
   %in_body = func.call @is_in_body(%channel, %channel_count, 8) : (i32, i32, i32) -> i1
   %result = arith.select %in_body, %body, %tail : i32
+}
+
+func.func @adaptive_avg_pool2d(%accumulator: i32) -> i32 {
+  %result = func.call @adaptive_mean(%accumulator) : (i32) -> i32
+}
+
+func.func private @require_image() {
+  cf.assert %over_image, "PyTorch takes the mean over other dimensions than rows and columns in float32, in an order of its own"
+}
+
+// AdaptiveAvgPool2d(1), which ONNX has as GlobalAveragePool: torch.mean takes float32.
+func.func @mean(%accumulator: i32) -> i32 {
+  func.call @require_image() : () -> ()
+  %result = func.call @adaptive_mean(%accumulator) : (i32) -> i32
 }
 
 func.func private @real_sum(%accumulator: i32) -> f32 {

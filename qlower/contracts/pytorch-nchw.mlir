@@ -15,6 +15,7 @@
 // - The same model gives other bits in another memory format: 2x2 means with an odd zero point
 //   differ in a quarter of all outputs.
 // # Not matched
+// - A mean over rows and columns, refused: an adaptive_avg_pool2d divides by one after the other.
 // - The last elements of an add, fewer than 64, are those that are last in memory: here the last
 //   ones of channels_last.
 // # Checked against
@@ -46,6 +47,12 @@ func.func @adaptive_avg_pool2d(%accumulator: i32) -> i32 {
   %sum = arith.sitofp %accumulator : i32 to f32
   %mean = arith.mulf %sum, %multiplier : f32
   %result = func.call @store_with_zero_point_inside(%mean) : (f32) -> i32
+}
+
+// Its arithmetic needs rows and columns, a mean has their product.
+func.func @mean() -> i32 {
+  cf.assert false, "the average of a whole image depends on its rows and columns, not on their product alone, in contiguous tensors: it has to be an adaptive_avg_pool2d"
+  %result = arith.constant 0 : i32
 }
 
 }

@@ -37,7 +37,7 @@ kernels for several channels a group don't."""
 
 
 CONTRACTIONS = ("conv2d", "depthwise_conv2d", "linear")
-POOLS = ("avg_pool2d", "adaptive_avg_pool2d")
+POOLS = ("avg_pool2d", "adaptive_avg_pool2d", "mean")
 TABLES = ("sigmoid", "tanh", "hard_swish", "elu", "leaky_relu")
 OTHERS = (
     *("add", "mul", "quantize", "dequantize", "concat", "relu", "relu6", "clamp"),
@@ -77,15 +77,13 @@ ENGINES = {
     "pytorch-onednn": Engine("onednn", VNNI),
     "pytorch-onednn-avx2": Engine("onednn", AVX2_ONLY),
     "pytorch-x86": Engine("x86", VNNI, asymmetric_weights=True),
-    "pytorch-qnnpack": Engine(
-        "qnnpack", asymmetric_weights=True, operations=(*OTHERS, "mean")
-    ),
-    # An add has its tail where the memory ends.
+    "pytorch-qnnpack": Engine("qnnpack", asymmetric_weights=True),
+    # An add has its tail where the memory ends, a mean no rule.
     "pytorch-nchw": Engine(
         "x86",
         VNNI,
         asymmetric_weights=True,
-        operations=tuple(name for name in OTHERS if name != "add"),
+        operations=tuple(name for name in OTHERS if name not in ("add", "mean")),
         contiguous=True,
     ),
 }

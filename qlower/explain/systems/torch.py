@@ -158,7 +158,9 @@ def _evaluate_unbounded(
             size = op.result.type.get_shape()[1:3]
             return functional.adaptive_avg_pool2d(xs[0], size)
         case qnn.MeanOp():
-            return xs[0].mean((2, 3), keepdim=True)
+            if torch.backends.quantized.engine == "qnnpack":
+                return xs[0].mean((2, 3), keepdim=True)
+            return functional.adaptive_avg_pool2d(xs[0], 1)
         case qnn.SigmoidOp():
             return torch.sigmoid(xs[0])
         case qnn.TanhOp():
