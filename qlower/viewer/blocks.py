@@ -3,6 +3,7 @@ compute with. `page.js` has a function for each kind."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
@@ -19,6 +20,9 @@ MOST_BARS = 64
 
 TALLEST = 100
 """The height of its tallest bar."""
+
+ALONG = 1_000
+"""The length of a strip's line."""
 
 
 def facts(title: str, rows: Iterable[tuple[str, str]]) -> Block:
@@ -80,6 +84,20 @@ def _range(first: float, width: float, is_whole: bool) -> str:
         return f"{first:g}"
     last = first + width - 1 if is_whole else first + width
     return f"{first:.6g} to {last:.6g}"
+
+
+def strip(title: str, numbers: Sequence[float]) -> Block:
+    """Positive numbers as marks on a logarithmic line, each with its text; `at` is
+    where, from 0 to `ALONG`."""
+    logarithms = [math.log(max(number, 1e-300)) for number in numbers]
+    least, greatest = min(logarithms), max(logarithms)
+    width = (greatest - least) or 1.0
+    marks = [
+        [round(ALONG * (place - least) / width), f"channel {channel}: {number:.6g}"]
+        for channel, (number, place) in enumerate(zip(numbers, logarithms, strict=True))
+    ]
+    about = f"{len(numbers):,} from {min(numbers):.6g} to {max(numbers):.6g}"
+    return {"kind": "strip", "title": title, "marks": marks, "about": about}
 
 
 def elements(title: str, about: str, items: Sequence[Block]) -> Block:

@@ -7,6 +7,8 @@ from html import escape
 from itertools import pairwise
 
 from qlower.report.table_formats import printable, shorten
+from qlower.viewer.attributes import summary
+from qlower.viewer.columns import Columns, fold
 from qlower.viewer.graph import Node
 from qlower.viewer.layout import Layout
 from qlower.viewer.measures import Measure
@@ -17,27 +19,33 @@ WIDTH, HEIGHT = 220, 58
 ACROSS, DOWN = 250, 96
 """From one box to the next."""
 
+GAP = 0.35
+"""Between columns, in widths of a box: edges from one to the next pass there."""
+
 MARGIN = 30
 
-LONGEST_NAME = 29
-"""Letters of a name that a box has room for; the whole name is in its label."""
+LONGEST_NAME, LONGEST_LINE = 24, 32
+"""Letters that a box has room for; the whole text is in its label."""
 
 
 def draw(nodes: Sequence[Node], layout: Layout, measure: Measure) -> str:
     """The picture, coloured by a measure; `page.js` turns it to another one."""
-    width = ACROSS * max(layout.places.values(), default=0.0) + WIDTH + 2 * MARGIN
-    height = DOWN * (len(layout.ranks) - 1) + HEIGHT + 2 * MARGIN
+    columns = fold(layout, ACROSS, DOWN, GAP)
+    width = ACROSS * (columns.width - 1) + WIDTH + 2 * MARGIN
+    height = DOWN * (columns.height - 1) + HEIGHT + 2 * MARGIN
     size = f'viewBox="0 0 {width:.0f} {height}"'
     rank = {node: number for number, row in enumerate(layout.ranks) for node in row}
     parts = [
         f'<svg id="graph" {size} role="listbox" aria-label="layers of the network">',
+        f'<clipPath id="inside"><rect width="{WIDTH - 4}" height="{HEIGHT}"/>'
+        "</clipPath>",
         '<g class="edges" aria-hidden="true">',
-        *(f'<path d="{_path(route)}"/>' for route in layout.routes.values()),
+        *(f'<path d="{_path(route, columns)}"/>' for route in layout.routes.values()),
         "</g>",
     ]
     for node in nodes:
-        x = MARGIN + ACROSS * layout.places[node.number]
-        parts += _box(node, x, MARGIN + DOWN * rank[node.number], measure)
+        x, y = columns.at(layout.places[node.number], rank[node.number])
+        parts += _box(node, MARGIN + ACROSS * x, MARGIN + DOWN * y, measure)
     return "\n".join([*parts, "</svg>"])
 
 
@@ -61,24 +69,44 @@ def _box(node: Node, x: float, y: float, measure: Measure) -> Iterator[str]:
     )
     yield f"<title>{said}</title>"
     yield f'<rect class="box" width="{WIDTH}" height="{HEIGHT}" rx="6"/>'
-    yield f'<rect class="bar" y="{HEIGHT - 5}" width="{bar}" height="5"/>'
+    yield f'<rect class="bar" y="{HEIGHT - 7}" width="{bar}" height="4"/>'
+    second, third = _lines(node)
     name = escape(shorten(printable(node.name), LONGEST_NAME))
-    yield f'<text class="name" x="10" y="19">{name}</text>'
-    about = node.kind if node.role == "layer" else f"{node.role}, {node.type}"
-    yield f'<text class="kind" x="10" y="34">{escape(shorten(about, 36))}</text>'
-    yield f'<text class="value" x="10" y="48">{escape(text)}</text></g>'
+    yield f'<g clip-path="url(#inside)"><text class="name" x="10" y="19">{name}</text>'
+    yield f'<text class="kind" x="10" y="34">{escape(second)}</text>'
+    shown = escape(text or third)
+    yield f'<text class="value" x="10" y="49">{shown}</text></g></g>'
 
 
-def _path(route: Sequence[tuple[float, int]]) -> str:
+def _lines(node: Node) -> tuple[str, str]:
+    """What stands below a node's name: of a layer its kind and attributes, of the
+    others their shape, and their scale."""
+    if node.op is None:
+        shape, _, scale = node.type.partition(" (")
+        return f"{node.role}, {shape}", f"({scale}" if scale else ""
+    about = summary(node.op)
+    return shorten(f"{node.kind} {about}".strip(), LONGEST_LINE), ""
+
+
+def _path(route: Sequence[tuple[float, int]], columns: Columns) -> str:
     """A curve from below one box to above another, by the points between."""
     middle = MARGIN + WIDTH / 2
-    points = [(middle + ACROSS * x, MARGIN + DOWN * rank) for x, rank in route]
-    (x, y), *_ = points
+    points: list[tuple[float, float, int]] = []
+    for place, rank in route:
+        across, down = columns.at(place, rank)
+        points.append((middle + ACROSS * across, MARGIN + DOWN * down, rank))
+    (x, y, _), *_ = points
     text = f"M{x:.1f} {y + HEIGHT}"
-    for number, ((x, y), (next_x, next_y)) in enumerate(pairwise(points)):
+    for number, ((x, y, rank), (next_x, next_y, below)) in enumerate(pairwise(points)):
         # Between ranks a curve, beside the boxes of a rank a line.
         if number:
             text += f"L{x:.1f} {y + HEIGHT}"
+        column = columns.column(below)
+        if column > columns.column(rank):
+            # Up between the columns, and from above into the next.
+            edge = MARGIN + ACROSS * (columns.shift[column] - GAP / 2) - ACROSS / 16
+            text += f"V{y + HEIGHT + 14}H{edge:.1f}V{MARGIN - 14}H{next_x:.1f}V{next_y}"
+            continue
         half = (y + HEIGHT + next_y) / 2
         text += f"C{x:.1f} {half:.1f} {next_x:.1f} {half:.1f} {next_x:.1f} {next_y}"
     return text

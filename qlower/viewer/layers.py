@@ -27,14 +27,12 @@ from qlower.report.table_formats import printable
 from qlower.runtime.profiling import Profile
 from qlower.verification.verdict import Equality
 from qlower.viewer import blocks
+from qlower.viewer.attributes import attributes_of
 from qlower.viewer.blocks import Block
 from qlower.viewer.elements import Element, choose_elements
 from qlower.viewer.levels import Levels
 from qlower.viewer.maps import Grid, difference_map, value_map
 from qlower.viewer.measures import Cut
-
-MOST_SCALES = 64
-"""Scales of channels that are listed."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,6 @@ class SeenLayer:
 def layer_blocks(layer: SeenLayer, seen: Seen) -> Iterator[Block]:
     """All that is told of a layer, in the page's order."""
     row = seen.statistics[layer.name]
-    yield blocks.facts("layer", _facts(row, layer))
     if seen.diff is not None:
         rows = [one for one in seen.diff.layers if _is_of(one, layer.name)]
         yield blocks.table(_part(seen.diff.table, rows), "divergence")
@@ -104,10 +101,12 @@ def layer_blocks(layer: SeenLayer, seen: Seen) -> Iterator[Block]:
     grid = Grid.of(layer.value.shape, seen.limits.cells)
     yield blocks.maps("pictures", list(_maps(layer, grid)))
     yield from _elements(layer, grid, seen)
+    yield blocks.facts("layer", _facts(row, layer))
     bars = blocks.histogram("result", layer.value)
     if bars is not None:
         yield bars
     yield blocks.facts("scales", _scales(layer.op))
+    yield from _strips(layer.op)
     yield blocks.facts("ranges", _ranges(row, layer))
     if row.epilogue is not None:
         yield blocks.facts("proof", _proof(row))
@@ -139,6 +138,8 @@ def _facts(row: LayerStatistics, layer: SeenLayer) -> Iterator[tuple[str, str]]:
     for column in COLUMNS:
         if column.title is not None and column.key in told:
             yield column.title, column.text(row)
+        if column.key == "op":
+            yield from attributes_of(layer.op).items()
     if row.full_name != row.name:
         yield "in the file", row.full_name
 
@@ -159,12 +160,15 @@ def _source(value: SSAValue) -> str:
 
 
 def _quantization(value: SSAValue) -> str:
-    type = element_type(value.type)
-    if not isinstance(type, QuantizedType) or type.is_per_tensor:
-        return describe(value.type)
-    scales = [f"{scale:.6g}" for scale in type.scales[:MOST_SCALES]]
-    rest = ", ..." if len(type.scales) > MOST_SCALES else ""
-    return f"{describe(value.type)}: {', '.join(scales)}{rest}"
+    return describe(value.type)
+
+
+def _strips(op: Operation) -> Iterator[Block]:
+    """The scales of channels, a picture for each operand that has several."""
+    for value in op.operands:
+        type = element_type(value.type)
+        if isinstance(type, QuantizedType) and not type.is_per_tensor:
+            yield blocks.strip(f"scales of {_source(value)}, by channel", type.scales)
 
 
 def _ranges(row: LayerStatistics, layer: SeenLayer) -> Iterator[tuple[str, str]]:

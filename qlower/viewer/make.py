@@ -82,7 +82,7 @@ def make_report(
     about = [
         ("contract", sides[0].title),
         *([("input", f"drawn by seed {random}")] if drawn else ()),
-        *_told(examples, found, equality),
+        *_told(examples, found),
         *([("times", f"on {compilation.target.cpu}, one thread")] if native else ()),
         ("made by", f"qlower {__version__}"),
     ]
@@ -94,6 +94,7 @@ def make_report(
         look.nodes,
         list(_measures(found, profile, [layer for layer, _ in layers.values()])),
         {number: told for number, (_, told) in layers.items()},
+        list(_verdict(look, found, equality)),
     )
 
 
@@ -227,19 +228,50 @@ class _Look:
         )
 
 
-def _told(
-    examples: InputSet, found: Diff | None, equality: Equality | None
-) -> Iterator[tuple[str, str]]:
-    """What the page tells above the graph."""
+def _verdict(
+    look: _Look, found: Diff | None, equality: Equality | None
+) -> Iterator[str]:
+    """What the page begins with: how much differs, in a sentence, then where."""
+    if found is None:
+        count = sum(node.op is not None for node in look.nodes)
+        yield f"{counted(count, 'layer')} by {look.sides[0].title}"
+    elif found.is_equal:
+        yield f"{found.a} and {found.b}: no element differs"
+    else:
+        yield f"{found.a} and {found.b}: {_counts(look.nodes, found)}"
+    if found is not None:
+        yield from found.verdict
+    if equality is not None:
+        yield f"For all inputs: {equality.table.notes[0]}"
+
+
+def _counts(nodes: Sequence[Node], found: Diff) -> str:
+    """How many layers differ, and how much of the model's outputs."""
+    alone = [row.alone for row in found.layers if row.alone is not None]
+    how = " by themselves" if alone else ""
+    each = alone or [row.carried for row in found.layers if row.carried is not None]
+    count = sum(bool(one.differing) for one in each)
+    verb = "differs" if count == 1 else "differ"
+    text = f"{count} of {counted(len(each), 'layer')} {verb}{how}"
+    ends = [node for node in nodes if node.role == "output"]
+    read = {source for node in ends for source in node.sources}
+    last = {node.name for node in nodes if node.number in read}
+    answers = [row.carried for row in found.layers if row.name in last and row.carried]
+    if answers:
+        apart = sum(one.differing for one in answers)
+        size = sum(one.elements for one in answers)
+        text += f"; outputs: {apart:,} of {counted(size, 'element')} differ"
+    return text
+
+
+def _told(examples: InputSet, found: Diff | None) -> Iterator[tuple[str, str]]:
+    """What the page was made of, besides the model and its input."""
     if len(examples.runs) > 1:
         count = counted(len(examples.runs), "input")
         yield "inputs", f"{count}: all are compared, the first is shown"
     if found is not None:
         yield "compared with", found.b
         yield from (("", note) for note in found.notes)
-        yield from (("", line) for line in found.verdict)
-    if equality is not None:
-        yield "for all inputs", equality.table.notes[0]
 
 
 def _measures(

@@ -91,14 +91,16 @@ def difference_map(title: str, a: Array, b: Array, grid: Grid) -> Block:
         apart = b.astype(np.float64) - a.astype(np.float64)
     apart = np.nan_to_num(apart, posinf=0.0, neginf=0.0)
     largest = float(np.max(np.abs(apart)))
-    step = largest / LARGEST_DIFFERENCE if is_real and largest else 1.0
+    is_fitted = largest and (is_real or largest <= LARGEST_DIFFERENCE)
+    step = largest / LARGEST_DIFFERENCE if is_fitted else 1.0
     limits = (-LARGEST_DIFFERENCE, LARGEST_DIFFERENCE)
     pooled = _largest(grid.arrange(apart, 0), grid.steps)
     planes = [pooled]
     if len(pooled) > 1:
         planes.insert(0, _largest(pooled, (len(pooled), 1, 1)))
     codes = [np.rint(np.clip(plane / step, *limits)) + 128 for plane in planes]
-    labels = [f"{step * n:+.4g}" for n in range(-128, 128)]
+    told = (step * n for n in range(-128, 128))
+    labels = [f"{n:+.4g}" if is_real else f"{round(n):+}" for n in told]
     labels[128] = "equal"
     ends = labels[1], labels[255]
     if not is_real and largest > LARGEST_DIFFERENCE:

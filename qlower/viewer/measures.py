@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from qlower.explain.diff_result import Diff, LayerDifference
 from qlower.explain.difference import Difference
 from qlower.runtime.profiling import Profile
 
-EDGES = (0.0, 0.001, 0.01, 0.1, 0.5)
-"""Where a share changes its colour; above the last there is one more."""
-
-TIME_EDGES = (0.0, 0.01, 0.02, 0.05, 0.1)
-"""The same for shares of a model's time, of which each layer has few."""
+COLOURS = 5
+"""Colours of layers that have some of what is measured; there is one more for none."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,17 @@ class Measure:
     about: str
     shares: Mapping[str, float]
     texts: Mapping[str, str]
-    edges: Sequence[float] = EDGES
+
+    @cached_property
+    def edges(self) -> list[float]:
+        """Where a share changes its colour: 0, and between the least and the greatest
+        share of the model's layers steps of equal ratios, rounded to two digits."""
+        some = [share for share in self.shares.values() if share > 0]
+        greatest = max(some, default=1.0)
+        least = min([*some, greatest / 10])
+        ratio = (greatest / least) ** (1 / COLOURS)
+        inner = (float(f"{least * ratio**n:.2g}") for n in range(1, COLOURS))
+        return [0.0, *inner]
 
     def colour(self, layer: str) -> int | None:
         """Which colour a layer has, from 0 for none of it to `len(edges)`."""
@@ -39,13 +47,13 @@ class Measure:
         return None if share is None else bisect_left(self.edges, share)
 
     def bar(self, layer: str, width: int) -> int:
-        """The length of a bar that tells the colour of a layer to who sees none."""
+        """The length of a bar that shows a layer's colour to readers who see none."""
         return width * (self.colour(layer) or 0) // len(self.edges)
 
     @property
     def legend(self) -> list[str]:
         """What each colour means."""
-        shown = [f"{edge:.4g}" for edge in (100 * edge for edge in self.edges)]
+        shown = [f"{100 * edge:.2g}" for edge in self.edges]
         between = [f"to {edge} %" for edge in shown[1:]]
         return ["none", *between, f"over {shown[-1]} %"]
 
@@ -137,7 +145,6 @@ def time_measure(profile: Profile) -> Measure:
             name: f"{one.nanoseconds / 1e3:,.2f} us{', fused' if one.others else ''}"
             for name, one in times.items()
         },
-        TIME_EDGES,
     )
 
 

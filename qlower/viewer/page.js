@@ -36,6 +36,7 @@ let measure = data.measures[0];
 function colourBy(key) {
   measure = data.measures.find((one) => one.key === key);
   for (const number of nodes) {
+    if (!data.nodes[number].layer) continue; // inputs and outputs keep their text
     const [colour, text, bar] = measure.nodes[number] ?? ["", "", 0];
     const drawn = node(number), { said } = data.nodes[number];
     const label = text ? `${said}, ${text}` : said;
@@ -45,8 +46,11 @@ function colourBy(key) {
     drawn.querySelector(".value").textContent = text;
     drawn.querySelector(".bar").setAttribute("width", bar);
   }
-  at("legend").replaceChildren(...measure.legend.map((text, colour) =>
-    make("span", { "data-colour": colour }, text)));
+  at("legend").replaceChildren(...measure.legend.map((text, colour) => {
+    const bar = make("i", { "aria-hidden": true });
+    bar.style.width = `${100 * colour / (measure.legend.length - 1)}%`;
+    return make("span", { "data-colour": colour }, text, bar);
+  }));
   at("measure-about").textContent = measure.about;
 }
 
@@ -102,10 +106,10 @@ function bringIntoView(number, legible = false) {
   look();
 }
 
-/** The whole graph if it fits, or its beginning. */
+/** The whole graph if its colours and bars can be made out, or its beginning. */
 function lookFirst() {
   showWhole();
-  if (scale === 1) return;
+  if (scale > 0.3) return;
   const [x, , boxWidth] = boxOf(nodes[0]);
   [left, above, scale] = [x + boxWidth / 2 - size()[0] / 2, 0, 1];
   look();
@@ -183,6 +187,7 @@ async function open(number) {
   if (opened !== null) node(opened).setAttribute("aria-selected", false);
   opened = number;
   node(number).setAttribute("aria-selected", true);
+  markRow();
   const blocks = await blocksOf(number);
   if (opened !== number) return;
   at("panel-title").textContent = data.nodes[number].said;
@@ -202,13 +207,14 @@ function close() {
   document.querySelector("main").classList.remove("open");
   const last = opened;
   opened = null;
+  markRow();
   focusNode(last);
 }
 
 at("close").addEventListener("click", close);
 /** Keys that do the same wherever the focus is, but where it takes text. */
 const KEYS = {
-  "/": () => { search.focus(); search.select(); },
+  "/": () => { at("controls").open = true; search.focus(); search.select(); },
   "+": () => zoom(1.4),
   "=": () => zoom(1.4),
   "-": () => zoom(1 / 1.4),
@@ -224,6 +230,64 @@ addEventListener("keydown", (event) => {
   KEYS[event.key]();
   event.preventDefault();
 });
+
+// --- the table of layers -------------------------------------------------------------
+
+let sortedBy = { column: 0, descending: false };
+
+/** Numbers of layers in the order of a column: number, name and kind, then measures. */
+function sorted({ column, descending }) {
+  const layers = nodes.filter((number) => data.nodes[number].layer);
+  const by = data.measures[column - 3];
+  if (by) return by.order.filter((number) => layers.includes(number));
+  const key = ["", "name", "kind"][column];
+  if (key) layers.sort((a, b) => data.nodes[a][key].localeCompare(data.nodes[b][key]));
+  return descending ? layers.reverse() : layers;
+}
+
+function drawList() {
+  const titles = ["#", "layer", "op", ...data.measures.map(({ title }) => title)];
+  const head = titles.map((title, column) => {
+    const button = make("button", { type: "button" }, title);
+    button.addEventListener("click", () => {
+      const again = sortedBy.column === column && !sortedBy.descending;
+      sortedBy = { column, descending: column > 2 || again };
+      drawList();
+      at("list").querySelectorAll("th button")[column].focus();
+    });
+    const order = sortedBy.descending ? "descending" : "ascending";
+    return make("th", { scope: "col", "aria-sort": sortedBy.column === column ? order : "none",
+      ...(column > 2 || !column ? { class: "right" } : {}) }, button);
+  });
+  const rows = sorted(sortedBy).map((number) => {
+    const { name, kind } = data.nodes[number];
+    const link = make("button", { type: "button", title: name }, name);
+    const row = make("tr", { id: `row-${number}` }, make("td", { class: "right" }, number),
+      make("td", {}, link), make("td", {}, kind), ...data.measures.map((one) => {
+        const [colour, text, , share] = one.nodes[number] ?? ["", "", 0, ""];
+        const cell = make("span", { "data-colour": colour, title: text }, share);
+        return make("td", { class: "right" }, cell);
+      }));
+    row.addEventListener("click", () => open(number));
+    return row;
+  });
+  at("list").replaceChildren(make("table", {}, make("thead", {}, make("tr", {}, ...head)),
+    make("tbody", {}, ...rows)));
+  markRow();
+}
+
+function markRow() {
+  at("list").querySelector("[aria-current]")?.removeAttribute("aria-current");
+  if (opened !== null) at(`row-${opened}`)?.setAttribute("aria-current", true);
+}
+
+function showList(shown) {
+  at("list").hidden = !shown;
+  at("listed").setAttribute("aria-expanded", shown);
+  look();
+}
+
+at("listed").addEventListener("click", () => showList(at("list").hidden));
 
 // --- search --------------------------------------------------------------------------
 
@@ -323,6 +387,16 @@ const DRAWN = {
       make("details", {}, make("summary", {}, "as a table"), table));
   },
 
+  strip({ title, marks, about }) {
+    const drawn = marks.map(([place, text]) =>
+      make("rect", { x: place, y: 3, width: 3, height: 16 }, make("title", {}, text)));
+    const picture = make("svg", { class: "strip", viewBox: "-10 0 1023 22",
+      preserveAspectRatio: "none", role: "img", "aria-label": `${title}: ${about}` }, ...drawn);
+    const list = make("pre", { tabindex: 0 }, marks.map(([, text]) => text).join("\n"));
+    return make("div", {}, picture, note(about),
+      make("details", {}, make("summary", {}, "as a list"), list));
+  },
+
   code: ({ title, text, about }) => make("details", {}, make("summary", {}, title),
     make("pre", { tabindex: 0 }, text), ...(about ? [note(about)] : [])),
 
@@ -370,13 +444,16 @@ function paint(canvas, cells, palette) {
   canvas.getContext("2d").putImageData(pixels, 0, 0);
 }
 
+/** Pixels that a picture in the panel may have. */
+const panelWidth = () => Math.max(Math.min(innerWidth, 900) - 40, 200);
+
 function drawMap(map, shared) {
   const { rows, columns } = map, all = bytes(map.cells);
-  const [widest, tallest] = [560, 360];
-  const cellSize = Math.min(widest / columns, tallest / rows, 24);
+  const [widest, tallest] = [Math.min(560, panelWidth()), 320];
+  const cellSize = Math.min(widest / columns, tallest / rows, 40);
   const canvas = make("canvas", { width: columns, height: rows });
   const over = make("svg", { viewBox: `0 0 ${columns} ${rows}`, tabindex: 0, role: "img",
-    preserveAspectRatio: "none", "aria-label": `${map.title}: arrow keys tell cells` });
+    preserveAspectRatio: "none", "aria-label": `${map.title}: arrow keys go from cell to cell` });
   const picture = make("div", { class: "picture" }, canvas, over);
   picture.style.width = `${Math.max(columns * cellSize, 40)}px`;
   picture.style.height = `${Math.max(rows * cellSize, 16)}px`;
@@ -448,11 +525,18 @@ function drawMap(map, shared) {
   paint(ramp, Uint8Array.from({ length: 256 }, (_, cell) => cell), map.palette);
   const scale = make("div", { class: "scale" }, map.ends[0], ramp, map.ends[1]);
   plane.hidden = map.planes.length < 2;
-  return [plane, picture, told, scale,
+  const keys = shared.elements.length ? [make("p", { class: "note" },
+    make("span", { class: "key" }), " an element whose steps are shown below  ",
+    make("span", { class: "key dashed" }), " the chosen cell")] : [];
+  return [plane, picture, told, scale, ...keys,
     ...(map.about ? [note(map.about)] : [])];
 }
 
 // --- beginning -----------------------------------------------------------------------
 
+const narrow = matchMedia("(max-width: 700px)").matches;
+at("controls").open = !narrow;
 colourBy(measure.key);
+drawList();
+showList(innerWidth >= 1000 && sorted(sortedBy).length > 20);
 lookFirst();

@@ -21,11 +21,12 @@ from qlower.viewer.drawing import WIDTH, draw, label, neighbours
 from qlower.viewer.graph import Node
 from qlower.viewer.layout import Layout, lay_out
 from qlower.viewer.maps import palettes
-from qlower.viewer.measures import Measure
+from qlower.viewer.measures import Measure, percent
 
 
 def page(
     title: str,
+    verdict: Sequence[str],
     about: Sequence[tuple[str, str]],
     nodes: Sequence[Node],
     measures: Sequence[Measure],
@@ -47,6 +48,7 @@ def page(
             f"<div><dt>{escape(name)}</dt><dd>{escape(printable(text))}</dd></div>"
             for name, text in about
         ),
+        verdict="\n".join(f"<p>{escape(printable(line))}</p>" for line in verdict),
         measures="\n".join(map(_choice, measures, range(len(measures)))),
         graph=draw(nodes, layout, measures[0]),
         data=json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
@@ -99,6 +101,8 @@ def _nodes(nodes: Sequence[Node], layout: Layout) -> dict[int, dict[str, object]
     return {
         node.number: {
             "said": label(node, ""),
+            "name": printable(node.name),
+            "kind": node.kind,
             "text": printable(f"{node.name} {node.full_name} {node.kind}").lower(),
             "layer": node.op is not None,
             "next": beside[node.number],
@@ -120,11 +124,17 @@ def _measure(measure: Measure, nodes: Sequence[Node]) -> dict[str, object]:
         key=lambda number: -measure.shares[known[number]] if number in known else 1,
     )
     shown = {
-        number: [measure.colour(name), measure.texts[name], measure.bar(name, WIDTH)]
+        number: [
+            measure.colour(name),
+            measure.texts[name],
+            measure.bar(name, WIDTH),
+            percent(measure.shares[name]),
+        ]
         for number, name in known.items()
     }
     return {
         "key": measure.key,
+        "title": measure.title,
         "about": measure.about,
         "legend": measure.legend,
         "nodes": shown,

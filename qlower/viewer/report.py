@@ -21,7 +21,7 @@ class Report:
     """A model as a graph, what its layers are coloured by, and what is told of each.
 
     `about` has names and texts, of the whole; `layers` what a layer shows, by the
-    number of its node.
+    number of its node; `verdict` what was found, in sentences, the first in short.
     """
 
     title: str
@@ -29,10 +29,18 @@ class Report:
     nodes: Sequence[Node]
     measures: Sequence[Measure]
     layers: Mapping[int, Sequence[Block]]
+    verdict: Sequence[str] = ()
 
     def html(self) -> str:
         """The page: one file that needs no other, and no network."""
-        return page(self.title, self.about, self.nodes, self.measures, self.layers)
+        return page(
+            self.title,
+            self.verdict,
+            self.about,
+            self.nodes,
+            self.measures,
+            self.layers,
+        )
 
     def explorer_files(self) -> dict[str, str]:
         """The graph, and a file of node data for each measure, as Model Explorer opens

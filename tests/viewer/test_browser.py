@@ -120,7 +120,7 @@ def test_arrows_walk_the_graph(watched: Watched) -> None:
 
 
 def test_colours_are_switched(watched: Watched) -> None:
-    assert watched.page.get_attribute("#node-2", "data-colour") == "2"
+    assert watched.page.get_attribute("#node-2", "data-colour") == "5"
     watched.page.check("input[value=saturated]")
     label = watched.page.get_attribute("#node-2", "aria-label")
     assert label.startswith("depthwise, depthwise_conv2d, ")
@@ -175,4 +175,59 @@ def test_the_view_zooms_and_moves(watched: Watched) -> None:
     left, above, width, height = seen()
     assert left < 0 < width + left
     assert above < 1
-    assert above + height > before[3]
+    assert above + height >= before[3]
+
+
+def test_the_page_fits_a_phone(watched: Watched) -> None:
+    page = watched.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
+    wide = "document.documentElement.scrollWidth"
+    height = "document.querySelector('header').offsetHeight"
+    assert page.evaluate(wide) == 390
+    assert page.evaluate(height) < 844 * 0.3
+    assert page.is_hidden("#search")
+    page.keyboard.press("/")
+    page.keyboard.type("depthw")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#panel:not([hidden])")
+    assert page.locator("#panel").bounding_box()["width"] == 390
+    assert page.evaluate(wide) == 390
+    widths = "[...document.querySelectorAll('#panel dd')].map((dd) => dd.offsetWidth)"
+    assert min(page.evaluate(widths)) > 150
+    page.click("#close")
+    assert page.is_hidden("#panel")
+    watched.requests.pop()
+
+
+def test_no_text_leaves_its_box(watched: Watched) -> None:
+    """Longer text is cut where letters are wider than those that lengths are for."""
+    widths = watched.page.evaluate(
+        "[...document.querySelectorAll('#graph .node text')].map((text) =>"
+        " text.getBBox().x + text.getBBox().width)"
+    )
+    assert widths
+    assert max(widths) < 220
+
+
+def test_layers_are_sorted_in_a_table(watched: Watched) -> None:
+    def column(place: int) -> list[str]:
+        cells = f"#list tbody td:nth-child({place})"
+        return watched.page.locator(cells).all_inner_texts()
+
+    assert watched.page.is_hidden("#list")
+    watched.page.click("#listed")
+    assert column(1) == sorted(column(1), key=int)
+    watched.page.click("#list th:nth-child(2) button")
+    assert column(2) == sorted(column(2))
+    watched.page.click("#list th:nth-child(4) button")
+    shares = [float(text.removesuffix(" %")) for text in column(4)]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > 0
+    heading = "#list th:nth-child(4)"
+    assert watched.page.get_attribute(heading, "aria-sort") == "descending"
+    name = column(2)[0]
+    watched.page.click("#list tbody tr:first-child button")
+    watched.page.wait_for_selector("#panel:not([hidden])")
+    assert watched.text("#panel-title").startswith(f"{name}, ")
+    assert watched.page.get_attribute("#list tr[aria-current]", "id") == "row-2"

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from qlower.model.signature import Array
+from qlower.viewer.columns import fold
 from qlower.viewer.layout import Layout, lay_out
 from qlower.viewer.maps import Grid, difference_map, palettes, value_map
 
@@ -75,6 +76,43 @@ def test_any_graph_has_a_place_for_each_node(seed: int) -> None:
         assert all(b[1] == a[1] + 1 for a, b in pairwise(route))
         assert route[0][0] == layout.places[source]
         assert route[-1][0] == layout.places[node]
+
+
+def residual_network(blocks: int) -> list[tuple[int, ...]]:
+    """Layers in a chain, three a block, with an edge around each block."""
+    sources: list[tuple[int, ...]] = [()]
+    for _ in range(blocks):
+        start = len(sources) - 1
+        sources += [(start,), (start + 1,), (start, start + 2)]
+    return sources
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 2, 5, 23, 60])
+def test_long_graphs_are_folded_between_blocks(blocks: int) -> None:
+    layout = lay_out(residual_network(blocks))
+    columns = fold(layout, 250, 96, 0.35)
+    shape = 250 * columns.width / (96 * columns.height)
+    assert blocks < 5 or 1 < shape < 2.5
+    ranks = range(len(layout.ranks))
+    assert [columns.column(rank) for rank in ranks] == sorted(
+        map(columns.column, ranks)
+    )
+    for start in columns.starts[1:]:
+        passing = {
+            source
+            for (source, _), r in layout.routes.items()
+            if r[0][1] < start <= r[-1][1]
+        }
+        assert len(passing) == 1
+    drawn = {
+        columns.at(layout.places[node], rank)
+        for rank, row in enumerate(layout.ranks)
+        for node in row
+    }
+    assert len(drawn) == len(layout.places)
+    assert all(
+        0 <= x <= columns.width - 1 and 0 <= y < columns.height for x, y in drawn
+    )
 
 
 def test_parallel_branches_do_not_cross() -> None:

@@ -21,8 +21,10 @@ from qlower.cli import main
 from qlower.frontends.import_options import ImportOptions
 from qlower.frontends.load import load_text
 from qlower.viewer.layers import Limits
+from qlower.viewer.measures import Measure
 from qlower.viewer.page import policy
 
+DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 VIEWER = Path(qlower.__file__).parent / "viewer"
 HOSTILE = r"</script><img src=x onerror=alert(1)>\22 \27&amp;<!--\0A${x}"
 """A name as MLIR writes it: quotes, a line break, the ends of what it may stand in."""
@@ -168,9 +170,48 @@ def test_colours_are_told_in_words_and_bars(page: Parsed) -> None:
     for measure in data["measures"]:
         assert len(measure["legend"]) == 6
         assert sorted(measure["order"]) == list(range(5))
-        for colour, text, bar in measure["nodes"].values():
+        for colour, text, bar, share in measure["nodes"].values():
             assert text
+            assert share.endswith(" %")
             assert bar == 220 * colour // 5
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [[], [0.0], [0.25], [0.1, 0.1], [1e-6, 0.0, 1.0], [0.0007, 0.0021, 0.0009]],
+)
+def test_colours_are_fitted_to_what_layers_have(shares: list[float]) -> None:
+    names = {str(number): share for number, share in enumerate(shares)}
+    measure = Measure("key", "title", "about", names, dict.fromkeys(names, ""))
+    assert measure.edges == sorted(set(measure.edges))
+    assert len(measure.legend) == 6
+    assert len(set(measure.legend)) == 6
+    found = {share: measure.colour(name) for name, share in names.items()}
+    assert all((colour == 0) == (share == 0) for share, colour in found.items())
+    if any(shares):
+        assert found[max(shares)] == 5
+        spread = max(shares) / min(share for share in shares if share) > 3
+        assert not spread or found[min(filter(None, shares))] == 1
+
+
+def test_the_verdict_comes_first(page: Parsed) -> None:
+    image = np.load(DIGITS / "images" / "3.npy")
+    report = qlower.make_report(
+        DIGITS / "digits.mlir", image, against="tvm", native=False
+    )
+    found = qlower.diff("tflite", "tvm", DIGITS / "digits.mlir", image)
+    apart = sum(bool(row.alone and row.alone.differing) for row in found.layers)
+    last = found.layers[-1].carried
+    assert last is not None
+    first, *others = report.verdict
+    assert first.startswith(f"tflite and tvm: {apart} of 7 layers differ")
+    assert first.endswith(
+        f"outputs: {last.differing} of {last.elements} elements differ"
+    )
+    assert others == found.verdict
+    tags = [(tag, found.get("id")) for tag, found in page.tags]
+    assert tags.index(("div", "verdict")) < tags.index(("details", "about"))
+    assert tags.index(("details", "about")) < tags.index(("svg", "graph"))
 
 
 def luminance(colour: str) -> float:
@@ -209,6 +250,16 @@ def test_a_layer_opens_to_all_that_is_known(page: Parsed) -> None:
     assert {"layer", "divergence", "pictures", "result", "scales"} <= set(titles)
     assert {"ranges", "proof", "qnn", "arith", "kernel"} <= set(titles)
     assert "tflite and tvm for all inputs" in titles
+    facts = dict(titles["layer"]["rows"])
+    assert facts["kernel"] == "1x1"
+    assert facts["stride"] == "1x1"
+    assert facts["pad"] == "0 0 0 0"
+    (strip,) = (block for block in blocks if block["kind"] == "strip")
+    assert [text.split(":")[0] for _, text in strip["marks"]] == [
+        "channel 0",
+        "channel 1",
+    ]
+    assert [at for at, _ in strip["marks"]] == [0, 1000]
     assert "qnn.conv2d" in titles["qnn"]["text"]
     assert "fixed.shift_right" in titles["arith"]["text"]
     assert ["proved for every accumulator", "2 of 2 channels"] in titles["proof"][
@@ -265,7 +316,8 @@ def test_names_are_only_names() -> None:
     assert labels[1].startswith(f"{SHOWN}#2, conv2d, ")
     assert not page.all("img")
     assert len(page.all("script")) == 2 + 3
-    rows = dict(page.layer(1)[0]["rows"])
+    (layer,) = (block for block in page.layer(1) if block["title"] == "layer")
+    rows = dict(layer["rows"])
     assert rows["in the file"].endswith(SHOWN)
 
 
