@@ -13,6 +13,8 @@ from qlower.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.contracts.products import EXACT
 from qlower.diagnostics import QlowerError
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type
 from qlower.explain.diff import Progress, no_progress
 from qlower.explain.observe import LayerRun
 from qlower.explain.place import Index
@@ -21,7 +23,7 @@ from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array
 from qlower.model import Model
-from qlower.model.entry import signature_of
+from qlower.model.entry import main_function, signature_of
 from qlower.model.extract import detach_layers
 from qlower.model.layer_contracts import check_takes_contract
 from qlower.model.layers import layer_name, layers
@@ -80,8 +82,7 @@ def equal(
 
 def layer_inputs(model: Model, layer: str) -> dict[str, TensorSpec]:
     """What a layer reads, inputs and other layers, in its order."""
-    module, sources, _ = detach_layers(model.module, [layer])
-    return dict(zip(sources, signature_of(module).inputs, strict=True))
+    return {name: spec for name, (spec, _) in _typed_inputs(model, layer).items()}
 
 
 @dataclass(frozen=True)
@@ -198,10 +199,10 @@ class LayerEquality:
 
     def _drawn(self, verdict: LayerVerdict, values: Values, why: str) -> LayerVerdict:
         """Look for a counterexample among drawn inputs; undecided without one."""
-        specs = layer_inputs(self.model, verdict.layer)
         elements = sum(array.size for array in values.values())
         count = max(_FEWEST, min(_MOST, _ELEMENTS // max(elements, 1)))
-        for drawn in chain(_ends(values), _draws(specs, count)):
+        draws = (draw_inputs(self.model, verdict.layer, n, n % 8) for n in range(count))
+        for drawn in chain(_ends(self.model, verdict.layer), draws):
             example = self._try(verdict.layer, drawn, None, None)
             if example is not None:
                 return replace(
@@ -210,30 +211,48 @@ class LayerEquality:
         return replace(verdict, verdict="undecided", how=why)
 
 
-def _ends(values: Values) -> Iterator[dict[str, Array]]:
+def draw_inputs(model: Model, layer: str, seed: int, nearer: int = 0) -> Values:
+    """Inputs of a layer, drawn by a seed: stored integers in the range of their type.
+
+    They lie in a part of it that is a power of two smaller, if that is to bring them
+    `nearer` to each other: all elements of a row matter then.
+    """
+    draw = np.random.default_rng(seed)
+    found: dict[str, Array] = {}
+    for name, (spec, type) in _typed_inputs(model, layer).items():
+        drawn = random_input(spec, draw)
+        if drawn.dtype.kind in "iu":
+            drawn >>= nearer
+        if type is not None:
+            size = type.storage_max - type.storage_min + 1
+            places = (drawn.astype(np.int64) - type.storage_min) % size
+            drawn = (places + type.storage_min).astype(drawn.dtype)
+        found[name] = drawn
+    return found
+
+
+def _ends(model: Model, layer: str) -> Iterator[Values]:
     """Inputs that are full of the greatest stored integer, or of the least: sums that
     can wrap do then."""
-    for end in ("max", "min"):
-        if all(array.dtype.kind in "iu" for array in values.values()):
+    inputs = _typed_inputs(model, layer)
+    types = [type for _, type in inputs.values() if type is not None]
+    if len(types) == len(inputs):
+        for ends in ([t.storage_max for t in types], [t.storage_min for t in types]):
             yield {
-                name: np.full_like(array, getattr(np.iinfo(array.dtype), end))
-                for name, array in values.items()
+                name: np.full(spec.shape, end, spec.numpy_dtype)
+                for (name, (spec, _)), end in zip(inputs.items(), ends, strict=True)
             }
 
 
-def _draws(specs: Mapping[str, TensorSpec], count: int) -> Iterator[dict[str, Array]]:
-    """The given number of drawn inputs."""
-    for seed in range(count):
-        draw = np.random.default_rng(seed)
-        yield {
-            name: _near(random_input(spec, draw), seed % 8)
-            for name, spec in specs.items()
-        }
-
-
-def _near(drawn: Array, shift: int) -> Array:
-    """Stored integers that lie closer together: a row's elements all matter then."""
-    return drawn >> shift if drawn.dtype.kind in "iu" else drawn
+def _typed_inputs(
+    model: Model, layer: str
+) -> dict[str, tuple[TensorSpec, QuantizedType | None]]:
+    """What a layer reads, and its types where those are quantized."""
+    module, sources, _ = detach_layers(model.module, [layer])
+    elements = (element_type(value.type) for value in main_function(module).args)
+    types = (type if isinstance(type, QuantizedType) else None for type in elements)
+    inputs = signature_of(module).inputs
+    return dict(zip(sources, zip(inputs, types, strict=True), strict=True))
 
 
 def _confirm(

@@ -10,8 +10,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from qlower.compilation import Compilation
 from qlower.contracts import contract_names
 from qlower.contracts.products import EXACT
@@ -24,9 +22,8 @@ from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array
 from qlower.model import Model
 from qlower.model.layers import layer_name, layers
-from qlower.model.random_inputs import random_input
 from qlower.verification.decide import same
-from qlower.verification.equal import LayerEquality, layer_inputs
+from qlower.verification.equal import LayerEquality, draw_inputs
 from qlower.verification.group_table import Groups, LayerGroups
 from qlower.verification.hashes import hashes_of
 from qlower.verification.questions import POOLS, have_same_rules
@@ -134,12 +131,7 @@ class _Layer:
     @cached_property
     def _drawn(self) -> Sequence[Values]:
         """Inputs of the layer."""
-        specs = layer_inputs(self.model, self.name)
-        draws = map(np.random.default_rng, range(_DRAWN))
-        return [
-            {name: random_input(spec, draw) for name, spec in specs.items()}
-            for draw in draws
-        ]
+        return [draw_inputs(self.model, self.name, seed) for seed in range(_DRAWN)]
 
     def _join(self, classes: list[_Class], contract: str) -> None:
         """Put a contract into its class."""

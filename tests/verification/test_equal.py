@@ -260,6 +260,44 @@ def test_sums_of_words_are_decided(tmp_path: Path) -> None:
     assert (row.verdict, row.how) == ("equal", "steps")
 
 
+SATURATING = """
+!x = !quant.uniform<u8:f32, 0.5:3>
+!w = !quant.uniform<i8:f32, 0.3:0>
+!y = !quant.uniform<u8:f32, 100.0:7>
+func.func @main(%x: tensor<1x4x!x>) -> tensor<1x3x!y> {
+  %w = qnn.constant dense<"0x7F7F7F7F8181814002030405"> : tensor<3x4xi8>
+    -> tensor<3x4x!w>
+  %y = qnn.linear %x, %w : (tensor<1x4x!x>, tensor<3x4x!w>) -> tensor<1x3x!y>
+  return %y : tensor<1x3x!y>
+}
+"""
+AS_FBGEMM = """
+module attributes {contract.base = "pytorch-fbgemm-avx2"} {
+func.func private @contraction(%accumulator: i32) -> i32
+    serves conv2d, depthwise_conv2d, linear
+    attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %multiplier = arith.divf %step, %output_scale : f32
+  %sum = arith.sitofp %accumulator : i32 to f32
+  %scaled = arith.mulf %sum, %multiplier : f32
+  %result = func.call @store_half_even(%scaled) : (f32) -> i32
+}
+}
+"""
+"""pytorch-fbgemm-avx2 for layers without a bias."""
+
+
+def test_pairs_that_saturate_alike_have_the_same_sums(tmp_path: Path) -> None:
+    path, other = tmp_path / "saturating.mlir", tmp_path / "other.mlir"
+    path.write_text(SATURATING)
+    other.write_text(AS_FBGEMM)
+    (row,) = equal("pytorch-fbgemm-avx2", str(other), path).layers
+    assert row.verdict == "equal"
+    assert row.numbers > 0
+    (row,) = equal("pytorch-fbgemm-avx2", "pytorch-onednn-avx2", path).layers
+    assert row.how == "pairs of products may saturate by one contract alone"
+
+
 def test_a_contract_is_equal_to_itself() -> None:
     found = qlower.verify(DIGITS, equal=("tflite", "tflite"))
     assert found.holds

@@ -61,6 +61,13 @@ def test_what_cannot_be_decided_says_why() -> None:
     assert not found.holds
 
 
+def test_sums_that_wrap_are_not_called_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "residual.mlir"
+    path.write_text(RESIDUAL.replace("[300, -2000]", "[2147483647, -2000]"))
+    (row,) = native(path, HOST, contract="tflite").layers
+    assert (row.verdict, row.how) == ("undecided", "the accumulator may wrap")
+
+
 def test_a_wrong_step_of_one_channel(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line that is said to be right, but is off by one accumulator in channel 3."""
     planted: list[int] = []

@@ -67,6 +67,8 @@ def _own_sums(
     low, high, offset = (column[channels] for column in columns)
     pieces = rule.pieces.spread(channels)
     bounds = accumulator_bounds(nest)
+    if is_known and not (_fits(low + offset) and _fits(high + offset)):
+        raise Unfit("the accumulator may wrap")
     if bounds is None:
         if not is_known:
             raise Unfit("its sum isn't one of bytes")
@@ -79,6 +81,11 @@ def _own_sums(
     elif np.any(least > low + offset) or np.any(most < high + offset):
         raise Unfit("its sum isn't that of the layer")
     return pieces.moved(offset), low + offset, high + offset
+
+
+def _fits(sums: Integers) -> bool:
+    """Whether code adds them up without wrapping."""
+    return np.array_equal(sums, sums.astype(np.int32))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,214 @@
+"""Verdicts about all inputs, against all inputs: every kind of verdict on small layers.
+
+What is true is found without `verify`: the interpreter, or machine code, runs on every
+input there is, and numpy adds up every sum.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import combinations, permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.every_input import KINDS, EveryInput, draw_layer
+
+import qlower
+from qlower.codegen.targets.resolve import host_target
+from qlower.contracts import contract_names
+from qlower.diagnostics import QlowerError
+from qlower.explain.observe import run_layer
+from qlower.interp.values import Array
+from qlower.model import Model
+from qlower.verification import decide as deciding
+from qlower.verification.equal import equal
+from qlower.verification.fits import Fit, fits
+from qlower.verification.groups import groups
+from qlower.verification.native.verify import native
+
+SOME = ("tflite", "tflm", "pytorch-qnnpack", "pytorch-fbgemm-avx2")
+"""Contracts that part in few sums, in many, and where pairs saturate."""
+
+VERDICTS = "QLOWER_VERDICTS"
+"""How many verdicts the long test compares."""
+
+Pair = tuple[str, str]
+
+
+@dataclass
+class Comparison:
+    """The verdicts on a layer that were compared, by what was said, and wrong ones."""
+
+    layer: EveryInput
+    model: Model
+    draw: np.random.Generator
+    said: Counter[str] = field(default_factory=Counter[str])
+    wrong: list[str] = field(default_factory=list[str])
+
+    def results(self, contracts: tuple[str, ...]) -> dict[str, Array]:
+        """What those of the contracts that have its rules give for every input."""
+        found: dict[str, Array] = {}
+        for name in contracts:
+            try:
+                result = qlower.interpret(self.model, *self.layer.inputs, contract=name)
+            except QlowerError:
+                continue
+            assert isinstance(result, np.ndarray)
+            found[name] = result
+        return found
+
+    def say(self, question: str, verdict: str, is_wrong: bool, why: str = "") -> None:
+        self.said[f"{question}: {verdict}"] += 1
+        if is_wrong:
+            self.wrong.append(f"{question} {verdict} {why}\n{self.layer.text}")
+
+    def equal(self, pair: Pair, results: dict[str, Array]) -> None:
+        """Decided by proof where `SMALL` is 0."""
+        (row,) = equal(*pair, self.model, native=False).layers
+        a, b = (results[name] for name in pair)
+        is_same = np.array_equal(a, b)
+        lies = {"equal": not is_same, "differs": is_same}.get(row.verdict, False)
+        example = row.counterexample
+        if example is not None:
+            given = example.inputs.values()
+            again = tuple(
+                np.asarray(qlower.interpret(self.model, *given, contract=name))[
+                    example.index
+                ].item()
+                for name in pair
+            )
+            lies |= again != example.results or again[0] == again[1]
+        self.say("equal", row.verdict, lies, f"{pair}, {row.how}")
+
+    def groups(self, results: dict[str, Array]) -> None:
+        """All pairs in one go."""
+        names = list(results)
+        (row,) = groups(self.model, names).layers
+        for a, b in combinations(names, 2):
+            verdict = row.verdict(a, b) or "refused"
+            is_same = np.array_equal(results[a], results[b])
+            lies = verdict == "refused" or verdict == (
+                "differs" if is_same else "equal"
+            )
+            self.say("groups", verdict, lies, f"{a}, {b}")
+
+    def widths(self, contract: str) -> None:
+        """The sums of products, in all orders, and the bias that it has in them."""
+        products, (given,) = self.layer.products, self.layer.inputs
+        assert products is not None
+        # of unsigned codes that are all 0 no pair saturates, away from the padding
+        zero = np.full_like(given, np.iinfo(given.dtype).min)
+        run = run_layer(self.model, contract, "y", {"x": zero})
+        held = run.evaluations[-1].values["accumulator"]
+        addends = products.addends(zero).sum(axis=-1)
+        inside = held.shape[-2] // 2 if held.ndim == 4 else 0
+        start = held.reshape(addends.shape) - addends
+        start = start.astype(held.dtype).astype(np.int64)[0, inside]
+        addends = products.addends(given)
+        bits = int(self.draw.integers(12, 36))
+        for order in ("any", "memory"):
+            found = fits(self.model, bits, contract=contract, order=order)
+            (row,) = (row for row in found.layers if row.what == "accumulator")
+            low, high = _least_and_most(addends, start, order)
+            self._width(row, low, high, f"{contract}, {order}, {bits} bits")
+            if row.worst is not None:
+                own = products.addends(row.worst.input).sum(axis=-1) + start
+                is_other = (
+                    own.reshape(run.result.shape)[row.worst.index] != row.worst.sum
+                )
+                self.say("fits", "worst input", bool(is_other), contract)
+            pairs = [row for row in found.layers if row.what == "pairs"]
+            if pairs and order == "any" and "pixel" not in run.product:
+                sums_of_two = products.pairs(given)
+                ends = int(sums_of_two.min()), int(sums_of_two.max())
+                self._width(pairs[0], *ends, f"{contract}, {run.product}")
+
+    def _width(self, row: Fit, low: int, high: int, what: str) -> None:
+        needed = max(high, ~low).bit_length() + 1
+        lies = row.needed != needed or row.fits != (needed <= row.bits)
+        why = f"{what}: {row.needed} bits, but {needed} for [{low}, {high}]"
+        self.say("fits", "fits" if row.fits else "leaves", lies, why)
+
+    def native(self, contract: str, expected: Array) -> None:
+        """The model's whole code for this machine."""
+        (row, *_) = native(
+            self.model, {"host": host_target()}, contract=contract
+        ).layers
+        code = qlower.jit(self.model, contract=contract)
+        result = np.asarray(code(*self.layer.inputs))
+        is_same = np.array_equal(result.view(expected.dtype), expected)
+        lies = {"equal": not is_same, "differs": is_same}.get(row.verdict, False)
+        self.say("native", row.verdict, lies or not is_same, f"{contract}, {row.how}")
+
+
+def _least_and_most(addends: Array, start: Array, order: str) -> tuple[int, int]:
+    """The ends of all sums on the way to the accumulators."""
+    starts = np.broadcast_to(start, addends.shape[2])[:, np.newaxis]
+    starts = np.broadcast_to(starts, (*addends.shape[:3], 1))
+    terms = np.concatenate([starts, addends], axis=-1)
+    places = range(terms.shape[-1])
+    orders = [places] if order == "memory" else permutations(places)
+    found = [np.cumsum(terms[..., list(one)], axis=-1) for one in orders]
+    low, high = min(int(x.min()) for x in found), max(int(x.max()) for x in found)
+    return (low, high) if order == "memory" else (min(low, 0), max(high, 0))
+
+
+def compare(
+    layer: EveryInput, seed: int, contracts: tuple[str, ...], pairs: int, path: Path
+) -> Comparison:
+    """Every kind of verdict on a layer, `pairs` of `equal`: those that differ in few
+    places first, and some that are the same."""
+    path.write_text(layer.text)
+    work = Comparison(layer, qlower.load(path), np.random.default_rng(seed))
+    results = work.results(contracts)
+    if len(results) < 2:
+        return work
+    counts = {
+        (a, b): int(np.count_nonzero(results[a] != results[b]))
+        for a, b in combinations(results, 2)
+    }
+    order = sorted(counts, key=lambda one: (counts[one], work.draw.random()))
+    same = [pair for pair in order if not counts[pair]]
+    apart = [pair for pair in order if counts[pair]]
+    work.draw.shuffle(same)
+    for pair in (*same[: pairs // 2], *apart[: pairs - pairs // 2]):
+        work.equal(pair, results)
+    work.groups(results)
+    names = list(results)
+    work.draw.shuffle(names)
+    if layer.products is not None:
+        for contract in names[: max(pairs // 4, 1)]:
+            work.widths(contract)
+    work.native(names[0], results[names[0]])
+    return work
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_verdicts_on_every_input(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A layer of each kind by few contracts; every other one is proved about, rather
+    than looked at number by number."""
+    seed = KINDS.index(kind)
+    monkeypatch.setattr(deciding, "SMALL", (0, 1 << 18)[seed % 2])
+    found = compare(draw_layer(seed, kind), seed, SOME, 4, tmp_path / "layer.mlir")
+    assert found.said.total() > 2
+    assert not found.wrong, "\n".join(found.wrong)
+
+
+@pytest.mark.long
+def test_ten_thousand_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: Counter[str] = Counter()
+    seed = 1000
+    while said.total() < int(os.environ.get(VERDICTS, "10000")):
+        draw = np.random.default_rng(seed)
+        monkeypatch.setattr(deciding, "SMALL", int(draw.choice([0, 1 << 18])))
+        monkeypatch.setattr(deciding, "AFFORDABLE", int(draw.choice([0, 1 << 26])))
+        names = tuple(contract_names())
+        found = compare(draw_layer(seed), seed, names, 20, tmp_path / "layer.mlir")
+        assert not found.wrong, f"seed {seed}\n" + "\n".join(found.wrong)
+        said += found.said
+        seed += 1
