@@ -16,6 +16,8 @@ from qlower.version import __version__
 
 if TYPE_CHECKING:
     from qlower.api import Compiled, compile, interpret, jit, load_compiled, lower
+    from qlower.contracts.family.names import arithmetic
+    from qlower.contracts.rule_function import rule
     from qlower.diagnostics import QlowerError
     from qlower.explain.diff import diff
     from qlower.explain.diff_result import Diff
@@ -49,6 +51,7 @@ __all__ = [
     "Trace",
     "Vectors",
     "__version__",
+    "arithmetic",
     "build",
     "compile",
     "diff",
@@ -62,6 +65,7 @@ __all__ = [
     "load_compiled",
     "lower",
     "make_report",
+    "rule",
     "trace",
     "validate",
     "vectors",
@@ -82,6 +86,8 @@ _NAMES = lazy_table(
         "TensorSpec": "qlower.model.signature:TensorSpec",
         "Trace": "qlower.explain.trace:Trace",
         "Vectors": "qlower.explain.vectors:Vectors",
+        "arithmetic": "qlower.contracts.family.names:arithmetic",
+        "rule": "qlower.contracts.rule_function:rule",
         "build": "qlower.model.build",
         "compile": "qlower.api:compile",
         "diff": "qlower.explain.diff:diff",

@@ -26,6 +26,35 @@ COMPARE_EXAMPLE = """  qlower contracts compare model.tflite=inputs.npz
   qlower contracts compare model.mlir --contract exact --contract ./my_npu.mlir"""
 
 
+NEW_EXAMPLE = """  qlower contracts new my_npu --multiplier "12 bits, floor"
+  qlower contracts new my_npu --multiplier 16 --rounding half_away --base tflm
+
+The same in place of a contract's name, without a file:
+  --contract 'arithmetic: multiplier 12 bits floor; accumulator 20 bits saturate'"""
+
+
+ROUNDINGS = "half_up, half_away, half_even, floor, ..."
+
+NEW_CHOICES = {
+    "products": "exact (default), or pairs that saturate at 16 bits: "
+    "saturating_pairs_flat, saturating_pairs_pixel",
+    "accumulator": "32 bits (default), or 12 to 31 and how it ends: '20, saturate'",
+    "bias": "integer (default); real, or in steps of the sum",
+    "scaling": "fixed point (default), or by floats: multiply, divide or reciprocal, "
+    "f32 or f64: 'multiply f32'",
+    "ratio": "how the scales combine: f64 (default), f64_of_f32_product, "
+    "f32_product_first, f32_weight_first, f32_input_first, f32_reciprocal",
+    "multiplier": "its bits, 8 to 32, and how it is rounded: half_up, half_even, floor "
+    "or ceil (default: '32, half_up')",
+    "first": "the rounding to the high half of the product, if there are two: once "
+    f"(default), {ROUNDINGS}",
+    "rounding": f"half_up (default), {ROUNDINGS.partition(', ')[2]}",
+    "zero_point": "when it is added: after the rounding (default), inside, or 'after, "
+    "saturated before'",
+}
+"""What `new` has options for: the choices of `contracts.family`."""
+
+
 def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command and its actions to the parser."""
     parser = add_command(
@@ -58,6 +87,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "--check", action="store_true", help="write nothing, fail if a page is stale"
     )
     pages.set_defaults(run=write_pages)
+    _register_new(actions, common)
     compare = add_command(
         actions,
         common,
@@ -93,6 +123,47 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     )
     add_format(compare, default="markdown")
     compare.set_defaults(run=compare_contracts)
+
+
+def _register_new(actions: Commands, common: ArgumentParser) -> None:
+    """The action that writes a contract of a device's own."""
+    new = add_command(
+        actions, common, "new", "write a contract put together of steps", NEW_EXAMPLE
+    )
+    new.add_argument(
+        "name", help="the contract's name: the file is NAME.mlir, which has to be new"
+    )
+    new.add_argument(
+        "--base",
+        default="tflite",
+        metavar="CONTRACT",
+        help="the contract of all operations but convolutions and linear layers "
+        "(default: tflite)",
+    )
+    for name, help in NEW_CHOICES.items():
+        new.add_argument(f"--{name.replace('_', '-')}", metavar="VALUE", help=help)
+    new.set_defaults(run=new_contract)
+
+
+def new_contract(options: argparse.Namespace) -> int:
+    """Write the file, and say what runs it."""
+    from qlower.contracts import load_contract
+    from qlower.contracts.family.names import arithmetic, text_of
+    from qlower.files.replacing import replacing
+
+    given = {name: getattr(options, name) for name in NEW_CHOICES}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    name = arithmetic(options.base, **chosen)
+    contract = load_contract(name)
+    path = Path(options.name.removesuffix(".mlir") + ".mlir")
+    if path.exists():
+        raise QlowerError(f"{path} is there already")
+    with replacing(path) as file:
+        file.write(text_of(name).encode())
+    where = path if path.is_absolute() else f"./{path}"
+    print(f"{path}: {contract.summary}; base {options.base}")
+    print(f"qlower run MODEL --random --contract {where}")
+    return 0
 
 
 def list_contracts(options: argparse.Namespace) -> int:

@@ -30,10 +30,12 @@ from qlower.files.journal import read_file
 __all__ = [
     "BASE",
     "FAMILY",
+    "PREFIX",
     "SUMMARY",
     "Contract",
     "Rule",
     "contract_names",
+    "is_contract",
     "load_contract",
     "module_string",
     "parse_contract",
@@ -41,6 +43,9 @@ __all__ = [
 ]
 
 SUMMARY = "contract.summary"
+
+PREFIX = "arithmetic:"
+"""How names begin that describe an arithmetic."""
 
 FAMILY = "contract.family"
 """The module attribute that says what the contract belongs to; inherited."""
@@ -128,8 +133,20 @@ def _shipped_names() -> list[str]:
     )
 
 
+def is_contract(name: str) -> bool:
+    """Whether a text names a contract: one that comes with qlower or a package, a file,
+    or an arithmetic."""
+    return (
+        name.endswith(".mlir")
+        or name.startswith(PREFIX)
+        or name in contract_names()
+        or name in plugin_contracts()
+    )
+
+
 def load_contract(name: str, heirs: tuple[str, ...] = ()) -> Contract:
-    """The contract called `name`, or the one in the file `name` if it ends in .mlir.
+    """The contract called `name`, or the one in the file `name` if it ends in .mlir; or
+    an arithmetic that the name describes (`family/names.py`).
 
     `heirs` are the files of the contracts that it is a base of.
     """
@@ -137,7 +154,16 @@ def load_contract(name: str, heirs: tuple[str, ...] = ()) -> Contract:
         return _load_file(name, Path(name).stem, heirs)
     if name not in _shipped_names() and name in plugin_contracts():
         return _load_file(str(plugin_contracts()[name]), name, heirs)
+    if name.startswith(PREFIX):
+        return _arithmetic(name)
     return _load_shipped_contract(name)
+
+
+@lru_cache(maxsize=64)
+def _arithmetic(name: str) -> Contract:
+    from qlower.contracts.family.names import text_of
+
+    return parse_contract(text_of(name), name, name)
 
 
 def _load_file(file: str, name: str, heirs: tuple[str, ...]) -> Contract:

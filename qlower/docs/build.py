@@ -201,6 +201,7 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
         {"For all inputs": "verifying.md"},
         {"A model to look at": "report.md"},
         {"Accuracy over a data set": "data-sets.md"},
+        {"Sweeps and training": "sweeps-and-training.md"},
         {"Microcontrollers and C": "embedded.md"},
         {"Stories": [{Path(page).stem: page} for page in stories]},
         {"Contracts": ["contracts/index.md", *contract_families()]},

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from qlower.codegen.targets.resolve import resolve_target
-from qlower.contracts import contract_names
+from qlower.contracts import contract_names, is_contract
 from qlower.diagnostics import QlowerError
 from qlower.explain.dumps import match_dump
 from qlower.explain.live import LIVE, live_side
@@ -48,10 +48,10 @@ def make_side(side: SideLike, model: Model, contract: str | None, runs: int) -> 
     if name in LIVE and (name != text or name not in contract_names()):
         return live_side(text, name, model)
     chosen, executor, cpu = _split(text)
-    if executor is None and not _is_contract(text) and Path(text).exists():
+    if executor is None and not is_contract(text) and Path(text).exists():
         path = Path(text)
         return match_dump(str(path), read_dump(path), model, runs)
-    if chosen is not None and not _is_contract(chosen):
+    if chosen is not None and not is_contract(chosen):
         raise UnknownSide(
             f"{text!r} is neither a contract, an executor, a system nor a file",
             help="contracts: qlower contracts; executors: interp, jit or a CPU such as "
@@ -69,13 +69,9 @@ def _split(text: str) -> tuple[str | None, Executor | None, str | None]:
         return contract, "interp", None
     if last == "jit":
         return contract, "jit", None
-    if not _is_contract(last) and _is_cpu(last):
+    if not is_contract(last) and _is_cpu(last):
         return contract, "jit", last
     return text, None, None
-
-
-def _is_contract(name: str) -> bool:
-    return name in contract_names() or name.endswith(".mlir")
 
 
 def _is_cpu(name: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from qlower.identification.family import CHOICES, arithmetic_text
+from qlower.contracts.family import CHOICES, arithmetic_text
 from qlower.identification.replay import Explanation
 from qlower.identification.search import Found
 from qlower.report.table import Column, Table, counted

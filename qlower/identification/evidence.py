@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from qlower.contracts import Contract
 from qlower.contracts.contractions import Contraction
+from qlower.contracts.family import CHOICES, Arithmetic, Step, step
 from qlower.contracts.products import EXACT, PIXEL, TAPS
 from qlower.contracts.values import activation_values, operand_values
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
-from qlower.identification.family import CHOICES, Arithmetic, Step, step
 from qlower.interp import evaluate_function
 from qlower.interp.qnn.contraction import sums_of
 from qlower.interp.values import Array

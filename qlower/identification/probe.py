@@ -12,13 +12,13 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from qlower.contracts import Contract, contract_names, load_contract
+from qlower.contracts.family import FIXED, Arithmetic
 from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
 from qlower.extras import install_line
 from qlower.float_environment import default_floats
 from qlower.identification.cases import Case, Cases, Layer
 from qlower.identification.evidence import Evidence
-from qlower.identification.family import FIXED, Arithmetic
 from qlower.identification.onnx_file import channels_first, onnx_file
 from qlower.identification.replay import Replay
 from qlower.identification.search import first_members

@@ -9,9 +9,9 @@ from itertools import count, islice
 import numpy as np
 
 from qlower.contracts import Contract
+from qlower.contracts.family import CHOICES, INSIDE, Arithmetic
 from qlower.explain.diff import Progress, no_progress
 from qlower.identification.evidence import Evidence, Observed, Places
-from qlower.identification.family import CHOICES, INSIDE, Arithmetic
 
 MOST = 1 << 12
 """Elements that the search looks at: of more, those where the first arithmetics part,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from qlower.codegen.targets.resolve import Target, host_target, resolve_target
 from qlower.compilation import Compilation
-from qlower.contracts import contract_names
+from qlower.contracts import is_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.frontends.load import ModelOrPath, as_model
@@ -280,7 +280,7 @@ def _reference(against: str, model: Model) -> str | Reference:
         if file.suffix == ".onnx" and reference.is_of_unknown_integers:
             return replace(reference, signature=_signature(file))
         return reference
-    if not against.endswith(".mlir") and against not in contract_names():
+    if not is_contract(against):
         raise QlowerError(
             f"there is nothing called {against!r} to hold outputs against",
             help=f"a contract, {', '.join(SYSTEMS)}, or a .tflite or .onnx file",

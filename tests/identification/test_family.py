@@ -14,15 +14,15 @@ import pytest
 import qlower
 from qlower.cli import main
 from qlower.contracts import load_contract, parse_contract
-from qlower.identification.cases import Cases, Reals
-from qlower.identification.evidence import Evidence
-from qlower.identification.family import (
+from qlower.contracts.family import (
     CHOICES,
     FIXED,
     INSIDE,
     Arithmetic,
     arithmetic_text,
 )
+from qlower.identification.cases import Cases, Reals
+from qlower.identification.evidence import Evidence
 from qlower.identification.probe import Probe, make_probe, probe
 from qlower.identification.replay import Replay
 from qlower.interp.values import Array

@@ -237,7 +237,7 @@ def step(name: str, *results: str, **words: str | int) -> Step:
 @cache
 def _templates() -> dict[str, str]:
     """The functions of `family.mlir` by name, each with the comment above it."""
-    text = (files("qlower.identification") / "family.mlir").read_text(encoding="utf-8")
+    text = (files(__name__) / "family.mlir").read_text(encoding="utf-8")
     parts = [part.strip() for part in text.split("\n\n")]
     return {_name(part): part for part in parts if "func.func" in part}
 

@@ -1,0 +1,119 @@
+"""Members of the family by name: `arithmetic: multiplier 12 bits floor; base tflite`.
+
+Such a name is a contract wherever one is named; it has all that the contract is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from qlower.contracts import PREFIX
+from qlower.contracts.family import CHOICES, Arithmetic, arithmetic_text
+from qlower.diagnostics import QlowerError
+
+BASE = "tflite"
+"""The contract that has all other operations, by default."""
+
+
+def arithmetic(base: str = BASE, **choices: str | int) -> str:
+    """The name of a contract whose convolutions and linear layers are put together of
+    steps, and whose other operations are those of `base`.
+
+    `choices` are of `CHOICES`, in any spelling that leaves out commas or what comes
+    first there: `multiplier="12 bits, floor"`, `"12 floor"` or, for `half_up`, 12.
+    Raises `QlowerError` for a choice that isn't there, or makes no difference beside
+    the others.
+    """
+    if base.endswith(".mlir"):
+        base = os.path.abspath(base)
+    return f"{PREFIX} {'; '.join([*_chosen(_member(choices)), f'base {base}'])}"
+
+
+def _member(choices: Mapping[str, str | int]) -> Arithmetic:
+    found = Arithmetic()
+    for name, value in choices.items():
+        found = replace(found, **{name: _choice(name, str(value))})
+    normal = found.normal()
+    for name in choices:
+        if getattr(normal, name) != getattr(found, name):
+            raise QlowerError(
+                f"{name} {getattr(found, name)!r} makes no difference, or can't be, "
+                f"with scaling {found.scaling!r}, first {found.first!r} and zero_point "
+                f"{found.zero_point!r}"
+            )
+    return normal
+
+
+def _choice(name: str, value: str) -> str:
+    """The choice that is meant: the first one that begins with the words."""
+    if name not in CHOICES:
+        raise QlowerError(
+            f"an arithmetic has no choice {name!r}", help=f"it has {', '.join(CHOICES)}"
+        )
+    words = _words(value)
+    for known in CHOICES[name]:
+        if words and _words(known)[: len(words)] == words:
+            return known
+    raise QlowerError(f"{name} {value!r} is not one of {_listed(name)}")
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.split(r"[\s,]+", text) if word not in ("", "bits")]
+
+
+def _listed(name: str) -> str:
+    """The choices in a line: of widths the least and the greatest."""
+    found: dict[str, list[int]] = {}
+    for value in CHOICES[name]:
+        number, _, rest = value.partition(" bits")
+        if number.isdecimal():
+            found.setdefault(f" bits{rest}", []).append(int(number))
+        else:
+            found.setdefault(value, [])
+    return "; ".join(
+        f"{min(n)} to {max(n)}{rest}" if len(n) > 1 else f"{(n or [''])[0]}{rest}"
+        for rest, n in found.items()
+    )
+
+
+def _chosen(arithmetic: Arithmetic) -> list[str]:
+    """The choices that aren't the usual ones, each with its name."""
+    usual = Arithmetic().choices()
+    chosen = {k: v for k, v in arithmetic.choices().items() if v != usual[k]}
+    return [f"{name} {value.replace(',', '')}" for name, value in chosen.items()]
+
+
+@lru_cache(maxsize=64)
+def text_of(name: str) -> str:
+    """The text of the contract of that name. Raises `QlowerError` for a wrong name."""
+    choices, base = _parsed(name)
+    one = _member(choices)
+    notes = [
+        "An arithmetic put together of steps, for convolutions and linear layers:",
+        "",
+        *(f"- {k}: {v}" for k, v in one.choices().items() if k in one.relevant),
+        "",
+        f"Everything else is that of {base}.",
+    ]
+    chosen = "; ".join(_chosen(one)) or "multiplier 32 bits, rounded once, half up"
+    return arithmetic_text(one, base, summary=chosen, notes=notes)
+
+
+def _parsed(name: str) -> tuple[dict[str, str], str]:
+    choices: dict[str, str] = {}
+    for part in name.removeprefix(PREFIX).split(";"):
+        key, _, value = part.strip().partition(" ")
+        if not key:
+            continue
+        if key in choices or not value:
+            raise QlowerError(
+                f"contract {name!r}: {part.strip()!r} is not CHOICE VALUE, once",
+                help=f"such as {PREFIX} multiplier 12 bits floor; base tflite",
+            )
+        choices[key] = value.strip()
+    base = choices.pop("base", BASE)
+    return choices, os.path.abspath(base) if base.endswith(".mlir") else base
