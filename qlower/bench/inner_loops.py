@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from qlower.codegen.targets.resolve import Target
 from qlower.diagnostics import QlowerError
 from qlower.extras import install_line
 from qlower.files.llvm_tools import find_tool
+from qlower.files.programs import run_program
 
 _OLDEST_LLVM = 22
 """The release whose models of cores were looked at; older tools print other things."""
@@ -159,11 +159,10 @@ def _cycles(blocks: Sequence[Sequence[str]], target: Target) -> list[float]:
     command += [f"-iterations={_ITERATIONS}", "--instruction-info=0"]
     if target.features:
         command += [f"-mattr={target.features}"]
-    done = subprocess.run(
-        command, input="\n".join(lines), capture_output=True, text=True, check=False
-    )
+    done = run_program(command, input="\n".join(lines).encode())
     if done.returncode:
-        raise QlowerError(f"{tool.name} fails: {done.stderr.strip()[:500]}")
+        reason = done.stderr.decode(errors="replace").strip()[:500]
+        raise QlowerError(f"{tool.name} fails: {reason}")
     regions = json.loads(done.stdout)["CodeRegions"]
     return [
         region["SummaryView"]["TotalCycles"] / region["SummaryView"]["Iterations"]

@@ -15,7 +15,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +30,7 @@ from xdsl.ir import Dialect
 import qlower
 from qlower.contracts import contract_names, load_contract
 from qlower.docs.commands import command_pages, exit_codes, task_pages
+from qlower.files.programs import run_program
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "qlower/docs/pages"
@@ -79,13 +79,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             config |= {"repo_url": options.repository, "extra": {"sources": sources}}
         path = Path(temporary, "mkdocs.yml")  # JSON is YAML
         path.write_text(json.dumps(config))
-        command = ["mkdocs", "build", "--strict", "--quiet", "--config-file", str(path)]
-        environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-        done = subprocess.run(
-            [sys.executable, "-m", *command, "--site-dir", str(output)],
-            env=environment,
-            check=False,
+        command = ["mkdocs", "build", "--strict", "--quiet", "--config-file", path]
+        done = run_program(
+            [sys.executable, "-m", *command, "--site-dir", output],
+            environment={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         )
+        print((done.stdout + done.stderr).decode(), end="", file=sys.stderr)
     found = list(run_together(output)) if not done.returncode else []
     for fault in found:
         print(f"a list in a paragraph: {fault}", file=sys.stderr)

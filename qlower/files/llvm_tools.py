@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sysconfig
 from functools import cache
 from pathlib import Path
+
+from qlower.files.programs import run_program
 
 
 @cache
@@ -29,8 +30,8 @@ def find_tool(
 
 def _version(path: str) -> int:
     try:
-        version = subprocess.run([path, "--version"], capture_output=True, text=True)
+        printed = run_program([path, "--version"]).stdout
     except OSError:
         return 0
-    match = re.search(r"LLVM version (\d+)", version.stdout)
+    match = re.search(rb"LLVM version (\d+)", printed)
     return int(match[1]) if match else 0

@@ -10,6 +10,7 @@ from pathlib import Path
 from qlower.diagnostics import QlowerError
 from qlower.extras import install_line
 from qlower.files.llvm_tools import find_tool
+from qlower.files.programs import run_program
 
 OLDEST = 22
 """The first release of LLVM whose text is ours, too."""
@@ -26,9 +27,7 @@ def text_of(file: Path) -> bytes:
     command = _bytecode(file) if file.suffix == ".mlirbc" else _flatbuffer(file)
     tool = Path(command[0]).name
     try:
-        printed = subprocess.run(
-            command, input=b"module {}", capture_output=True, timeout=SECONDS
-        )
+        printed = run_program(command, input=b"module {}", seconds=SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise QlowerError(f"cannot read {file} by {tool}: {error}") from error
     if printed.returncode != 0:
@@ -40,17 +39,17 @@ def text_of(file: Path) -> bytes:
     return b"".join(line for line in lines if not line.startswith(b"WARNING"))
 
 
-def _bytecode(file: Path) -> list[str]:
+def _bytecode(file: Path) -> list[str | Path]:
     tool = find_tool("mlir", "mlir-opt", OLDEST, os.environ.get("QLOWER_MLIR_OPT"))
     if tool is None:
         raise QlowerError(
             f"cannot read {file}: bytecode needs mlir-opt of LLVM {OLDEST} or newer",
             help=f"{install_line('mlir')}, or name one in $QLOWER_MLIR_OPT",
         )
-    return [tool, "--mlir-print-op-generic", "--allow-unregistered-dialect", str(file)]
+    return [tool, "--mlir-print-op-generic", "--allow-unregistered-dialect", file]
 
 
-def _flatbuffer(file: Path) -> list[str]:
+def _flatbuffer(file: Path) -> list[str | Path]:
     try:
         installed = {str(path): path.locate() for path in files("tosa-tools") or ()}
         tool, schema = installed["bin/tosa-opt"], installed["bin/tosa.fbs"]
@@ -62,7 +61,7 @@ def _flatbuffer(file: Path) -> list[str]:
     return [
         str(tool),
         "--tosa-deserialize",
-        f"--tosa-deserialize-filename={file}",
+        f"--tosa-deserialize-filename={file.absolute()}",
         f"--tosa-deserialize-schema={schema}",
         "-",
     ]

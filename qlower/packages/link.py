@@ -5,27 +5,23 @@ from __future__ import annotations
 import importlib.util
 import platform
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from qlower.codegen.targets.triples import is_bare_metal
 from qlower.diagnostics import QlowerError
+from qlower.files.programs import run_program
 
 MESSAGE_CHARACTERS = 2000
 
 
 def link_shared(object_path: Path, library: Path, triple: str) -> None:
     """Make the shared library of one object. Raises QlowerError without a linker."""
-    command = [*compiler_driver(triple), "-shared", "-o", str(library)]
-    done = subprocess.run(
-        [*command, str(object_path)], capture_output=True, text=True, check=False
-    )
+    driver = compiler_driver(triple)
+    done = run_program([*driver, "-shared", "-o", library, object_path])
     if done.returncode:
-        raise QlowerError(
-            f"{command[0]} cannot link {library.name}: "
-            f"{done.stderr.strip()[:MESSAGE_CHARACTERS]}"
-        )
+        reason = done.stderr.decode(errors="replace").strip()[:MESSAGE_CHARACTERS]
+        raise QlowerError(f"{driver[0]} cannot link {library.name}: {reason}")
 
 
 def compiler_driver(triple: str) -> list[str]:

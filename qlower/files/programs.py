@@ -1,0 +1,31 @@
+"""Other projects' programs, and the files that they are given."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+
+def run_program(
+    command: Sequence[str | Path],
+    *,
+    input: bytes = b"",
+    seconds: float | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a program to its end, without a shell, and return what it wrote.
+
+    Arguments that are files are paths, not strings: a program gets the absolute path,
+    since a file such as `--load-dialect-plugin=x` would be an option otherwise. Raises
+    OSError where the program can't be started, and subprocess.TimeoutExpired after
+    `seconds`.
+    """
+    return subprocess.run(
+        [str(a.absolute()) if isinstance(a, Path) else a for a in command],
+        input=input,
+        capture_output=True,
+        timeout=seconds,
+        env=environment,
+        check=False,
+    )

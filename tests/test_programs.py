@@ -1,0 +1,89 @@
+"""Programs of other projects: a file's name is never an option of theirs."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import qlower
+from qlower.codegen.targets.resolve import resolve_target
+from qlower.files.programs import run_program
+from qlower.frontends import converted
+from qlower.packages.link import compiler_driver, link_shared
+
+ROOT = Path(qlower.__file__).parent
+STARTING = ("subprocess", "os.system", "os.popen", "os.spawn", "os.exec", "posix_spawn")
+
+
+def test_programs_are_run_by_one_function():
+    """Only `run_program` starts programs; `subprocess` is there for its exceptions."""
+    for path in ROOT.rglob("*.py"):
+        if path == ROOT / "files" / "programs.py":
+            continue
+        tree = ast.parse(path.read_text())
+        used = {ast.unparse(n) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+        started = {u for u in used if u.startswith(STARTING)}
+        assert "from subprocess" not in path.read_text(), path
+        assert started <= {"subprocess.TimeoutExpired"}, path
+
+
+def test_files_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    done = run_program(["echo", Path("--version"), "--", Path("./-n")])
+    assert done.stdout.decode().split() == [
+        str(tmp_path / "--version"),
+        "--",
+        str(tmp_path / "-n"),
+    ]
+
+
+@pytest.mark.parametrize("suffix", [".mlirbc", ".tosa"])
+def test_a_model_whose_name_is_an_option(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """`--load-dialect-plugin=` would run a library that lies beside the model."""
+    monkeypatch.chdir(tmp_path)
+    tool = tmp_path / "tool"
+    tool.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/given\n')
+    tool.chmod(0o755)
+    monkeypatch.setattr(converted, "find_tool", lambda *_: str(tool))
+    model = Path(f"--load-dialect-plugin=sub/x{suffix}")
+    model.parent.mkdir()
+    model.write_bytes(b"")
+    if suffix == ".tosa":
+        names = ("bin/tosa-opt", "bin/tosa.fbs")
+        parts = [_Installed(name, tool) for name in names]
+        monkeypatch.setattr(converted, "files", lambda _: parts)
+    converted.text_of(model)
+    given = (tmp_path / "given").read_text().splitlines()
+    assert any(str(tmp_path / model) in argument for argument in given)
+    assert not any(argument.startswith("--load") for argument in given)
+
+
+@dataclass(frozen=True)
+class _Installed:
+    """A file of a package, which lies elsewhere than its name says."""
+
+    name: str
+    file: Path
+
+    def __str__(self) -> str:
+        return self.name
+
+    def locate(self) -> Path:
+        return self.file
+
+
+def test_a_library_whose_name_is_an_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    triple = resolve_target("host").triple
+    source = tmp_path / "-x.c"
+    source.write_text("int f(void) { return 1; }\n")
+    run_program([*compiler_driver(triple), "-fPIC", "-c", source, "-o", Path("--x.o")])
+    link_shared(Path("--x.o"), Path("--version.so"), triple)
+    assert (tmp_path / "--version.so").stat().st_size > 0
