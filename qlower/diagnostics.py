@@ -63,7 +63,10 @@ class QlowerError(Exception):
         return self.render()
 
     def render(self) -> str:
-        """The whole report: place, sentence, source line, caret, notes and help."""
+        """The whole report: place, sentence, source line, caret, notes and help.
+
+        Names from models and of files, which may be anything, are escaped.
+        """
         place = file_location(self.location)
         head = f"error: {self.message}"
         lines = [head if place is None else f"{format_location(place)}: {head}"]
@@ -75,14 +78,14 @@ class QlowerError(Exception):
         lines += [f"note: {note}" for note in self.notes]
         if self.help is not None:
             lines.append(f"help: {self.help}")
-        return "\n".join(lines)
+        return printable_lines("\n".join(lines))
 
 
 def warn(message: str, location: LocationAttr | None = None) -> None:
     """Tell the user about something that is accepted but looks wrong."""
     place = file_location(location)
     prefix = "" if place is None else f"{format_location(place)}: "
-    LOGGER.warning("%swarning: %s", prefix, message)
+    LOGGER.warning("%s", printable_lines(f"{prefix}warning: {message}"))
 
 
 @contextmanager
@@ -118,7 +121,7 @@ def file_location(location: Attribute | None) -> FileLineColLoc | None:
 def format_location(location: FileLineColLoc) -> str:
     """`file:line:column`, as editors understand it."""
     line, column = location.line.data, location.column.data
-    return f"{location.filename.data}:{line}:{column}"
+    return f"{printable(location.filename.data)}:{line}:{column}"
 
 
 def location_name(location: Attribute | None) -> str | None:
@@ -153,6 +156,22 @@ def make_file_location(filename: str, line: int, column: int) -> FileLineColLoc:
 
     name = StringAttr(printable_path(filename))
     return FileLineColLoc(name, IntAttr(line), IntAttr(column))
+
+
+def printable(text: str) -> str:
+    """The text as a terminal may show it: on one line, with escapes such as `\\x1b` for
+    controls, those of bidirectional text too."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
+def printable_lines(text: str) -> str:
+    """Lines as a terminal may show them, each `printable`."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def printable_path(path: str) -> str:

@@ -14,6 +14,7 @@ from qlower.cli.options import (
     add_passes,
     make_compilation,
 )
+from qlower.cli.output import show
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
 
@@ -56,5 +57,6 @@ def run(options: argparse.Namespace) -> int:
     inputs = input_set(specs, assign_inputs(specs, given)).runs[0]
     fault = bisect(compilation, inputs)
     clear_status()
-    print("native code and interpreter give the same bits" if fault is None else fault)
+    same = "native code and interpreter give the same bits"
+    show(same if fault is None else str(fault))
     return 0 if fault is None else ExitCode.FOUND

@@ -6,6 +6,8 @@ import os
 import re
 import sys
 
+from qlower.diagnostics import printable_lines
+
 _BOLD, _RESET = "\x1b[1m", "\x1b[0m"
 _COLOURS = {
     "error": "\x1b[1;31m",
@@ -18,7 +20,8 @@ _HEAD = re.compile(rf"^(\S.*?:\d+:\d+: )?({'|'.join(_COLOURS)}):", re.MULTILINE)
 
 def complain(text: str) -> None:
     """Print a message whose lines begin with `error:`, `note:` and the like."""
-    print(painted(text) if wants_colour() else text, file=sys.stderr)
+    shown = printable_lines(text)
+    print(painted(shown) if wants_colour() else shown, file=sys.stderr)
 
 
 def wants_colour() -> bool:

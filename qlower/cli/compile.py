@@ -16,6 +16,7 @@ from qlower.cli.options import (
     add_tune,
     make_levels,
 )
+from qlower.cli.output import show
 from qlower.cli.parser import ArgumentParser, Commands
 
 EXAMPLE = """  qlower compile model.tflite -o out/
@@ -91,6 +92,5 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"files": files, "memory": memory.to_json()}, indent=2))
     else:
-        print(*files, sep="\n")
-        print(f"\n{memory.table()}")
+        show("\n".join([*files, "", str(memory.table())]))
     return 0

@@ -15,7 +15,7 @@ from qlower.cli.options import (
     given_model,
     layer_contracts,
 )
-from qlower.cli.output import add_json, terminal_width
+from qlower.cli.output import add_json, show, terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 
@@ -87,5 +87,5 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(found.to_dict(), indent=1))
     else:
-        print(found.render(terminal_width()))
+        show(found.render(terminal_width()))
     return 0 if found.is_equal else ExitCode.FOUND

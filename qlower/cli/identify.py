@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.options import add_command, add_inputs, add_model, given_model
-from qlower.cli.output import add_json, terminal_width
+from qlower.cli.output import add_json, show, terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(found.to_dict(), indent=1))
     else:
-        print(found.render(terminal_width()))
+        show(found.render(terminal_width()))
     return 0 if found.is_found else ExitCode.FOUND
 
 
@@ -125,10 +125,12 @@ def _probe(options: argparse.Namespace) -> int:
         print(json.dumps(found, indent=1))
         return 0
     count = len(made.model.outputs)
-    print(f"{path} has {count} outputs of {made.outputs} numbers altogether.")
-    print(f"Its inputs are in {folder / 'inputs.npz'}, by name: run it on the device,")
-    print("save the outputs by name as an .npz file, and then")
-    print(f"  qlower identify outputs.npz {path} --input {folder / 'inputs.npz'}")
+    show(
+        f"{path} has {count} outputs of {made.outputs} numbers altogether.\n"
+        f"Its inputs are in {folder / 'inputs.npz'}, by name: run it on the device,\n"
+        "save the outputs by name as an .npz file, and then\n"
+        f"  qlower identify outputs.npz {path} --input {folder / 'inputs.npz'}"
+    )
     return 0
 
 

@@ -9,6 +9,7 @@ import sys
 
 from qlower.cli.parser import OUTPUT, section
 from qlower.cli.progress import clear_status
+from qlower.diagnostics import printable_lines
 from qlower.report.table import FORMATS, Format, Row, Table
 
 
@@ -41,7 +42,12 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def print_table(table: Table[Row], options: argparse.Namespace) -> None:
     """Print in the format of `add_format`, in a terminal no wider than that."""
     clear_status()
-    print(table.render(options.format, terminal_width()))
+    show(table.render(options.format, terminal_width()))
+
+
+def show(text: str) -> None:
+    """Print lines, whose names may come from models and of files, escaped."""
+    print(printable_lines(text))
 
 
 def terminal_width() -> int | None:

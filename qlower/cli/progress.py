@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sized
 from typing import TypeVar
 
 from qlower.cli.colour import complain
-from qlower.diagnostics import LOGGER
+from qlower.diagnostics import LOGGER, printable
 
 Item = TypeVar("Item")
 
@@ -35,7 +35,7 @@ class StatusHandler(logging.Handler):
             print(clear, end="", file=sys.stderr)
             complain(text)
         elif clear:
-            print(f"{clear}{text} ...", end="", file=sys.stderr, flush=True)
+            print(f"{clear}{printable(text)} ...", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         clear_status()

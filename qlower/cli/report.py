@@ -16,6 +16,7 @@ from qlower.cli.options import (
     given_model,
     layer_contracts,
 )
+from qlower.cli.output import show
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 
@@ -86,11 +87,11 @@ def run(options: argparse.Namespace) -> int:
         clear_status()
         if page is not None:
             size = page.write(report.html().encode())
-            print(f"{options.output}: {size / 1e6:.1f} MB")
+            show(f"{options.output}: {size / 1e6:.1f} MB")
         if folder is not None:
             for name, text in report.explorer_files().items():
                 (folder / name).write_text(text)
-                print(explorer / name)
+                show(str(explorer / name))
     return 0
 
 

@@ -22,7 +22,7 @@ from qlower.cli.options import (
     add_tune,
     make_compilation,
 )
-from qlower.cli.output import add_format, print_table
+from qlower.cli.output import add_format, print_table, show
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 from qlower.diagnostics import QlowerError
@@ -145,7 +145,7 @@ def _show(
         print_table(output_table(rows), options)
         return
     clear_status()
-    print(*(line for row in rows for line in row.lines), sep="\n")
+    show("\n".join(line for row in rows for line in row.lines))
 
 
 def _profile(executor: Executor, inputs: Mapping[str, Array]) -> Profile:

@@ -18,7 +18,7 @@ from qlower.cli.options import (
     given_model,
     layer_contracts,
 )
-from qlower.cli.output import add_json, terminal_width
+from qlower.cli.output import add_json, show, terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 
@@ -148,7 +148,7 @@ def run(options: argparse.Namespace) -> int:
 
             write_arrays(saved, found.inputs())
     clear_status()
-    print(text if options.json else found.render(terminal_width()))
+    show(text if options.json else found.render(terminal_width()))
     return 0 if found.holds else ExitCode.FOUND
 
 
@@ -164,7 +164,7 @@ def _check(options: argparse.Namespace) -> int:
         progress=progress,
     )
     clear_status()
-    print(found)
+    show(str(found))
     return ExitCode.FOUND if found.faults else 0
 
 

@@ -11,6 +11,7 @@ from qlower.codegen.program.interface import STATUS_CODES, Interface
 from qlower.codegen.targets.resolve import processor_of, resolve_target
 from qlower.model.signature import TensorSpec
 from qlower.model.state import STATE_ALIGNMENT
+from qlower.packages.c_text import c_comment, c_string
 
 C_TYPES = {
     "bool": "uint8_t",
@@ -49,11 +50,11 @@ def header_text(interface: Interface) -> str:
             'extern "C" {',
             "#endif",
             "",
-            f'#define {upper}_CONTRACT "{_escaped(interface.contract)}"',
+            f"#define {upper}_CONTRACT {c_string(interface.contract)}",
             f'#define {upper}_SOURCE_SHA256 "{interface.model_sha256}"',
             f'#define {upper}_QLOWER_VERSION "{interface.version}"',
-            f'#define {upper}_TARGET "{_escaped(interface.target)}"',
-            f'#define {upper}_LEVELS "{_escaped(",".join(interface.levels))}"',
+            f"#define {upper}_TARGET {c_string(interface.target)}",
+            f"#define {upper}_LEVELS {c_string(','.join(interface.levels))}",
             f"#define {upper}_IDENTITY UINT64_C(0x{interface.identity:016x})",
             "",
             f"#define {upper}_ARENA_BYTES {interface.arena_bytes}",
@@ -236,7 +237,7 @@ def _port(prefix: str, spec: TensorSpec) -> Iterator[str]:
     """Macros of one input or output."""
     shape = "x".join(map(str, spec.shape)) or "scalar"
     yield ""
-    yield f"/* {_commentable(spec.name)}: {shape} of {spec.dtype} */"
+    yield f"/* {c_comment(spec.name)}: {shape} of {spec.dtype} */"
     yield f"#define {prefix}_COUNT {prod(spec.shape)}"
     if spec.scale is not None:
         yield f"#define {prefix}_SCALE {_c_float(spec.scale)}"
@@ -246,13 +247,3 @@ def _port(prefix: str, spec: TensorSpec) -> Iterator[str]:
 def _c_float(value: float) -> str:
     text = f"{value:.9g}"
     return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
-
-
-def _commentable(text: str) -> str:
-    """A tensor's name inside a comment: it may hold anything."""
-    printable = "".join(c if c.isascii() and c.isprintable() else "?" for c in text)
-    return printable.replace("*/", "* /").replace("/*", "/ *")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import TypeAlias
 
-from qlower.diagnostics import QlowerError
+from qlower.diagnostics import QlowerError, printable
 from qlower.report.table import FORMATS, Cell, Column, Row, Table
 
 Lines: TypeAlias = list[list[str]]
@@ -150,16 +150,6 @@ def html(table: Table[Row]) -> str:
         parts += ["<tfoot>", _html_line(columns, foot[0], "td"), "</tfoot>"]
     parts.append("</table>")
     return "\n".join([*parts, *(f"<p>{_escape_html(text)}</p>" for text in below)])
-
-
-def printable(text: str) -> str:
-    """The text with control characters escaped, so that it stays on its line."""
-    if text.isprintable():
-        return text
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in text
-    )
 
 
 def shorten(text: str, width: int) -> str:

@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from qlower.diagnostics import printable
 from qlower.interp.values import Array
 from qlower.report.table import Row, Table, counted
-from qlower.report.table_formats import printable
 
 Block: TypeAlias = dict[str, object]
 

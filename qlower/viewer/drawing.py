@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 
-from qlower.report.table_formats import printable, shorten
+from qlower.diagnostics import printable
+from qlower.report.table_formats import shorten
 from qlower.viewer.attributes import summary
 from qlower.viewer.columns import Columns, fold
 from qlower.viewer.graph import Node

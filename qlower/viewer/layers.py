@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
+from qlower.diagnostics import printable
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.explain.coverage import Lanes
@@ -23,7 +24,6 @@ from qlower.interp.values import Array
 from qlower.model.layers import is_constant, layer_name
 from qlower.report.layer_table import COLUMNS, LEGEND, LayerStatistics, describe
 from qlower.report.table import Row, Table, counted
-from qlower.report.table_formats import printable
 from qlower.runtime.profiling import Profile
 from qlower.verification.verdict import Equality
 from qlower.viewer import blocks

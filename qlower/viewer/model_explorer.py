@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from qlower.report.table_formats import printable
+from qlower.diagnostics import printable
 from qlower.viewer.graph import Node
 from qlower.viewer.measures import Measure
 

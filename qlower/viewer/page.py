@@ -15,7 +15,7 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from qlower.report.table_formats import printable
+from qlower.diagnostics import printable
 from qlower.viewer.blocks import Block
 from qlower.viewer.drawing import WIDTH, draw, label, neighbours
 from qlower.viewer.graph import Node

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 
 import qlower
 from qlower.cli import main
-from qlower.diagnostics import location_full_name
+from qlower.diagnostics import location_full_name, printable
 from qlower.model.entry import main_function, name_tensors
 from qlower.model.layers import layer_name, layers, name_layers
 from qlower.model.printing import exact_module
@@ -108,6 +108,27 @@ def test_c_files_compile(name: str) -> None:
     subprocess.run(command, check=True, capture_output=True)
     (assembly,) = Path("out").glob("*.s")
     subprocess.run(["cc", "-c", str(assembly), "-o", "asm.o"], check=True)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_a_contract_s_file_may_be_called_anything(name: str) -> None:
+    """A C program that prints the header's macro prints one line, a terminal's text."""
+    folder = Path(name.replace("\0", "").replace("/", "_")[:80])
+    folder.mkdir(exist_ok=True)
+    contract = folder / "own??_.mlir"
+    contract.write_text('module attributes {contract.base = "tflite"} {}\n')
+    Path("model.mlir").write_text(SMALL_MODEL)
+    out = qlower.compile("model.mlir", contract=f"./{contract}", name="m")
+    out.save("out", ["header", "llvm", "c-example"])
+    Path("show.c").write_text(
+        '#include <stdio.h>\n#include "out/m.h"\n'
+        "int main(void) { return puts(M_CONTRACT) < 0; }\n"
+    )
+    command = ["cc", "-std=c99", "-trigraphs", "-Wall", "-Wextra", "-Werror"]
+    command += ["-Wno-trigraphs", "show.c", "-o", "show"]
+    subprocess.run(command, check=True, capture_output=True)
+    shown = subprocess.run(["./show"], check=True, capture_output=True).stdout.decode()
+    assert shown == f"{printable(f'./{contract}')}\n"
 
 
 def test_commands_take_the_model(name: str, capsys: pytest.CaptureFixture[str]) -> None:

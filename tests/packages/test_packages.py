@@ -16,7 +16,13 @@ from support.small_model import SMALL_MODEL
 
 import qlower
 from qlower.cli import main
-from qlower.codegen.program.interface import STATUS_CODES, c_identifier
+from qlower.codegen.program.interface import (
+    STANDARD_HEADERS,
+    STATUS_CODES,
+    c_identifier,
+    check_name,
+)
+from qlower.diagnostics import QlowerError
 from qlower.emulation.elf import read_object
 from qlower.packages.link import compiler_driver
 
@@ -53,6 +59,11 @@ def test_names():
     assert c_identifier("MobileNet v2 (1.0)") == "mobilenet_v2_1_0"
     assert c_identifier("2nd") == "model_2nd"
     assert c_identifier("日本") == "model"
+    assert c_identifier("stdint") == "model_stdint"
+    for name in ("x" * 300, "1" * 300, *STANDARD_HEADERS):
+        assert check_name(c_identifier(name))
+        with pytest.raises(QlowerError, match="is no name for"):
+            check_name(name)
 
 
 @pytest.mark.parametrize("name", ["MyNet", "known", "choose", "a_1"])

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from qlower.diagnostics import QlowerError
+from qlower.diagnostics import QlowerError, printable
 from qlower.report.table import FORMATS, Column, Table, counted, show_cell
-from qlower.report.table_formats import printable
 
 
 @dataclass(frozen=True)

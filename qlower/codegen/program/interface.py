@@ -32,6 +32,19 @@ STATUS_CODES: Mapping[str, tuple[int, str]] = {
 }
 """What the C entry point returns; anything but OK means that nothing was written."""
 
+LONGEST_NAME = 100
+"""Characters of what files and symbols begin with: a file's name may have 255."""
+
+_HEADERS = (
+    "assert complex ctype errno fenv float inttypes iso646 limits locale math "
+    "setjmp signal stdalign stdarg stdatomic stdbit stdbool stdckdint stddef "
+    "stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar "
+    "wctype arm_acle arm_fp16 arm_neon arm_sve endian features immintrin "
+    "malloc memory omp pthread strings sysexits unistd "
+)
+STANDARD_HEADERS = frozenset(_HEADERS.split())
+"""Headers of the C library and of compilers, which a model's would hide from `-I`."""
+
 
 @dataclass(frozen=True)
 class Interface:
@@ -138,10 +151,20 @@ class Interface:
 
 
 def check_name(name: str) -> str:
-    """`name` itself, or a QlowerError if C symbols can't begin with it.
+    """`name` itself, or a QlowerError if C symbols and files can't begin with it.
 
     A name that begins with an underscore is C's own.
     """
+    if len(name) > LONGEST_NAME:
+        raise QlowerError(
+            f"{name[:20]}... is no name for files: it has {len(name)} characters, "
+            f"expected at most {LONGEST_NAME}"
+        )
+    if name.lower() in STANDARD_HEADERS:
+        raise QlowerError(
+            f"{name!r} is no name for a header: <{name.lower()}.h> is the C library's",
+            help=f"--name {c_identifier(name)}",
+        )
     if not re.fullmatch(r"[A-Za-z]\w*", name, flags=re.ASCII):
         raise QlowerError(
             f"{name!r} is no name for C: expected a letter, then letters, digits and _",
@@ -151,6 +174,10 @@ def check_name(name: str) -> str:
 
 
 def c_identifier(name: str) -> str:
-    """A name as a C identifier in lower case, of ASCII letters, digits and `_`."""
-    identifier = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
-    return identifier if identifier[:1].isalpha() else f"model_{identifier}".rstrip("_")
+    """A name as a C identifier in lower case, of ASCII letters, digits and `_`, which
+    `check_name` accepts."""
+    identifier = re.sub(r"\W+", "_", name[:LONGEST_NAME], flags=re.ASCII)
+    identifier = identifier.strip("_").lower()
+    if not identifier[:1].isalpha() or identifier in STANDARD_HEADERS:
+        identifier = f"model_{identifier}".rstrip("_")
+    return identifier[:LONGEST_NAME]

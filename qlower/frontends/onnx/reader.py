@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qlower.diagnostics import QlowerError, make_file_location
+from qlower.diagnostics import QlowerError, make_file_location, printable
 from qlower.extras import install_line
 
 from .schema import AttributeValue, Constant, Model, Port, SourceNode
@@ -43,11 +43,7 @@ def text(value: str | bytes) -> str:
     What is not UTF-8 comes as bytes, whatever the schema says.
     """
     name = value if isinstance(value, str) else value.decode("utf-8", "replace")
-    if name.isprintable():
-        return name
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in name
-    )
+    return printable(name)
 
 
 class _Reader:

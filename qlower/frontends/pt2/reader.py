@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from qlower.diagnostics import QlowerError
+from qlower.diagnostics import QlowerError, printable
 
 from ..onnx.schema import Array, Constant, Port
 from ..onnx.tensors import MAX_ELEMENTS, MAX_RANK
@@ -71,7 +71,7 @@ class _Reader:
     def text(self, value: object, what: str) -> str:
         if not isinstance(value, str):
             raise self.error(f"damaged file: {what} is no text")
-        return _printable(value)
+        return printable(value)
 
     def number(self, value: object, what: str, low: int, high: int) -> int:
         if (
@@ -91,7 +91,7 @@ class _Reader:
         if len(record) != 1:
             raise self.error(f"damaged file: {what} has {len(record)} values, not 1")
         ((key, held),) = record.items()
-        return _printable(key), held
+        return printable(key), held
 
     # The program
 
@@ -175,7 +175,7 @@ class _Reader:
 
     def scalar(self, value: object, name: str) -> Scalar:
         if isinstance(value, bool | float | str):
-            return _printable(value) if isinstance(value, str) else value
+            return printable(value) if isinstance(value, str) else value
         return self.number(value, f"argument {name!r}", -(1 << 63), (1 << 63) - 1)
 
     def symbol(self, value: object, name: str) -> int | Unread:
@@ -355,13 +355,6 @@ class _Reader:
             _, held = self.only(size, f"{key} of {what}")
             found.append(self.number(held, f"{key} of {what}", 0, MAX_ELEMENTS))
         return tuple(found)
-
-
-def _printable(name: str) -> str:
-    """A name, with escapes for characters that can't be shown."""
-    if name.isprintable():
-        return name
-    return name.encode("unicode_escape", "surrogatepass").decode()
 
 
 def _short(value: object) -> str:

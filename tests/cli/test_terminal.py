@@ -1,0 +1,49 @@
+"""What is printed has no controls of the terminal, whatever files are called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.small_model import SMALL_MODEL
+
+from qlower.cli import main
+
+NAME = "a\x1b]0;mine\x07\x9b31m\u202eb"
+CONTROLS = {"\x1b", "\x07", "\x9b", "\u202e"}
+
+
+@pytest.mark.parametrize("folder", ["", "none/"], ids=["damaged", "missing"])
+def test_a_file_s_name_is_no_escape_of_the_terminal(
+    folder: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for suffix in ("mlir", "tflite", "onnx", "pt2", "npz", "json"):
+        Path(f"{NAME}.{suffix}").write_bytes(b"nonsense")
+    Path("model.mlir").write_text(SMALL_MODEL)
+    Path("model.mlir").rename(f"{NAME}_model.mlir")
+    model, path = f"{NAME}_model.mlir", f"{folder}{NAME}"
+    for command in (
+        *(["run", f"{path}.{kind}", "--random"] for kind in ("mlir", "tflite", "onnx")),
+        ["run", model, "--input", f"{path}.npz"],
+        ["run", model, "--random", "--contract", f"{path}.mlir"],
+        ["run", model, "--random", "--output", f"{path}_y.npz"],
+        ["diff", f"{path}_y.npz", "tflite", model, "--random"],
+        ["diff", f"{path}.npz", "tflite", model, "--random"],
+        ["identify", f"{path}_y.npz", model, "--random"],
+        ["identify", model, "--probe", "-o", f"{path}_probe"],
+        ["trace", model, "--random", "--at", f"{path}[0]"],
+        ["validate", model, "--data", f"{path}.npz"],
+        ["verify", model, "--check", f"{path}.json"],
+        ["compile", model, "-o", f"{path}_out"],
+        ["import", "--check", "."],
+        [path],
+        ["run", f"--{path}"],
+    ):
+        assert main(command) in (0, 1, 2), command
+        captured = capfd.readouterr()
+        shown = captured.out + captured.err
+        assert not CONTROLS & set(shown), command
