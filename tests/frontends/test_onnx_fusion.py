@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support import models_directory
+from support.onnx_builder import OnnxBuilder
 from support.onnx_models import INT8_ALLOWED, operators, optimized_graph
 from support.random_qdq import RandomGraph
 
@@ -71,6 +74,41 @@ def check(path: Path, folder: Path, qdq: str) -> bool:
 @pytest.mark.parametrize("qdq", SESSIONS)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.parent.name)
 def test_models(path: Path, qdq: str, tmp_path: Path) -> None:
+    assert check(path, tmp_path, qdq)
+
+
+@pytest.mark.parametrize("qdq", SESSIONS)
+@pytest.mark.parametrize("opset", [11, 12])
+def test_largest_integers_since_opset_12(opset: int, qdq: str, tmp_path: Path) -> None:
+    build = OnnxBuilder(opset)
+    value = build.pair(build.input("x", (1, 3, 6, 6)), 0.1, 3)
+    value = build.node("MaxPool", [value], kernel_shape=[2, 2])
+    build.output(build.pair(value, 0.1, 3))
+    path = build.save(tmp_path / "model.onnx")
+    assert check(path, tmp_path, qdq)
+
+
+@pytest.mark.parametrize("qdq", SESSIONS)
+@pytest.mark.parametrize("also", ["", "returned", "Relu", "Softmax", "Quantize"])
+@pytest.mark.parametrize(
+    "between", [(), ("Relu",), ("Softmax",), ("Relu", "Softmax")], ids="-".join
+)
+def test_real_weights_are_quantized_where_the_result_is(
+    between: Sequence[str], also: str, qdq: str, tmp_path: Path
+) -> None:
+    build = OnnxBuilder()
+    random = np.random.default_rng(0)
+    filters = build.constant(random.normal(size=(4, 3, 3, 3)).astype(np.float32))
+    operands = [build.pair(build.input("x", (1, 3, 6, 6)), 0.1, 3), filters]
+    value = build.node("Conv", operands)
+    for kind in between:
+        value = build.node(kind, [value])
+    if also == "Quantize":
+        build.output(build.pair(value, 0.07, 9))
+    elif also:
+        build.output(value if also == "returned" else build.node(also, [value]))
+    build.output(build.pair(value, 0.05, 3))
+    path = build.save(tmp_path / "model.onnx")
     assert check(path, tmp_path, qdq)
 
 

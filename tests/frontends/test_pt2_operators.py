@@ -102,6 +102,22 @@ def test_an_attention(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("target", ["aten.softmax.int", "aten._softmax.default"])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_a_softmax_over_each_dimension(target: str, dim: int, tmp_path: Path) -> None:
+    """The order in which PyTorch adds isn't known: the last bits may differ."""
+    torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+    build = Pt2Builder()
+    given = {"half_to_float": False} if "_softmax" in target else {}
+    x = build.input("x", (3, 4, 5))
+    build.output(build.call(target, self=x, dim=dim, **given))
+    array = example(build)
+    (found,) = run(build.save(tmp_path / "model.pt2"), array)
+    wanted = torch.softmax(torch.from_numpy(array), dim).numpy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    np.testing.assert_allclose(found.sum(dim), 1, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["sigmoid", "silu"])
 @pytest.mark.parametrize("shape", [(1, 4096), (3, 7, 101), (2, 9)])
 def test_functions_with_an_exponential(

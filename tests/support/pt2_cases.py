@@ -61,11 +61,24 @@ def network(dtype: str = "u1") -> Pt2Builder:
     return build
 
 
-def real(target: str, **given: Argument) -> Pt2Builder:
+def real(target: str, shape: tuple[int, ...] = SHAPE, **given: Argument) -> Pt2Builder:
     """One operator of ATen on float32."""
     build = Pt2Builder()
-    build.output(build.call(target, self=build.input("x", SHAPE), **given))
+    build.output(build.call(target, self=build.input("x", shape), **given))
     return build
+
+
+def row_pool(includes: bool) -> Pt2Builder:
+    """An average pool of rows, whose last window ends beyond the padding."""
+    return real(
+        "aten.avg_pool1d.default",
+        (2, 3, 8),
+        kernel_size=[3],
+        stride=[2],
+        padding=[1],
+        ceil_mode=True,
+        count_include_pad=includes,
+    )
 
 
 Case = Callable[[], Pt2Builder]
@@ -75,6 +88,8 @@ REAL: dict[str, Case] = {
         "aten.adaptive_avg_pool2d.default", output_size=[2, 3]
     ),
     "add": lambda: real("aten.add.Tensor", other=1.5),
+    "avg_pool1d": lambda: row_pool(True),
+    "avg_pool1d_inside": lambda: row_pool(False),
     "avg_pool2d": lambda: real(
         "aten.avg_pool2d.default", kernel_size=[3, 3], stride=[2, 2], padding=[1, 1]
     ),

@@ -198,7 +198,7 @@ def _is_quantized(graph: Graph, node: Node) -> bool:
     while True:
         (value,) = node.outputs[:1]
         users = graph.users(value)
-        if len(users) != 1 or graph.is_returned(value):
+        if len(users) != 1:
             return False
         node = users[0]
         if node.kind == QUANTIZE:
