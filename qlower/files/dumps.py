@@ -11,13 +11,13 @@ from __future__ import annotations
 import base64
 import binascii
 import io
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias, cast
 
 from qlower.diagnostics import QlowerError
 from qlower.files.arrays import Array, read_arrays, read_npy
+from qlower.files.json_text import parse_json
 from qlower.files.tensor_proto import read_tensor_proto
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
@@ -83,7 +83,7 @@ def _read_proto(path: Path, data: bytes) -> dict[str, Array]:
 
 
 def _read_json(data: bytes) -> list[dict[str, Array]]:
-    content = cast("Json", json.loads(data))
+    content = cast("Json", parse_json(data))
     runs = list(_outputs(content))
     if not runs:
         raise ValueError("it has no outputs as Polygraphy writes them")

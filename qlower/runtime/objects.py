@@ -141,12 +141,12 @@ class _Parts:
 
 def _key(kind: str, content: Iterable[bytes]) -> str:
     """The hash of a kind of entry, its content, the compiler and the environment."""
-    parts = (kind.encode(), _own_code(), _environment(), *content)
+    parts = (kind.encode(), own_code(), _environment(), *content)
     return digest_of(parts).hex()
 
 
 @cache
-def _own_code() -> bytes:
+def own_code() -> bytes:
     """A hash of the compiler: versions, and the text of qlower's own files."""
     digest = hashlib.sha256(f"{__version__} {sys.version}".encode())
     digest.update(repr(releases(_PACKAGES)).encode())

@@ -213,6 +213,8 @@ class Partial:
     counts: dict[str, Counts] = field(default_factory=dict[str, Counts])
     rows: int = 0
     failed: int = 0
+    not_finite: int = 0
+    """Rows with infinities or NaN, which are among those that failed."""
     failures: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     """The first rows that failed, by number, each with its reason."""
 
@@ -225,6 +227,7 @@ class Partial:
         """Add what was counted of other chunks."""
         self.rows += other.rows
         self.failed += other.failed
+        self.not_finite += other.not_finite
         self.failures = sorted(self.failures + other.failures)[:NAMED_FAILURES]
         for name, counts in other.counts.items():
             self.counts.setdefault(name, Counts()).add(counts)
@@ -239,7 +242,8 @@ class Partial:
         """The counts that `to_json` made `data` of."""
         counts = {name: Counts.from_json(c) for name, c in data["counts"].items()}
         failures = [(int(row), str(reason)) for row, reason in data["failures"]]
-        return Partial(counts, data["rows"], data["failed"], failures)
+        rows, failed, not_finite = data["rows"], data["failed"], data["not_finite"]
+        return Partial(counts, rows, failed, not_finite, failures)
 
 
 def to_ticks(own: TensorSpec, spec: TensorSpec, values: Array) -> Ticks:

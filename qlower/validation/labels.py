@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -11,6 +10,7 @@ import numpy as np
 
 from qlower.diagnostics import QlowerError
 from qlower.files.arrays import read_arrays
+from qlower.files.json_text import parse_json
 from qlower.validation.counts import Classes
 
 LABEL_FILES = ".npy, .npz, .json, .txt or .csv"
@@ -27,7 +27,7 @@ def read_labels(path: Path) -> tuple[Classes, ...]:
         if path.suffix in (".npy", ".npz"):
             return _of_array(path)
         if path.suffix == ".json":
-            items: Any = json.loads(path.read_text(encoding="utf-8"))
+            items: Any = parse_json(path.read_text(encoding="utf-8"))
             if not isinstance(items, list):
                 raise QlowerError(f"{path}: labels are a list, one item an example")
             numbered = enumerate(cast(list[Any], items))

@@ -25,6 +25,7 @@ from qlower.validation.sources import (
     Row,
     RowError,
     Source,
+    file_digest,
     shown,
 )
 
@@ -55,7 +56,7 @@ class PictureFolder(Source):
     def identity(self) -> str:
         digest = hashlib.sha256(repr(self.labels).encode())
         for path in self.paths:
-            digest.update(f"{path} {path.stat().st_size} ".encode())
+            digest.update(f"{path} {file_digest(path)} ".encode())
         return digest.hexdigest()
 
     def describe(self) -> str:
@@ -76,7 +77,7 @@ class PictureFolder(Source):
                 with _open_picture(self.paths[index]) as picture:
                     array = self.preprocessing.of_picture(picture, self.spec)
             except QlowerError as error:
-                yield RowError(f"{self.paths[index].name}: {error.message}")
+                yield RowError(f"{self.paths[index].name}: {error.message}", error)
                 continue
             yield Row((array,), self.classes(index))
 
@@ -113,8 +114,8 @@ class ParquetSource(Source):
 
     @property
     def identity(self) -> str:
-        sizes = [(str(path), path.stat().st_size) for path in self.paths]
-        text = repr((sizes, self.columns, self.label, self.labels))
+        content = [(str(path), file_digest(path)) for path in self.paths]
+        text = repr((content, self.columns, self.label, self.labels))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def describe(self) -> str:
@@ -170,10 +171,10 @@ class ParquetSource(Source):
             if self.labels is None and self.label is not None:
                 label = record[self.label]
                 classes = None if label is None else frozenset([int(label)])
-        except (QlowerError, TypeError, ValueError) as error:
-            return RowError(
-                error.message if isinstance(error, QlowerError) else str(error)
-            )
+        except QlowerError as error:
+            return RowError(error.message, error)
+        except (TypeError, ValueError) as error:
+            return RowError(str(error))
         return Row(tuple(inputs), classes)
 
 

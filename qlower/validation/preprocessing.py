@@ -22,6 +22,10 @@ _CONVERTED = frozenset(("L", "RGB", "P", "CMYK", "YCbCr", "1"))
 """Modes of pictures with a colour or grey of 8 bits for every pixel, and no more."""
 
 
+class NotFiniteError(QlowerError):
+    """An example has infinities or NaN."""
+
+
 @dataclass(frozen=True)
 class Preprocessing:
     """What is done to a picture; arrays that aren't stored values begin at `mean`.
@@ -90,6 +94,9 @@ class Preprocessing:
     def of_array(self, array: Array, spec: TensorSpec, *, is_picture: bool) -> Array:
         """The stored input for an array of one example: stored values as they are,
         unless they are a picture's; others normalised and quantized."""
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            number = int(np.argmin(np.isfinite(array)))
+            raise NotFiniteError(f"element {number} is {array.reshape(-1)[number]}")
         if (
             array.dtype == spec.numpy_dtype
             and not is_picture

@@ -56,13 +56,14 @@ class ClassRow:
 class Validation:
     """What contracts made of a set of examples.
 
-    `rows` were read, of which `failed` could not be used; the first of these are in
-    `failures` by number. `counts` has each contract's sums of integers, from which all
-    figures are computed.
+    `rows` were read; `failed` of them could not be used, `not_finite` of these because
+    they hold infinities or NaN. The first that failed are in `failures` by number.
+    `counts` has each contract's sums of integers, from which all figures are computed.
     """
 
     rows: int
     failed: int
+    not_finite: int
     failures: tuple[tuple[int, str], ...]
     against: str | None
     counts: Mapping[str, Counts]
@@ -106,7 +107,10 @@ class Validation:
                 "the output, signal to noise in dB"
             )
         if self.failed:
-            notes.append(f"{self.failed:,} of {self.rows:,} rows could not be used:")
+            note = f"{self.failed:,} of {self.rows:,} rows could not be used"
+            if self.not_finite:
+                note += f", {self.not_finite:,} of them for infinities or NaN"
+            notes.append(f"{note}:")
             notes += [f"  row {row}: {reason}" for row, reason in self.failures]
             more = self.failed - len(self.failures)
             notes += [f"  and {more:,} more"] if more else []
@@ -173,6 +177,7 @@ class Validation:
         return {
             "rows": self.rows,
             "failed": self.failed,
+            "not_finite": self.not_finite,
             "failures": [{"row": row, "reason": why} for row, why in self.failures],
             "against": self.against,
             "contracts": self.table().records(),

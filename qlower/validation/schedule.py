@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import (
     FIRST_COMPLETED,
     Executor,
@@ -11,10 +11,12 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeAlias
 
 from qlower.codegen.targets.resolve import host_target
+from qlower.diagnostics import QlowerError
 from qlower.validation.counts import Partial
 from qlower.validation.sources import Chunk
 from qlower.validation.work import Task, add_partials, run_chunk
@@ -63,7 +65,8 @@ def on_executor(
 
 def cluster_machines(client: Any) -> set[tuple[str, str]]:
     """The CPU and features of each machine that works for a Dask client."""
-    found: Mapping[str, tuple[str, str]] = client.run(machine, on_error="ignore")
+    with _connected():
+        found: Mapping[str, tuple[str, str]] = client.run(machine, on_error="ignore")
     return set(found.values())
 
 
@@ -82,12 +85,33 @@ def on_cluster(
     """Sums of chunks as they come from a Dask cluster, reduced there as a tree.
 
     A worker takes the code for its machine, or `fallback`'s, which runs on all. What a
-    lost worker had is done again by others; only whole sums are counted here.
+    lost worker had is done again by others; only whole sums are counted here. Raises
+    QlowerError when the scheduler is lost.
     """
+    with _connected():
+        yield from _sums(client, (dict(tasks), fallback), chunks)
+
+
+@contextmanager
+def _connected() -> Generator[None]:
+    """Raises QlowerError when the scheduler is lost while the block runs."""
+    from distributed.client import FutureCancelledError
+    from distributed.comm.core import CommClosedError
+
+    try:
+        yield
+    except (CommClosedError, FutureCancelledError) as error:
+        raise QlowerError(
+            f"the connection to the scheduler was lost: {error}",
+            help="with --resume FILE, a run goes on from what was counted before",
+        ) from error
+
+
+def _sums(client: Any, tasks: _Tasks, chunks: Iterable[Chunk]) -> Iterator[Finished]:
     from distributed import as_completed
 
     # a result, unlike what is scattered, is made again when its worker is lost
-    shared = client.submit(_handed_on, (dict(tasks), fallback), pure=False)
+    shared = client.submit(_handed_on, tasks, pure=False)
     left = iter(chunks)
 
     def submit() -> tuple[Any, list[Chunk]] | None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, islice
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -22,7 +23,7 @@ from qlower.files.arrays import Array
 from qlower.files.mapped import MappedFile, map_array
 from qlower.model.signature import TensorSpec
 from qlower.validation.counts import Classes
-from qlower.validation.preprocessing import Preprocessing
+from qlower.validation.preprocessing import NotFiniteError, Preprocessing
 
 LABEL_KEYS = ("label", "labels", "y", "target")
 """What arrays and columns with the right classes are called."""
@@ -38,6 +39,10 @@ class Row:
 
 class RowError(Exception):
     """A row that can't be used, and why."""
+
+    def __init__(self, reason: str, error: QlowerError | None = None) -> None:
+        super().__init__(reason)
+        self.is_not_finite = isinstance(error, NotFiniteError)
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,7 @@ class ArraySource(Source):
                 f"there are {len(self.labels):,} labels for {sizes[0]:,} examples"
             )
         first = next(self.rows(Chunk(0, 1)))
-        if isinstance(first, RowError):
+        if isinstance(first, RowError) and not first.is_not_finite:
             raise QlowerError(f"example 0: {first}")
 
     @property
@@ -134,10 +139,15 @@ class ArraySource(Source):
     def identity(self) -> str:
         digest = hashlib.sha256(repr(self.labels).encode())
         for given, array in zip(self.given, self.arrays, strict=True):
-            digest.update(f"{given if isinstance(given, MappedFile) else ''}".encode())
             digest.update(f"{array.shape} {array.dtype}".encode())
-            for row in (0, len(array) // 2, len(array) - 1):
-                digest.update(np.ascontiguousarray(array[row]).tobytes())
+            if isinstance(given, MappedFile):
+                digest.update(f"{given.name} {file_digest(given.path)}".encode())
+            elif isinstance(given, np.ndarray):
+                digest.update(np.ascontiguousarray(array).tobytes())
+            else:  # which may not even fit into memory
+                digest.update(f"{getattr(given, 'name', '')}".encode())
+                for row in (0, len(array) // 2, len(array) - 1):
+                    digest.update(np.ascontiguousarray(array[row]).tobytes())
         return digest.hexdigest()
 
     def describe(self) -> str:
@@ -158,7 +168,7 @@ class ArraySource(Source):
                     for part, spec in zip(slices, self.specs, strict=True)
                 )
             except QlowerError as error:
-                yield RowError(error.message)
+                yield RowError(error.message, error)
                 continue
             yield Row(inputs, self.classes(chunk.start + index))
 
@@ -254,10 +264,16 @@ class Stream(Source):
                 for a, s in pairs
             ]
         except QlowerError as error:
-            return RowError(error.message)
+            return RowError(error.message, error)
         except (KeyError, TypeError, ValueError) as error:
             return RowError(f"no example: {error}")
         return Row(tuple(inputs), classes)
+
+
+def file_digest(path: Path) -> str:
+    """The hash of a file's content."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def array_source(

@@ -6,11 +6,12 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 from qlower.diagnostics import QlowerError, warn
+from qlower.files.json_text import parse_json
 from qlower.files.replacing import replacing
 from qlower.validation.counts import Partial
+from qlower.validation.key import Key
 from qlower.validation.sources import Chunk
 
 _SECONDS_BETWEEN = 5.0
@@ -24,7 +25,7 @@ class Progress:
     `key` says what the counts are of: a file with another key is refused.
     """
 
-    key: dict[str, Any]
+    key: Key
     path: Path | None = None
     total: Partial = field(default_factory=Partial)
     done: set[int] = field(default_factory=set[int])
@@ -39,8 +40,8 @@ class Progress:
         if not self.path.is_file():
             raise QlowerError(f"cannot read {self.path}: it is not a file")
         try:
-            data = json.loads(self.path.read_text(encoding="utf-8"))
-            found: dict[str, Any] = data["key"]
+            data = parse_json(self.path.read_text(encoding="utf-8"))
+            found: Key = dict(data["key"])
             total, done = Partial.from_json(data["total"]), set(map(int, data["done"]))
         except OSError as error:
             raise QlowerError(f"cannot read {self.path}: {error.strerror}") from error
@@ -48,12 +49,14 @@ class Progress:
             raise QlowerError(
                 f"{self.path} is no state of `qlower validate`"
             ) from error
-        for name, value in self.key.items():
-            if found.get(name) != value:
-                raise QlowerError(
-                    f"{self.path} is of other work: its {name} is not the same",
-                    help="resume with what it was begun with, or remove the file",
-                )
+        names = dict.fromkeys([*self.key, *found])
+        differing = [name for name in names if found.get(name) != self.key.get(name)]
+        if differing:
+            raise QlowerError(
+                f"{self.path} was written by a different run (key differs):"
+                f" {', '.join(differing)}",
+                help="resume with what it was begun with, or remove the file",
+            )
         self.total, self.done = total, done
 
     def take(self, chunks: list[Chunk], partial: Partial) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -16,10 +15,10 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.frontends.load import ModelOrPath, as_model
 from qlower.model import Model
-from qlower.model.fingerprint import fingerprint
 from qlower.model.signature import Signature
 from qlower.validation.counts import Partial
 from qlower.validation.data import open_source
+from qlower.validation.key import Key, metric_key, model_key, reference_key
 from qlower.validation.labels import check_labels
 from qlower.validation.preprocessing import PLAIN, Preprocessing
 from qlower.validation.references import SYSTEMS, LiveReference
@@ -54,7 +53,7 @@ class Job:
     metric: Metric | None
     compilations: Mapping[str, Compilation]
     limit: int | None
-    key: Callable[[], dict[str, Any]]
+    key: Callable[[], Key]
     summary: str
 
     def task(self, target: Target) -> Task:
@@ -121,17 +120,18 @@ def prepare(
     if limit is not None and limit < 1:
         raise QlowerError(f"a limit of {limit} rows: at least 1")
 
-    def key() -> dict[str, Any]:
+    def key() -> Key:
+        live = isinstance(reference, LiveReference) and reference_key(reference.path)
         return {
-            "model": fingerprint(loaded.module).hex(),
-            "contracts": {name: _content(name) for name in sorted(names)},
-            "layer contracts": dict(layer_contracts or {}),
-            "reference": against,
-            "data": source.identity,
+            **model_key(loaded, [*names, *(layer_contracts or {}).values()]),
+            "which layers have which contract": repr(layer_contracts or {}),
+            "what outputs are held against": str(against),
+            **(live or {}),
+            "the data": source.identity,
             "preprocessing": str(preprocessing),
-            "metric": None if metric is None else metric.__qualname__,
-            "layers": with_layers,
-            "limit": limit,
+            **({} if metric is None else metric_key(metric)),
+            "whether layers are compared": str(with_layers),
+            "the limit of rows": str(limit),
         }
 
     summary = source.describe()
@@ -258,7 +258,9 @@ def _result(job: Job, total: Partial) -> Validation:
         for found in job.compilations
         if found in total.counts
     }
-    return Validation(total.rows, total.failed, tuple(total.failures), name, counts)
+    return Validation(
+        total.rows, total.failed, total.not_finite, tuple(total.failures), name, counts
+    )
 
 
 def _reference(against: str, model: Model) -> str | Reference:
@@ -297,14 +299,6 @@ def _signature(file: Path) -> Signature:
             f"{file} takes or gives stored integers, and what they stand for can't be "
             f"read: {error.message}"
         ) from error
-
-
-def _content(contract: str) -> str:
-    """A hash of a user's contract file; a contract of ours is known by its name."""
-    path = Path(contract)
-    if path.suffix != ".mlir" or not path.is_file():
-        return ""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _check_output(reference: LiveReference, elements: int) -> None:

@@ -81,6 +81,7 @@ class Task:
         for number, row in enumerate(self.source.rows(chunk), chunk.start):
             if isinstance(row, RowError):
                 found.fail(number, str(row))
+                found.not_finite += row.is_not_finite
             elif any(not 0 <= label < count for label in row.classes or ()):
                 labels = ", ".join(map(str, sorted(row.classes or ())))
                 found.fail(number, f"label {labels} is not in [0, {count})")

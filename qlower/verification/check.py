@@ -14,6 +14,7 @@ from qlower.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
 from qlower.explain.observe import run_layer
+from qlower.files.json_text import parse_json
 from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath, as_model
 from qlower.report.table import counted
@@ -57,7 +58,7 @@ def check(
     decided again: all, or a `sample` of so many, drawn anew each time.
     """
     try:
-        record = cast(Record, json.loads(path.read_text(encoding="utf-8")))
+        record = cast(Record, parse_json(path.read_text(encoding="utf-8")))
         loaded = as_model(model)
         if record["question"] == "fits":
             return _check_fits(record, loaded)

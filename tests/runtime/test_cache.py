@@ -155,7 +155,7 @@ EDITS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "its base": rewrite("b.mlir", ADDING.format(base="./c.mlir", added=7)),
     "its base's base": rewrite("c.mlir", ADDING.format(base=SMALL, added=9)),
     "the environment": set_variable("QLOWER_ANYTHING"),
-    "the compiler": lambda patch: patch.setattr(objects, "_own_code", lambda: b"new"),
+    "the compiler": lambda patch: patch.setattr(objects, "own_code", lambda: b"new"),
 }
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from qlower.codegen.targets.resolve import resolve_target
+from qlower.diagnostics import QlowerError
 from qlower.files.arrays import Array
 from qlower.validation.schedule import machine
 from qlower.validation.validate import prepare, run
@@ -48,6 +50,17 @@ def test_a_worker_dies_and_one_is_added(
         assert killed
     assert found == expected
     assert found.rows == 10_800
+
+
+@pytest.mark.parametrize("call", ["run", "submit"])
+def test_a_scheduler_that_dies(call: str, model: Path, stored: Path):
+    def lose(*_: object, **__: object) -> None:
+        raise distributed.comm.CommClosedError("in <TCP>: connection reset by peer")
+
+    client = SimpleNamespace(run=lambda *_, **__: {"worker": machine()})
+    setattr(client, call, lose)
+    with pytest.raises(QlowerError, match="connection to the scheduler was lost: in <"):
+        run(prepare(model, stored), client=client)
 
 
 def test_a_machine_names_what_it_runs():
